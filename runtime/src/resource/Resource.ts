@@ -1,0 +1,104 @@
+/**
+ * A kind, as a value: where the API server serves it and how its wire form becomes the type a reconciler sees. Built-in
+ * kinds are in `BuiltIn`, own kinds are made by `CustomResource.make`.
+ */
+import * as Data from "effect/Data"
+import * as Either from "effect/Either"
+import type { Desired, KubernetesObject } from "./KubernetesObject.ts"
+
+/**
+ * A stored object does not have the shape its kind declares: usually one stored before a schema change.
+ *
+ * `issues` names each field by its path from the object's root (`spec.replicas`).
+ */
+export class InvalidObject extends Data.TaggedError("InvalidObject")<{
+  readonly kind: string
+  readonly key: string
+  readonly issues: ReadonlyArray<{ readonly field: string; readonly message: string }>
+}> {
+  override get message(): string {
+    const issues = this.issues.map((issue) => `${issue.field}: ${issue.message}`).join("; ")
+    return `${this.kind} ${this.key} does not match its schema: ${issues}`
+  }
+}
+
+/**
+ * A kind served by the API server.
+ *
+ * @typeParam A what a read gives: the decoded object, deeply readonly
+ * @typeParam D what a write takes
+ */
+export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
+  /** API group; `""` is the core group. */
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  /** The name in URLs, such as `deployments`. */
+  readonly plural: string
+  readonly namespaced: boolean
+  /** `metadata`: only PartialObjectMetadata is asked for and held. Part of the identity of an informer. */
+  readonly projection: "full" | "metadata"
+  /** The wire form, decoded. Remembered per wire object, so that a cached object is decoded once per resourceVersion. */
+  readonly decode: (wire: KubernetesObject) => Either.Either<A, InvalidObject>
+  /** The type of a read, for `typeof WebApp.Type`. There is no value behind it. */
+  readonly Type: A
+  /** The type of a write, for `typeof WebApp.Desired`. There is no value behind it. */
+  readonly Desired: (desired: D) => void
+}
+
+/** Any kind, where neither what it reads nor what it writes matters. */
+export type Any = Resource<KubernetesObject, never>
+
+/** `apps/v1`, or `v1` for the core group. */
+export const apiVersionOf = (resource: Pick<Any, "group" | "version">): string =>
+  resource.group === "" ? resource.version : `${resource.group}/${resource.version}`
+
+/** `deployments.apps`, or `services` for the core group: the name errors and RBAC rules use. */
+export const nameOf = (resource: Pick<Any, "group" | "plural">): string =>
+  resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`
+
+/** Tells kinds apart, projection included: the key of an informer. */
+export const identityOf = (resource: Any): string =>
+  `${nameOf(resource)}/${resource.version}${resource.projection === "metadata" ? ":metadata" : ""}`
+
+/** What a kind is made from. Scope defaults to namespaced, decoding to trusting the server (built-in kinds are validated there). */
+export interface Options<A extends KubernetesObject> {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly namespaced?: boolean | undefined
+  readonly projection?: "full" | "metadata" | undefined
+  readonly decode?: ((wire: KubernetesObject) => Either.Either<A, InvalidObject>) | undefined
+}
+
+class Kind<A extends KubernetesObject, D> implements Resource<A, D> {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly namespaced: boolean
+  readonly projection: "full" | "metadata"
+  readonly decode: (wire: KubernetesObject) => Either.Either<A, InvalidObject>
+  declare readonly Type: A
+  declare readonly Desired: (desired: D) => void
+
+  constructor(options: Options<A>) {
+    this.group = options.group
+    this.version = options.version
+    this.kind = options.kind
+    this.plural = options.plural
+    this.namespaced = options.namespaced ?? true
+    this.projection = options.projection ?? "full"
+    // The one place where the wire is believed: the server has validated what it serves of a built-in kind.
+    this.decode = options.decode ?? ((wire) => Either.right(wire as A))
+  }
+}
+
+/** A kind from its coordinates. */
+export const make = <A extends KubernetesObject, D = Desired<A>>(options: Options<A>): Resource<A, D> =>
+  new Kind(options)
+
+/** The same kind, of which only metadata is fetched and held: for triggers and existence checks, at a third of the memory. */
+export const metadataOnly = (resource: Any): Resource<KubernetesObject, never> =>
+  new Kind({ ...resource, projection: "metadata", decode: undefined })
