@@ -1,0 +1,106 @@
+import { expect, test } from "bun:test"
+import { Either } from "effect"
+import * as BuiltIn from "./BuiltIn.ts"
+import type { ObjectMeta } from "./KubernetesObject.ts"
+import { apiVersionOf, nameOf } from "./Resource.ts"
+import type { Wire } from "./Wire.ts"
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const holds = <_ extends true>(): void => undefined
+
+test("a built-in kind is served where Kubernetes serves it", () => {
+  const kinds = Object.values(BuiltIn).map(
+    (resource) =>
+      `${resource.kind} ${apiVersionOf(resource)} ${nameOf(resource)}${resource.namespaced ? "" : " cluster"}`
+  )
+  expect(kinds.toSorted()).toEqual([
+    "ClusterRole rbac.authorization.k8s.io/v1 clusterroles.rbac.authorization.k8s.io cluster",
+    "ClusterRoleBinding rbac.authorization.k8s.io/v1 clusterrolebindings.rbac.authorization.k8s.io cluster",
+    "ConfigMap v1 configmaps",
+    "CronJob batch/v1 cronjobs.batch",
+    "CustomResourceDefinition apiextensions.k8s.io/v1 customresourcedefinitions.apiextensions.k8s.io cluster",
+    "Deployment apps/v1 deployments.apps",
+    "Event events.k8s.io/v1 events.events.k8s.io",
+    "HorizontalPodAutoscaler autoscaling/v2 horizontalpodautoscalers.autoscaling",
+    "Ingress networking.k8s.io/v1 ingresses.networking.k8s.io",
+    "Job batch/v1 jobs.batch",
+    "Lease coordination.k8s.io/v1 leases.coordination.k8s.io",
+    "Namespace v1 namespaces cluster",
+    "Node v1 nodes cluster",
+    "PersistentVolumeClaim v1 persistentvolumeclaims",
+    "Pod v1 pods",
+    "PodDisruptionBudget policy/v1 poddisruptionbudgets.policy",
+    "ReplicaSet apps/v1 replicasets.apps",
+    "Role rbac.authorization.k8s.io/v1 roles.rbac.authorization.k8s.io",
+    "RoleBinding rbac.authorization.k8s.io/v1 rolebindings.rbac.authorization.k8s.io",
+    "Secret v1 secrets",
+    "Service v1 services",
+    "ServiceAccount v1 serviceaccounts",
+    "StatefulSet apps/v1 statefulsets.apps"
+  ])
+})
+
+test("an object of a built-in kind is read as it is on the wire", () => {
+  const metadata = {
+    name: "a",
+    namespace: "b",
+    uid: "c",
+    resourceVersion: "1",
+    creationTimestamp: "2026-11-20T09:00:00Z"
+  }
+  const wire = { metadata, spec: { replicas: 2 } }
+  expect<unknown>(Either.getOrThrow(BuiltIn.Deployment.decode(wire))).toBe(wire)
+})
+
+test("the types of built-in kinds are those of their JSON", () => {
+  type Template = NonNullable<BuiltIn.Deployment["spec"]>["template"]
+  type Container = NonNullable<Template["spec"]>["containers"][number]
+  holds<Same<BuiltIn.Deployment["metadata"], ObjectMeta>>()
+  holds<Same<Container["image"], string | undefined>>()
+  holds<Same<NonNullable<BuiltIn.Deployment["status"]>["readyReplicas"], number | undefined>>()
+  // Times are text, also where client-node has its own class for them.
+  holds<Same<NonNullable<BuiltIn.Lease["spec"]>["renewTime"], string | undefined>>()
+  holds<
+    Same<
+      NonNullable<NonNullable<BuiltIn.Deployment["status"]>["conditions"]>[number]["lastTransitionTime"],
+      string | undefined
+    >
+  >()
+  holds<
+    Same<
+      NonNullable<NonNullable<BuiltIn.PodDisruptionBudget["status"]>["disruptedPods"]>,
+      { readonly [key: string]: string }
+    >
+  >()
+  holds<
+    Same<NonNullable<NonNullable<NonNullable<BuiltIn.Service["spec"]>["ports"]>[number]["targetPort"]>, string | number>
+  >()
+  // Names are those of the JSON, not those that client-node makes of them.
+  type Props = NonNullable<
+    NonNullable<BuiltIn.CustomResourceDefinition["spec"]["versions"][number]["schema"]>["openAPIV3Schema"]
+  >
+  holds<Same<Props["default"], unknown>>()
+  holds<Same<Props["x-kubernetes-list-map-keys"], ReadonlyArray<string> | undefined>>()
+  holds<
+    Same<
+      Wire<{ a: object; b?: Array<unknown> }>,
+      { readonly a: { readonly [key: string]: unknown }; readonly b?: ReadonlyArray<unknown> }
+    >
+  >()
+})
+
+/** Never called: what follows is for the compiler. */
+export const compiles = (deployment: BuiltIn.Deployment) => {
+  const containers = deployment.spec?.template.spec?.containers
+  containers?.map(({ name }) => name)
+  // @ts-expect-error an object of the cache is shared by all who read it
+  containers?.push({ name: "more" })
+  // @ts-expect-error an optional field may be absent, but not undefined
+  const _: NonNullable<typeof deployment.spec>["replicas"] & {} = deployment.spec?.replicas
+  const desired: Parameters<typeof BuiltIn.Deployment.Desired>[0] = {
+    metadata: { name: "a" },
+    // @ts-expect-error the server answers with 422 where this is undefined
+    spec: { replicas: undefined, selector: {}, template: {} }
+  }
+  return desired
+}

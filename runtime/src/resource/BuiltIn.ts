@@ -1,0 +1,259 @@
+/**
+ * The built-in kinds that controllers most often own or watch, as Resource values with the type of the same name:
+ *
+ * ```ts
+ * import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+ * const containers = (deployment: Deployment) => deployment.spec?.template.spec?.containers
+ * ```
+ *
+ * Their types come from client-node's models; another built-in kind is one line: {@link Kind} of its model and
+ * `Resource.make`. Nothing is decoded: the server has validated what it serves of these kinds.
+ */
+import type {
+  EventsV1Event,
+  V1ClusterRole,
+  V1ClusterRoleBinding,
+  V1ConfigMap,
+  V1CronJob,
+  V1CustomResourceDefinition,
+  V1Deployment,
+  V1Ingress,
+  V1Job,
+  V1Lease,
+  V1Namespace,
+  V1Node,
+  V1PersistentVolumeClaim,
+  V1Pod,
+  V1PodDisruptionBudget,
+  V1ReplicaSet,
+  V1Role,
+  V1RoleBinding,
+  V1Secret,
+  V1Service,
+  V1ServiceAccount,
+  V1StatefulSet,
+  V2HorizontalPodAutoscaler
+} from "@kubernetes/client-node"
+import type { ObjectMeta } from "./KubernetesObject.ts"
+import * as Resource from "./Resource.ts"
+import type { Wire } from "./Wire.ts"
+
+type Flat<T> = { [Name in keyof T]: T[Name] }
+
+/** An object of a built-in kind as the server returned it: the wire form of client-node's `Model`, its metadata complete. */
+export type Kind<Model> = Flat<Omit<Wire<Model>, "metadata"> & { readonly metadata: ObjectMeta }>
+
+/** `v1` Pod. */
+export const Pod = Resource.make<Kind<V1Pod>>({ group: "", version: "v1", kind: "Pod", plural: "pods" })
+/** A Pod as the server returned it. */
+export type Pod = typeof Pod.Type
+
+/** `v1` Service. */
+export const Service = Resource.make<Kind<V1Service>>({ group: "", version: "v1", kind: "Service", plural: "services" })
+/** A Service as the server returned it. */
+export type Service = typeof Service.Type
+
+/** `v1` ConfigMap. */
+export const ConfigMap = Resource.make<Kind<V1ConfigMap>>({
+  group: "",
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps"
+})
+/** A ConfigMap as the server returned it. */
+export type ConfigMap = typeof ConfigMap.Type
+
+/** `v1` Secret. `data` is base64. */
+export const Secret = Resource.make<Kind<V1Secret>>({ group: "", version: "v1", kind: "Secret", plural: "secrets" })
+/** A Secret as the server returned it. */
+export type Secret = typeof Secret.Type
+
+/** `v1` ServiceAccount. */
+export const ServiceAccount = Resource.make<Kind<V1ServiceAccount>>({
+  group: "",
+  version: "v1",
+  kind: "ServiceAccount",
+  plural: "serviceaccounts"
+})
+/** A ServiceAccount as the server returned it. */
+export type ServiceAccount = typeof ServiceAccount.Type
+
+/** `v1` PersistentVolumeClaim. */
+export const PersistentVolumeClaim = Resource.make<Kind<V1PersistentVolumeClaim>>({
+  group: "",
+  version: "v1",
+  kind: "PersistentVolumeClaim",
+  plural: "persistentvolumeclaims"
+})
+/** A PersistentVolumeClaim as the server returned it. */
+export type PersistentVolumeClaim = typeof PersistentVolumeClaim.Type
+
+/** `v1` Namespace, cluster-scoped. */
+export const Namespace = Resource.make<Kind<V1Namespace>>({
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  namespaced: false
+})
+/** A Namespace as the server returned it. */
+export type Namespace = typeof Namespace.Type
+
+/** `v1` Node, cluster-scoped. */
+export const Node = Resource.make<Kind<V1Node>>({
+  group: "",
+  version: "v1",
+  kind: "Node",
+  plural: "nodes",
+  namespaced: false
+})
+/** A Node as the server returned it. */
+export type Node = typeof Node.Type
+
+/** `apps/v1` Deployment. */
+export const Deployment = Resource.make<Kind<V1Deployment>>({
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  plural: "deployments"
+})
+/** A Deployment as the server returned it. */
+export type Deployment = typeof Deployment.Type
+
+/** `apps/v1` ReplicaSet. */
+export const ReplicaSet = Resource.make<Kind<V1ReplicaSet>>({
+  group: "apps",
+  version: "v1",
+  kind: "ReplicaSet",
+  plural: "replicasets"
+})
+/** A ReplicaSet as the server returned it. */
+export type ReplicaSet = typeof ReplicaSet.Type
+
+/** `apps/v1` StatefulSet. */
+export const StatefulSet = Resource.make<Kind<V1StatefulSet>>({
+  group: "apps",
+  version: "v1",
+  kind: "StatefulSet",
+  plural: "statefulsets"
+})
+/** A StatefulSet as the server returned it. */
+export type StatefulSet = typeof StatefulSet.Type
+
+/** `batch/v1` Job. */
+export const Job = Resource.make<Kind<V1Job>>({ group: "batch", version: "v1", kind: "Job", plural: "jobs" })
+/** A Job as the server returned it. */
+export type Job = typeof Job.Type
+
+/** `batch/v1` CronJob. */
+export const CronJob = Resource.make<Kind<V1CronJob>>({
+  group: "batch",
+  version: "v1",
+  kind: "CronJob",
+  plural: "cronjobs"
+})
+/** A CronJob as the server returned it. */
+export type CronJob = typeof CronJob.Type
+
+/** `autoscaling/v2` HorizontalPodAutoscaler. */
+export const HorizontalPodAutoscaler = Resource.make<Kind<V2HorizontalPodAutoscaler>>({
+  group: "autoscaling",
+  version: "v2",
+  kind: "HorizontalPodAutoscaler",
+  plural: "horizontalpodautoscalers"
+})
+/** A HorizontalPodAutoscaler as the server returned it. */
+export type HorizontalPodAutoscaler = typeof HorizontalPodAutoscaler.Type
+
+/** `policy/v1` PodDisruptionBudget. */
+export const PodDisruptionBudget = Resource.make<Kind<V1PodDisruptionBudget>>({
+  group: "policy",
+  version: "v1",
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets"
+})
+/** A PodDisruptionBudget as the server returned it. */
+export type PodDisruptionBudget = typeof PodDisruptionBudget.Type
+
+/** `networking.k8s.io/v1` Ingress. */
+export const Ingress = Resource.make<Kind<V1Ingress>>({
+  group: "networking.k8s.io",
+  version: "v1",
+  kind: "Ingress",
+  plural: "ingresses"
+})
+/** An Ingress as the server returned it. */
+export type Ingress = typeof Ingress.Type
+
+/** `coordination.k8s.io/v1` Lease. */
+export const Lease = Resource.make<Kind<V1Lease>>({
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases"
+})
+/** A Lease as the server returned it. */
+export type Lease = typeof Lease.Type
+
+/** `events.k8s.io/v1` Event. Times have microseconds. */
+export const Event = Resource.make<Kind<EventsV1Event>>({
+  group: "events.k8s.io",
+  version: "v1",
+  kind: "Event",
+  plural: "events"
+})
+/** An Event as the server returned it. */
+export type Event = typeof Event.Type
+
+/** `rbac.authorization.k8s.io/v1` Role. */
+export const Role = Resource.make<Kind<V1Role>>({
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "Role",
+  plural: "roles"
+})
+/** A Role as the server returned it. */
+export type Role = typeof Role.Type
+
+/** `rbac.authorization.k8s.io/v1` RoleBinding. */
+export const RoleBinding = Resource.make<Kind<V1RoleBinding>>({
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "RoleBinding",
+  plural: "rolebindings"
+})
+/** A RoleBinding as the server returned it. */
+export type RoleBinding = typeof RoleBinding.Type
+
+/** `rbac.authorization.k8s.io/v1` ClusterRole, cluster-scoped. */
+export const ClusterRole = Resource.make<Kind<V1ClusterRole>>({
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "ClusterRole",
+  plural: "clusterroles",
+  namespaced: false
+})
+/** A ClusterRole as the server returned it. */
+export type ClusterRole = typeof ClusterRole.Type
+
+/** `rbac.authorization.k8s.io/v1` ClusterRoleBinding, cluster-scoped. */
+export const ClusterRoleBinding = Resource.make<Kind<V1ClusterRoleBinding>>({
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false
+})
+/** A ClusterRoleBinding as the server returned it. */
+export type ClusterRoleBinding = typeof ClusterRoleBinding.Type
+
+/** `apiextensions.k8s.io/v1` CustomResourceDefinition, cluster-scoped. */
+export const CustomResourceDefinition = Resource.make<Kind<V1CustomResourceDefinition>>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false
+})
+/** A CustomResourceDefinition as the server returned it. */
+export type CustomResourceDefinition = typeof CustomResourceDefinition.Type

@@ -1,0 +1,118 @@
+import { expect, test } from "bun:test"
+import { Schema } from "effect"
+import * as Crd from "./Crd.ts"
+import * as CustomResource from "./CustomResource.ts"
+import * as Field from "./Field.ts"
+
+const Widget = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  shortNames: ["wd"],
+  categories: ["all"],
+  description: "A thing.",
+  spec: Schema.Struct({
+    size: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 9)), { default: () => 2 }).annotations({
+      description: "How big."
+    }),
+    tags: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(9))).pipe(Field.listSet))
+  }),
+  status: Schema.Struct({
+    size: Schema.optional(Schema.Int),
+    selector: Schema.optional(Schema.String),
+    since: Schema.optional(Field.Time)
+  }),
+  columns: [
+    { name: "Size", path: ".spec.size" },
+    { name: "Since", path: ".status.since", priority: 1, description: "Since when." },
+    { name: "Tags", path: ".spec.tags", type: "string" },
+    { name: "Age", path: ".metadata.creationTimestamp" }
+  ],
+  scale: { spec: ".spec.size", status: ".status.size", selector: ".status.selector" },
+  rules: [{ rule: "self.metadata.name.size() < 9", message: "short names only", fieldPath: ".metadata.name" }]
+})
+
+test("the CRD of a kind says all that was declared, and the same text every time", () => {
+  const expected = `{
+  "apiVersion": "apiextensions.k8s.io/v1",
+  "kind": "CustomResourceDefinition",
+  "metadata": { "name": "widgets.example.com" },
+  "spec": {
+    "group": "example.com",
+    "names": {
+      "kind": "Widget", "listKind": "WidgetList", "plural": "widgets", "singular": "widget",
+      "shortNames": ["wd"], "categories": ["all"]
+    },
+    "scope": "Namespaced",
+    "versions": [{
+      "name": "v1", "served": true, "storage": true,
+      "schema": { "openAPIV3Schema": {
+        "description": "A thing.",
+        "type": "object",
+        "properties": {
+          "metadata": { "type": "object", "properties": { "name": { "type": "string" } } },
+          "spec": {
+            "type": "object",
+            "properties": {
+              "size": { "description": "How big.", "type": "integer", "format": "int32", "default": 2, "minimum": 1, "maximum": 9 },
+              "tags": { "type": "array", "items": { "type": "string", "maxLength": 9 }, "x-kubernetes-list-type": "set" }
+            }
+          },
+          "status": {
+            "type": "object",
+            "properties": {
+              "size": { "type": "integer" },
+              "selector": { "type": "string" },
+              "since": { "type": "string", "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$" }
+            }
+          }
+        },
+        "required": ["spec"],
+        "x-kubernetes-validations": [{ "rule": "self.metadata.name.size() < 9", "message": "short names only", "fieldPath": ".metadata.name" }]
+      } },
+      "subresources": {
+        "status": {},
+        "scale": { "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.selector" }
+      },
+      "additionalPrinterColumns": [
+        { "name": "Size", "type": "integer", "jsonPath": ".spec.size" },
+        { "name": "Since", "type": "date", "description": "Since when.", "priority": 1, "jsonPath": ".status.since" },
+        { "name": "Tags", "type": "string", "jsonPath": ".spec.tags" },
+        { "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" }
+      ]
+    }]
+  }
+}`
+  // The text, not the value: the order of keys is part of it.
+  expect(JSON.stringify(Crd.of(Widget), null, 2)).toBe(JSON.stringify(JSON.parse(expected), null, 2))
+})
+
+test("the CRD of a small kind has only what says something", () => {
+  const Policy = CustomResource.make({
+    group: "example.com",
+    version: "v1alpha1",
+    kind: "Policy",
+    scope: "Cluster",
+    spec: Schema.Struct({})
+  })
+  expect(Crd.of(Policy)).toEqual({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "policies.example.com" },
+    spec: {
+      group: "example.com",
+      names: { kind: "Policy", listKind: "PolicyList", plural: "policies", singular: "policy" },
+      scope: "Cluster",
+      versions: [
+        {
+          name: "v1alpha1",
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } }, required: ["spec"] }
+          }
+        }
+      ]
+    }
+  })
+})

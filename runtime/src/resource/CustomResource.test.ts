@@ -1,0 +1,258 @@
+import { describe, expect, test } from "bun:test"
+import { Either, Schema } from "effect"
+import { Deployment } from "./BuiltIn.ts"
+import * as Condition from "./Condition.ts"
+import * as CustomResource from "./CustomResource.ts"
+import * as Field from "./Field.ts"
+import { InvalidDefinition } from "./InvalidDefinition.ts"
+import type { KubernetesObject } from "./KubernetesObject.ts"
+import type { Any, InvalidObject } from "./Resource.ts"
+
+class Port extends Schema.Class<Port>("Port")({
+  port: Schema.Int.pipe(Schema.between(1, 65_535)),
+  name: Schema.optional(Schema.String)
+}) {
+  get privileged(): boolean {
+    return this.port < 1024
+  }
+}
+
+const WebApp = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "WebApp",
+  spec: Schema.Struct({
+    image: Schema.NonEmptyString,
+    replicas: Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 50)), { default: () => 2 }),
+    memory: Schema.optionalWith(Field.Quantity, { exact: true }),
+    ports: Schema.optionalWith(Schema.Array(Port), { default: () => [] })
+  }),
+  status: Schema.Struct({
+    count: Schema.optionalWith(Schema.Int, { default: () => 0, exact: true }),
+    conditions: Schema.optionalWith(Condition.list, { exact: true })
+  })
+})
+type WebApp = typeof WebApp.Type
+type Desired = Parameters<typeof WebApp.Desired>[0]
+
+const wire = (spec: unknown, more: object = {}): KubernetesObject => ({
+  apiVersion: "example.com/v1",
+  kind: "WebApp",
+  metadata: {
+    name: "shop",
+    namespace: "team",
+    uid: "u",
+    resourceVersion: "7",
+    creationTimestamp: "2026-11-20T09:00:00Z"
+  },
+  ...(spec === undefined ? {} : { spec }),
+  ...more
+})
+
+describe("reading an object", () => {
+  test("gives its spec decoded and all else as it is on the wire", () => {
+    const object = wire({ image: "nginx", memory: 2, ports: [{ port: 80 }] }, { status: { odd: true } })
+    const app = Either.getOrThrow(WebApp.decode(object))
+    expect(app.spec.replicas).toBe(2)
+    expect(app.spec.memory).toBe("2")
+    expect(app.spec.ports[0]?.privileged).toBe(true)
+    expect(app).toMatchObject({ apiVersion: "example.com/v1", kind: "WebApp", status: { odd: true } })
+    expect(app.metadata).toBe(object.metadata)
+  })
+
+  test("decodes the same object once", () => {
+    const object = wire({ image: "nginx" })
+    expect(WebApp.decode(object)).toBe(WebApp.decode(object))
+    expect(WebApp.decode(wire({ image: "nginx" }))).not.toBe(WebApp.decode(object))
+    const invalid = wire({})
+    expect(WebApp.decode(invalid)).toBe(WebApp.decode(invalid))
+  })
+
+  test("keeps a field that another version of the kind knows", () => {
+    const app = Either.getOrThrow(WebApp.decode(wire({ image: "nginx", colour: "red" })))
+    expect(app.spec).toMatchObject({ image: "nginx", colour: "red" })
+  })
+
+  test("that does not match names every field by its path from the root", () => {
+    const spec = { image: "", replicas: 51, memory: "much", ports: [{ port: 80 }, { port: "http" }, {}] }
+    const error = Either.getOrThrow(Either.flip(WebApp.decode(wire(spec)))) satisfies InvalidObject
+    expect(error.issues.map(({ field }) => field)).toEqual([
+      "spec.image",
+      "spec.replicas",
+      "spec.memory",
+      "spec.ports[1].port",
+      "spec.ports[2].port"
+    ])
+    expect(error.issues[1]?.message).toBe("Expected a number between 1 and 50, actual 51")
+    expect(error.issues[4]?.message).toBe("is missing")
+    expect(error.kind).toBe("WebApp")
+    expect(error.key).toBe("team/shop")
+  })
+
+  test("without a spec says so in one line", () => {
+    const error = Either.getOrThrow(Either.flip(WebApp.decode(wire(undefined))))
+    expect(error.message).toBe("WebApp team/shop does not match its schema: spec: is missing")
+  })
+})
+
+describe("declaring a kind", () => {
+  const plain = {
+    group: "example.com",
+    version: "v1",
+    kind: "Thing",
+    spec: Schema.Struct({ a: Schema.optional(Schema.Int) })
+  }
+
+  test("makes its names from the kind", () => {
+    const names = (kind: string) => {
+      const resource = CustomResource.make({ ...plain, kind })
+      return [resource.plural, resource.definition.singular, resource.definition.listKind]
+    }
+    expect(names("WebApp")).toEqual(["webapps", "webapp", "WebAppList"])
+    expect(names("Policy")).toEqual(["policies", "policy", "PolicyList"])
+    expect(names("Gateway")).toEqual(["gateways", "gateway", "GatewayList"])
+    expect(names("Ingress")).toEqual(["ingresses", "ingress", "IngressList"])
+    expect(names("Switch")).toEqual(["switches", "switch", "SwitchList"])
+  })
+
+  test("is namespaced unless it is said to be the cluster's", () => {
+    expect(CustomResource.make(plain).namespaced).toBe(true)
+    expect(CustomResource.make({ ...plain, scope: "Cluster" }).namespaced).toBe(false)
+  })
+
+  test("tells it from a built-in one", () => {
+    expect([WebApp, Deployment].filter((resource: Any) => CustomResource.isCustomResource(resource))).toEqual([WebApp])
+  })
+
+  const status = Schema.Struct({ text: Schema.optional(Schema.String), count: Schema.optional(Schema.Int) })
+  const refused: ReadonlyArray<readonly [string, object, string]> = [
+    [
+      "a group without a domain",
+      { group: "example" },
+      'Thing group: "example" is no valid name. Use a domain, such as example.com'
+    ],
+    [
+      "a kind in lower case",
+      { kind: "thing" },
+      'thing kind: "thing" is no valid name. Use CamelCase beginning with a capital'
+    ],
+    [
+      "a version with a dot",
+      { version: "v1.2" },
+      'Thing version: "v1.2" is no valid name. Use v1, v1beta1 or the like'
+    ],
+    [
+      "a plural in capitals",
+      { plural: "Things" },
+      'Thing plural: "Things" is no valid name. Use lower-case letters, digits and dashes'
+    ],
+    ["a spec that is no object", { spec: Schema.String }, "Thing spec: is no object. Make it a Schema.Struct"],
+    ["a status that is no object", { status: Schema.Int }, "Thing status: is no object. Make it a Schema.Struct"],
+    [
+      "a schema that a CRD cannot hold",
+      { spec: Schema.Struct({ when: Schema.Date }) },
+      'Thing spec.when: this filter bounds what is decoded, not what is stored. Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
+    ],
+    [
+      "a column that leads nowhere",
+      { columns: [{ name: "A", path: ".spec.b" }] },
+      "Thing columns.A: .spec.b leads nowhere: there is no b. Write the path as it is in the object, such as .spec.image"
+    ],
+    [
+      "a column of a struct without a type",
+      { columns: [{ name: "A", path: ".spec" }] },
+      "Thing columns.A: .spec is no single value. Say how to show it by type, or lead the path further"
+    ],
+    [
+      "a scale without a status",
+      { scale: { spec: ".spec.a", status: ".status.count" } },
+      "Thing scale.status: .status.count leads nowhere: there is no status. Write the path as it is in the object, such as .spec.image"
+    ],
+    [
+      "a scale by text",
+      { status, scale: { spec: ".spec.a", status: ".status.text" } },
+      "Thing scale.status: .status.text is not an integer under .status. Lead the path there"
+    ],
+    [
+      "a scale by the status alone",
+      { status, scale: { spec: ".status.count", status: ".status.count" } },
+      "Thing scale.spec: .status.count is not an integer under .spec. Lead the path there"
+    ]
+  ]
+  for (const [name, change, message] of refused) {
+    test(`refuses ${name}`, () => {
+      const refusal = Either.try({ try: () => CustomResource.make({ ...plain, ...change }), catch: (error) => error })
+      expect(Either.isLeft(refusal) && refusal.left).toBeInstanceOf(InvalidDefinition)
+      expect(Either.isLeft(refusal) && refusal.left).toHaveProperty("message", message)
+    })
+  }
+
+  test("finds the type of a column at its path", () => {
+    const { definition } = CustomResource.make({
+      ...plain,
+      spec: Schema.Struct({
+        text: Schema.String,
+        whole: Schema.Int,
+        number: Schema.Number,
+        flag: Schema.Boolean,
+        either: Field.IntOrString,
+        time: Field.Time,
+        map: Schema.Record({ key: Schema.String, value: Schema.Int })
+      }),
+      status: Schema.Struct({ conditions: Schema.optional(Condition.list) }),
+      columns: [
+        { name: "text", path: ".spec.text" },
+        { name: "whole", path: ".spec.whole" },
+        { name: "number", path: ".spec.number" },
+        { name: "flag", path: ".spec.flag" },
+        { name: "either", path: ".spec.either" },
+        { name: "time", path: ".spec.time" },
+        { name: "map", path: ".spec.map.a" },
+        { name: "ready", path: '.status.conditions[?(@.type=="Ready")].status' },
+        { name: "age", path: ".metadata.creationTimestamp" },
+        { name: "own", path: ".spec.map", type: "string" }
+      ]
+    })
+    expect(definition.columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      "text string",
+      "whole integer",
+      "number number",
+      "flag boolean",
+      "either string",
+      "time date",
+      "map integer",
+      "ready string",
+      "age date",
+      "own string"
+    ])
+  })
+})
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const holds = <_ extends true>(): void => undefined
+
+test("a read has the decoded spec and the status on the wire; a write has the spec on the wire", () => {
+  holds<Same<WebApp["spec"]["replicas"], number>>()
+  holds<Same<WebApp["spec"]["memory"], string | undefined>>()
+  holds<Same<WebApp["spec"]["ports"], ReadonlyArray<Port>>>()
+  holds<Same<NonNullable<WebApp["status"]>["count"], number | undefined>>()
+  holds<Same<NonNullable<WebApp["status"]>["conditions"], ReadonlyArray<Condition.Condition> | undefined>>()
+  holds<Same<Desired["spec"]["replicas"], number | undefined>>()
+  holds<Same<Desired["spec"]["memory"], string | number | undefined>>()
+  const Plain = CustomResource.make({ group: "example.com", version: "v1", kind: "Plain", spec: Schema.Struct({}) })
+  holds<Same<(typeof Plain.Type)["status"], undefined>>()
+})
+
+/** Never called: what follows is for the compiler. */
+export const compiles = (app: WebApp): Desired => {
+  // @ts-expect-error an object of the cache is shared by all who read it
+  app.spec.replicas = 3
+  // @ts-expect-error there is no such field
+  app.spec.colour
+  // @ts-expect-error an image is required
+  const _: Desired = { metadata: { name: "a" }, spec: {} }
+  const coordinates = { group: "example.com", version: "v1", kind: "Plain" }
+  // @ts-expect-error a schema that needs a service cannot be decoded in a cache
+  CustomResource.make({ ...coordinates, spec: Schema.Struct({ a: {} as Schema.Schema<string, string, "service"> }) })
+  return { metadata: { name: "a" }, spec: { image: "nginx" } }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "bun:test"
+import { Either } from "effect"
+import * as FieldPath from "./FieldPath.ts"
+import type { StructuralSchema } from "./StructuralSchema.ts"
+
+const root: StructuralSchema = {
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      properties: {
+        image: { type: "string" },
+        labels: { type: "object", additionalProperties: { type: "integer" } },
+        any: { "x-kubernetes-preserve-unknown-fields": true },
+        ports: { type: "array", items: { type: "object", properties: { port: { type: "number" } } } }
+      }
+    }
+  }
+}
+
+describe("a path of an object leads to its schema", () => {
+  const found: ReadonlyArray<readonly [string, StructuralSchema]> = [
+    [".spec.image", { type: "string" }],
+    [".spec['image']", { type: "string" }],
+    ['.spec["image"]', { type: "string" }],
+    [".spec.labels.app", { type: "integer" }],
+    [".spec.any.thing[3].else", { "x-kubernetes-preserve-unknown-fields": true }],
+    [".spec.ports[0].port", { type: "number" }],
+    [".spec.ports[*].port", { type: "number" }],
+    ['.spec.ports[?(@.name=="a[0]")].port', { type: "number" }],
+    [".metadata.name", { type: "string" }],
+    [String.raw`.metadata.labels.app\.kubernetes\.io/name`, { type: "string" }],
+    [".metadata.creationTimestamp", { type: "string", format: "date-time" }]
+  ]
+  for (const [path, schema] of found) {
+    test(path, () => expect(FieldPath.resolve(root, path)).toEqual(Either.right(schema)))
+  }
+
+  const lost: ReadonlyArray<readonly [string, string]> = [
+    [".spec.imag", ".spec.imag leads nowhere: there is no imag"],
+    [".spec.image.tag", ".spec.image.tag leads nowhere: there is no tag"],
+    [".spec.toString", ".spec.toString leads nowhere: there is no toString"],
+    [".spec.image[0]", ".spec.image[0] takes an item of what is no list"],
+    ["spec.image", 'spec.image cannot be read from "spec.image" on'],
+    [".spec..image", '.spec..image cannot be read from "..image" on'],
+    ["", "the path is empty"]
+  ]
+  for (const [path, problem] of lost) {
+    test(`${path || "an empty path"} does not`, () =>
+      expect(FieldPath.resolve(root, path)).toEqual(Either.left(problem)))
+  }
+
+  test("steps are names without their escapes, and items", () =>
+    expect(FieldPath.parse(String.raw`.a\.b['c\'d'][1:2]`)).toEqual(
+      Either.right([{ name: "a.b" }, { name: "c'd" }, { item: "1:2" }])
+    ))
+})

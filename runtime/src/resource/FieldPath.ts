@@ -1,0 +1,79 @@
+/**
+ * Where a JSONPath of a CRD leads: `.spec.image`, `.status.conditions[?(@.type=="Ready")].status`,
+ * `.metadata.labels.app\.kubernetes\.io/name`. The server takes any path and shows nothing where it leads nowhere, so
+ * a mistake is looked for here.
+ */
+import * as Either from "effect/Either"
+import type { StructuralSchema } from "./StructuralSchema.ts"
+
+/** One step: into a property, or into an item of a list. */
+export type Step = { readonly name: string } | { readonly item: string }
+
+const name = String.raw`\.((?:\\.|[^.[\]\\])+)`
+const quoted = String.raw`\[(?:'((?:\\.|[^'\\])+)'|"((?:\\.|[^"\\])+)")\]`
+const item = String.raw`\[(\?\(.*?\)(?=\])|[-\d*:,]+)\]`
+const step = new RegExp(`${name}|${quoted}|${item}`, "y")
+
+/** The steps of a path; Left is what is wrong with it. */
+export const parse = (path: string): Either.Either<ReadonlyArray<Step>, string> => {
+  const steps: Array<Step> = []
+  step.lastIndex = 0
+  while (step.lastIndex < path.length) {
+    const at = step.lastIndex
+    const found = step.exec(path)
+    if (found === null) return Either.left(`${path} cannot be read from ${JSON.stringify(path.slice(at))} on`)
+    const [, plain, single, double, item] = found
+    const property = plain ?? single ?? double
+    if (property !== undefined) steps.push({ name: property.replace(/\\(.)/g, "$1") })
+    else if (item !== undefined) steps.push({ item })
+  }
+  return steps.length === 0 ? Either.left("the path is empty") : Either.right(steps)
+}
+
+/** The metadata that every object has, as far as a path may lead there. */
+const metadata: StructuralSchema = {
+  type: "object",
+  properties: {
+    name: { type: "string" },
+    namespace: { type: "string" },
+    generateName: { type: "string" },
+    uid: { type: "string" },
+    resourceVersion: { type: "string" },
+    generation: { type: "integer" },
+    creationTimestamp: { type: "string", format: "date-time" },
+    deletionTimestamp: { type: "string", format: "date-time" },
+    labels: { type: "object", additionalProperties: { type: "string" } },
+    annotations: { type: "object", additionalProperties: { type: "string" } },
+    finalizers: { type: "array", items: { type: "string" } },
+    ownerReferences: { type: "array", items: { "x-kubernetes-preserve-unknown-fields": true } }
+  }
+}
+
+/** The schema of what is at a path of an object whose schema is `root`. Left is what is wrong. */
+export const resolve = (root: StructuralSchema, path: string): Either.Either<StructuralSchema, string> =>
+  Either.flatMap(parse(path), (steps) => {
+    let schema: StructuralSchema = { ...root, properties: { ...root.properties, metadata } }
+    for (const step of steps) {
+      const next = into(schema, step)
+      if (next === undefined) {
+        return Either.left(
+          "name" in step
+            ? `${path} leads nowhere: there is no ${step.name}`
+            : `${path} takes an item of what is no list`
+        )
+      }
+      schema = next
+    }
+    return Either.right(schema)
+  })
+
+const into = (schema: StructuralSchema, step: Step): StructuralSchema | undefined => {
+  const unknown: StructuralSchema | undefined = schema["x-kubernetes-preserve-unknown-fields"]
+    ? { "x-kubernetes-preserve-unknown-fields": true }
+    : undefined
+  if ("item" in step) return schema.items ?? unknown
+  const { properties } = schema
+  return properties !== undefined && Object.hasOwn(properties, step.name)
+    ? properties[step.name]
+    : (schema.additionalProperties ?? unknown)
+}

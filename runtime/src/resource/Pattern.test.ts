@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test"
+import { Either } from "effect"
+import * as Pattern from "./Pattern.ts"
+
+describe("a regular expression for RE2", () => {
+  const same: ReadonlyArray<readonly [RegExp, string]> = [
+    [/^[a-z]([-a-z0-9]*[a-z0-9])?$/, "^[a-z]([-a-z0-9]*[a-z0-9])?$"],
+    [/^\d+\.\w\S\\$/, String.raw`^\d+\.\w\S\\$`],
+    [/^a\/b\\\/$/, String.raw`^a/b\\/$`],
+    [/(?<year>\d{4})(?:-)/, String.raw`(?<year>\d{4})(?:-)`],
+    [/[(?=]\(?=/, String.raw`[(?=]\(?=`],
+    [/^.{0,1000}$/, "^.{0,1000}$"],
+    [/a/gimsy, "(?ims)a"]
+  ]
+  for (const [regexp, pattern] of same) {
+    test(`${regexp} is ${pattern}`, () => expect(Pattern.fromRegExp(regexp)).toEqual(Either.right(pattern)))
+  }
+
+  const refused: ReadonlyArray<readonly [RegExp, string]> = [
+    [/a(?=b)/, "a look-around"],
+    [/a(?!b)/, "a look-around"],
+    [/(?<=a)b/, "a look-around"],
+    [/(?<!a)b/, "a look-around"],
+    [/(a)\1/, "a back-reference"],
+    [/(?<a>a)\k<a>/, "a back-reference"],
+    [/\u00e9/, "a \\u escape"],
+    [/[\u00e9]/, "a \\u escape"],
+    [/\cA/, "a \\c escape"]
+  ]
+  for (const [regexp, what] of refused) {
+    test(`${regexp} is refused`, () =>
+      expect(Pattern.fromRegExp(regexp)).toEqual(Either.left(`has ${what}, which the API server's RE2 does not know`)))
+  }
+
+  test("with an empty class is refused", () =>
+    expect(Pattern.fromText("[^]")).toEqual(
+      Either.left("has an empty class, which the API server's RE2 does not know")
+    ))
+
+  test("that repeats too often is refused", () =>
+    expect(Pattern.fromRegExp(/^a{1,1001}$/)).toEqual(
+      Either.left("repeats more than 1000 times, which the API server's RE2 does not do")
+    ))
+
+  test("may be written as RE2 has it, where JavaScript has no such thing", () =>
+    expect(Pattern.fromText("(?i)^a$")).toEqual(Either.right("(?i)^a$")))
+
+  test("matches a text with special characters by its escaped form", () => {
+    const text = "a.b*c+d?e^f$g{h}i(j)k|l[m]n\\o/p"
+    expect(new RegExp(`^${Pattern.literal(text)}$`).test(text)).toBe(true)
+  })
+})

@@ -1,0 +1,169 @@
+import { describe, expect, test } from "bun:test"
+import { Either, Schema } from "effect"
+import * as Field from "./Field.ts"
+import { InvalidDefinition } from "./InvalidDefinition.ts"
+import { compile } from "./SchemaCompiler.ts"
+
+const Port = Schema.Struct({
+  port: Schema.Int,
+  protocol: Schema.optionalWith(Schema.Literal("TCP", "UDP"), { default: () => "TCP" as const })
+})
+describe("what a CRD cannot hold is refused, naming the field and the way out", () => {
+  interface Tree {
+    readonly children: ReadonlyArray<Tree>
+  }
+  const Tree: Schema.Schema<Tree> = Schema.Struct({ children: Schema.Array(Schema.suspend(() => Tree)) })
+  const whole = 'Annotate the outermost schema with the stored form, { jsonSchema: { type: "string", … } }'
+  const refused: ReadonlyArray<readonly [string, Schema.Struct.Field, string]> = [
+    [
+      "a transformation",
+      Schema.NumberFromString,
+      `WebApp spec.a: its stored form differs from its decoded one, NumberFromString. ${whole}`
+    ],
+    [
+      "a bound on what a transformation gives",
+      Schema.Trim.annotations({ jsonSchema: { type: "string" } }).pipe(Schema.minLength(1)),
+      `WebApp spec.a: this filter bounds what is decoded, not what is stored. ${whole}`
+    ],
+    [
+      "a filter without words",
+      Schema.String.pipe(Schema.filter((text) => text !== "x")),
+      "WebApp spec.a: the API server does not know what this filter asks for. Say it to the server too: pipe Field.rule onto it, or give the filter a jsonSchema annotation such as { pattern }"
+    ],
+    [
+      "a union of structs",
+      Schema.Union(Schema.Struct({ b: Schema.String }), Schema.Struct({ c: Schema.String })),
+      'WebApp spec.a: a CRD cannot hold a union of structs. Use one struct with an optional property per variant, and Field.rule({ rule: "has(self.a) != has(self.b)" })'
+    ],
+    [
+      "a union of types",
+      Schema.Union(Schema.String, Schema.Boolean),
+      "WebApp spec.a: a CRD has one type per field, this is string | boolean. Use one type, or Field.IntOrString"
+    ],
+    [
+      "any number or text",
+      Schema.Union(Schema.String, Schema.Number),
+      "WebApp spec.a: a CRD has one type per field, this is string | number. Use one type, or Field.IntOrString"
+    ],
+    [
+      "a number or certain words",
+      Schema.Union(Schema.Int, Schema.Literal("auto")),
+      'WebApp spec.a: a CRD has one type per field, this is Int | "auto". Use one type, or Field.IntOrString'
+    ],
+    [
+      "a rule on numbers alone where text may be",
+      Schema.Union(Schema.Int.pipe(Field.rule({ rule: "self < 9" })), Schema.String),
+      "WebApp spec.a: a CRD has one type per field, this is int | string. Use one type, or Field.IntOrString"
+    ],
+    [
+      "literals of several types",
+      Schema.Literal("a", 1),
+      "WebApp spec.a: a CRD has one type per field, these literals have several or none. Use strings"
+    ],
+    [
+      "null beside literals",
+      Schema.NullOr(Schema.Literal("a", "b")),
+      "WebApp spec.a: the API server accepts no null where there is an enum. Leave the property out instead: Schema.optional"
+    ],
+    [
+      "nothing but null",
+      Schema.Null,
+      "WebApp spec.a: a CRD has one type per field, these literals have several or none. Use strings"
+    ],
+    [
+      "a tuple",
+      Schema.Tuple(Schema.String, Schema.Int),
+      "WebApp spec.a: a CRD has no tuples. Use Schema.Array, or a struct with a name for each place"
+    ],
+    [
+      "a list in a list in itself",
+      Tree,
+      "WebApp spec.a.children[]: the schema contains itself. Use Schema.Unknown at this place: it is kept, but not validated"
+    ],
+    [
+      "undefined",
+      Schema.UndefinedOr(Schema.String),
+      "WebApp spec.a: JSON has no undefined. Make the property optional with Schema.optional"
+    ],
+    [
+      "what has no JSON form",
+      Schema.DateFromSelf,
+      "WebApp spec.a: DateFromSelf has no JSON form. Use the schema of what is stored, such as Schema.String or Field.Time"
+    ],
+    [
+      "big integers",
+      Schema.BigIntFromSelf,
+      "WebApp spec.a: bigint has no JSON form. Use the schema of what is stored, such as Schema.String or Field.Time"
+    ],
+    [
+      "bounds on keys",
+      Schema.Record({ key: Schema.NonEmptyString, value: Schema.String }),
+      "WebApp spec.a: a CRD cannot constrain the keys of a record. Use Schema.String keys and Field.rule({ rule: \"self.all(key, key.matches('…'))\" })"
+    ],
+    [
+      "properties beside a record",
+      Schema.Struct({ b: Schema.String }, Schema.Record({ key: Schema.String, value: Schema.String })),
+      "WebApp spec.a: named properties and a record in one struct. Put the record into a property of its own"
+    ],
+    [
+      "a pattern beyond RE2",
+      Schema.Record({ key: Schema.String, value: Schema.Array(Schema.String.pipe(Schema.pattern(/^(?!x)/))) }),
+      "WebApp spec.a.*[]: its pattern has a look-around, which the API server's RE2 does not know. Say it in other words, or as a CEL rule with Field.rule"
+    ],
+    [
+      "a default that its schema refuses",
+      Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 50)), { default: () => 0 }),
+      "WebApp spec.a: the default does not fit: Expected a number between 1 and 50, actual 0. Give a default that the schema accepts"
+    ],
+    [
+      "a list that merges by a key its items lack",
+      Schema.Array(Port).pipe(Field.listMap("name")),
+      "WebApp spec.a: its items have no property name to merge by. Name a property of the items in Field.listMap"
+    ],
+    [
+      "a list that merges by a key its items may lack",
+      Schema.Array(Schema.Struct({ name: Schema.optional(Schema.String) })).pipe(Field.listMap("name")),
+      "WebApp spec.a: its items may lack name, by which they merge. Make name required or give it a default"
+    ],
+    [
+      "a list that merges by an object",
+      Schema.Array(Schema.Struct({ port: Port })).pipe(Field.listMap("port")),
+      "WebApp spec.a: its items merge by port, which is no scalar. Merge by a string, an integer or a boolean"
+    ],
+    [
+      "a list that merges by what may be null",
+      Schema.Array(Schema.Struct({ name: Schema.NullOr(Schema.String) })).pipe(Field.listMap("name")),
+      "WebApp spec.a: its items merge by name, which is no scalar. Merge by a string, an integer or a boolean"
+    ],
+    [
+      "a set of objects",
+      Schema.Array(Port).pipe(Field.listSet),
+      "WebApp spec.a: a set has scalar items. Use scalars, or Field.listMap with the keys of the items"
+    ],
+    [
+      "a list type on text",
+      Schema.String.pipe(Field.listSet),
+      "WebApp spec.a: a list of type set is no array. Use Schema.Array"
+    ],
+    [
+      "a map type on text",
+      Schema.String.pipe(Field.mapAtomic),
+      "WebApp spec.a: only objects merge field by field. Use Schema.Struct"
+    ],
+    [
+      "a jsonSchema annotation that no CRD can hold",
+      Schema.String.annotations({ jsonSchema: { contentEncoding: "base64" } }),
+      'WebApp spec.a: its jsonSchema annotation has "contentEncoding", which a CRD cannot hold. Say it in other words, or as a CEL rule with Field.rule'
+    ]
+  ]
+  for (const [name, field, message] of refused) {
+    test(name, () => {
+      const refusal = Either.try({
+        try: () => compile(Schema.Struct({ a: field }), { kind: "WebApp", field: "spec" }),
+        catch: (error) => error
+      })
+      expect(Either.isLeft(refusal) && refusal.left).toBeInstanceOf(InvalidDefinition)
+      expect(Either.isLeft(refusal) && refusal.left).toHaveProperty("message", message)
+    })
+  }
+})

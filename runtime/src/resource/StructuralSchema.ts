@@ -1,0 +1,181 @@
+/**
+ * Structural schemas: the part of OpenAPI v3 that a CRD can hold, in its JSON form. `SchemaCompiler` makes them from
+ * Effect Schemas; here is what they are, and how one is narrowed by another fact about the same value.
+ */
+import * as Either from "effect/Either"
+import type { Rule } from "./Field.ts"
+import * as Pattern from "./Pattern.ts"
+
+/** A JSON value. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | ReadonlyArray<Json>
+  | {
+      readonly [name: string]: Json
+    }
+
+/** A structural schema. It has a `type` unless it is int-or-string or keeps what no schema describes. */
+export interface StructuralSchema {
+  readonly description?: string
+  readonly type?: "string" | "integer" | "number" | "boolean" | "object" | "array"
+  readonly format?: string
+  readonly nullable?: boolean
+  readonly default?: Json
+  readonly enum?: ReadonlyArray<Json>
+  readonly minimum?: number
+  /** With `minimum`: the bound itself is outside. (A flag, unlike in JSON Schema.) */
+  readonly exclusiveMinimum?: boolean
+  readonly maximum?: number
+  readonly exclusiveMaximum?: boolean
+  readonly multipleOf?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly items?: StructuralSchema
+  readonly minProperties?: number
+  readonly maxProperties?: number
+  readonly properties?: { readonly [name: string]: StructuralSchema }
+  readonly required?: ReadonlyArray<string>
+  readonly additionalProperties?: StructuralSchema
+  readonly allOf?: ReadonlyArray<StructuralSchema>
+  readonly anyOf?: ReadonlyArray<StructuralSchema>
+  readonly oneOf?: ReadonlyArray<StructuralSchema>
+  readonly not?: StructuralSchema
+  readonly "x-kubernetes-int-or-string"?: boolean
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean
+  readonly "x-kubernetes-embedded-resource"?: boolean
+  readonly "x-kubernetes-list-type"?: "atomic" | "set" | "map"
+  readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
+  readonly "x-kubernetes-map-type"?: "atomic" | "granular"
+  readonly "x-kubernetes-validations"?: ReadonlyArray<Rule>
+}
+
+// The order in which a schema is written, so that a CRD is the same text every time.
+const order: ReadonlyArray<keyof StructuralSchema> = [
+  "description",
+  "type",
+  "format",
+  "nullable",
+  "default",
+  "enum",
+  "minimum",
+  "exclusiveMinimum",
+  "maximum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "minItems",
+  "maxItems",
+  "items",
+  "minProperties",
+  "maxProperties",
+  "properties",
+  "required",
+  "additionalProperties",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "x-kubernetes-int-or-string",
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-embedded-resource",
+  "x-kubernetes-list-type",
+  "x-kubernetes-list-map-keys",
+  "x-kubernetes-map-type",
+  "x-kubernetes-validations"
+]
+
+const known: ReadonlySet<string> = new Set(order)
+
+/** The schema with its keys in the one order, and the format of an integer that is bounded on both sides. */
+export const finished = (schema: StructuralSchema): StructuralSchema => {
+  const format = schema.format ?? integerFormat(schema)
+  const whole = format === undefined ? schema : { ...schema, format }
+  return Object.fromEntries(order.flatMap((key) => (whole[key] === undefined ? [] : [[key, whole[key]]])))
+}
+
+const integerFormat = ({ type, minimum, maximum }: StructuralSchema): string | undefined =>
+  type !== "integer" || minimum === undefined || maximum === undefined
+    ? undefined
+    : minimum >= -(2 ** 31) && maximum < 2 ** 31
+      ? "int32"
+      : "int64"
+
+/**
+ * The schema with one more set of facts, as a `jsonSchema` annotation states them (JSON Schema 7, a pattern possibly as RegExp):
+ * of two bounds the narrower one counts, of two patterns both. Left says what a structural schema cannot hold.
+ */
+export const narrow = (schema: StructuralSchema, facts: object): Either.Either<StructuralSchema, string> =>
+  Object.entries(facts).reduce<Either.Either<StructuralSchema, string>>(
+    (before, [key, value]) => Either.flatMap(before, (schema) => narrowBy(schema, key, value)),
+    Either.right(schema)
+  )
+
+const narrowBy = (schema: StructuralSchema, key: string, value: unknown): Either.Either<StructuralSchema, string> => {
+  switch (key) {
+    // Words for readers of JSON Schema, which a structural schema has no place for.
+    case "title":
+    case "examples":
+    case "$comment":
+      return Either.right(schema)
+    case "minimum":
+    case "exclusiveMinimum":
+      return typeof value === "number"
+        ? Either.right(atLeast(schema, value, key === "exclusiveMinimum"))
+        : as(schema, key, value)
+    case "maximum":
+    case "exclusiveMaximum":
+      return typeof value === "number"
+        ? Either.right(atMost(schema, value, key === "exclusiveMaximum"))
+        : as(schema, key, value)
+    case "minLength":
+    case "minItems":
+    case "minProperties":
+      return as(schema, key, typeof value === "number" ? Math.max(value, schema[key] ?? 0) : value)
+    case "maxLength":
+    case "maxItems":
+    case "maxProperties":
+      return as(schema, key, typeof value === "number" ? Math.min(value, schema[key] ?? value) : value)
+    case "pattern":
+      return Either.mapBoth(value instanceof RegExp ? Pattern.fromRegExp(value) : Pattern.fromText(String(value)), {
+        onLeft: (problem) => `its pattern ${problem}`,
+        onRight: (pattern) => also(schema, key, pattern)
+      })
+    case "multipleOf":
+      return typeof value === "number" ? Either.right(also(schema, key, value)) : as(schema, key, value)
+    default:
+      return known.has(key)
+        ? as(schema, key, value)
+        : Either.left(`its jsonSchema annotation has ${JSON.stringify(key)}, which a CRD cannot hold`)
+  }
+}
+
+// An annotation is the word of the schema's author in a known key; the API server reads it next.
+const as = (schema: StructuralSchema, key: string, value: unknown): Either.Either<StructuralSchema, string> =>
+  Either.right({ ...schema, [key]: value })
+
+const atLeast = (schema: StructuralSchema, minimum: number, exclusive: boolean): StructuralSchema => {
+  const { minimum: former, exclusiveMinimum: formerExclusive, ...rest } = schema
+  if (former !== undefined && former > minimum) return schema
+  const outside = exclusive || (former === minimum && formerExclusive === true)
+  return { ...rest, minimum, ...(outside ? { exclusiveMinimum: true } : {}) }
+}
+
+const atMost = (schema: StructuralSchema, maximum: number, exclusive: boolean): StructuralSchema => {
+  const { maximum: former, exclusiveMaximum: formerExclusive, ...rest } = schema
+  if (former !== undefined && former < maximum) return schema
+  const outside = exclusive || (former === maximum && formerExclusive === true)
+  return { ...rest, maximum, ...(outside ? { exclusiveMaximum: true } : {}) }
+}
+
+const also = (schema: StructuralSchema, key: "pattern" | "multipleOf", value: string | number): StructuralSchema =>
+  schema[key] === undefined || schema[key] === value
+    ? { ...schema, [key]: value }
+    : { ...schema, allOf: [...(schema.allOf ?? []), { [key]: value }] }
