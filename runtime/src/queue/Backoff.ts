@@ -1,0 +1,89 @@
+/**
+ * When a key is tried again: one Effect Schedule, stepped for every key on its own, once per attempt that asks for a
+ * retry and by nothing else. It only computes: whoever asks does the waiting, in the queue and not in a fiber, so that a
+ * hundred thousand failing objects cost a hundred thousand small records.
+ *
+ * Any Schedule will do. Its input is what the run ended with; a Schedule that reads the time (`elapsed`, `upTo`,
+ * `fixed`, `cron`) sees the Clock's. A Schedule that ends gives up: its state is forgotten, and the next failure of the
+ * key, after a new trigger, finds it fresh.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as ScheduleDecision from "effect/ScheduleDecision"
+import * as ScheduleIntervals from "effect/ScheduleIntervals"
+
+/** See the top of this file. Holds a record per key between its first retry and `forget` (or the schedule's end). */
+export interface Backoffs<in In = unknown> {
+  /**
+   * Counts an attempt of the key that ended with `input`, and returns the milliseconds until the next one: 0 or more,
+   * perhaps a fraction, Infinity if the schedule says never. None: the schedule has ended, do not retry. Dies if one of
+   * the schedule's own functions throws; the attempt then does not count.
+   */
+  readonly next: (key: string, input: In) => Effect.Effect<Option.Option<number>>
+  /** The key is well (or gone): its next failure is a first one. */
+  readonly forget: (key: string) => void
+  /** How many attempts in a row asked for a retry: 0 after `forget`. */
+  readonly attempts: (key: string) => number
+  /** How many keys are failing. */
+  readonly size: () => number
+}
+
+/** `state` belongs to the schedule; Effect types it `any`. */
+interface Progress {
+  state: unknown
+  attempts: number
+}
+
+const base = Duration.millis(5)
+const cap = Duration.seconds(1000)
+
+/**
+ * 5 ms, doubled by every failure up to 1000 s, for ever: controller-runtime's, so that an object that cannot be
+ * reconciled costs next to nothing and one that can is retried before a person would notice. Built on `unfold`, because
+ * `Schedule.exponential` has no cap of its own: its power of two overflows to an endless delay at failure 1023.
+ */
+const schedule: Schedule.Schedule<Duration.Duration> = Schedule.delayedSchedule(
+  Schedule.unfold(base, (delay) => Duration.min(Duration.times(delay, 2), cap))
+)
+
+export {
+  /** 5 ms, doubled by every failure up to 1000 s, for ever. */
+  schedule as default
+}
+
+/** The schedule, for every key on its own. What the schedule requires is taken from the context here, once. */
+export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.Effect<Backoffs<In>, never, R> =>
+  Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    const context = yield* Effect.context<R>()
+    const failing = new Map<string, Progress>()
+
+    const next = (key: string, input: In): Effect.Effect<Option.Option<number>> =>
+      Effect.suspend(() => {
+        const now = clock.unsafeCurrentTimeMillis()
+        const known = failing.get(key)
+        const progress = known ?? { state: retry.initial, attempts: 0 }
+        if (known === undefined) failing.set(key, progress)
+        return Effect.map(Effect.provide(retry.step(now, input, progress.state), context), ([state, , decision]) => {
+          if (ScheduleDecision.isDone(decision)) {
+            if (failing.get(key) === progress) failing.delete(key)
+            return Option.none()
+          }
+          // Changed in place: a `forget` while the step was suspended has the last word.
+          progress.state = state
+          progress.attempts++
+          return Option.some(Math.max(0, ScheduleIntervals.start(decision.intervals) - now))
+        })
+      })
+
+    return {
+      next,
+      forget: (key) => {
+        failing.delete(key)
+      },
+      attempts: (key) => failing.get(key)?.attempts ?? 0,
+      size: () => failing.size
+    }
+  })

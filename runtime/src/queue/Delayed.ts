@@ -1,0 +1,92 @@
+/**
+ * The keys that must wait, by the time they are due: a binary heap in which every entry knows its slot, so that a key
+ * promoted by a trigger leaves at once (O(log n)) and nothing stale is kept. Equal times come out in the order they went in.
+ */
+import type { Entry } from "./Entry.ts"
+
+/** See the top of this file. */
+export interface Delayed<T> {
+  /** Puts the entry in at its `dueAt`. */
+  readonly add: (entry: Entry<T>) => void
+  /** Moves the entry, which is in, to an earlier time. */
+  readonly advance: (entry: Entry<T>, dueAt: number) => void
+  /** Takes the entry out; it must be in. */
+  readonly remove: (entry: Entry<T>) => void
+  /** The entry due first. */
+  readonly first: () => Entry<T> | undefined
+  /** How many entries wait. */
+  readonly size: () => number
+  /** Visits every entry and empties the structure. */
+  readonly drain: (visit: (entry: Entry<T>) => void) => void
+}
+
+const before = <T>(left: Entry<T>, right: Entry<T>): boolean =>
+  left.dueAt < right.dueAt || (left.dueAt === right.dueAt && left.rank < right.rank)
+
+/** An empty structure. */
+export const make = <T>(): Delayed<T> => {
+  const heap: Array<Entry<T>> = []
+  let ranks = 0
+
+  const place = (entry: Entry<T>, slot: number): void => {
+    heap[slot] = entry
+    entry.slot = slot
+  }
+
+  const rise = (entry: Entry<T>, from: number): void => {
+    let slot = from
+    while (slot > 0) {
+      const above = (slot - 1) >> 1
+      const parent = heap[above]
+      if (parent === undefined || !before(entry, parent)) break
+      place(parent, slot)
+      slot = above
+    }
+    place(entry, slot)
+  }
+
+  const sink = (entry: Entry<T>, from: number): void => {
+    let slot = from
+    while (true) {
+      const left = 2 * slot + 1
+      let child = heap[left]
+      if (child === undefined) break
+      const right = heap[left + 1]
+      if (right !== undefined && before(right, child)) child = right
+      if (!before(child, entry)) break
+      const below = child.slot
+      place(child, slot)
+      slot = below
+    }
+    place(entry, slot)
+  }
+
+  return {
+    add: (entry) => {
+      entry.rank = ranks++
+      rise(entry, heap.length)
+    },
+    advance: (entry, dueAt) => {
+      entry.dueAt = dueAt
+      rise(entry, entry.slot)
+    },
+    remove: (entry) => {
+      const slot = entry.slot
+      const last = heap.pop()
+      entry.slot = -1
+      if (last === undefined || last === entry) return
+      const above = heap[(slot - 1) >> 1]
+      if (slot > 0 && above !== undefined && before(last, above)) rise(last, slot)
+      else sink(last, slot)
+    },
+    first: () => heap[0],
+    size: () => heap.length,
+    drain: (visit) => {
+      for (const entry of heap) {
+        entry.slot = -1
+        visit(entry)
+      }
+      heap.length = 0
+    }
+  }
+}

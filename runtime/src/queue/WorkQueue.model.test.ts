@@ -1,0 +1,341 @@
+/**
+ * The queue against a model that is naive enough to be believed: one array of records, sorted whenever a key is wanted.
+ * Random interleavings of everything a controller does; after every burst the two must agree in all that can be seen.
+ */
+import { expect } from "bun:test"
+import { live } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FastCheck from "effect/FastCheck"
+import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
+import * as WorkQueue from "./WorkQueue.ts"
+
+type Step =
+  | { readonly do: "add"; readonly key: string; readonly priority: number }
+  | { readonly do: "echo"; readonly key: string; readonly priority: number }
+  | { readonly do: "addAfter"; readonly key: string; readonly priority: number; readonly delay: number }
+  | { readonly do: "take" }
+  | { readonly do: "interrupt"; readonly index: number }
+  | { readonly do: "done"; readonly index: number }
+  | { readonly do: "fail"; readonly index: number; readonly delay: number }
+  | { readonly do: "putBack"; readonly index: number }
+  | { readonly do: "sleep"; readonly millis: number }
+
+type Seen = Pick<WorkQueue.Item<number>, "key" | "triggers" | "dropped" | "priority" | "enqueuedAt" | "addedAt">
+
+interface Want {
+  readonly key: string
+  place: "ready" | "delayed" | "echoed"
+  triggers: Array<number>
+  priority: number
+  order: number
+  addedAt: number
+  time: number
+}
+
+/** What the queue ought to do, without any thought of cost. */
+class Model {
+  now = 0
+  wants: Array<Want> = []
+  running: Array<Seen> = []
+  private count = 0
+
+  order(): number {
+    return ++this.count
+  }
+
+  find(key: string): Want | undefined {
+    return this.wants.find((want) => want.key === key)
+  }
+
+  isRunning(key: string): boolean {
+    return this.running.some((item) => item.key === key)
+  }
+
+  private enter(key: string, trigger: number, priority: number, place: Want["place"], time: number): void {
+    this.wants.push({ key, place, triggers: [trigger], priority, order: this.order(), addedAt: this.now, time })
+  }
+
+  private ready(want: Want, time: number): void {
+    want.place = "ready"
+    want.order = this.order()
+    want.time = time
+  }
+
+  add(key: string, trigger: number, priority: number): void {
+    const want = this.find(key)
+    if (want === undefined) {
+      this.enter(key, trigger, priority, "ready", this.now)
+      return
+    }
+    want.triggers.push(trigger)
+    if (want.place !== "ready") this.ready(want, this.now)
+    else if (priority > want.priority) want.order = this.order()
+    want.priority = Math.max(want.priority, priority)
+  }
+
+  echo(key: string, trigger: number, priority: number): void {
+    const want = this.find(key)
+    if (want !== undefined) want.triggers.push(trigger)
+    else this.enter(key, trigger, priority, this.isRunning(key) ? "echoed" : "ready", this.now)
+  }
+
+  addAfter(key: string, delay: number, trigger: number, priority: number): void {
+    if (delay <= 0) {
+      this.add(key, trigger, priority)
+      return
+    }
+    const want = this.find(key)
+    if (want === undefined) {
+      this.enter(key, trigger, priority, "delayed", this.now + delay)
+      return
+    }
+    want.triggers.push(trigger)
+    if (want.place === "ready" && priority > want.priority) want.order = this.order()
+    want.priority = Math.max(want.priority, priority)
+    if (want.place === "ready") return
+    if (want.place === "echoed" || this.now + delay < want.time) want.time = this.now + delay
+    if (want.place === "echoed") want.order = this.order()
+    want.place = "delayed"
+  }
+
+  take(): Seen | undefined {
+    const [want] = this.wants
+      .filter((want) => want.place === "ready" && !this.isRunning(want.key))
+      .sort((left, right) => right.priority - left.priority || left.order - right.order)
+    if (want === undefined) return undefined
+    this.wants = this.wants.filter((other) => other !== want)
+    const { key, priority, addedAt, time: enqueuedAt } = want
+    const triggers = want.triggers.slice(-10)
+    const item = { key, priority, addedAt, enqueuedAt, triggers, dropped: want.triggers.length - triggers.length }
+    this.running.push(item)
+    return item
+  }
+
+  done(key: string): void {
+    this.running = this.running.filter((item) => item.key !== key)
+    const want = this.find(key)
+    if (want?.place === "echoed") this.ready(want, this.now)
+  }
+
+  /** The model forgets which triggers were dropped: it is told by the item, whose count it has checked before. */
+  putBack(item: Seen): void {
+    this.running = this.running.filter((other) => other.key !== item.key)
+    const { key, addedAt, enqueuedAt: time } = item
+    const since = this.find(key)
+    this.wants = this.wants.filter((want) => want !== since)
+    const dropped = Array.from({ length: item.dropped }, () => -1)
+    const triggers = [...dropped, ...item.triggers, ...(since?.triggers ?? [])]
+    const priority = Math.max(item.priority, since?.priority ?? item.priority)
+    this.wants.push({ key, place: "ready", triggers, priority, order: -this.order(), addedAt, time })
+  }
+
+  sleep(millis: number): void {
+    this.now += millis
+    const due = this.wants.filter((want) => want.place === "delayed" && want.time <= this.now)
+    for (const want of due.sort((left, right) => left.time - right.time || left.order - right.order)) {
+      this.ready(want, want.time)
+    }
+  }
+}
+
+/** A Clock that moves when told and wakes its sleepers at once: TestClock takes milliseconds of real time per step. */
+const makeClock = () => {
+  let now = 0
+  let sleepers: Array<{ readonly until: number; readonly wake: () => void }> = []
+  const clock: Clock.Clock = {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: () => now,
+    unsafeCurrentTimeNanos: () => BigInt(now) * 1_000_000n,
+    currentTimeMillis: Effect.sync(() => now),
+    currentTimeNanos: Effect.sync(() => BigInt(now) * 1_000_000n),
+    sleep: (duration) =>
+      Effect.async<void>((resume) => {
+        const sleeper = { until: now + Duration.toMillis(Duration.decode(duration)), wake: () => resume(Effect.void) }
+        sleepers.push(sleeper)
+        return Effect.sync(() => {
+          sleepers = sleepers.filter((other) => other !== sleeper)
+        })
+      })
+  }
+  const advance = (millis: number): void => {
+    now += millis
+    for (const sleeper of sleepers) if (sleeper.until <= now) sleeper.wake()
+  }
+  return { clock, advance }
+}
+
+/** Every fiber has gone on until it waits: Effect runs them in microtasks, which end before the event loop turns. */
+const settle = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+const key = FastCheck.constantFrom("a", "b", "c", "d", "e")
+const priority = FastCheck.constantFrom(0, 0, 0, WorkQueue.low, 5)
+const delay = FastCheck.constantFrom(0, 1, 5, 5, 20, 100)
+const index = FastCheck.nat(7)
+const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
+  { weight: 5, arbitrary: FastCheck.record({ do: FastCheck.constant("add" as const), key, priority }) },
+  { weight: 3, arbitrary: FastCheck.record({ do: FastCheck.constant("echo" as const), key, priority }) },
+  { weight: 3, arbitrary: FastCheck.record({ do: FastCheck.constant("addAfter" as const), key, priority, delay }) },
+  { weight: 5, arbitrary: FastCheck.record({ do: FastCheck.constant("take" as const) }) },
+  { weight: 1, arbitrary: FastCheck.record({ do: FastCheck.constant("interrupt" as const), index }) },
+  { weight: 4, arbitrary: FastCheck.record({ do: FastCheck.constant("done" as const), index }) },
+  { weight: 2, arbitrary: FastCheck.record({ do: FastCheck.constant("fail" as const), index, delay }) },
+  { weight: 1, arbitrary: FastCheck.record({ do: FastCheck.constant("putBack" as const), index }) },
+  {
+    weight: 3,
+    arbitrary: FastCheck.record({ do: FastCheck.constant("sleep" as const), millis: FastCheck.constantFrom(1, 4, 30) })
+  }
+)
+
+/** Steps of one burst happen in one go, as the events of a chunk do; between bursts every fiber runs. */
+const bursts = FastCheck.array(FastCheck.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 30 })
+
+/** Plays the bursts on both; fails where they differ. */
+const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeof makeClock>) =>
+  Effect.gen(function* () {
+    const queue = yield* WorkQueue.make<number>()
+    const model = new Model()
+    let takers: Array<Fiber.RuntimeFiber<Option.Option<WorkQueue.Item<number>>>> = []
+    const interrupted: typeof takers = []
+    let running: Array<WorkQueue.Item<number>> = []
+    let triggers = 0
+    let delivered = 0
+
+    const pick = <A>(from: ReadonlyArray<A>, at: number): A | undefined => from[at % Math.max(1, from.length)]
+
+    const end = (item: WorkQueue.Item<number>): void => {
+      running = running.filter((other) => other !== item)
+      delivered += item.triggers.length + item.dropped
+    }
+
+    const perform = (one: Step) =>
+      Effect.gen(function* () {
+        switch (one.do) {
+          case "add": {
+            queue.add(one.key, ++triggers, { priority: one.priority })
+            model.add(one.key, triggers, one.priority)
+            return
+          }
+          case "echo": {
+            queue.add(one.key, ++triggers, { priority: one.priority, promote: false })
+            model.echo(one.key, triggers, one.priority)
+            return
+          }
+          case "addAfter": {
+            queue.addAfter(one.key, one.delay, ++triggers, { priority: one.priority })
+            model.addAfter(one.key, one.delay, triggers, one.priority)
+            return
+          }
+          case "take": {
+            takers.push(yield* Effect.fork(queue.take))
+            return
+          }
+          case "interrupt": {
+            const taker = pick(takers, one.index)
+            if (taker === undefined) return
+            // Not awaited: the rest of the burst follows before the taker knows.
+            taker.unsafeInterruptAsFork(FiberId.none)
+            takers = takers.filter((other) => other !== taker)
+            interrupted.push(taker)
+            return
+          }
+          case "done":
+          case "fail": {
+            const item = pick(running, one.index)
+            if (item === undefined) return
+            end(item)
+            if (one.do === "fail") {
+              queue.addAfter(item.key, one.delay, ++triggers, { priority: item.priority })
+              model.addAfter(item.key, one.delay, triggers, item.priority)
+            }
+            queue.done(item.key)
+            model.done(item.key)
+            return
+          }
+          case "putBack": {
+            const item = pick(running, one.index)
+            if (item === undefined) return
+            running = running.filter((other) => other !== item)
+            queue.putBack(item)
+            model.putBack(item)
+            return
+          }
+          case "sleep": {
+            yield* compare
+            clock.advance(one.millis)
+            model.sleep(one.millis)
+            yield* compare
+          }
+        }
+      })
+
+    /** Lets the takers run, and checks that each got what the model says, in the order in which they came. */
+    const compare = Effect.gen(function* () {
+      yield* settle
+      const still: typeof takers = []
+      for (const taker of takers) {
+        const expected = model.take()
+        const exit = Option.getOrUndefined(yield* taker.poll)
+        if (expected === undefined) {
+          expect(exit).toBeUndefined()
+          still.push(taker)
+          continue
+        }
+        const item = exit?._tag === "Success" ? Option.getOrUndefined(exit.value) : undefined
+        expect<Seen | undefined>(item).toEqual(expected)
+        if (item === undefined) continue
+        expect(running.map((other) => other.key)).not.toContain(item.key)
+        running.push(item)
+      }
+      takers = still
+      const wants = (place: Want["place"]) => model.wants.filter((want) => want.place === place).length
+      expect(queue.snapshot()).toMatchObject({
+        ready: wants("ready"),
+        delayed: wants("delayed"),
+        processing: running.length
+      })
+    })
+
+    for (const burst of steps) {
+      for (const one of burst) yield* perform(one)
+      yield* compare
+    }
+
+    // Every run ends well, and workers go on until nothing is left: then every trigger has been part of a run.
+    while (running.length > 0 || model.wants.length > 0) {
+      for (const item of [...running]) {
+        end(item)
+        queue.done(item.key)
+        model.done(item.key)
+      }
+      yield* perform({ do: "sleep", millis: 100 })
+      while (takers.length < 5) takers.push(yield* Effect.fork(queue.take))
+      yield* compare
+    }
+    expect(delivered).toBe(triggers)
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
+    for (const name of ["a", "b", "c", "d", "e"]) expect(queue.position(name)).toEqual({ _tag: "Absent" })
+    for (const taker of interrupted) expect(Exit.isInterrupted(yield* taker.await)).toBe(true)
+    yield* Fiber.interruptAll(takers)
+  })
+
+live(
+  "whatever happens in whatever order, the queue does what the naive model does: no key runs twice at once, no trigger is lost, everything ready is served, and it ends empty",
+  () =>
+    Effect.gen(function* () {
+      const runtime = yield* Effect.runtime<never>()
+      const property = FastCheck.asyncProperty(bursts, (steps) => {
+        const clock = makeClock()
+        return Runtime.runPromise(runtime)(play(steps, clock).pipe(Effect.scoped, Effect.withClock(clock.clock)))
+      })
+      yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 400 }))
+    }),
+  60_000
+)

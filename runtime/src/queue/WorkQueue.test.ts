@@ -1,0 +1,646 @@
+import { expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as WorkQueue from "./WorkQueue.ts"
+
+const make = WorkQueue.make<string>()
+
+/** Lets every other fiber go on until it waits. */
+const settle = TestClock.adjust(0)
+
+/** The next item, which must be there. */
+const next = <T>(queue: WorkQueue.WorkQueue<T>): Effect.Effect<WorkQueue.Item<T>> =>
+  Effect.suspend(() =>
+    queue.snapshot().ready > 0 ? Effect.flatten(queue.take).pipe(Effect.orDie) : Effect.dieMessage("nothing is ready")
+  )
+
+/** Takes and ends what is ready, in order. */
+const drain = <T>(queue: WorkQueue.WorkQueue<T>): Effect.Effect<Array<WorkQueue.Item<T>>> =>
+  Effect.gen(function* () {
+    const items: Array<WorkQueue.Item<T>> = []
+    while (queue.snapshot().ready > 0) {
+      const item = yield* next(queue)
+      queue.done(item.key)
+      items.push(item)
+    }
+    return items
+  })
+
+const keys = (items: ReadonlyArray<{ readonly key: string }>): string => items.map((item) => item.key).join(" ")
+
+effect("keys of one priority are handed out in the order in which they were added, each once", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    for (const key of ["a", "b", "c", "a", "b"]) queue.add(key, `event of ${key}`)
+    const items = yield* drain(queue)
+    expect(keys(items)).toBe("a b c")
+    expect(items.map((item) => item.triggers.length)).toEqual([2, 2, 1])
+    expect(queue.position("a")).toEqual({ _tag: "Absent" })
+  })
+)
+
+effect("a higher priority goes first, and the initial list last", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("list-1", "initial", { priority: WorkQueue.low })
+    queue.add("list-2", "initial", { priority: WorkQueue.low })
+    queue.add("event", "updated")
+    queue.add("urgent", "deleted", { priority: 7 })
+    const items = yield* drain(queue)
+    expect(keys(items)).toBe("urgent event list-1 list-2")
+    expect(items.map((item) => item.priority)).toEqual([7, 0, WorkQueue.low, WorkQueue.low])
+  })
+)
+
+effect(
+  "a trigger of a higher priority moves a ready key to the end of that level; the same or a lower one moves nothing",
+  () =>
+    Effect.gen(function* () {
+      const queue = yield* make
+      for (const key of ["a", "b", "c"]) queue.add(key, "initial", { priority: WorkQueue.low })
+      queue.add("x", "updated")
+      queue.add("y", "updated")
+      queue.add("c", "updated")
+      queue.add("x", "again")
+      queue.add("x", "initial", { priority: WorkQueue.low })
+      const items = yield* drain(queue)
+      expect(keys(items)).toBe("x y c a b")
+      expect(items.map((item) => item.priority)).toEqual([0, 0, 0, WorkQueue.low, WorkQueue.low])
+    })
+)
+
+effect("however many triggers arrive during a run, exactly one more run follows it, with all of them", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "first")
+    yield* next(queue)
+    for (const trigger of ["second", "third", "fourth"]) queue.add("a", trigger)
+    queue.done("a")
+    const items = yield* drain(queue)
+    expect(items.map((item) => item.triggers)).toEqual([["second", "third", "fourth"]])
+  })
+)
+
+effect("a key is never handed out while its run is in progress; the keys behind it are", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "first")
+    yield* next(queue)
+    queue.add("a", "second")
+    queue.add("b", "first")
+    expect(keys([yield* next(queue)])).toBe("b")
+    const waiting = yield* Effect.fork(queue.take)
+    yield* settle
+    expect(Option.isNone(yield* Fiber.poll(waiting))).toBe(true)
+    queue.done("a")
+    expect(Option.getOrThrow(yield* Fiber.join(waiting)).triggers).toEqual(["second"])
+  })
+)
+
+effect("a key triggered during its run keeps its place in line: it is served before what came later", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "first")
+    yield* next(queue)
+    queue.add("a", "second")
+    queue.add("b", "first")
+    queue.done("a")
+    expect(keys(yield* drain(queue))).toBe("a b")
+  })
+)
+
+effect("the next run has the priority of its own triggers, not of the run before", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "deleted", { priority: 5 })
+    yield* next(queue)
+    queue.add("a", "resync", { priority: WorkQueue.low })
+    queue.done("a")
+    expect((yield* next(queue)).priority).toBe(WorkQueue.low)
+  })
+)
+
+effect("an item carries the newest ten triggers and counts the rest", () =>
+  Effect.gen(function* () {
+    const queue = yield* WorkQueue.make<number>()
+    for (let index = 1; index <= 25; index++) queue.add("a", index)
+    const item = yield* next(queue)
+    expect(item.triggers).toEqual([16, 17, 18, 19, 20, 21, 22, 23, 24, 25])
+    expect(item.dropped).toBe(15)
+    queue.add("a", 26)
+    queue.done("a")
+    const again = yield* next(queue)
+    expect([again.triggers, again.dropped]).toEqual([[26], 0])
+  })
+)
+
+effect("a delayed key is handed out when its time has come and not a millisecond before", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.addAfter("a", 1000, "retry")
+    yield* TestClock.adjust(999)
+    expect(queue.position("a")).toEqual({ _tag: "Delayed", until: 1000, priority: 0 })
+    yield* TestClock.adjust(1)
+    const item = yield* next(queue)
+    expect(item).toMatchObject({ key: "a", triggers: ["retry"], addedAt: 0, enqueuedAt: 1000 })
+  })
+)
+
+effect("a delay that ends earlier wakes the timer earlier, whatever it sleeps for", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.addAfter("slow", 60_000, "retry")
+    yield* settle
+    queue.addAfter("fast", 5, "retry")
+    queue.addAfter("faster", 3, "retry")
+    yield* TestClock.adjust(5)
+    expect(keys(yield* drain(queue))).toBe("faster fast")
+    yield* TestClock.adjust(59_995)
+    expect(keys(yield* drain(queue))).toBe("slow")
+  })
+)
+
+effect("a delayed key keeps the earliest of its times", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.addAfter("a", 500, "one")
+    queue.addAfter("a", 100, "two")
+    queue.addAfter("a", 900, "three")
+    yield* TestClock.adjust(100)
+    expect((yield* next(queue)).triggers).toEqual(["one", "two", "three"])
+    queue.done("a")
+    yield* TestClock.adjust(1000)
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0 })
+  })
+)
+
+effect("a new trigger makes a delayed key ready now, and the delay is gone: one run, not two", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.addAfter("a", 1000, "retry", { priority: 3 })
+    queue.add("a", "updated")
+    const item = yield* next(queue)
+    expect(item).toMatchObject({ triggers: ["retry", "updated"], priority: 3 })
+    queue.done("a")
+    yield* TestClock.adjust(2000)
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
+  })
+)
+
+effect("keys that leave a delay stand behind what is already ready, matured and promoted ones alike", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.addAfter("matured", 10, "retry")
+    queue.addAfter("promoted", 1000, "retry")
+    queue.add("a", "updated")
+    queue.add("promoted", "updated")
+    yield* TestClock.adjust(10)
+    queue.add("b", "updated")
+    expect(keys(yield* drain(queue))).toBe("a promoted matured b")
+  })
+)
+
+effect("keys due at the same time become ready in the order in which they were delayed", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    for (const key of ["d", "a", "c", "b", "e"]) queue.addAfter(key, 10, "retry")
+    yield* TestClock.adjust(10)
+    expect(keys(yield* drain(queue))).toBe("d a c b e")
+  })
+)
+
+effect("the delay that a run asks for does not hold back a trigger that arrived during the run", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "first")
+    yield* next(queue)
+    queue.add("a", "updated")
+    queue.addAfter("a", 60_000, "retry")
+    queue.done("a")
+    expect((yield* next(queue)).triggers).toEqual(["updated", "retry"])
+    queue.done("a")
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0 })
+  })
+)
+
+effect("a delay that ends during the next run leads to one more run after it", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "first")
+    yield* next(queue)
+    queue.addAfter("a", 10, "retry")
+    yield* TestClock.adjust(20)
+    expect(queue.position("a")).toEqual({ _tag: "Processing", since: 0, again: true, until: undefined })
+    const waiting = yield* Effect.fork(queue.take)
+    yield* settle
+    expect(Option.isNone(yield* Fiber.poll(waiting))).toBe(true)
+    queue.done("a")
+    expect(Option.getOrThrow(yield* Fiber.join(waiting)).enqueuedAt).toBe(10)
+  })
+)
+
+effect("a delay of zero, less or no number is none; an endless one waits for a trigger", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.addAfter("zero", 0, "retry")
+    queue.addAfter("past", -5, "retry")
+    queue.addAfter("nan", Number.NaN, "retry")
+    queue.addAfter("never", Number.POSITIVE_INFINITY, "retry")
+    expect(keys(yield* drain(queue))).toBe("zero past nan")
+    yield* TestClock.adjust("1000 days")
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 1 })
+    queue.add("never", "updated")
+    expect(keys(yield* drain(queue))).toBe("never")
+  })
+)
+
+effect("a delay longer than a JavaScript timer can sleep ends on time", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const sleep = (days: number) => TestClock.adjust(`${days} days`)
+    queue.addAfter("a", 40 * 86_400_000, "retry")
+    yield* settle
+    // The sleep itself must be one that a timer can do: the real Clock takes a longer one for endless.
+    expect(Math.max(...(yield* TestClock.sleeps()))).toBeLessThan(2 ** 31)
+    yield* sleep(39)
+    expect(queue.snapshot().ready).toBe(0)
+    yield* sleep(1)
+    expect(queue.snapshot().ready).toBe(1)
+  })
+)
+
+effect("an echo does not wake a key in back-off, and its trigger is there when the key runs", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.addAfter("a", 1000, "retry")
+    queue.add("a", "echo", { promote: false, priority: 9 })
+    expect(queue.position("a")).toEqual({ _tag: "Delayed", until: 1000, priority: 0 })
+    yield* TestClock.adjust(1000)
+    expect((yield* next(queue)).triggers).toEqual(["retry", "echo"])
+  })
+)
+
+effect("an echo joins a ready key without moving it", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "initial", { priority: WorkQueue.low })
+    queue.add("b", "updated")
+    queue.add("a", "echo", { promote: false })
+    const items = yield* drain(queue)
+    expect(keys(items)).toBe("b a")
+    expect(items[1]?.triggers).toEqual(["initial", "echo"])
+  })
+)
+
+effect("an echo of a key that nobody waits for or works on is an ordinary trigger", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "echo", { promote: false })
+    expect((yield* next(queue)).triggers).toEqual(["echo"])
+  })
+)
+
+effect(
+  "a failing run that wrote status is not woken by its own echo, whether it comes before the run's end or after",
+  () =>
+    Effect.gen(function* () {
+      for (const early of [true, false]) {
+        const queue = yield* make
+        queue.add("a", "first")
+        yield* next(queue)
+        if (early) queue.add("a", "echo", { promote: false })
+        queue.addAfter("a", 5000, "retry")
+        queue.done("a")
+        if (!early) queue.add("a", "echo", { promote: false })
+        expect(queue.position("a")).toMatchObject({ _tag: "Delayed" })
+        yield* TestClock.adjust(5000)
+        const runs = yield* drain(queue)
+        expect(runs.map((run) => [...run.triggers].sort())).toEqual([["echo", "retry"]])
+      }
+    })
+)
+
+effect("a run that ends without a delay is followed by one run for its echoes, before the end or after", () =>
+  Effect.gen(function* () {
+    for (const early of [true, false]) {
+      const queue = yield* make
+      queue.add("a", "first")
+      yield* next(queue)
+      if (early) for (const echo of ["child", "status"]) queue.add("a", echo, { promote: false })
+      expect(queue.snapshot().ready).toBe(0)
+      queue.done("a")
+      if (!early) for (const echo of ["child", "status"]) queue.add("a", echo, { promote: false })
+      const runs = yield* drain(queue)
+      expect(runs.map((run) => run.triggers)).toEqual([["child", "status"]])
+    }
+  })
+)
+
+effect("a foreign trigger after an echo during the run makes the key ready, delay or not", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "first")
+    yield* next(queue)
+    queue.add("a", "echo", { promote: false })
+    queue.add("a", "updated")
+    queue.addAfter("a", 5000, "retry")
+    queue.done("a")
+    expect((yield* next(queue)).triggers).toEqual(["echo", "updated", "retry"])
+  })
+)
+
+effect("waiting takers are served in the order in which they came", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const takers = yield* Effect.forEach([1, 2, 3], () => Effect.fork(queue.take))
+    yield* settle
+    for (const key of ["a", "b", "c"]) queue.add(key, "updated")
+    const items = yield* Effect.forEach(takers, Fiber.join)
+    expect(keys(items.map(Option.getOrThrow))).toBe("a b c")
+  })
+)
+
+effect("a taker that comes while another has been called for the only key does not overtake it", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const first = yield* Effect.fork(queue.take)
+    yield* settle
+    queue.add("a", "updated")
+    yield* Effect.fork(Effect.sync(() => queue.add("b", "updated")))
+    // This fiber takes at once, before the one that was called has had a chance to run.
+    expect(Option.getOrThrow(yield* queue.take).key).toBe("b")
+    expect(Option.getOrThrow(yield* Fiber.join(first)).key).toBe("a")
+  })
+)
+
+effect("the events of one chunk meet in one run though a worker waits, and the most urgent key goes first", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const taker = yield* Effect.fork(queue.take)
+    yield* settle
+    queue.add("a", "one")
+    queue.add("b", "one", { priority: 5 })
+    queue.add("b", "two")
+    const item = Option.getOrThrow(yield* Fiber.join(taker))
+    expect(item).toMatchObject({ key: "b", triggers: ["one", "two"] })
+  })
+)
+
+effect("an interrupted taker loses nothing: the key it was called for goes to the next taker", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const first = yield* Effect.fork(queue.take)
+    const second = yield* Effect.fork(queue.take)
+    yield* settle
+    queue.add("a", "updated")
+    yield* Fiber.interrupt(first)
+    expect(Option.getOrThrow(yield* Fiber.join(second)).key).toBe("a")
+  })
+)
+
+effect("an interrupted taker that was not called is forgotten", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const first = yield* Effect.fork(queue.take)
+    const second = yield* Effect.fork(queue.take)
+    yield* settle
+    yield* Fiber.interrupt(first)
+    queue.add("a", "updated")
+    expect(Option.getOrThrow(yield* Fiber.join(second)).key).toBe("a")
+    expect(queue.snapshot()).toMatchObject({ ready: 0, processing: 1 })
+  })
+)
+
+effect("waiting for a key can be interrupted where nothing else can", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const worker = yield* Effect.fork(queue.process(() => Effect.void))
+    yield* settle
+    expect(Exit.isInterrupted(yield* Fiber.interrupt(worker))).toBe(true)
+    queue.add("a", "updated")
+    expect(queue.snapshot()).toMatchObject({ ready: 1, processing: 0 })
+  })
+)
+
+effect("process marks the key done when the run succeeds, fails, dies or is interrupted", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const runs: ReadonlyArray<Effect.Effect<void, string>> = [
+      Effect.void,
+      Effect.fail("no"),
+      Effect.die("broken"),
+      Effect.interrupt
+    ]
+    for (const run of runs) {
+      queue.add("a", "updated")
+      yield* Effect.exit(queue.process(() => run))
+      expect(queue.position("a")).toEqual({ _tag: "Absent" })
+    }
+    queue.add("a", "updated")
+    yield* Effect.exit(
+      queue.process((): Effect.Effect<void> => {
+        throw new Error("before it began")
+      })
+    )
+    expect(queue.position("a")).toEqual({ _tag: "Absent" })
+  })
+)
+
+effect("a run can be interrupted, and the key it held is free again", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const begun = yield* Deferred.make<void>()
+    queue.add("a", "updated")
+    const worker = yield* Effect.fork(
+      queue.process(() => Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never))
+    )
+    yield* Deferred.await(begun)
+    yield* Fiber.interrupt(worker)
+    expect(queue.snapshot()).toMatchObject({ ready: 0, processing: 0 })
+  })
+)
+
+effect("a worker that is interrupted between taking a key and running it puts the key back", () =>
+  Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    let onRead = (): void => {}
+    const watched: Clock.Clock = {
+      [Clock.ClockTypeId]: Clock.ClockTypeId,
+      unsafeCurrentTimeMillis: () => {
+        onRead()
+        return clock.unsafeCurrentTimeMillis()
+      },
+      unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+      currentTimeMillis: clock.currentTimeMillis,
+      currentTimeNanos: clock.currentTimeNanos,
+      sleep: (duration) => clock.sleep(duration)
+    }
+    const queue = yield* make.pipe(Effect.withClock(watched))
+    queue.add("a", "updated")
+    queue.add("b", "updated")
+    let ran = false
+    const worker = yield* Effect.fork(
+      queue.process(() =>
+        Effect.sync(() => {
+          ran = true
+        })
+      )
+    )
+    // The queue reads the Clock while it hands the key out: the latest moment at which an interruption can come.
+    onRead = () => worker.unsafeInterruptAsFork(FiberId.none)
+    expect(Exit.isInterrupted(yield* Fiber.await(worker))).toBe(true)
+    onRead = () => {}
+    expect(ran).toBe(false)
+    expect(keys(yield* drain(queue))).toBe("a b")
+  })
+)
+
+effect("a key that is put back is ready before all others of its priority, with what it had and what came since", () =>
+  Effect.gen(function* () {
+    const queue = yield* WorkQueue.make<number>()
+    for (let index = 1; index <= 12; index++) queue.add("a", index)
+    const item = yield* next(queue)
+    queue.add("b", 1)
+    queue.addAfter("a", 1000, 13)
+    yield* TestClock.adjust(5)
+    queue.putBack(item)
+    const items = yield* drain(queue)
+    expect(keys(items)).toBe("a b")
+    expect(items[0]).toMatchObject({ triggers: [4, 5, 6, 7, 8, 9, 10, 11, 12, 13], dropped: 3, enqueuedAt: 0 })
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
+  })
+)
+
+effect("putting back a key that was triggered during its run counts it once", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "first")
+    const item = yield* next(queue)
+    queue.add("a", "second", { priority: 2 })
+    queue.putBack(item)
+    expect(queue.snapshot()).toMatchObject({ ready: 1, processing: 0 })
+    expect(yield* next(queue)).toMatchObject({ triggers: ["first", "second"], priority: 2 })
+    queue.done("a")
+    expect(queue.position("a")).toEqual({ _tag: "Absent" })
+  })
+)
+
+effect("after shutDown waiting takers and new ones get none, and nothing is handed out or accepted", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("running", "first")
+    yield* next(queue)
+    const waiting = yield* Effect.forEach([1, 2], () => Effect.fork(queue.take))
+    yield* settle
+    queue.add("running", "second")
+    queue.addAfter("delayed", 10, "retry")
+    queue.shutDown()
+    expect(yield* Effect.forEach(waiting, Fiber.join)).toEqual([Option.none(), Option.none()])
+    queue.add("new", "updated")
+    queue.addAfter("new", 5, "retry")
+    yield* TestClock.adjust(100)
+    expect(Option.isNone(yield* queue.take)).toBe(true)
+    expect(yield* queue.process(() => Effect.dieMessage("ran"))).toBe(false)
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 1 })
+    queue.done("running")
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
+    expect(queue.position("running")).toEqual({ _tag: "Absent" })
+  })
+)
+
+effect("a key called for but not fetched when the queue is shut down is not handed out", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    const waiting = yield* Effect.fork(queue.take)
+    yield* settle
+    queue.add("a", "updated")
+    queue.shutDown()
+    expect(Option.isNone(yield* Fiber.join(waiting))).toBe(true)
+  })
+)
+
+effect(
+  "closing the scope shuts the queue down, even one made where nothing can be interrupted",
+  () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const queue = yield* Effect.uninterruptible(make).pipe(Scope.extend(scope))
+      queue.addAfter("a", 1000, "retry")
+      const waiting = yield* Effect.fork(queue.take)
+      yield* settle
+      yield* Scope.close(scope, Exit.void)
+      expect(Option.isNone(yield* Fiber.join(waiting))).toBe(true)
+    }),
+  2000
+)
+
+effect("done of a key that is not processing is ignored", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.done("stranger")
+    queue.add("a", "updated")
+    queue.done("a")
+    expect(keys(yield* drain(queue))).toBe("a")
+  })
+)
+
+effect("the snapshot counts what a scrape asks for", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("low", "initial", { priority: WorkQueue.low })
+    queue.add("run-1", "updated", { priority: 1 })
+    queue.add("run-2", "updated", { priority: 1 })
+    yield* TestClock.adjust(10)
+    yield* next(queue)
+    yield* TestClock.adjust(20)
+    yield* next(queue)
+    queue.add("run-1", "again")
+    queue.add("low", "again", { priority: WorkQueue.low })
+    queue.add("low", "raised")
+    queue.addAfter("later", 1000, "retry")
+    yield* TestClock.adjust(5)
+    expect(queue.snapshot()).toEqual({
+      ready: 2,
+      delayed: 1,
+      processing: 2,
+      depth: new Map([
+        [WorkQueue.low, 0],
+        [0, 2],
+        [1, 0]
+      ]),
+      adds: 4,
+      retries: 1,
+      oldestMillis: 35,
+      longestRunMillis: 25,
+      unfinishedMillis: 30
+    })
+  })
+)
+
+effect("position says how many keys are served first, until when a key waits, or since when it runs", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("urgent", "updated", { priority: 1 })
+    queue.add("a", "updated")
+    yield* TestClock.adjust(3)
+    queue.add("b", "updated")
+    queue.addAfter("c", 50, "retry", { priority: WorkQueue.low })
+    expect(queue.position("b")).toEqual({ _tag: "Ready", index: 2, priority: 0, since: 3 })
+    expect(queue.position("c")).toEqual({ _tag: "Delayed", until: 53, priority: WorkQueue.low })
+    expect(queue.position("d")).toEqual({ _tag: "Absent" })
+    yield* next(queue)
+    expect(queue.position("urgent")).toEqual({ _tag: "Processing", since: 3, again: false, until: undefined })
+    queue.add("urgent", "echo", { promote: false })
+    expect(queue.position("urgent")).toMatchObject({ again: true, until: undefined })
+    queue.addAfter("urgent", 7, "retry")
+    expect(queue.position("urgent")).toMatchObject({ again: true, until: 10 })
+  })
+)

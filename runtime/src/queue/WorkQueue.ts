@@ -1,0 +1,432 @@
+/**
+ * Whose turn it is: the keys (objects) of one controller that want a reconcile, each at most once.
+ *
+ * Flow: events call `add`, which is plain synchronous code; workers `take` a key, run, say when to run again
+ * (`addAfter`), and then `done`. In that order: what arrived during the run is judged by `done`.
+ *
+ * Guarantees
+ * - One entry per key, and never two runs of one key at once. However many triggers arrive during a run, exactly one
+ *   more run follows it.
+ * - Higher priority first; within one priority, first ready is first served. Priorities are strict: a flood of higher
+ *   ones starves `low`. A trigger of a higher priority moves the key to the end of the line it now belongs to; any other
+ *   leaves it where it is. Keys that leave a delay, matured or promoted, stand behind all that are already ready.
+ * - A delayed key keeps the earliest of its times, and a trigger makes it ready now: the delay is gone, one run follows.
+ * - Every trigger is carried to a run, or counted in `dropped` if more than ten came.
+ * - Keys are handed out when a waiting worker's fiber gets to run, not inside `add`: the events of one chunk meet in
+ *   one run, and the best of them goes first.
+ *
+ * Echoes. An event that is our own write coming back (`promote: false`) tells us little, but dropping it would be wrong:
+ * a run may have computed its status from what it read *before* it wrote ("no child: create it, done") and counts on the
+ * event to be called again; and the write may be another controller's, which this run has not seen. Waking a key in
+ * back-off for it would be wrong too: a failing reconcile that writes its status would retry at once, for ever. More than
+ * half of the echoes arrive before the run that caused them has ended, so the answer must not depend on which is first:
+ * - the run ends with a delay: the key stays delayed, and the echo only joins its triggers, before the end or after it;
+ * - the run ends without: one more run follows, before the end or after it. It finds nothing to write, so it causes no
+ *   echo, and the key comes to rest: a burst of writes costs one run that does nothing.
+ * The echo changes neither the place nor the priority of a key that already waits.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Alarm from "./Alarm.ts"
+import * as Delayed from "./Delayed.ts"
+import { Entry } from "./Entry.ts"
+import * as Ready from "./Ready.ts"
+
+/** The priority of what changes nothing by itself: the initial list and resyncs. Everything else is 0 unless it says. */
+export const low = -100
+
+/** How a trigger enters the queue. */
+export interface AddOptions {
+  /** Any finite number; higher runs first. Default 0. */
+  readonly priority?: number | undefined
+  /** `false`: the trigger is the echo of our own write (see the top of this file). Default true. */
+  readonly promote?: boolean | undefined
+}
+
+/** How a delayed trigger enters the queue. */
+export interface AddAfterOptions {
+  /** Any finite number; higher runs first. Default 0: a worker that asks to run again passes its item's. */
+  readonly priority?: number | undefined
+}
+
+/** A key handed to a worker, with what asked for the run. Times are milliseconds of the Clock. */
+export interface Item<T> {
+  readonly key: string
+  /** The newest of the triggers (ten unless `make` was told otherwise), oldest first; never empty. */
+  readonly triggers: ReadonlyArray<T>
+  /** How many older triggers there were. */
+  readonly dropped: number
+  readonly priority: number
+  /** When the key became ready: the difference to now is how long it waited for a worker. */
+  readonly enqueuedAt: number
+  /** When the first of the triggers arrived: a delay lies between it and `enqueuedAt`. */
+  readonly addedAt: number
+}
+
+/** Where a key stands. Times are milliseconds of the Clock. */
+export type Position =
+  /** Nothing wants a run, and none is in progress. */
+  | { readonly _tag: "Absent" }
+  /** `index` keys are served first. */
+  | { readonly _tag: "Ready"; readonly index: number; readonly priority: number; readonly since: number }
+  | { readonly _tag: "Delayed"; readonly until: number; readonly priority: number }
+  /** `again`: another run follows as things stand; it waits until `until`, if that is given. */
+  | {
+      readonly _tag: "Processing"
+      readonly since: number
+      readonly again: boolean
+      readonly until: number | undefined
+    }
+
+/** The queue in numbers, for metrics. */
+export interface Snapshot {
+  /** Keys that want a run now; those whose run is in progress and that want one more are included. */
+  readonly ready: number
+  /** Keys that wait for their time. */
+  readonly delayed: number
+  /** Keys handed out and not yet done. */
+  readonly processing: number
+  /** `ready` by priority. */
+  readonly depth: ReadonlyMap<number, number>
+  /** How often a key became ready. */
+  readonly adds: number
+  /** How often a run was asked for with a delay. */
+  readonly retries: number
+  /** How long the ready key that waits longest has waited; 0 if there is none. */
+  readonly oldestMillis: number
+  /** How long the longest run in progress takes already; 0 if there is none. */
+  readonly longestRunMillis: number
+  /** The sum of that over all runs in progress. */
+  readonly unfinishedMillis: number
+}
+
+/** See the top of this file. All members but `take` and `process` are synchronous and cheap. */
+export interface WorkQueue<T> {
+  /** Asks for a run of the key as soon as a worker is free. */
+  readonly add: (key: string, trigger: T, options?: AddOptions) => void
+  /**
+   * Asks for a run of the key in `delayMillis` (rounded up to whole milliseconds; 0 or less: as `add`; Infinity: at the
+   * next trigger). A key that is ready, because a trigger arrived during its run, stays ready.
+   */
+  readonly addAfter: (key: string, delayMillis: number, trigger: T, options?: AddAfterOptions) => void
+  /**
+   * The next key, or none once the queue is shut down. Waiting takers are served in the order they came. The key is
+   * *processing* from then on, until `done` or `putBack`.
+   *
+   * Waiting can be interrupted even where the caller cannot, and a key is given only to a fiber that goes on with it: so
+   * `Effect.uninterruptibleMask((restore) => take, then restore(run), then done)` never loses a key. That is `process`.
+   */
+  readonly take: Effect.Effect<Option.Option<Item<T>>>
+  /**
+   * Takes a key, runs `use` (interruptible as the caller is) and marks the key done however that ends; false once the
+   * queue is shut down. If the fiber is interrupted before `use` began, the key is put back.
+   */
+  readonly process: <E, R>(use: (item: Item<T>) => Effect.Effect<void, E, R>) => Effect.Effect<boolean, E, R>
+  /** The run is over, after any `addAfter` it asks for. A key that is not processing is ignored. */
+  readonly done: (key: string) => void
+  /** Instead of `done`: the run did not happen. The key is ready again, before all others of its priority. */
+  readonly putBack: (item: Item<T>) => void
+  /** Drops all that waits, ignores what comes, and answers every taker with none. Runs in progress go on to `done`. */
+  readonly shutDown: () => void
+  /** The queue in numbers. O(ready), for a scrape. */
+  readonly snapshot: () => Snapshot
+  /** Where the key stands. O(ready), for a human's question. */
+  readonly position: (key: string) => Position
+}
+
+/** A worker that waits. `called`: it has been told to fetch a key and has not done so yet. */
+interface Taker {
+  called: boolean
+  readonly call: () => void
+}
+
+/**
+ * A queue that lives as long as the Scope, which shuts it down. Time comes from the Clock present here; the one fiber
+ * that it forks sleeps until the next delayed key is due.
+ */
+export const make = <T>(options?: {
+  /** How many triggers of a key are kept, the newest. Default 10: enough to explain a run, too few to fill a heap. */
+  readonly triggers?: number | undefined
+}): Effect.Effect<WorkQueue<T>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    const keep = Math.max(1, options?.triggers ?? 10)
+    const entries = new Map<string, Entry<T>>()
+    const ready = Ready.make<T>()
+    const delayed = Delayed.make<T>()
+    const running = new Set<Entry<T>>()
+    const takers = new Set<Taker>()
+    /** Ready keys with no run in progress. Never less than `called`, or a called taker would find nothing. */
+    let available = 0
+    /** Takers that were called and have not fetched their key yet; they are no longer in `takers`. */
+    let called = 0
+    let adds = 0
+    let retries = 0
+    let stopped = false
+
+    const alarm = yield* Alarm.make(clock, () => {
+      const now = clock.unsafeCurrentTimeMillis()
+      let entry = delayed.first()
+      for (; entry !== undefined && entry.dueAt <= now; entry = delayed.first()) {
+        delayed.remove(entry)
+        makeReady(entry, entry.dueAt)
+      }
+      return entry?.dueAt ?? Number.POSITIVE_INFINITY
+    })
+
+    const callTakers = (): void => {
+      for (const taker of takers) {
+        if (available <= called && !stopped) return
+        takers.delete(taker)
+        taker.called = true
+        called++
+        taker.call()
+      }
+    }
+
+    const join = (entry: Entry<T>, trigger: T): void => {
+      if (entry.triggers === undefined) {
+        entry.triggers = [trigger]
+        return
+      }
+      entry.triggers.push(trigger)
+      if (entry.triggers.length > keep) {
+        entry.triggers.shift()
+        entry.dropped++
+      }
+    }
+
+    const makeAvailable = (): void => {
+      available++
+      callTakers()
+    }
+
+    const makeReady = (entry: Entry<T>, since: number): void => {
+      entry.place = "ready"
+      entry.enqueuedAt = since
+      ready.append(entry)
+      adds++
+      if (!entry.running) makeAvailable()
+    }
+
+    const makeDelayed = (entry: Entry<T>, dueAt: number): void => {
+      entry.place = "delayed"
+      entry.dueAt = dueAt
+      delayed.add(entry)
+    }
+
+    const raise = (entry: Entry<T>, priority: number): void => {
+      if (priority <= entry.priority) return
+      if (entry.place === "ready") {
+        ready.remove(entry)
+        entry.priority = priority
+        ready.append(entry)
+      } else entry.priority = priority
+    }
+
+    /** The key's entry with the trigger joined. If the entry is idle, the caller finds it a place. */
+    const enter = (key: string, trigger: T, priority: number): Entry<T> => {
+      let entry = entries.get(key)
+      if (entry === undefined) {
+        entry = new Entry<T>(key)
+        entries.set(key, entry)
+      }
+      if (entry.place === "idle") {
+        entry.priority = priority
+        entry.addedAt = clock.unsafeCurrentTimeMillis()
+      }
+      join(entry, trigger)
+      return entry
+    }
+
+    const add = (key: string, trigger: T, options?: AddOptions): void => {
+      if (stopped) return
+      const priority = options?.priority ?? 0
+      const entry = enter(key, trigger, priority)
+      if (entry.place === "idle") {
+        if (entry.running && options?.promote === false) entry.place = "echoed"
+        else makeReady(entry, entry.addedAt)
+        return
+      }
+      if (options?.promote === false) return
+      raise(entry, priority)
+      if (entry.place === "ready") return
+      if (entry.place === "delayed") delayed.remove(entry)
+      makeReady(entry, clock.unsafeCurrentTimeMillis())
+    }
+
+    const addAfter = (key: string, delayMillis: number, trigger: T, options?: AddAfterOptions): void => {
+      if (!(delayMillis > 0)) {
+        add(key, trigger, options)
+        return
+      }
+      if (stopped) return
+      retries++
+      const priority = options?.priority ?? 0
+      const entry = enter(key, trigger, priority)
+      raise(entry, priority)
+      if (entry.place === "ready") return
+      const dueAt = clock.unsafeCurrentTimeMillis() + Math.ceil(delayMillis)
+      if (entry.place !== "delayed") makeDelayed(entry, dueAt)
+      else if (dueAt < entry.dueAt) delayed.advance(entry, dueAt)
+      alarm.set(dueAt)
+    }
+
+    const handOut = (): Item<T> | undefined => {
+      const entry = ready.next()
+      if (entry === undefined) return undefined
+      ready.remove(entry)
+      available--
+      const item: Item<T> = {
+        key: entry.key,
+        triggers: entry.triggers ?? [],
+        dropped: entry.dropped,
+        priority: entry.priority,
+        enqueuedAt: entry.enqueuedAt,
+        addedAt: entry.addedAt
+      }
+      entry.place = "idle"
+      entry.triggers = undefined
+      entry.dropped = 0
+      entry.running = true
+      entry.startedAt = clock.unsafeCurrentTimeMillis()
+      running.add(entry)
+      return item
+    }
+
+    /** Ends the run in progress, if there is one. */
+    const endRun = (key: string): Entry<T> | undefined => {
+      const entry = entries.get(key)
+      if (entry?.running !== true) return undefined
+      entry.running = false
+      running.delete(entry)
+      return entry
+    }
+
+    const done = (key: string): void => {
+      const entry = endRun(key)
+      if (entry === undefined) return
+      if (entry.place === "idle") entries.delete(key)
+      else if (entry.place === "ready") makeAvailable()
+      else if (entry.place === "echoed") makeReady(entry, clock.unsafeCurrentTimeMillis())
+    }
+
+    const putBack = (item: Item<T>): void => {
+      const entry = endRun(item.key)
+      if (entry === undefined) return
+      if (stopped) {
+        entries.delete(item.key)
+        return
+      }
+      if (entry.place === "ready") ready.remove(entry)
+      if (entry.place === "delayed") delayed.remove(entry)
+      entry.priority = entry.place === "idle" ? item.priority : Math.max(item.priority, entry.priority)
+      const triggers = [...item.triggers, ...(entry.triggers ?? [])]
+      entry.triggers = triggers.slice(-keep)
+      entry.dropped += item.dropped + triggers.length - entry.triggers.length
+      entry.addedAt = item.addedAt
+      entry.enqueuedAt = item.enqueuedAt
+      entry.place = "ready"
+      ready.prepend(entry)
+      makeAvailable()
+    }
+
+    const answer = (): Effect.Effect<Option.Option<Item<T>>> => {
+      const item = handOut()
+      return item !== undefined ? Effect.succeedSome(item) : stopped ? Effect.succeedNone : wait
+    }
+
+    const wait: Effect.Effect<Option.Option<Item<T>>> = Effect.suspend(() => {
+      let taker: Taker | undefined
+      const turn = Effect.async<void>((resume) => {
+        taker = { called: false, call: () => resume(Effect.void) }
+        takers.add(taker)
+        // A key may be there already: a fiber can be made to yield between looking and lining up. But called at once, it
+        // would run before those that are called and wait for their fibers' turn; they call it when they have theirs.
+        if (called === 0) callTakers()
+      })
+      return Effect.matchCauseEffect(Effect.interruptible(turn), {
+        onFailure: (cause) => {
+          if (taker?.called === true) {
+            called--
+            callTakers()
+          } else if (taker !== undefined) takers.delete(taker)
+          return Effect.failCause(cause)
+        },
+        onSuccess: () => {
+          called--
+          const mine = answer()
+          callTakers()
+          return mine
+        }
+      })
+    })
+
+    // While takers are called and have not fetched their keys, who comes now lines up behind them.
+    const take = Effect.uninterruptible(Effect.suspend(() => (called > 0 && !stopped ? wait : answer())))
+
+    const process = <E, R>(use: (item: Item<T>) => Effect.Effect<void, E, R>): Effect.Effect<boolean, E, R> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(take, (taken) => {
+          if (Option.isNone(taken)) return Effect.succeed(false)
+          const item = taken.value
+          let begun = false
+          const run = Effect.suspend(() => {
+            begun = true
+            return use(item)
+          })
+          const end = Effect.sync(() => (begun ? done(item.key) : putBack(item)))
+          return Effect.as(Effect.ensuring(restore(run), end), true)
+        })
+      )
+
+    const shutDown = (): void => {
+      stopped = true
+      const drop = (entry: Entry<T>): void => {
+        entry.place = "idle"
+        entry.triggers = undefined
+        if (!entry.running) entries.delete(entry.key)
+      }
+      ready.drain(drop)
+      delayed.drain(drop)
+      for (const entry of running) drop(entry)
+      available = 0
+      callTakers()
+    }
+
+    const snapshot = (): Snapshot => {
+      const now = clock.unsafeCurrentTimeMillis()
+      let longestRunMillis = 0
+      let unfinishedMillis = 0
+      for (const entry of running) {
+        longestRunMillis = Math.max(longestRunMillis, now - entry.startedAt)
+        unfinishedMillis += now - entry.startedAt
+      }
+      return {
+        ready: ready.size(),
+        delayed: delayed.size(),
+        processing: running.size,
+        depth: ready.depth(),
+        adds,
+        retries,
+        oldestMillis: now - (ready.oldest() ?? now),
+        longestRunMillis,
+        unfinishedMillis
+      }
+    }
+
+    const position = (key: string): Position => {
+      const entry = entries.get(key)
+      if (entry === undefined) return { _tag: "Absent" }
+      if (entry.running) {
+        const until = entry.place === "delayed" ? entry.dueAt : undefined
+        return { _tag: "Processing", since: entry.startedAt, again: entry.place !== "idle", until }
+      }
+      if (entry.place === "delayed") return { _tag: "Delayed", until: entry.dueAt, priority: entry.priority }
+      return { _tag: "Ready", index: ready.indexOf(entry), priority: entry.priority, since: entry.enqueuedAt }
+    }
+
+    yield* Effect.addFinalizer(() => Effect.sync(shutDown))
+    return { add, addAfter, take, process, done, putBack, shutDown, snapshot, position }
+  })
