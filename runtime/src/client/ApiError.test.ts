@@ -1,0 +1,120 @@
+import { describe, expect, test } from "bun:test"
+import * as ApiError from "./ApiError.ts"
+
+const request = { method: "PUT", path: "/apis/apps/v1/namespaces/a/deployments/b" }
+
+const from = (status: number, body: string, headers: Record<string, string> = {}) =>
+  ApiError.fromResponse(request, { status, headers: new Headers(headers), body })
+
+const status = (code: number, reason: string, rest: object = {}) =>
+  JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: "words", ...rest })
+
+describe("ApiError", () => {
+  const cases: ReadonlyArray<readonly [number, string, ApiError.ApiError["_tag"]]> = [
+    [400, "BadRequest", "BadRequest"],
+    [401, "Unauthorized", "Unauthorized"],
+    [403, "Forbidden", "Forbidden"],
+    [404, "NotFound", "NotFound"],
+    [405, "MethodNotAllowed", "BadRequest"],
+    [406, "NotAcceptable", "BadRequest"],
+    [408, "Timeout", "Timeout"],
+    [409, "AlreadyExists", "AlreadyExists"],
+    [409, "Conflict", "Conflict"],
+    [410, "Expired", "Expired"],
+    [410, "Gone", "Expired"],
+    [413, "RequestEntityTooLarge", "BadRequest"],
+    [415, "UnsupportedMediaType", "BadRequest"],
+    [422, "Invalid", "Invalid"],
+    [429, "TooManyRequests", "TooManyRequests"],
+    [500, "InternalError", "ServerError"],
+    [500, "ServerTimeout", "ServerError"],
+    [503, "ServiceUnavailable", "ServerError"],
+    [504, "Timeout", "Timeout"]
+  ]
+  test.each(cases)("a Status of %d %s is %s", (code, reason, tag) => {
+    const error = from(code, status(code, reason))
+    expect(error).toMatchObject({ _tag: tag, code, reason, request })
+    expect(error.message).toStartWith("PUT /apis/apps/v1/namespaces/a/deployments/b: words")
+    expect(ApiError.isApiError(error)).toBe(true)
+  })
+
+  test("an Invalid carries each field and what is wrong with it", () => {
+    const error = from(
+      422,
+      status(422, "Invalid", {
+        details: {
+          name: "b",
+          kind: "Deployment",
+          group: "apps",
+          causes: [
+            { reason: "FieldValueRequired", message: "Required value", field: "spec.selector" },
+            { reason: "FieldValueInvalid", message: "Invalid value: -1" }
+          ]
+        }
+      })
+    )
+    expect(error.causes).toEqual([
+      { reason: "FieldValueRequired", message: "Required value", field: "spec.selector" },
+      { reason: "FieldValueInvalid", message: "Invalid value: -1", field: "" }
+    ])
+    expect(error.details).toEqual({ name: "b", kind: "Deployment", group: "apps", uid: "" })
+  })
+
+  test("a path that is not served is told from an object that is not there", () => {
+    const unserved = from(404, "404 page not found\n")
+    expect([ApiError.isUnserved(unserved), ApiError.isNotFound(unserved)]).toEqual([true, false])
+    expect(unserved.message).toEndWith(
+      "404 page not found (the API server does not serve this path: is the CRD installed?)"
+    )
+    const missing = from(404, status(404, "NotFound"))
+    expect([ApiError.isUnserved(missing), ApiError.isNotFound(missing)]).toEqual([false, true])
+    const nameless = from(404, JSON.stringify({ kind: "Status", code: 404 }))
+    expect(ApiError.isUnserved(nameless)).toBe(false)
+  })
+
+  test("the plain text of load shedding is TooManyRequests, with the time that the header asks for", () => {
+    const error = from(429, "Too many requests, please try again later.\n", { "retry-after": "3" })
+    expect(error).toMatchObject({ _tag: "TooManyRequests", retryAfterMillis: 3000, reason: "" })
+    expect(from(429, "")).toMatchObject({ _tag: "TooManyRequests", retryAfterMillis: 1000 })
+  })
+
+  test("a Status asks for time in its details too", () => {
+    const body = status(504, "Timeout", { details: { retryAfterSeconds: 1 } })
+    expect(from(504, body).retryAfterMillis).toBe(1000)
+    expect(from(504, body, { "retry-after": "5" }).retryAfterMillis).toBe(5000)
+    expect(from(500, status(500, "InternalError")).retryAfterMillis).toBeUndefined()
+  })
+
+  test("many lines of a field conflict become one", () => {
+    const message = 'Apply failed with 2 conflicts: conflicts with "m" using v1:\n- .spec.a\n- .spec.b'
+    const error = from(
+      409,
+      status(409, "Conflict", {
+        message,
+        details: { causes: [{ reason: "FieldManagerConflict", message: 'conflict with "m"', field: ".spec.a" }] }
+      })
+    )
+    expect(error.message).toEndWith('conflicts with "m" using v1: - .spec.a - .spec.b')
+    expect(ApiError.isFieldConflict(error)).toBe(true)
+    expect(ApiError.isFieldConflict(from(409, status(409, "Conflict")))).toBe(false)
+  })
+
+  test("the page of a proxy is cut short", () => {
+    const error = from(502, `<html>\n<body>${"x".repeat(5000)}</body></html>`)
+    expect(error._tag).toBe("ServerError")
+    expect(error.message.length).toBeLessThan(400)
+    expect(error.message).not.toContain("\n")
+  })
+
+  test("a redirect asks whether this is an API server at all", () => {
+    const error = from(302, "", { location: "https://login/" })
+    expect(error._tag).toBe("BadRequest")
+    expect(error.message).toEndWith("HTTP 302, a redirect to https://login/: is this a Kubernetes API server?")
+  })
+
+  test("a namespace that is being deleted is recognised", () => {
+    const causes = [{ reason: "NamespaceTerminating", message: "namespace a is being terminated", field: "metadata.namespace" }]
+    expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden", { details: { causes } })))).toBe(true)
+    expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden")))).toBe(false)
+  })
+})

@@ -1,0 +1,289 @@
+/**
+ * What a request can fail with, one class for each failure that a caller can act on. All but `Transport` are made from
+ * the API server's answer; `Transport` says that there was none, and whether the request may have had an effect.
+ *
+ * `message` is one line: method and path of the request, then the server's words.
+ */
+import * as Data from "effect/Data"
+
+/** Which request failed. `path` is without the query. */
+export interface RequestInfo {
+  readonly method: string
+  readonly path: string
+}
+
+/** One reason among several: a field that is invalid, or that another field manager owns. */
+export interface Cause {
+  /** Such as `FieldValueRequired`, `FieldManagerConflict`, `NamespaceTerminating`. */
+  readonly reason: string
+  readonly message: string
+  /** Path of the field from the object's root, `spec.replicas`; empty when the cause is not about a field. */
+  readonly field: string
+}
+
+/** What the server's answer was about; each part is empty when it did not say. `kind` is the plural name, but the kind for Invalid. */
+export interface Details {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+}
+
+/** What every error that the server answered has. */
+export interface Answer {
+  readonly message: string
+  /** The HTTP status code. */
+  readonly code: number
+  /** The server's word for it, such as `AlreadyExists`; empty when the answer was not a Status. */
+  readonly reason: string
+  readonly causes: ReadonlyArray<Cause>
+  readonly details: Details
+  /** When the server asks to be left alone for a while, for how long. */
+  readonly retryAfterMillis: number | undefined
+  readonly request: RequestInfo
+}
+
+/** 404. With an empty `reason` the path itself is not served: see {@link isUnserved}. */
+export class NotFound extends Data.TaggedError("NotFound")<Answer> {}
+
+/** 409 to a create: an object of that name exists. */
+export class AlreadyExists extends Data.TaggedError("AlreadyExists")<Answer> {}
+
+/** 409: a stale resourceVersion, a precondition that does not hold, or fields that another manager owns (`causes`). */
+export class Conflict extends Data.TaggedError("Conflict")<Answer> {}
+
+/** 422: the server rejects the object; `causes` names the fields. */
+export class Invalid extends Data.TaggedError("Invalid")<Answer> {}
+
+/** 403: not allowed by RBAC, by admission, or because the namespace is being deleted (`causes`). */
+export class Forbidden extends Data.TaggedError("Forbidden")<Answer> {}
+
+/** 401: the credentials are not accepted. */
+export class Unauthorized extends Data.TaggedError("Unauthorized")<Answer> {}
+
+/** 410: the resourceVersion or the continue token is too old; list again. */
+export class Expired extends Data.TaggedError("Expired")<Answer> {}
+
+/** 429: the server sheds load. The request was not processed. */
+export class TooManyRequests extends Data.TaggedError("TooManyRequests")<
+  Answer & { readonly retryAfterMillis: number }
+> {}
+
+/** 408 or 504: the server gave up waiting. A write may have happened. */
+export class Timeout extends Data.TaggedError("Timeout")<Answer> {}
+
+/** 5xx. A write may have happened. */
+export class ServerError extends Data.TaggedError("ServerError")<Answer> {}
+
+/** Any other answer that is not a success: the request itself is wrong. */
+export class BadRequest extends Data.TaggedError("BadRequest")<Answer> {}
+
+/**
+ * No answer: the server was not reached, the connection broke, or the deadline passed.
+ *
+ * `outcome` is `unsent` when the server cannot have seen the request, `unknown` when it may have acted on it: a write
+ * with an unknown outcome is to be read back, not to be counted as failed.
+ */
+export class Transport extends Data.TaggedError("Transport")<{
+  readonly message: string
+  /** Such as `ECONNREFUSED`, `ECONNRESET`, `UNABLE_TO_VERIFY_LEAF_SIGNATURE`, `DEADLINE`. */
+  readonly code: string
+  /** The code in words. */
+  readonly reason: string
+  readonly outcome: "unsent" | "unknown"
+  readonly request: RequestInfo
+}> {}
+
+/** An error that the server answered. */
+export type Answered =
+  | NotFound
+  | AlreadyExists
+  | Conflict
+  | Invalid
+  | Forbidden
+  | Unauthorized
+  | Expired
+  | TooManyRequests
+  | Timeout
+  | ServerError
+  | BadRequest
+
+/** Everything a request can fail with. */
+export type ApiError = Answered | Transport
+
+const classes = [
+  NotFound,
+  AlreadyExists,
+  Conflict,
+  Invalid,
+  Forbidden,
+  Unauthorized,
+  Expired,
+  TooManyRequests,
+  Timeout,
+  ServerError,
+  BadRequest,
+  Transport
+] as const
+
+/** Whether a value is one of these errors. */
+export const isApiError = (u: unknown): u is ApiError => classes.some((type) => u instanceof type)
+
+/** No object of that name. Not true when the kind itself is not served. */
+export const isNotFound = (error: ApiError): error is NotFound => error._tag === "NotFound" && error.reason !== ""
+
+/** The server does not serve the path at all: the CRD is not installed, or not in that version. */
+export const isUnserved = (error: ApiError): error is NotFound => error._tag === "NotFound" && error.reason === ""
+
+/** The namespace of the request is being deleted: nothing can be created in it any more. */
+export const isNamespaceTerminating = (error: ApiError): error is Forbidden =>
+  error._tag === "Forbidden" && error.causes.some((cause) => cause.reason === "NamespaceTerminating")
+
+/** The conflict is one of server-side apply: `causes` names the fields and their managers. */
+export const isFieldConflict = (error: ApiError): error is Conflict =>
+  error._tag === "Conflict" && error.causes.some((cause) => cause.reason === "FieldManagerConflict")
+
+/** The wire form of an error, as bodies and ERROR events of a watch carry it. */
+export interface Status {
+  readonly kind: "Status"
+  readonly message?: string
+  readonly reason?: string
+  readonly code?: number
+  readonly details?: {
+    readonly name?: string
+    readonly group?: string
+    readonly kind?: string
+    readonly uid?: string
+    readonly causes?: ReadonlyArray<Partial<Cause>>
+    readonly retryAfterSeconds?: number
+  }
+}
+
+/** Whether a parsed body is a Status. */
+export const isStatus = (body: unknown): body is Status =>
+  typeof body === "object" && body !== null && "kind" in body && body.kind === "Status"
+
+// A message becomes one field of one log line, so an error page of some proxy is cut.
+const longestMessage = 2000
+
+const oneLine = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim()
+  return line.length > longestMessage ? `${line.slice(0, longestMessage)}…` : line
+}
+
+const classify = (answer: Answer): Answered => {
+  switch (answer.code) {
+    case 401:
+      return new Unauthorized(answer)
+    case 403:
+      return new Forbidden(answer)
+    case 404:
+      return new NotFound(answer)
+    case 409:
+      return answer.reason === "AlreadyExists" ? new AlreadyExists(answer) : new Conflict(answer)
+    case 410:
+      return new Expired(answer)
+    case 422:
+      return new Invalid(answer)
+    case 429:
+      // client-go waits a second as well when the server does not say how long.
+      return new TooManyRequests({ ...answer, retryAfterMillis: answer.retryAfterMillis ?? 1000 })
+    case 408:
+    case 504:
+      return new Timeout(answer)
+    default:
+      return answer.code >= 500 ? new ServerError(answer) : new BadRequest(answer)
+  }
+}
+
+const hint = (code: number, reason: string): string => {
+  if (code === 401) return " (the API server does not accept these credentials)"
+  if (code === 404 && reason === "") return " (the API server does not serve this path: is the CRD installed?)"
+  return ""
+}
+
+/** The error a Status stands for: of a body, or of an ERROR event inside a watch. `code` is used when the Status has none. */
+export const fromStatus = (
+  request: RequestInfo,
+  status: Status,
+  code: number,
+  retryAfterMillis?: number | undefined
+): Answered => {
+  const details = status.details
+  const actual = status.code ?? code
+  const reason = status.reason ?? ""
+  const words = status.message === undefined || status.message === "" ? reason || `HTTP ${actual}` : status.message
+  const seconds = details?.retryAfterSeconds
+  return classify({
+    message: `${request.method} ${request.path}: ${oneLine(words)}${actual === 401 ? hint(actual, reason) : ""}`,
+    code: actual,
+    // A Status without a reason is the server's plain "error": still a Status, so not to be taken for an unserved path.
+    reason: reason === "" ? "Unknown" : reason,
+    causes: (details?.causes ?? []).map((cause) => ({
+      reason: cause.reason ?? "",
+      message: cause.message ?? "",
+      field: cause.field ?? ""
+    })),
+    details: {
+      group: details?.group ?? "",
+      kind: details?.kind ?? "",
+      name: details?.name ?? "",
+      uid: details?.uid ?? ""
+    },
+    retryAfterMillis: retryAfterMillis ?? (seconds === undefined || seconds <= 0 ? undefined : seconds * 1000),
+    request
+  })
+}
+
+/** A `Retry-After` header in milliseconds. Only seconds are understood: API servers send no dates. */
+export const retryAfter = (header: string | null): number | undefined =>
+  header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : undefined
+
+const parse = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+const local = (request: RequestInfo, message: string, code: number, reason: string): Answer => ({
+  message: `${request.method} ${request.path}: ${message}`,
+  code,
+  reason,
+  causes: [],
+  details: { group: "", kind: "", name: "", uid: "" },
+  retryAfterMillis: undefined,
+  request
+})
+
+/** The error an answer stands for, whatever its body is: a Status, the plain text of a filter, or a page of some proxy. */
+export const fromResponse = (
+  request: RequestInfo,
+  response: {
+    readonly status: number
+    readonly headers: { readonly get: (name: string) => string | null }
+    readonly body: string
+  }
+): Answered => {
+  const wait = retryAfter(response.headers.get("retry-after"))
+  const body = response.body.startsWith("{") ? parse(response.body) : undefined
+  if (isStatus(body)) return fromStatus(request, body, response.status, wait)
+  const location = response.headers.get("location")
+  const text =
+    location === null
+      ? oneLine(response.body).slice(0, 300) || `HTTP ${response.status}`
+      : `HTTP ${response.status}, a redirect to ${location}: is this a Kubernetes API server?`
+  return classify({
+    ...local(request, text + hint(response.status, ""), response.status, ""),
+    retryAfterMillis: wait
+  })
+}
+
+/** A request that is wrong before it is sent, such as one without a namespace. */
+export const unusable = (request: RequestInfo, message: string): BadRequest =>
+  new BadRequest(local(request, message, 400, "BadRequest"))
+
+/** A success that is none: its body is not what an API server answers. */
+export const unreadable = (request: RequestInfo, code: number): ServerError =>
+  new ServerError(local(request, "the answer is not the JSON of an object: is this a Kubernetes API server?", code, ""))

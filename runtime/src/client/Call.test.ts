@@ -1,0 +1,163 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as Resource from "../resource/Resource.ts"
+import * as Call from "./Call.ts"
+import * as Patch from "./Patch.ts"
+import type { Request } from "./Request.ts"
+import { ClusterRole, ConfigMap, Deployment } from "./Scripted.fixture.ts"
+
+const key = { namespace: "a", name: "b" }
+const meta = { namespace: "a", name: "b" }
+const manager = "me"
+
+const right = (call: Call.Call): Request => Either.getOrThrow(call)
+
+const line = (call: Call.Call | Request): string => {
+  const request = Either.isEither(call) ? right(call) : call
+  return `${request.method} ${request.path}`
+}
+
+const written = "fieldManager=me&fieldValidation=Strict"
+
+describe("Call", () => {
+  const deployments = "/apis/apps/v1/namespaces/a/deployments"
+  const cases: ReadonlyArray<readonly [string, Call.Call | Request]> = [
+    ["GET /api/v1/namespaces/a/configmaps/b", Call.get(ConfigMap, key, undefined, {})],
+    [`GET ${deployments}/b`, Call.get(Deployment, key, undefined, {})],
+    [`GET ${deployments}/b/scale`, Call.get(Deployment, key, "scale", {})],
+    [
+      "GET /apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode",
+      Call.get(ClusterRole, { name: "system:node", namespace: "ignored" }, undefined, {})
+    ],
+    ["GET /api/v1/configmaps", Call.page(ConfigMap, {})],
+    [
+      "GET /api/v1/namespaces/a/configmaps?labelSelector=a%20in%20(b%2Cc)&fieldSelector=metadata.name%3Db&limit=500&continue=x%3D",
+      Call.page(ConfigMap, {
+        namespace: "a",
+        labelSelector: "a in (b,c)",
+        fieldSelector: "metadata.name=b",
+        limit: 500,
+        continue: "x="
+      })
+    ],
+    ["GET /api/v1/configmaps?resourceVersion=0", Call.page(ConfigMap, { resourceVersion: "0" })],
+    [`POST ${deployments}?${written}`, Call.create(Deployment, { metadata: meta }, manager, {})],
+    [`PUT ${deployments}/b?${written}`, Call.replace(Deployment, { metadata: meta }, undefined, manager, {})],
+    [`PUT ${deployments}/b/status?${written}`, Call.replace(Deployment, { metadata: meta }, "status", manager, {})],
+    [
+      `PATCH ${deployments}/b?fieldManager=other&fieldValidation=Ignore&dryRun=All`,
+      Call.patch(Deployment, key, Patch.merge({}), undefined, manager, {
+        fieldManager: "other",
+        dryRun: true,
+        fieldValidation: "Ignore"
+      })
+    ],
+    [`PATCH ${deployments}/b?${written}`, Call.apply(Deployment, { metadata: meta }, undefined, manager, {})],
+    [
+      `PATCH ${deployments}/b/status?${written}&force=true`,
+      Call.apply(Deployment, { metadata: meta }, "status", manager, { force: true })
+    ],
+    [`DELETE ${deployments}/b`, Call.remove(Deployment, key, {})],
+    [`DELETE ${deployments}?labelSelector=a%3Db`, Call.removeAll(Deployment, { namespace: "a", labelSelector: "a=b" }, {})],
+    ["DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles", Call.removeAll(ClusterRole, {}, {})],
+    ["GET /readyz?verbose", Call.raw({ method: "GET", path: "/readyz?verbose" })]
+  ]
+  test.each(cases)("%s", (expected, call) => {
+    expect(line(call)).toBe(expected)
+  })
+
+  test("the template of a URL has no names in it", () => {
+    expect(right(Call.get(Deployment, key, "status", {})).template).toBe(
+      "/apis/apps/v1/namespaces/{ns}/deployments/{name}/status"
+    )
+    expect(Call.page(ConfigMap, { namespace: "a", limit: 5 }).template).toBe("/api/v1/namespaces/{ns}/configmaps")
+    expect(right(Call.get(ClusterRole, key, undefined, {})).template).toBe(
+      "/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}"
+    )
+  })
+
+  test.each(["", ".", "..", "b/c", "b%2f"])("a name of %p would reach something else, and is refused", (name) => {
+    for (const call of [
+      Call.get(ConfigMap, { namespace: "a", name }, undefined, {}),
+      Call.remove(ConfigMap, { namespace: "a", name }, {}),
+      Call.apply(ConfigMap, { metadata: { namespace: "a", name } }, undefined, manager, {}),
+      Call.remove(ClusterRole, { name }, {})
+    ]) {
+      expect(Either.isLeft(call)).toBe(true)
+    }
+    if (name !== "") expect(Either.isLeft(Call.removeAll(ConfigMap, { namespace: name }, {}))).toBe(true)
+  })
+
+  test("a namespaced object without a namespace is refused with the reason", () => {
+    const error = Either.flip(Call.create(ConfigMap, { metadata: { name: "b" } }, manager, {}))
+    expect(Either.getOrThrow(error).message).toBe(
+      "POST /api/v1/configmaps: a ConfigMap is in a namespace: set metadata.namespace"
+    )
+    expect(Either.isLeft(Call.removeAll(ConfigMap, {}, {}))).toBe(true)
+  })
+
+  test("the kind is filled in, and wins over one that does not fit", () => {
+    const request = right(
+      Call.create(Deployment, { metadata: meta, kind: "Pod", spec: {} } as Call.Placed, manager, {})
+    )
+    expect(JSON.parse(request.body ?? "")).toEqual({ apiVersion: "apps/v1", kind: "Deployment", metadata: meta, spec: {} })
+  })
+
+  test("each kind of patch has its content type", () => {
+    const contentType = (patch: Patch.Patch) =>
+      right(Call.patch(ConfigMap, key, patch, undefined, manager, {})).headers["content-type"]
+    expect([Patch.merge({}), Patch.json([]), Patch.strategic({})].map(contentType)).toEqual([
+      "application/merge-patch+json",
+      "application/json-patch+json",
+      "application/strategic-merge-patch+json"
+    ])
+    expect(right(Call.apply(ConfigMap, { metadata: meta }, undefined, manager, {})).headers["content-type"]).toBe(
+      "application/apply-patch+yaml"
+    )
+  })
+
+  test("metadata alone is asked for by the Accept header, with the whole object as the second choice", () => {
+    const partial = Resource.metadataOnly(Deployment)
+    expect(right(Call.get(partial, key, undefined, {})).headers.accept).toBe(
+      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    )
+    expect(Call.page(partial, {}).headers.accept).toBe(
+      "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+    )
+    expect(Call.watch(partial, {}, 300).headers.accept).toBe(
+      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    )
+    expect(right(Call.remove(partial, key, {})).headers.accept).toBe("application/json")
+  })
+
+  test("the options of a deletion go into its body", () => {
+    const body = (options: Parameters<typeof Call.remove>[2]) => JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "")
+    expect(body({})).toEqual({ apiVersion: "v1", kind: "DeleteOptions" })
+    expect(body({ uid: "u", resourceVersion: "7", propagation: "Orphan", gracePeriodSeconds: 0, dryRun: true })).toEqual({
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      preconditions: { uid: "u", resourceVersion: "7" },
+      propagationPolicy: "Orphan",
+      gracePeriodSeconds: 0,
+      dryRun: ["All"]
+    })
+  })
+
+  test("what may be sent twice: reads, deletes, applies, and replaces with a resourceVersion", () => {
+    const repeatable = [
+      Call.get(ConfigMap, key, undefined, {}),
+      Call.remove(ConfigMap, key, {}),
+      Call.apply(ConfigMap, { metadata: meta }, undefined, manager, {}),
+      Call.replace(ConfigMap, { metadata: { ...meta, resourceVersion: "7" } }, undefined, manager, {}),
+      Call.replace(ConfigMap, { metadata: meta }, undefined, manager, {}),
+      Call.create(ConfigMap, { metadata: meta }, manager, {}),
+      Call.patch(ConfigMap, key, Patch.merge({}), undefined, manager, {}),
+      Call.patch(ConfigMap, key, Patch.json([]), undefined, manager, {})
+    ].map((call) => right(call).repeatable)
+    expect(repeatable).toEqual([true, true, true, true, false, false, false, false])
+  })
+
+  test("the key of a map becomes one part of a JSON Pointer", () => {
+    expect(Patch.pointer("a.io/b~c")).toBe("a.io~1b~0c")
+  })
+})

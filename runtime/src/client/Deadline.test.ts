@@ -1,0 +1,84 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import * as Deadline from "./Deadline.ts"
+import type { Request } from "./Request.ts"
+import { answer } from "./Scripted.fixture.ts"
+import * as Transport from "./Transport.ts"
+
+const request: Request = { method: "POST", path: "/x?y=1", template: "/x", headers: {}, repeatable: false }
+
+const within = (request: Request, millis: number) =>
+  Effect.gen(function* () {
+    const deadline = yield* Deadline.make("https://server")
+    const slow = deadline.layer((request) =>
+      Transport.abortable(request, Effect.delay(Effect.succeed(answer(200, "late")), millis))
+    )
+    return yield* Effect.either(slow(request))
+  })
+
+describe("Deadline", () => {
+  effect("an answer that takes longer than 30 seconds is a Transport error with unknown outcome", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(within(request, 60_000))
+      yield* TestClock.adjust("29999 millis")
+      expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+      yield* TestClock.adjust("1 millis")
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        _tag: "Left",
+        left: {
+          _tag: "Transport",
+          code: "DEADLINE",
+          outcome: "unknown",
+          message: "POST /x: no answer in time (https://server, DEADLINE)"
+        }
+      })
+    })
+  )
+
+  effect("an answer in time is given as soon as it is there", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(Effect.zip(within(request, 29_000), Clock.currentTimeMillis))
+      yield* TestClock.adjust("10 minutes")
+      expect(yield* Fiber.join(fiber)).toMatchObject([{ _tag: "Right", right: { body: "late" } }, 29_000])
+    })
+  )
+
+  effect("each of many requests has its own deadline, by when it began and by how long it may take", () =>
+    Effect.gen(function* () {
+      const deadline = yield* Deadline.make("https://server")
+      const ended: Array<number> = []
+      const send = deadline.layer((request) => Transport.abortable(request, Effect.never))
+      for (const [start, timeoutMillis] of [
+        [0, undefined],
+        [0, 1100],
+        [10_000, undefined],
+        [10_000, 5000],
+        [95_000, undefined]
+      ] as const) {
+        yield* send({ ...request, timeoutMillis }).pipe(
+          Effect.ignore,
+          Effect.zipRight(Clock.currentTimeMillis),
+          Effect.tap((now) => Effect.sync(() => ended.push(now))),
+          Effect.delay(start),
+          Effect.fork
+        )
+      }
+      yield* TestClock.adjust("3 minutes")
+      expect(ended).toEqual([1100, 15_000, 30_000, 40_000, 125_000])
+    })
+  )
+
+  effect("an interrupted request ends at once", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(within(request, 60_000))
+      yield* TestClock.adjust("1 second")
+      const exit = yield* Fiber.interrupt(fiber)
+      expect(exit._tag).toBe("Failure")
+      expect(yield* Clock.currentTimeMillis).toBe(1000)
+    })
+  )
+})

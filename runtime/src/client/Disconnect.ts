@@ -1,0 +1,82 @@
+/**
+ * What a failed fetch means: whether the server can have seen the request, whether asking again can help, and words
+ * for it. The codes are those of Bun's fetch, HTTP/1.1 and HTTP/2.
+ */
+import * as ApiError from "./ApiError.ts"
+
+interface Meaning {
+  readonly reason: string
+  /** The connection was never made, so the request was not sent. */
+  readonly unsent: boolean
+  /** A setting is wrong: no retry helps before someone changes it. */
+  readonly fatal: boolean
+}
+
+const unsent = (reason: string): Meaning => ({ reason, unsent: true, fatal: false })
+const lost = (reason: string): Meaning => ({ reason, unsent: false, fatal: false })
+const misconfigured = (reason: string): Meaning => ({ reason, unsent: true, fatal: true })
+
+const untrusted = misconfigured("the server's certificate is not signed by the configured certificate authority")
+
+const meanings: { readonly [code: string]: Meaning } = {
+  ECONNREFUSED: unsent("connection refused, nothing listens there"),
+  ENOTFOUND: unsent("host name not found"),
+  EAI_AGAIN: unsent("host name not found, the name server does not answer"),
+  EHOSTUNREACH: unsent("no route to the host"),
+  ENETUNREACH: unsent("no route to the network"),
+  ECONNRESET: lost("connection lost"),
+  EPIPE: lost("connection lost"),
+  ETIMEDOUT: lost("connection timed out"),
+  HTTP2StreamReset: lost("the server reset the stream"),
+  DEADLINE: lost("no answer in time"),
+  ERR_PROXY_TUNNEL: unsent("the proxy refused the connection"),
+  EPROTO: misconfigured("the TLS handshake failed: does the server speak TLS on this port?"),
+  HTTP2Unsupported: misconfigured("the server does not speak HTTP/2"),
+  UnsupportedProxyProtocol: misconfigured("this kind of proxy is not supported: use an http:// or https:// one"),
+  FailedToOpenSocket: misconfigured("the connection could not be set up: is the client certificate or CA readable?"),
+  ERR_INVALID_URL: misconfigured("the server's URL is not valid"),
+  ERR_TLS_CERT_ALTNAME_INVALID: misconfigured(
+    "the server's certificate is not for this host name (see tls-server-name)"
+  ),
+  CERT_HAS_EXPIRED: misconfigured("the server's certificate has expired"),
+  CERT_NOT_YET_VALID: misconfigured("the server's certificate is not valid yet: is the clock right?"),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted
+}
+
+const codeOf = (error: unknown): string => {
+  if (typeof error !== "object" || error === null) return "UNKNOWN"
+  if ("name" in error && error.name === "TimeoutError") return "ETIMEDOUT"
+  if ("code" in error && typeof error.code === "string" && error.code !== "") return error.code
+  return "UNKNOWN"
+}
+
+const wordsOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? ""
+
+/** A failure of the given code on the way to `server` (a URL or a host). An unknown code counts as an answer lost. */
+export const make = (
+  request: ApiError.RequestInfo,
+  server: string,
+  code: string,
+  words = "connection failed"
+): ApiError.Transport => {
+  const meaning = meanings[code] ?? lost(words)
+  return new ApiError.Transport({
+    message: `${request.method} ${request.path}: ${meaning.reason} (${server}, ${code})`,
+    code,
+    reason: meaning.reason,
+    outcome: meaning.unsent ? "unsent" : "unknown",
+    request
+  })
+}
+
+/** What fetch, or reading a body, threw. */
+export const fromThrown = (request: ApiError.RequestInfo, server: string, error: unknown): ApiError.Transport =>
+  make(request, server, codeOf(error), wordsOf(error))
+
+/** Whether a setting is wrong (a certificate, a proxy, a URL), so that trying again cannot help. */
+export const isFatal = (error: ApiError.Transport): boolean => meanings[error.code]?.fatal === true

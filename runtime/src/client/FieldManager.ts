@@ -1,0 +1,12 @@
+/**
+ * In whose name fields are written.
+ */
+import * as Context from "effect/Context"
+
+/**
+ * The field manager of writes that name none. The worker provides its controller's, so that each controller owns its
+ * own fields; outside of a controller it is `homeostat`.
+ */
+export class FieldManager extends Context.Reference<FieldManager>()("@homeostat/runtime/FieldManager", {
+  defaultValue: () => "homeostat"
+}) {}

@@ -1,0 +1,347 @@
+/**
+ * What a client can do, over any stack.
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
+import { type Any, apiVersionOf, type InvalidObject, type Resource } from "../resource/Resource.ts"
+import * as ApiError from "./ApiError.ts"
+import * as Call from "./Call.ts"
+import { FieldManager } from "./FieldManager.ts"
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  ListOptions,
+  PageOptions,
+  RawRequest,
+  RequestOptions,
+  Selection,
+  WatchOptions,
+  WriteOptions
+} from "./Options.ts"
+import type { Patch } from "./Patch.ts"
+import { infoOf, type Request } from "./Request.ts"
+import type { Scale } from "./Scale.ts"
+import type { Stack } from "./Stack.ts"
+import * as Watch from "./Watch.ts"
+import * as Writes from "./Writes.ts"
+
+/** Some objects of a kind, and the moment they were read at. */
+export interface List<A> {
+  readonly items: ReadonlyArray<A>
+  readonly resourceVersion: string
+  /** Where to go on, if there is more. */
+  readonly continue?: string
+  /** How many objects follow; the server does not say when there are selectors. */
+  readonly remaining?: number
+}
+
+/** A kind of which reading matters. */
+type Readable<A extends KubernetesObject> = Resource<A, never>
+
+/** An object as a write takes it. Inferred from the kind alone, so that an object with a field too many is an error. */
+type Written<D> = NoInfer<D>
+
+/** The result of a typed request. */
+type Typed<A> = Effect.Effect<A, ApiError.ApiError | InvalidObject>
+
+/** Everything a client can do. */
+export interface Operations {
+  /** Reads one object. */
+  readonly get: <A extends KubernetesObject>(
+    resource: Readable<A>,
+    key: ObjectKey,
+    options?: RequestOptions
+  ) => Typed<A>
+  /** Reads objects. Without a `limit` all of them, in pages of one moment; if that moment expires on the way, once more in one piece. */
+  readonly list: <A extends KubernetesObject>(resource: Readable<A>, options?: ListOptions) => Typed<List<A>>
+  /** Creates an object. `AlreadyExists` when there is one of its name. */
+  readonly create: <A extends KubernetesObject, D extends Call.Placed>(
+    resource: Resource<A, D>,
+    object: Written<D>,
+    options?: WriteOptions
+  ) => Typed<A>
+  /** Replaces an object as a whole. `Conflict` when its `metadata.resourceVersion` is not the newest. */
+  readonly replace: <A extends KubernetesObject, D extends Call.Placed>(
+    resource: Resource<A, D>,
+    object: Written<D>,
+    options?: WriteOptions
+  ) => Typed<A>
+  /** Changes parts of an object. */
+  readonly patch: <A extends KubernetesObject>(
+    resource: Readable<A>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions
+  ) => Typed<A>
+  /** States what we want of an object (server-side apply): it is created or changed, and fields we no longer state are removed. */
+  readonly apply: <A extends KubernetesObject, D extends Call.Placed>(
+    resource: Resource<A, D>,
+    object: Written<D>,
+    options?: ApplyOptions
+  ) => Typed<A>
+  /** Deletes an object. Some, as it is now, when it stays for a while (finalizers, a pod that stops); none when it is gone. */
+  readonly delete: <A extends KubernetesObject>(
+    resource: Readable<A>,
+    key: ObjectKey,
+    options?: DeleteOptions
+  ) => Typed<Option.Option<A>>
+  /** Deletes all objects selected in one namespace (of a cluster-scoped kind: in all). */
+  readonly deleteAll: (resource: Any, options: Selection & DeleteOptions) => Effect.Effect<void, ApiError.ApiError>
+  /** The status subresource: of what is sent, only the status counts. */
+  readonly status: {
+    readonly get: Operations["get"]
+    readonly patch: Operations["patch"]
+    readonly replace: <A extends KubernetesObject>(resource: Readable<A>, object: A, options?: WriteOptions) => Typed<A>
+    readonly apply: <A extends KubernetesObject>(
+      resource: Readable<A>,
+      object: Call.Placed & { readonly status?: unknown },
+      options?: ApplyOptions
+    ) => Typed<A>
+  }
+  /** The scale subresource. */
+  readonly scale: {
+    readonly get: (resource: Any, key: ObjectKey, options?: RequestOptions) => Effect.Effect<Scale, ApiError.ApiError>
+    readonly patch: (
+      resource: Any,
+      key: ObjectKey,
+      patch: Patch,
+      options?: WriteOptions
+    ) => Effect.Effect<Scale, ApiError.ApiError>
+  }
+  /** One page of objects as on the wire, without managedFields: for the reflector. */
+  readonly page: (resource: Any, options?: PageOptions) => Effect.Effect<List<KubernetesObject>, ApiError.ApiError>
+  /** Opens a watch; closing the scope closes it. Fails with what the server said instead of beginning. Never retried. */
+  readonly watch: (
+    resource: Any,
+    options?: WatchOptions
+  ) => Effect.Effect<Watch.Connection, ApiError.ApiError, Scope.Scope>
+  /** A request to any path, sent once; an answer of 400 or more is the error it stands for. */
+  readonly raw: (
+    request: RawRequest
+  ) => Effect.Effect<{ readonly status: number; readonly body: string }, ApiError.ApiError>
+  /** Hears of every write that succeeds, before the writer goes on, until the scope closes. */
+  readonly onWrite: (listener: Writes.Listener) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** Objects per page: what client-go's pager asks for. Few enough to bound memory, many enough that paging costs nothing. */
+const pageSize = 500
+
+// Wire shapes, believed as far as the server made them; what is read of them is checked for being there.
+interface WireList {
+  readonly metadata?: {
+    readonly resourceVersion?: string
+    readonly continue?: string
+    readonly remainingItemCount?: number
+  }
+  readonly items?: ReadonlyArray<KubernetesObject> | null
+}
+
+/** A body as an object. `T` is the wire shape of what was asked for. */
+const parse = <T extends object>(
+  request: Request,
+  response: { readonly status: number; readonly body: string }
+): Effect.Effect<T, ApiError.ServerError> => {
+  try {
+    const value: unknown = JSON.parse(response.body)
+    // A successful answer to a request for a T is one: the server's contract, and the one place where it is believed.
+    if (typeof value === "object" && value !== null) return Effect.succeed(value as T)
+  } catch {}
+  return Effect.fail(ApiError.unreadable(infoOf(request), response.status))
+}
+
+/** The operations on a stack. */
+export const make = (stack: Stack): Operations => {
+  const writes = Writes.make()
+
+  const sendAs = <T extends object>(request: Request): Effect.Effect<T, ApiError.ApiError> =>
+    Effect.flatMap(stack.send(request), (response) => parse<T>(request, response))
+
+  const typed = <A extends KubernetesObject>(resource: Readable<A>, call: Call.Call): Typed<A> =>
+    Either.isLeft(call)
+      ? Effect.fail(call.left)
+      : Effect.flatMap(sendAs<KubernetesObject>(call.right), (object) => resource.decode(object))
+
+  const publish = (
+    call: Request,
+    write: Pick<Writes.Write, "resource" | "verb" | "subresource" | "uid">,
+    object: KubernetesObject | undefined
+  ) => {
+    if (call.dryRun === true) return
+    const name = object?.metadata.name ?? call.name ?? ""
+    const namespace = write.resource.namespaced ? call.namespace : undefined
+    writes.publish({ ...write, key: namespace === undefined ? { name } : { namespace, name }, object })
+  }
+
+  /** Sends a write and publishes its answer, in one go: nothing comes between. */
+  const write = <T extends KubernetesObject>(
+    resource: Any,
+    verb: Writes.Write["verb"],
+    subresource: string | undefined,
+    call: (fieldManager: string) => Call.Call
+  ): Effect.Effect<T, ApiError.ApiError> =>
+    Effect.flatMap(FieldManager, (fieldManager) => {
+      const request = call(fieldManager)
+      return Either.isLeft(request)
+        ? Effect.fail(request.left)
+        : Effect.map(sendAs<T>(request.right), (object) => {
+            publish(request.right, { resource, verb, subresource }, object)
+            return object
+          })
+    })
+
+  const decoded = <A extends KubernetesObject>(
+    resource: Readable<A>,
+    effect: Effect.Effect<KubernetesObject, ApiError.ApiError>
+  ): Typed<A> => Effect.flatMap(effect, (object) => resource.decode(object))
+
+  const patchOf =
+    (subresource: string | undefined): Operations["patch"] =>
+    (resource, key, change, options = {}) =>
+      decoded(
+        resource,
+        write(resource, "patch", subresource, (manager) =>
+          Call.patch(resource, key, change, subresource, manager, options)
+        )
+      )
+
+  const replaceOf =
+    (subresource: string | undefined) =>
+    <A extends KubernetesObject>(resource: Readable<A>, object: Call.Placed, options: WriteOptions = {}): Typed<A> =>
+      decoded(
+        resource,
+        write(resource, "update", subresource, (manager) =>
+          Call.replace(resource, object, subresource, manager, options)
+        )
+      )
+
+  const applyOf =
+    (subresource: string | undefined) =>
+    <A extends KubernetesObject>(resource: Readable<A>, object: Call.Placed, options: ApplyOptions = {}): Typed<A> =>
+      decoded(
+        resource,
+        write(resource, "apply", subresource, (manager) => Call.apply(resource, object, subresource, manager, options))
+      )
+
+  const getOf =
+    (subresource: string | undefined): Operations["get"] =>
+    (resource, key, options = {}) =>
+      typed(resource, Call.get(resource, key, subresource, options))
+
+  const wirePage = (resource: Any, options: PageOptions): Effect.Effect<List<KubernetesObject>, ApiError.ApiError> => {
+    const apiVersion = resource.projection === "full" ? apiVersionOf(resource) : "meta.k8s.io/v1"
+    const kind = resource.projection === "full" ? resource.kind : "PartialObjectMetadata"
+    return Effect.map(sendAs<WireList>(Call.page(resource, options)), ({ items, metadata }) => ({
+      // Items of built-in kinds come without their kind; those of a watch have it. Here all have.
+      items: (items ?? []).map((item) => (item.kind === undefined ? { apiVersion, kind, ...item } : item)),
+      resourceVersion: metadata?.resourceVersion ?? "",
+      ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
+      ...(metadata?.remainingItemCount !== undefined && { remaining: metadata.remainingItemCount })
+    }))
+  }
+
+  const allPages = (
+    resource: Any,
+    options: ListOptions,
+    before: ReadonlyArray<KubernetesObject>
+  ): Effect.Effect<List<KubernetesObject>, ApiError.ApiError> =>
+    Effect.flatMap(wirePage(resource, { ...options, limit: pageSize }), (page) => {
+      const items = before.length === 0 ? page.items : before.concat(page.items)
+      if (page.continue === undefined) return Effect.succeed({ items, resourceVersion: page.resourceVersion })
+      // The first page decided on the moment; the server refuses a resourceVersion beside a continue token.
+      const { resourceVersion, resourceVersionMatch, ...rest } = options
+      return allPages(resource, { ...rest, continue: page.continue }, items)
+    })
+
+  const wireList = (resource: Any, options: ListOptions) =>
+    options.limit !== undefined
+      ? wirePage(resource, options)
+      : Effect.catchTag(allPages(resource, options, []), "Expired", (error) =>
+          options.continue === undefined && options.resourceVersionMatch !== "Exact"
+            ? wirePage(resource, options)
+            : Effect.fail(error)
+        )
+
+  const operations: Operations = {
+    get: getOf(undefined),
+    list: (resource, options = {}) =>
+      Effect.flatMap(wireList(resource, options), (page) =>
+        Effect.map(
+          Effect.forEach(page.items, (item) => resource.decode(item)),
+          (items) => ({ ...page, items })
+        )
+      ),
+    create: (resource, object, options = {}) =>
+      decoded(
+        resource,
+        write(resource, "create", undefined, (manager) => Call.create(resource, object, manager, options))
+      ),
+    replace: replaceOf(undefined),
+    patch: patchOf(undefined),
+    apply: applyOf(undefined),
+    delete: <A extends KubernetesObject>(resource: Readable<A>, key: ObjectKey, options: DeleteOptions = {}) => {
+      const call = Call.remove(resource, key, options)
+      if (Either.isLeft(call)) return Effect.fail(call.left)
+      return Effect.flatMap(
+        sendAs<KubernetesObject | ApiError.Status>(call.right),
+        (answer): Effect.Effect<Option.Option<A>, InvalidObject> => {
+          if (ApiError.isStatus(answer)) {
+            publish(call.right, { resource, verb: "delete", uid: answer.details?.uid }, undefined)
+            return Effect.succeedNone
+          }
+          publish(call.right, { resource, verb: "delete" }, answer)
+          return isLeaving(answer) ? Effect.map(resource.decode(answer), Option.some) : Effect.succeedNone
+        }
+      )
+    },
+    deleteAll: (resource, options) => {
+      const call = Call.removeAll(resource, options, options)
+      return Either.isLeft(call) ? Effect.fail(call.left) : Effect.asVoid(stack.send(call.right))
+    },
+    status: {
+      get: getOf("status"),
+      patch: patchOf("status"),
+      replace: replaceOf("status"),
+      apply: applyOf("status")
+    },
+    scale: {
+      get: (resource, key, options = {}) => {
+        const call = Call.get(resource, key, "scale", options)
+        return Either.isLeft(call) ? Effect.fail(call.left) : sendAs<Scale>(call.right)
+      },
+      patch: (resource, key, change, options = {}) =>
+        write<Scale>(resource, "patch", "scale", (manager) =>
+          Call.patch(resource, key, change, "scale", manager, options)
+        )
+    },
+    page: (resource, options = {}) =>
+      Effect.map(wirePage(resource, options), (page) => {
+        for (const { metadata } of page.items) {
+          // Ours alone: parsed a moment ago. Deleting is cheaper than copying ten thousand objects.
+          const writable: { managedFields?: unknown } = metadata
+          delete writable.managedFields
+        }
+        return page
+      }),
+    watch: (resource, options = {}) =>
+      Effect.flatMap(watchSeconds(options), (seconds) => {
+        const request = Call.watch(resource, options, seconds)
+        return Effect.flatMap(stack.open(request), (streaming) => Watch.make(infoOf(request), streaming))
+      }),
+    raw: (request) => Effect.map(stack.send(Call.raw(request)), ({ body, status }) => ({ status, body })),
+    onWrite: writes.listen
+  }
+  return operations
+}
+
+/** Whether a deleted object stays for a while. Some kinds answer with the last state of what is gone already. */
+const isLeaving = ({ metadata }: KubernetesObject): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  ((metadata.finalizers?.length ?? 0) > 0 || (metadata.deletionGracePeriodSeconds ?? 0) > 0)
+
+/** Five to ten minutes, as client-go: at random, so that watches opened together do not end together. */
+const watchSeconds = (options: WatchOptions): Effect.Effect<number> =>
+  options.timeoutSeconds === undefined ? Random.nextIntBetween(300, 601) : Effect.succeed(options.timeoutSeconds)

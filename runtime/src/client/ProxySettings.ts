@@ -1,0 +1,68 @@
+/**
+ * Which proxy a request to a server goes through, by the rules of Go's clients: so that Homeostat takes the way that
+ * kubectl takes on the same machine. Bun's own rules differ (it sends loopback through the proxy), so fetch is always
+ * told.
+ */
+import * as net from "node:net"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+
+/** The proxy settings of the environment. */
+export interface Environment {
+  /** For https:// servers: `HTTPS_PROXY`. */
+  readonly https: string
+  /** For http:// servers: `HTTP_PROXY`. */
+  readonly http: string
+  /** Hosts to reach directly, separated by commas: `NO_PROXY`. */
+  readonly except: string
+}
+
+const variable = (name: string): Config.Config<string> =>
+  Config.string(name).pipe(
+    Config.orElse(() => Config.string(name.toLowerCase())),
+    Config.withDefault("")
+  )
+
+/** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in capitals or not. Strings with defaults: there is nothing to fail on. */
+export const environment: Effect.Effect<Environment> = Effect.orDie(
+  Config.all({ https: variable("HTTPS_PROXY"), http: variable("HTTP_PROXY"), except: variable("NO_PROXY") })
+)
+
+const familyOf = (address: string): "ipv4" | "ipv6" | undefined => {
+  const version = net.isIP(address)
+  return version === 4 ? "ipv4" : version === 6 ? "ipv6" : undefined
+}
+
+const within = (address: string, network: string, prefix: number): boolean => {
+  const family = familyOf(network)
+  if (family === undefined || family !== familyOf(address) || prefix > (family === "ipv4" ? 32 : 128)) return false
+  const list = new net.BlockList()
+  list.addSubnet(network, prefix, family)
+  return list.check(address, family)
+}
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || within(host, "127.0.0.0", 8) || within(host, "::1", 128)
+
+const excepts = (entry: string, host: string, port: string): boolean => {
+  if (entry === "*") return true
+  const network = /^(.+)\/(\d+)$/.exec(entry)
+  if (network !== null) return within(host, network[1] ?? "", Number(network[2]))
+  const withPort = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(entry)
+  if (withPort !== null && withPort[3] !== port) return false
+  const name = (withPort?.[1] ?? withPort?.[2] ?? entry).replace(/^\[|\]$/g, "").replace(/^\*(?=\.)/, "")
+  if (familyOf(host) !== undefined) return within(host, name, name.includes(":") ? 128 : 32)
+  return name.startsWith(".") ? host.endsWith(name) : host === name || host.endsWith(`.${name}`)
+}
+
+/** The proxy's URL, or `undefined` to connect directly. Loopback is always reached directly. */
+export const resolve = (server: URL, environment: Environment): string | undefined => {
+  const proxy = server.protocol === "https:" ? environment.https : environment.http
+  if (proxy === "") return undefined
+  const host = server.hostname.replace(/^\[|\]$/g, "").toLowerCase()
+  if (isLoopback(host)) return undefined
+  const port = server.port === "" ? (server.protocol === "https:" ? "443" : "80") : server.port
+  const entries = environment.except.split(",").map((entry) => entry.trim().toLowerCase())
+  if (entries.some((entry) => entry !== "" && excepts(entry, host, port))) return undefined
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`
+}

@@ -1,0 +1,134 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import * as TestClock from "effect/TestClock"
+import * as ApiError from "./ApiError.ts"
+import type { Request } from "./Request.ts"
+import type { Response } from "./Response.ts"
+import * as Retry from "./Retry.ts"
+import { answer, disconnect, failure } from "./Scripted.fixture.ts"
+
+const get: Request = { method: "GET", path: "/x?y=1", template: "/x", headers: {}, repeatable: true }
+const apply: Request = { ...get, method: "PATCH" }
+const create: Request = { ...get, method: "POST", repeatable: false }
+const mergePatch: Request = { ...get, method: "PATCH", repeatable: false }
+
+const errorOf = (request: Request, reaction: string): ApiError.ApiError => {
+  const code = Number(reaction)
+  if (Number.isNaN(code)) return disconnect(request, reaction)
+  const response: Response = failure(code, code === 409 ? "Conflict" : "Some")
+  return ApiError.fromResponse({ method: request.method, path: "/x" }, response)
+}
+
+describe("Retry", () => {
+  // Sent again: a get, an apply, a create, a merge patch.
+  const cases = {
+    ECONNREFUSED: [true, true, true, true],
+    ENOTFOUND: [true, true, true, true],
+    ECONNRESET: [true, true, false, false],
+    HTTP2StreamReset: [true, true, false, false],
+    DEADLINE: [true, true, false, false],
+    SOMETHING_NEW: [true, true, false, false],
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: [false, false, false, false],
+    ERR_TLS_CERT_ALTNAME_INVALID: [false, false, false, false],
+    UnsupportedProxyProtocol: [false, false, false, false],
+    CREDENTIALS: [false, false, false, false],
+    429: [true, true, true, true],
+    500: [true, false, false, false],
+    501: [false, false, false, false],
+    502: [true, true, false, false],
+    503: [true, true, false, false],
+    504: [true, true, false, false],
+    400: [false, false, false, false],
+    401: [false, false, false, false],
+    403: [false, false, false, false],
+    404: [false, false, false, false],
+    409: [false, false, false, false],
+    410: [false, false, false, false],
+    422: [false, false, false, false]
+  }
+  for (const [reaction, expected] of Object.entries(cases)) {
+    test(`${reaction}: ${["a get", "an apply", "a create", "a merge patch"].filter((_, i) => expected[i]).join(", ") || "nothing"} is sent again`, () => {
+      const again = [get, apply, create, mergePatch].map(
+        (request) => Retry.next(request, errorOf(request, reaction), 1, 0, 0.5) !== undefined
+      )
+      expect(again).toEqual(expected)
+    })
+  }
+
+  test("delays grow by three, and are spread by half to both sides", () => {
+    const error = errorOf(get, "ECONNRESET")
+    expect([1, 2, 3, 4].map((made) => Retry.next(get, error, made, 0, 0.5))).toEqual([100, 300, 900, 2700])
+    expect([0, 1].map((random) => Retry.next(get, error, 1, 0, random))).toEqual([50, 150])
+  })
+
+  test("gives up after the last attempt, and when the next one would begin too late", () => {
+    const error = errorOf(get, "ECONNRESET")
+    expect(Retry.next(get, error, Retry.attempts, 0, 0.5)).toBeUndefined()
+    expect(Retry.next(get, error, 4, Retry.windowMillis - 2700, 0.5)).toBe(2700)
+    expect(Retry.next(get, error, 4, Retry.windowMillis - 2699, 0.5)).toBeUndefined()
+  })
+
+  test("waits at least as long as the server asks, but not for longer than a request may take", () => {
+    const asked = (seconds: number) => {
+      const response = answer(429, "busy", { "retry-after": String(seconds) })
+      return Retry.next(create, ApiError.fromResponse(create, response), 1, 0, 0.5)
+    }
+    expect(asked(2)).toBe(2100)
+    expect(asked(30)).toBeUndefined()
+  })
+
+  test("a request that is to be sent once is not sent again", () => {
+    expect(Retry.next({ ...get, once: true }, errorOf(get, "ECONNREFUSED"), 1, 0, 0.5)).toBeUndefined()
+  })
+
+  const run = (request: Request, reactions: ReadonlyArray<string | Response>) =>
+    Effect.gen(function* () {
+      const sentAt: Array<number> = []
+      const send = Retry.layer((request) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const reaction = reactions[sentAt.length] ?? "ECONNREFUSED"
+          sentAt.push(now)
+          return typeof reaction === "string" ? Effect.fail(errorOf(request, reaction)) : Effect.succeed(reaction)
+        })
+      )
+      const fiber = yield* Effect.fork(Effect.either(send(request)))
+      yield* TestClock.adjust("1 minute")
+      return { result: yield* Fiber.join(fiber), sentAt }
+    }).pipe(Effect.withRandom(Random.fixed([0.5])))
+
+  effect("a request goes through as soon as the server is back", () =>
+    Effect.gen(function* () {
+      const { result, sentAt } = yield* run(create, ["ECONNREFUSED", "ECONNREFUSED", answer(201, "made")])
+      expect(result).toMatchObject({ _tag: "Right", right: { body: "made" } })
+      expect(sentAt).toEqual([0, 100, 400])
+    })
+  )
+
+  effect("a server that stays away is the caller's to wait for, after five attempts in four seconds", () =>
+    Effect.gen(function* () {
+      const { result, sentAt } = yield* run(get, [])
+      expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Transport", outcome: "unsent" } })
+      expect(sentAt).toEqual([0, 100, 400, 1300, 4000])
+    })
+  )
+
+  effect("a create whose answer is lost is not sent twice, and its outcome is unknown", () =>
+    Effect.gen(function* () {
+      const { result, sentAt } = yield* run(create, ["ECONNRESET"])
+      expect(result).toMatchObject({ _tag: "Left", left: { code: "ECONNRESET", outcome: "unknown" } })
+      expect(sentAt).toEqual([0])
+    })
+  )
+
+  effect("an apply whose answer is lost is sent again", () =>
+    Effect.gen(function* () {
+      const { result, sentAt } = yield* run(apply, ["ECONNRESET", answer(200, "applied")])
+      expect(result._tag).toBe("Right")
+      expect(sentAt).toEqual([0, 100])
+    })
+  )
+})

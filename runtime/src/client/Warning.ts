@@ -1,0 +1,26 @@
+/**
+ * `Warning` headers: what the API server wants a human to know (a deprecated version, an unknown field). They come with
+ * every answer, so each text is logged once.
+ */
+import * as Effect from "effect/Effect"
+import type { ResponseHeaders } from "./Response.ts"
+
+/** The texts in a `Warning` header: `299 - "text"`, several separated by commas. */
+export const parse = (header: string): ReadonlyArray<string> =>
+  Array.from(header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g), (match) => (match[1] ?? "").replace(/\\(.)/g, "$1"))
+
+// Some warnings name an object or a value. Past this many the memory is emptied, and some are logged again.
+const remembered = 1000
+
+/** Logs the warnings of an answer that were not logged before. One of these per client. */
+export const make = (): ((headers: ResponseHeaders) => Effect.Effect<void>) => {
+  const seen = new Set<string>()
+  return (headers) => {
+    const header = headers.get("warning")
+    if (header === null) return Effect.void
+    const fresh = parse(header).filter((text) => !seen.has(text))
+    if (seen.size + fresh.length > remembered) seen.clear()
+    for (const text of fresh) seen.add(text)
+    return Effect.forEach(fresh, (text) => Effect.logWarning(`API server: ${text}`), { discard: true })
+  }
+}

@@ -1,0 +1,269 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
+import * as TestClock from "effect/TestClock"
+import * as Client from "./Client.ts"
+import * as Scripted from "./Scripted.fixture.ts"
+import { answer, ConfigMap, configMap, failure } from "./Scripted.fixture.ts"
+import * as Watch from "./Watch.ts"
+
+const request = { method: "GET", path: "/api/v1/configmaps" }
+
+const frame = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`
+
+const bookmark = (resourceVersion: string, annotations?: Record<string, string>) =>
+  frame("BOOKMARK", {
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: { resourceVersion, ...(annotations !== undefined && { annotations }) }
+  })
+
+const managed = (name: string, data: Record<string, string> = {}) => {
+  const object = configMap(name, { data })
+  return { ...object, metadata: { ...object.metadata, managedFields: [{ manager: "kubectl", fieldsV1: { "f:data": {} } }] } }
+}
+
+/** What a server may send: every kind of event, text of two, three and four bytes a character, empty lines and a CRLF. */
+const stream =
+  frame("ADDED", managed("first", { text: "é ✓ 𝄞 \n{}" })) +
+  "\n" +
+  frame("MODIFIED", managed("first")).replace("\n", "\r\n") +
+  bookmark("8") +
+  frame("DELETED", managed("first")) +
+  bookmark("9", { "k8s.io/initial-events-end": "true" }) +
+  frame("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version: 5 (9)" })
+
+const first = (data: Record<string, string> = {}) => configMap("first", { data })
+
+const events = [
+  { type: "ADDED", object: first({ text: "é ✓ 𝄞 \n{}" }) },
+  { type: "MODIFIED", object: first() },
+  { type: "BOOKMARK", resourceVersion: "8", initialEventsEnd: false },
+  { type: "DELETED", object: first() },
+  { type: "BOOKMARK", resourceVersion: "9", initialEventsEnd: true },
+  {
+    type: "ERROR",
+    error: expect.objectContaining({
+      _tag: "Expired",
+      code: 410,
+      message: "GET /api/v1/configmaps: too old resource version: 5 (9)"
+    })
+  }
+]
+
+const parse = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Watch.Event> => {
+  const parser = Watch.parser(request)
+  return chunks.flatMap((chunk) => parser.push(chunk))
+}
+
+// A small generator with a seed, so that a failure can be repeated.
+const random = (seed: number) => {
+  let state = seed
+  return (below: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+describe("Watch parsing", () => {
+  const bytes = new TextEncoder().encode(stream)
+
+  test("one chunk with everything gives every event", () => {
+    const parsed = parse([bytes])
+    expect<ReadonlyArray<unknown>>(parsed).toEqual(events)
+    expect(JSON.stringify(parsed)).not.toContain("managedFields")
+  })
+
+  test("cut at any one place, the bytes give the same events", () => {
+    for (let i = 0; i <= bytes.length; i++) {
+      expect<ReadonlyArray<unknown>>(parse([bytes.slice(0, i), bytes.slice(i)])).toEqual(events)
+    }
+  })
+
+  test("cut at any places, down to single bytes, they give the same events", () => {
+    expect<ReadonlyArray<unknown>>(parse(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(events)
+    for (let seed = 1; seed <= 200; seed++) {
+      const next = random(seed)
+      const chunks: Array<Uint8Array> = []
+      for (let at = 0; at < bytes.length; ) {
+        const length = next(3) === 0 ? next(3) : 1 + next(200)
+        chunks.push(bytes.slice(at, at + length))
+        at += length
+      }
+      expect<ReadonlyArray<unknown>>(parse(chunks)).toEqual(events)
+    }
+  })
+
+  test.each(["not json", '{"type":"ADDED"}', '{"type":"ADDED","object":{}}', '{"type":"NEW","object":{"metadata":{}}}', "7"])(
+    "%p is not an event: what came before is given, then nothing more",
+    (line) => {
+      const parser = Watch.parser(request)
+      const given = parser.push(new TextEncoder().encode(`${bookmark("8")}${line}\n${bookmark("9")}`))
+      expect(given).toHaveLength(1)
+      expect(parser.failure()).toMatchObject({ _tag: "Transport", code: "MALFORMED" })
+    }
+  )
+
+  test("an ERROR that is no Status is a server error", () => {
+    expect(parse([new TextEncoder().encode(frame("ERROR", {}))])).toMatchObject([
+      { type: "ERROR", error: { _tag: "ServerError" } }
+    ])
+  })
+})
+
+const open = (options: Parameters<typeof Client.watch>[1] = {}) => Client.watch(ConfigMap, options)
+
+describe("Watch", () => {
+  effect("gives all events of a chunk at once, and waits for the rest of a line", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const watch = yield* open()
+        const line = frame("ADDED", configMap("b"))
+        yield* Queue.offer(server.bytes, frame("ADDED", configMap("a")) + bookmark("8") + line.slice(0, 20))
+        expect(yield* watch.next).toHaveLength(2)
+        yield* Queue.offerAll(server.bytes, [line.slice(20, 40), line.slice(40)])
+        expect<ReadonlyArray<unknown>>(yield* watch.next).toEqual([{ type: "ADDED", object: configMap("b") }])
+      }).pipe(Effect.provide(Scripted.client(server)))
+    })
+  )
+
+  effect("a clean end of the stream is Ended, also inside a line", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const watch = yield* open()
+        yield* Queue.offerAll(server.bytes, ['{"type":"ADD', undefined])
+        expect(yield* Effect.flip(watch.next)).toMatchObject({
+          _tag: "Ended",
+          message: "GET /api/v1/configmaps: the server ended the watch"
+        })
+      }).pipe(Effect.provide(Scripted.client(server)))
+    })
+  )
+
+  effect("150 seconds without a line are Idle, and end the request", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const watch = yield* open()
+        const fiber = yield* Effect.fork(Effect.flip(watch.next))
+        yield* TestClock.adjust("149999 millis")
+        expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+        yield* TestClock.adjust("1 millis")
+        expect(yield* Fiber.join(fiber)).toMatchObject({
+          _tag: "Idle",
+          message: "GET /api/v1/configmaps: nothing heard for 150 s, not even a bookmark"
+        })
+        expect(server.aborted()).toBe(1)
+        expect(yield* Effect.flip(watch.next)).toMatchObject({ _tag: "Idle" })
+      }).pipe(Effect.provide(Scripted.client(server)))
+    })
+  )
+
+  effect("a bookmark, or an empty line, keeps a silent watch open", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const watch = yield* open()
+        const fiber = yield* Effect.fork(Effect.zip(Effect.flip(Effect.forever(watch.next)), Clock.currentTimeMillis))
+        yield* TestClock.adjust("100 seconds")
+        yield* Queue.offer(server.bytes, bookmark("8"))
+        yield* TestClock.adjust("100 seconds")
+        yield* Queue.offer(server.bytes, "\n")
+        yield* TestClock.adjust("10 minutes")
+        expect(yield* Fiber.join(fiber)).toMatchObject([{ _tag: "Idle" }, 350_000])
+      }).pipe(Effect.provide(Scripted.client(server)))
+    })
+  )
+
+  effect("the pauses of a reader that is busy are not the server's silence", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const watch = yield* open()
+        yield* Queue.offer(server.bytes, bookmark("8"))
+        yield* watch.next
+        yield* TestClock.adjust("1 hour")
+        yield* Queue.offer(server.bytes, bookmark("9"))
+        expect(yield* watch.next).toHaveLength(1)
+      }).pipe(Effect.provide(Scripted.client(server)))
+    })
+  )
+
+  effect("closing the scope ends the request", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.scoped(open()).pipe(
+        Effect.tap(() => Effect.sync(() => expect(server.aborted()).toBe(1))),
+        Effect.provide(Scripted.client(server))
+      )
+    })
+  )
+
+  effect("a refusal is the error it stands for, and not sent again", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence", failure(403, "Forbidden"))
+      const error = yield* Effect.flip(open()).pipe(Effect.provide(Scripted.client(server)))
+      expect(error).toMatchObject({ _tag: "Forbidden", message: "GET /api/v1/configmaps: because Forbidden" })
+      expect(server.requests).toHaveLength(1)
+    })
+  )
+
+  effect("headers that do not come within 30 seconds are a Transport error; events may take any time", () =>
+    Effect.gen(function* () {
+      const silent = yield* Scripted.make(() => "silence", "silence")
+      const fiber = yield* Effect.fork(Effect.flip(Effect.scoped(open())).pipe(Effect.provide(Scripted.client(silent))))
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Transport", code: "DEADLINE" })
+
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const watch = yield* open()
+        const waiting = yield* Effect.fork(watch.next)
+        yield* TestClock.adjust("2 minutes")
+        yield* Queue.offer(server.bytes, bookmark("8"))
+        expect(yield* Fiber.join(waiting)).toHaveLength(1)
+      }).pipe(Effect.provide(Scripted.client(server)))
+    })
+  )
+
+  const query = (options: Parameters<typeof Client.watch>[1]) =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence", answer(200, ""))
+      yield* open(options).pipe(Effect.provide(Scripted.client(server)))
+      return server.requests.map(({ headers, path }) => ({
+        encoding: headers["accept-encoding"],
+        query: Object.fromEntries(new URL(path, "https://server").searchParams)
+      }))[0]
+    })
+
+  effect("the initial state is asked for in one stream, compressed", () =>
+    Effect.gen(function* () {
+      expect(yield* query({ initialEvents: true, labelSelector: "a=b", timeoutSeconds: 300 })).toEqual({
+        encoding: "gzip",
+        query: {
+          watch: "true",
+          allowWatchBookmarks: "true",
+          labelSelector: "a=b",
+          sendInitialEvents: "true",
+          resourceVersionMatch: "NotOlderThan",
+          timeoutSeconds: "300"
+        }
+      })
+    })
+  )
+
+  effect("a watch is resumed from a resourceVersion, for five to ten minutes at random", () =>
+    Effect.gen(function* () {
+      const queries = yield* Effect.all(Array.from({ length: 20 }, () => query({ resourceVersion: "7" })))
+      const seconds = queries.map((each) => Number(each?.query.timeoutSeconds))
+      expect(queries[0]?.query).toMatchObject({ watch: "true", allowWatchBookmarks: "true", resourceVersion: "7" })
+      expect(seconds.every((each) => each >= 300 && each <= 600)).toBe(true)
+      expect(new Set(seconds).size).toBeGreaterThan(5)
+    })
+  )
+})
