@@ -1,0 +1,193 @@
+/**
+ * The local picture of the cluster: one informer for each kind that someone declared, fed by watches, read without a request.
+ *
+ * A read gives what the watch has told, with our own writes on top: whoever wrote an object finds it written, at once and
+ * without waiting. Writes of others appear when the watch tells them.
+ *
+ * Needs the rights to list and watch each kind that is declared, in the namespaces that are followed.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Client from "../client/Client.ts"
+import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import type * as Index from "./Index.ts"
+import * as Informer from "./Informer.ts"
+import * as OwnWrites from "./OwnWrites.ts"
+import type { Source } from "./Source.ts"
+import type { Selection } from "./Store.ts"
+import * as Write from "./Write.ts"
+
+export type { Informer, Listener, State } from "./Informer.ts"
+export type { Change, Selection } from "./Store.ts"
+
+/** What else an informer is told apart by, and what it can be searched by. */
+export interface InformerOptions {
+  /** Only objects that match are followed. Another selector is another informer. */
+  readonly labelSelector?: string | undefined
+  /** Added to those that the informer has; a name that it has already keeps its meaning. */
+  readonly indexes?: ReadonlyArray<Index.Definition> | undefined
+}
+
+/** Reads of the local picture. */
+export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
+  Cache,
+  {
+    /** The informer of a kind, started if it is not there. It lives as long as the cache. */
+    readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
+    /**
+     * An object, as of now. Dies, with a message that says so, if no informer of the kind was declared: reading a kind that is
+     * not followed is a mistake in the program. Before the informer has synced, absence means nothing.
+     */
+    readonly get: <A extends KubernetesObject>(
+      resource: Resource.Resource<A, never>,
+      key: ObjectKey
+    ) => Effect.Effect<Option.Option<A>, Resource.InvalidObject>
+    /** Objects that match, in no particular order. Those that do not match their schema are left out. Dies as `get` does. */
+    readonly list: <A extends KubernetesObject>(
+      resource: Resource.Resource<A, never>,
+      selection?: Selection
+    ) => Effect.Effect<ReadonlyArray<A>>
+    /** Objects that name the UID as an owner, controlling or not. As `list` otherwise. */
+    readonly byOwner: <A extends KubernetesObject>(
+      resource: Resource.Resource<A, never>,
+      ownerUid: string
+    ) => Effect.Effect<ReadonlyArray<A>>
+    /**
+     * Whether this version of an object is the answer to a write of ours. Of a change whose event came before the answer this
+     * becomes true only when the answer is there: ask again when the write is done.
+     */
+    readonly isOwn: (uid: string, resourceVersion: string) => boolean
+    readonly informers: () => ReadonlyArray<Informer.Informer>
+    /** Waits until every informer declared so far has synced. */
+    readonly synced: Effect.Effect<void>
+  }
+>() {}
+
+/** How a cache is set up. */
+export interface Options {
+  /** The namespaces to follow, each with a watch of its own; all if empty. Cluster-scoped kinds are followed as a whole. */
+  readonly namespaces?: ReadonlyArray<string> | undefined
+}
+
+const sourceOf =
+  (client: Context.Tag.Service<Client.Client>, resource: Resource.Any, labelSelector: string | undefined) =>
+  (namespace: string | undefined): Source => ({
+    // The reflector has rules of its own for what fails, and has to see each failure.
+    page: (options) => client.page(resource, { ...options, namespace, labelSelector, retry: false }),
+    watch: (options) => client.watch(resource, { ...options, namespace, labelSelector })
+  })
+
+/** A cache over the Client of the context. Its informers are fibers of the scope. */
+export const make = Effect.fnUntraced(function* (options: Options = {}) {
+  const client = yield* Client.Client
+  const scope = yield* Effect.scope
+  const clock = yield* Effect.clock
+  const own = OwnWrites.make()
+  const handles = new Map<string, Informer.Handle>()
+  const namespaces: ReadonlyArray<string | undefined> =
+    options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
+
+  yield* client.onWrite((write) => {
+    const version = Write.versionOf(write)
+    if (version !== undefined) own.remember(version.uid, version.resourceVersion)
+    for (const handle of handles.values()) handle.written(write)
+  })
+
+  const informer = (resource: Resource.Any, { indexes = [], labelSelector }: InformerOptions = {}) =>
+    Effect.suspend(() => {
+      const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}`
+      const existing = handles.get(identity)
+      if (existing !== undefined) {
+        for (const index of indexes) existing.addIndex(index)
+        return Effect.succeed(existing.informer)
+      }
+      const handle = Informer.make({
+        resource,
+        labelSelector,
+        indexes,
+        namespaces: resource.namespaced ? namespaces : [undefined],
+        source: sourceOf(client, resource, labelSelector),
+        own,
+        clock
+      })
+      handles.set(identity, handle)
+      return Effect.as(Effect.forkIn(handle.run, scope), handle.informer)
+    })
+
+  /** The informer to read a kind from: the one without a selector, or the only one there is. */
+  const read = (resource: Resource.Any): Informer.Informer => {
+    const identity = Resource.identityOf(resource)
+    const whole = handles.get(`${identity}?`)
+    if (whole !== undefined) return whole.informer
+    const candidates = [...handles.values()].filter(
+      (handle) => Resource.identityOf(handle.informer.resource) === identity
+    )
+    const [only] = candidates
+    if (only !== undefined && candidates.length === 1) return only.informer
+    throw new Error(
+      only === undefined
+        ? `${Resource.nameOf(resource)} (${resource.version}, ${resource.projection}) is not in the cache: declare it with owns or watches, or read it with Client.get`
+        : `${Resource.nameOf(resource)} is in the cache with several label selectors and none without: read one of them through its informer`
+    )
+  }
+
+  const decodeAll = <A extends KubernetesObject>(
+    resource: Resource.Resource<A, never>,
+    objects: ReadonlyArray<KubernetesObject>
+  ): ReadonlyArray<A> => {
+    const decoded: Array<A> = []
+    for (const object of objects) {
+      const result = resource.decode(object)
+      if (Either.isRight(result)) decoded.push(result.right)
+    }
+    return decoded
+  }
+
+  return Cache.of({
+    informer,
+    get: (resource, key) =>
+      Effect.suspend(() => {
+        const object = read(resource).store.get(keyString(key))
+        return object === undefined ? Effect.succeedNone : Either.map(resource.decode(object), Option.some)
+      }),
+    list: (resource, selection) => Effect.sync(() => decodeAll(resource, read(resource).store.list(selection))),
+    byOwner: (resource, ownerUid) => Effect.sync(() => decodeAll(resource, read(resource).store.byOwner(ownerUid))),
+    isOwn: own.has,
+    informers: () => Array.from(handles.values(), (handle) => handle.informer),
+    synced: Effect.suspend(() =>
+      Effect.forEach([...handles.values()], (handle) => handle.informer.synced, { discard: true })
+    )
+  })
+})
+
+/** A cache over the Client. */
+export const layer = (options?: Options): Layer.Layer<Cache, never, Client.Client> => Layer.scoped(Cache, make(options))
+
+/** {@link Cache} `informer`. */
+export const informer = (
+  resource: Resource.Any,
+  options?: InformerOptions
+): Effect.Effect<Informer.Informer, never, Cache> => Effect.flatMap(Cache, (cache) => cache.informer(resource, options))
+
+/** {@link Cache} `get`. */
+export const get = <A extends KubernetesObject>(
+  resource: Resource.Resource<A, never>,
+  key: ObjectKey
+): Effect.Effect<Option.Option<A>, Resource.InvalidObject, Cache> =>
+  Effect.flatMap(Cache, (cache) => cache.get(resource, key))
+
+/** {@link Cache} `list`. */
+export const list = <A extends KubernetesObject>(
+  resource: Resource.Resource<A, never>,
+  selection?: Selection
+): Effect.Effect<ReadonlyArray<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.list(resource, selection))
+
+/** {@link Cache} `byOwner`. */
+export const byOwner = <A extends KubernetesObject>(
+  resource: Resource.Resource<A, never>,
+  ownerUid: string
+): Effect.Effect<ReadonlyArray<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.byOwner(resource, ownerUid))

@@ -1,0 +1,100 @@
+/**
+ * An index over cached objects: from a value to the keys of the objects that have it, kept up to date as they change.
+ */
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+
+/**
+ * What to index by.
+ *
+ * `values` is given the wire object and must be a function of it alone: the values of the previous object are computed
+ * again when it is replaced. It may return the same value twice, and nothing for objects that are not of interest. An
+ * object for which it throws is not in the index: one odd object must not stop a watch.
+ */
+export interface Definition {
+  readonly name: string
+  readonly values: (object: KubernetesObject) => ReadonlyArray<string>
+}
+
+/** An index in use. */
+export interface Index {
+  readonly name: string
+  /** The object at `key` was `previous` and is now `current`; either may be absent. */
+  readonly replace: (key: string, previous: KubernetesObject | undefined, current: KubernetesObject | undefined) => void
+  /** The keys of the objects that have `value`. Valid until the next change. */
+  readonly keys: (value: string) => Iterable<string>
+  /** How many values are in use. */
+  readonly size: () => number
+}
+
+const nothing: ReadonlyArray<string> = []
+
+const equal = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean => {
+  if (a === b) return true
+  if (a.length !== b.length) return false
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false
+  return true
+}
+
+/** An empty index. */
+export const make = (definition: Definition): Index => {
+  // Most owners have one child of a kind: a bare key instead of a Set of one saves about 200 bytes for each.
+  const buckets = new Map<string, string | Set<string>>()
+
+  const insert = (value: string, key: string): void => {
+    const bucket = buckets.get(value)
+    if (bucket === undefined) buckets.set(value, key)
+    else if (typeof bucket !== "string") bucket.add(key)
+    else if (bucket !== key) buckets.set(value, new Set([bucket, key]))
+  }
+  const remove = (value: string, key: string): void => {
+    const bucket = buckets.get(value)
+    if (bucket === undefined) return
+    if (typeof bucket === "string") {
+      if (bucket === key) buckets.delete(value)
+    } else if (bucket.delete(key) && bucket.size === 0) buckets.delete(value)
+  }
+
+  const valuesOf = (object: KubernetesObject | undefined): ReadonlyArray<string> => {
+    if (object === undefined) return nothing
+    try {
+      return definition.values(object)
+    } catch {
+      return nothing
+    }
+  }
+
+  return {
+    name: definition.name,
+    replace: (key, previous, current) => {
+      const before = valuesOf(previous)
+      const after = valuesOf(current)
+      if (equal(before, after)) return
+      for (const value of before) remove(value, key)
+      for (const value of after) insert(value, key)
+    },
+    keys: (value) => {
+      const bucket = buckets.get(value)
+      return bucket === undefined ? nothing : typeof bucket === "string" ? [bucket] : bucket
+    },
+    size: () => buckets.size
+  }
+}
+
+/** The name of the index by namespace, which every store has. */
+export const namespaceName = "namespace"
+
+/** The name of the index by the UID of each owner, which every store has. */
+export const ownerName = "owner"
+
+/** By namespace; cluster-scoped objects are not in it. */
+export const byNamespace: Definition = {
+  name: namespaceName,
+  values: ({ metadata: { namespace } }) => (namespace === undefined || namespace === "" ? nothing : [namespace])
+}
+
+/** By the UID of every owner, controlling or not. */
+export const byOwner: Definition = {
+  name: ownerName,
+  values: ({ metadata: { ownerReferences } }) =>
+    ownerReferences === undefined || ownerReferences.length === 0 ? nothing : ownerReferences.map(({ uid }) => uid)
+}

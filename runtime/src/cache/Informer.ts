@@ -1,0 +1,247 @@
+/**
+ * One kind in the cache: its store, who is told of changes, and how it is doing.
+ */
+import type * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import { parseKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import type * as Index from "./Index.ts"
+import * as LabelSelector from "./LabelSelector.ts"
+import type { OwnWrites } from "./OwnWrites.ts"
+import * as Problem from "./Problem.ts"
+import type * as Reflector from "./Reflector.ts"
+import * as Replica from "./Replica.ts"
+import * as ResourceVersion from "./ResourceVersion.ts"
+import type { Source } from "./Source.ts"
+import * as Store from "./Store.ts"
+import * as Watcher from "./Watcher.ts"
+import * as Write from "./Write.ts"
+
+/** How an informer is doing. */
+export interface State {
+  /**
+   * - `syncing`: the first list is not complete, and nothing is in the way
+   * - `synced`: it follows the server
+   * - `failing`: a request fails and is retried; once synced, what it has stays and may be old
+   * - `missing`: the server does not serve the kind; if that lasts, its objects count as deleted
+   */
+  readonly status: "syncing" | "synced" | "failing" | "missing"
+  /** Whether the state was complete once, whatever happened since. */
+  readonly synced: boolean
+  /** What is in the way, in one line that names the kind and, if that is it, the missing permission. */
+  readonly problem: string | undefined
+  /** The same, for code. With several namespaces that of the first one that has any. */
+  readonly cause: Problem.Problem | undefined
+  /** How far the copy is; with several namespaces the furthest. */
+  readonly resourceVersion: string | undefined
+  /** Watches resumed. */
+  readonly restarts: number
+  /** Times the state was asked for anew. */
+  readonly relists: number
+  /** Both by reason. */
+  readonly reasons: { readonly [reason in Reflector.Reason]?: number }
+  /** When the server last told anything, in ms of the Clock. */
+  readonly lastEventAt: number | undefined
+  /** Objects that show an own write which the watch has not told yet. */
+  readonly overlaid: number
+}
+
+/** Told of changes, in order, once per chunk; the store has them already. It must not block. */
+export type Listener = (changes: ReadonlyArray<Store.Change>) => void
+
+/** One kind, followed by one watch per namespace, shared by all who want it. */
+export interface Informer {
+  readonly resource: Resource.Any
+  readonly labelSelector: string | undefined
+  readonly store: Store.Store
+  /**
+   * Tells `listener` of every change from now on; the answer ends that. What is in the store already is told at once, as
+   * added and initial, so that it does not matter when one subscribes. A listener that throws is reported in the log and
+   * stays subscribed.
+   */
+  readonly subscribe: (listener: Listener) => () => void
+  /** Waits for the first complete state, which listeners have been told of by then. For ever, if it never comes: see `state`. */
+  readonly synced: Effect.Effect<void>
+  readonly state: () => State
+}
+
+/** An informer, and what its owner does with it. */
+export interface Handle {
+  readonly informer: Informer
+  /** Follows the server for ever. To be run once. */
+  readonly run: Effect.Effect<void>
+  /** A write of ours was answered. */
+  readonly written: (write: Write.Write) => void
+  readonly addIndex: (definition: Index.Definition) => void
+}
+
+/** What an informer is made from. */
+export interface Options {
+  readonly resource: Resource.Any
+  readonly labelSelector?: string | undefined
+  readonly indexes?: ReadonlyArray<Index.Definition> | undefined
+  /** Each gets a watch of its own; `undefined` stands for all namespaces. */
+  readonly namespaces: ReadonlyArray<string | undefined>
+  readonly source: (namespace: string | undefined) => Source
+  readonly own: OwnWrites
+  readonly clock: Clock.Clock
+}
+
+/** One namespace: the copy, and what its reflector last said. */
+interface Feed {
+  readonly replica: Replica.Replica
+  state: Reflector.State | undefined
+  reported: string | undefined
+}
+
+/** An informer that is not running yet. */
+export const make = (options: Options): Handle => {
+  const { clock, labelSelector, own, resource } = options
+  const table = Store.make(options.indexes)
+  const scope: Write.Scope = { resource, matches: LabelSelector.parse(labelSelector) }
+  const listeners = new Set<Listener>()
+  const defects: Array<unknown> = []
+  const done = Deferred.unsafeMake<void>(FiberId.none)
+  const reasons: { [reason in Reflector.Reason]?: number } = {}
+  let restarts = 0
+  let relists = 0
+  let lastEventAt: number | undefined
+
+  const feeds: ReadonlyArray<Feed> = options.namespaces.map((namespace) => ({
+    replica: Replica.make({ table, namespace, own, clock }),
+    state: undefined,
+    reported: undefined
+  }))
+
+  const tell = (listener: Listener, changes: ReadonlyArray<Store.Change>): void => {
+    try {
+      listener(changes)
+    } catch (defect) {
+      // One listener's mistake must not end the watch that the others live on.
+      defects.push(defect)
+    }
+  }
+
+  const isSynced = (): boolean => feeds.every(({ replica }) => replica.synced())
+
+  const describe = (feed: Feed): string | undefined =>
+    feed.state?.problem === undefined
+      ? undefined
+      : Problem.describe(feed.state.problem, resource, feed.replica.namespace)
+
+  /** What people should know about, each thing once. */
+  const report = (feed: Feed): Effect.Effect<void> | undefined => {
+    const problem = describe(feed)
+    const thrown = defects.splice(0)
+    if (problem === feed.reported && thrown.length === 0) return undefined
+    const lines: Array<Effect.Effect<void>> = thrown.map((defect) =>
+      Effect.logError(`a listener for changes of ${Resource.nameOf(resource)} threw`, defect)
+    )
+    if (problem !== feed.reported) {
+      lines.push(
+        problem === undefined ? Effect.logInfo(`${Resource.nameOf(resource)}: recovered`) : Effect.logWarning(problem)
+      )
+      feed.reported = problem
+    }
+    return Effect.all(lines, { discard: true })
+  }
+
+  const sink = (feed: Feed): Watcher.Sink => ({
+    edit: (edit) => {
+      if (edit._tag === "Apply" || edit._tag === "Stage") lastEventAt = clock.unsafeCurrentTimeMillis()
+      const changes = feed.replica.edit(edit)
+      if (changes.length > 0) for (const listener of listeners) tell(listener, changes)
+      if (edit._tag === "Commit" && isSynced()) Deferred.unsafeDone(done, Effect.void)
+    },
+    counted: (what, reason) => {
+      if (what === "Restarted") restarts++
+      else relists++
+      reasons[reason] = (reasons[reason] ?? 0) + 1
+    },
+    moved: (state) => {
+      feed.state = state
+      return report(feed)
+    }
+  })
+
+  const state = (): State => {
+    const synced = isSynced()
+    const troubled = feeds.find((feed) => feed.state?.problem !== undefined)
+    const cause = troubled?.state?.problem
+    let resourceVersion: string | undefined
+    for (const feed of feeds) {
+      const version = feed.state?.resourceVersion
+      if (
+        resourceVersion === undefined ||
+        ResourceVersion.isLater(ResourceVersion.order(version), ResourceVersion.order(resourceVersion))
+      )
+        resourceVersion = version
+    }
+    return {
+      status: cause !== undefined ? (cause.kind === "missing" ? "missing" : "failing") : synced ? "synced" : "syncing",
+      synced,
+      problem: troubled === undefined ? undefined : describe(troubled),
+      cause,
+      resourceVersion,
+      restarts,
+      relists,
+      reasons: { ...reasons },
+      lastEventAt,
+      overlaid: feeds.reduce((sum, { replica }) => sum + replica.overlay.size(), 0)
+    }
+  }
+
+  /** The copy that an object of this key is in. */
+  const replicaOf = (key: string): Replica.Replica | undefined => {
+    const namespace = parseKey(key).namespace
+    return feeds.find(({ replica }) => replica.namespace === undefined || replica.namespace === namespace)?.replica
+  }
+
+  const informer: Informer = {
+    resource,
+    labelSelector,
+    store: table,
+    subscribe: (listener) => {
+      // A wrapper of its own, so that one function can be subscribed twice.
+      const subscribed: Listener = (changes) => listener(changes)
+      listeners.add(subscribed)
+      if (table.size() > 0) {
+        const receivedAt = clock.unsafeCurrentTimeMillis()
+        tell(
+          subscribed,
+          table.list().map((object) => ({ type: "added", object, initial: true, echo: false, receivedAt }))
+        )
+      }
+      return () => {
+        listeners.delete(subscribed)
+      }
+    },
+    synced: Deferred.await(done),
+    state
+  }
+
+  return {
+    informer,
+    run: Effect.all(
+      feeds.map((feed) => Watcher.run(options.source(feed.replica.namespace), sink(feed))),
+      { concurrency: "unbounded", discard: true }
+    ),
+    written: (write) => {
+      const meaning = Write.meaning(write, scope)
+      if (meaning === undefined) return
+      const overlay = replicaOf(meaning.key)?.overlay
+      if (overlay === undefined) return
+      switch (meaning._tag) {
+        case "Present":
+          return overlay.lay(meaning.key, meaning.object.metadata.resourceVersion, meaning.object)
+        case "Outside":
+          return overlay.lay(meaning.key, meaning.resourceVersion, undefined)
+        case "Removed":
+          return overlay.bury(meaning.key, meaning.uid, meaning.resourceVersion)
+      }
+    },
+    addIndex: table.addIndex
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * Reading our own writes: the answers to them, laid over what the watch has told so far.
+ *
+ * The truth is the watch. A response is shown in its place only while it is known to be ahead of the watch, that is while
+ * its resourceVersion is greater than every one the watch has reached; that comparison also decides the case in which the
+ * event came first, which is more than half of all. A resourceVersion that is not a number is never laid: it could be
+ * behind, and would then hide the present. A deletion is remembered by UID, which is never used twice, so it can neither
+ * hide a new object of the same name nor be undone by a late event.
+ *
+ * Each watch has its own overlay: "passed" is a statement about one stream of events.
+ */
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as ResourceVersion from "./ResourceVersion.ts"
+import type { Table } from "./Store.ts"
+
+/** What one watch says and what own writes say, merged into a {@link Table}. */
+export interface Overlay {
+  /** What the watch last said about `key`. */
+  readonly base: (key: string) => KubernetesObject | undefined
+  /** The keys of which the watch says that there is an object. Valid until the next change. */
+  readonly keys: () => Iterable<string>
+  /** The watch says that `key` now is `object`, or is gone. */
+  readonly watched: (key: string, object: KubernetesObject | undefined) => void
+  /** The watch has told everything up to `resourceVersion`: what own writes said before that ends. */
+  readonly passed: (resourceVersion: string) => void
+  /** A list is about to be asked for. It will cover every write that has been answered by now. */
+  readonly relisting: () => void
+  /** That list is complete, as of `resourceVersion`; its objects are told through `watched` next. */
+  readonly relisted: (resourceVersion: string) => void
+  /**
+   * A write was answered: `key` is `object`, or, if `object` is absent, not in this cache any more (it left the selector).
+   * Nothing happens if the watch is past that already.
+   */
+  readonly lay: (key: string, resourceVersion: string, object: KubernetesObject | undefined) => void
+  /**
+   * A deletion was answered: the object with `uid` is gone. `resourceVersion` is that of the last state, if the answer had
+   * it: should the watch show the object at a later one, it lives after all.
+   */
+  readonly bury: (key: string, uid: string, resourceVersion: string | undefined) => void
+  /** How many keys show something else than the watch said. Goes back to zero when the watch has caught up. */
+  readonly size: () => number
+}
+
+interface Laid {
+  readonly object: KubernetesObject | undefined
+  readonly order: number
+  readonly sequence: number
+}
+
+/** A key that shows something else than its `base`. */
+interface Cover {
+  base: KubernetesObject | undefined
+  laid: Laid | undefined
+  /** The object in `base` was deleted by us; the watch has not said so yet. */
+  buried: boolean
+}
+
+interface Death {
+  readonly order: number | undefined
+  readonly sequence: number
+}
+
+/** Deleted UIDs remembered, for events and responses that come late. They come within seconds. */
+const deaths = 8192
+
+/** Keys laid at once. Reached only when a watch has been down for long while writes went on; the oldest is given up. */
+const covers = 8192
+
+/** An overlay that shows itself in `table`, for the part of it that lies in `namespace` (default: all of it). */
+export const make = (table: Table, namespace?: string): Overlay => {
+  const covered = new Map<string, Cover>()
+  const dead = new Map<string, Death>()
+  let position: number | undefined
+  let sequence = 0
+  let listing = 0
+
+  const base = (key: string): KubernetesObject | undefined => {
+    const cover = covered.size === 0 ? undefined : covered.get(key)
+    return cover === undefined ? table.get(key) : cover.base
+  }
+
+  const show = (key: string, object: KubernetesObject | undefined): void => {
+    if (object === undefined) table.delete(key)
+    else table.set(key, object)
+  }
+
+  const refresh = (key: string, cover: Cover): void => {
+    if (cover.laid !== undefined) show(key, cover.laid.object)
+    else if (cover.buried) show(key, undefined)
+    else {
+      covered.delete(key)
+      show(key, cover.base)
+    }
+  }
+
+  const isDead = (object: KubernetesObject): boolean => {
+    const { uid, resourceVersion } = object.metadata
+    const death = dead.get(uid)
+    if (death === undefined) return false
+    if (!ResourceVersion.isLater(ResourceVersion.order(resourceVersion), death.order)) return true
+    dead.delete(uid)
+    return false
+  }
+
+  const cover = (key: string): Cover => {
+    let found = covered.get(key)
+    if (found === undefined) {
+      found = { base: table.get(key), laid: undefined, buried: false }
+      covered.set(key, found)
+    }
+    return found
+  }
+
+  const unlay = (ends: (laid: Laid) => boolean): void => {
+    if (covered.size === 0) return
+    for (const [key, each] of covered) {
+      if (each.laid === undefined || !ends(each.laid)) continue
+      each.laid = undefined
+      refresh(key, each)
+    }
+  }
+
+  return {
+    base,
+    keys: function* () {
+      for (const key of table.keys(namespace)) if (!covered.has(key)) yield key
+      for (const [key, each] of covered) if (each.base !== undefined) yield key
+    },
+    watched: (key, object) => {
+      const dying = object !== undefined && dead.size > 0 && isDead(object)
+      const existing = covered.size === 0 ? undefined : covered.get(key)
+      if (existing === undefined && !dying) {
+        show(key, object)
+        return
+      }
+      const target = existing ?? cover(key)
+      target.base = object
+      target.buried = dying
+      refresh(key, target)
+    },
+    passed: (resourceVersion) => {
+      const reached = ResourceVersion.order(resourceVersion)
+      if (reached === undefined) return
+      position = reached
+      unlay((laid) => laid.order <= reached)
+    },
+    relisting: () => {
+      listing = sequence
+    },
+    relisted: (resourceVersion) => {
+      position = ResourceVersion.order(resourceVersion)
+      // What was answered before the list was asked for is in it, whatever the numbers say: a server restored from a backup
+      // counts from an earlier one, and may have a deleted object again.
+      for (const [uid, death] of dead) if (death.sequence <= listing) dead.delete(uid)
+      unlay((laid) => laid.sequence <= listing || (position !== undefined && laid.order <= position))
+    },
+    lay: (key, resourceVersion, object) => {
+      const order = ResourceVersion.order(resourceVersion)
+      if (order === undefined || (position !== undefined && order <= position)) return
+      // Before a first list there is no position; what the table holds may be newer even so.
+      const current = covered.get(key)?.laid?.order ?? ResourceVersion.order(table.get(key)?.metadata.resourceVersion)
+      if (current !== undefined && current >= order) return
+      const target = cover(key)
+      // The late answer to a write of what we have deleted since: what the watch shows before it is older still.
+      const dying = object !== undefined && dead.size > 0 && isDead(object)
+      target.laid = { object: dying ? undefined : object, order, sequence: ++sequence }
+      refresh(key, target)
+      if (covered.size <= covers) return
+      for (const [oldest, each] of covered) {
+        each.laid = undefined
+        refresh(oldest, each)
+        break
+      }
+    },
+    bury: (key, uid, resourceVersion) => {
+      const order = ResourceVersion.order(resourceVersion)
+      const known = base(key)
+      const shown = known?.metadata.uid === uid ? known : undefined
+      if (shown !== undefined && ResourceVersion.isLater(ResourceVersion.order(shown.metadata.resourceVersion), order))
+        return
+      dead.set(uid, { order, sequence: ++sequence })
+      if (dead.size > deaths) {
+        const oldest = dead.keys().next()
+        if (!oldest.done) dead.delete(oldest.value)
+      }
+      const existing = covered.get(key)
+      if (shown === undefined && existing === undefined) return
+      const target = existing ?? cover(key)
+      // What is below is older still: there is nothing to see until the watch is past the write.
+      if (target.laid?.object?.metadata.uid === uid) target.laid = { ...target.laid, object: undefined }
+      if (shown !== undefined) target.buried = true
+      refresh(key, target)
+    },
+    size: () => covered.size
+  }
+}

@@ -1,0 +1,420 @@
+import { describe, expect, test } from "bun:test"
+import type * as ApiError from "../client/ApiError.ts"
+import type * as Watch from "../client/Watch.ts"
+import { type Action, type Input, initial, type Phase, type Request, type State, step } from "./Reflector.ts"
+import { refusal, unreachable, web } from "./Scripted.fixture.ts"
+
+const stream: Request = { _tag: "Stream" }
+const list: Request = { _tag: "List", continue: undefined }
+const more: Request = { _tag: "List", continue: "c1" }
+const resume: Request = { _tag: "Resume", resourceVersion: "10" }
+
+const at = (phase: Phase, change: Partial<State> = {}): State => ({
+  ...initial(),
+  resourceVersion: "10",
+  phase,
+  ...change
+})
+
+/** Every state, as far as transitions differ. */
+const rows: { readonly [name: string]: State } = {
+  "waiting to stream": at({ _tag: "Waiting", request: stream }),
+  "waiting to list": at({ _tag: "Waiting", request: list }, { strategy: "pages" }),
+  "waiting to list on": at({ _tag: "Waiting", request: more }, { strategy: "pages" }),
+  "waiting to resume": at({ _tag: "Waiting", request: resume }),
+  "asking to stream": at({ _tag: "Asking", request: stream }),
+  "asking to list": at({ _tag: "Asking", request: list }, { strategy: "pages" }),
+  "asking to list on": at({ _tag: "Asking", request: more }, { strategy: "pages" }),
+  "asking to resume": at({ _tag: "Asking", request: resume }),
+  streaming: at({ _tag: "Streaming" }),
+  "watching, nothing told yet": at({ _tag: "Watching", quiet: true }),
+  watching: at({ _tag: "Watching", quiet: false })
+}
+
+const added = (name: string, rv: string): Watch.Event => ({ type: "ADDED", object: web({ name, rv }) })
+const bookmark = (resourceVersion: string, initialEventsEnd = false): Watch.Event => ({
+  type: "BOOKMARK",
+  resourceVersion,
+  initialEventsEnd
+})
+const error = (code: number, reason: string): Watch.Event => ({ type: "ERROR", error: refusal(code, reason) })
+const told = (...events: ReadonlyArray<Watch.Event>): Input => ({ _tag: "Told", events })
+const failed = (failure: ApiError.ApiError): Input => ({ _tag: "Failed", error: failure })
+
+const inputs: { readonly [name: string]: Input } = {
+  elapsed: { _tag: "Elapsed" },
+  opened: { _tag: "Opened" },
+  "last page": { _tag: "Listed", page: { items: [web({ name: "a", rv: "9" })], resourceVersion: "20" } },
+  "page of more": { _tag: "Listed", page: { items: [], resourceVersion: "20", continue: "c2" } },
+  "an event": told(added("a", "11")),
+  "a bookmark": told(bookmark("12")),
+  "a bookmark of where we are": told(bookmark("10")),
+  "the end of the initial events and more": told(
+    added("a", "3"),
+    { type: "DELETED", object: web({ name: "b", rv: "4" }) },
+    bookmark("20", true),
+    added("c", "21")
+  ),
+  "410 in the watch": told(added("a", "11"), error(410, "Expired")),
+  "429 in the watch": told(error(429, "TooManyRequests")),
+  "400 in the watch": told(error(400, "BadRequest")),
+  "404 in the watch": told(error(404, "NotFound")),
+  "410": failed(refusal(410, "Expired")),
+  "404": failed(refusal(404, "")),
+  "403": failed(refusal(403, "Forbidden")),
+  "401": failed(refusal(401, "Unauthorized")),
+  "400": failed(refusal(400, "BadRequest")),
+  "422": failed(refusal(422, "Invalid")),
+  "429": failed(refusal(429, "TooManyRequests", 3)),
+  "500": failed(refusal(500, "InternalError")),
+  "504 too large resource version": failed(refusal(504, "Timeout", 1, "Too large resource version: 99, current: 10")),
+  "connection lost": failed(unreachable),
+  "clean end": { _tag: "Ended", livedMillis: 300_000 },
+  "clean end at once": { _tag: "Ended", livedMillis: 10 },
+  idle: { _tag: "Idle" }
+}
+
+const showRequest = (request: Request): string => {
+  switch (request._tag) {
+    case "Stream":
+      return "stream"
+    case "List":
+      return request.continue === undefined ? "list" : `list ${request.continue}`
+    case "Resume":
+      return `resume ${request.resourceVersion}`
+  }
+}
+
+const showAction = (action: Action): string => {
+  switch (action._tag) {
+    case "Stage":
+      return `stage ${action.objects.map(({ metadata }) => metadata.name).join(" ")}`
+    case "Unstage":
+      return `unstage ${action.object.metadata.name}`
+    case "Commit":
+      return `commit ${action.resourceVersion}`
+    case "Apply":
+      return `apply ${action.events.length} to ${action.resourceVersion}`
+    case "Restarted":
+    case "Relisted":
+      return `${action._tag.toLowerCase()}:${action.reason}`
+    case "Ask":
+      return `ask ${showRequest(action.request)}`
+    case "Wait":
+      return `wait ${action.millis}`
+    default:
+      return action._tag.toLowerCase()
+  }
+}
+
+/** What a step does, and for delays, what it will do then. */
+const show = (state: State, input: Input): string => {
+  const [next, actions] = step(state, input)
+  if (actions.length === 0) return next === state ? "-" : "changed without an action"
+  const then = next.phase._tag === "Waiting" ? ` then ${showRequest(next.phase.request)}` : ""
+  return actions.map(showAction).join(", ") + then
+}
+
+/** Every cell that does something; a cell that is not here must change nothing, as it cannot happen. */
+const table: { readonly [row: string]: { readonly [input: string]: string } } = {
+  "waiting to stream": { elapsed: "begin, ask stream" },
+  "waiting to list": { elapsed: "begin, ask list" },
+  "waiting to list on": { elapsed: "ask list c1" },
+  "waiting to resume": { elapsed: "ask resume 10" },
+  "asking to stream": {
+    opened: "read",
+    "410": "wait 200 then stream",
+    "404": "wait 1000 then stream",
+    "403": "wait 200 then stream",
+    "401": "wait 200 then stream",
+    "400": "begin, ask list",
+    "422": "begin, ask list",
+    "429": "wait 3000 then stream",
+    "500": "wait 200 then stream",
+    "504 too large resource version": "wait 1000 then stream",
+    "connection lost": "wait 200 then stream"
+  },
+  "asking to list": {
+    "last page": "stage a, commit 20, ask resume 20",
+    "page of more": "ask list c2",
+    "410": "wait 200 then list",
+    "404": "wait 1000 then list",
+    "403": "wait 200 then list",
+    "401": "wait 200 then list",
+    "400": "wait 200 then list",
+    "422": "wait 200 then list",
+    "429": "wait 3000 then list",
+    "500": "wait 200 then list",
+    "504 too large resource version": "wait 1000 then list",
+    "connection lost": "wait 200 then list"
+  },
+  "asking to list on": {
+    "last page": "stage a, commit 20, ask resume 20",
+    "page of more": "ask list c2",
+    "410": "relisted:expired, begin, ask list",
+    "404": "wait 1000 then list c1",
+    "403": "wait 200 then list c1",
+    "401": "wait 200 then list c1",
+    "400": "relisted:refused, begin, ask list",
+    "422": "relisted:refused, begin, ask list",
+    "429": "wait 3000 then list c1",
+    "500": "wait 200 then list c1",
+    "504 too large resource version": "relisted:expired, begin, ask list",
+    "connection lost": "wait 200 then list c1"
+  },
+  "asking to resume": {
+    opened: "read",
+    "410": "relisted:expired, begin, ask stream",
+    "404": "wait 1000 then resume 10",
+    "403": "wait 200 then resume 10",
+    "401": "wait 200 then resume 10",
+    "400": "relisted:refused, begin, ask stream",
+    "422": "relisted:refused, begin, ask stream",
+    "429": "wait 3000 then resume 10",
+    "500": "wait 200 then resume 10",
+    "504 too large resource version": "relisted:expired, begin, ask stream",
+    "connection lost": "wait 200 then resume 10"
+  },
+  streaming: {
+    "an event": "stage a, read",
+    "a bookmark": "read",
+    "a bookmark of where we are": "read",
+    "the end of the initial events and more": "stage a, unstage b, commit 20, apply 1 to 21, read",
+    "410 in the watch": "wait 200 then stream",
+    "429 in the watch": "wait 1000 then stream",
+    "400 in the watch": "begin, ask list",
+    "404 in the watch": "wait 1000 then stream",
+    "410": "wait 200 then stream",
+    "404": "wait 1000 then stream",
+    "403": "wait 200 then stream",
+    "401": "wait 200 then stream",
+    "400": "begin, ask list",
+    "422": "begin, ask list",
+    "429": "wait 3000 then stream",
+    "500": "wait 200 then stream",
+    "504 too large resource version": "wait 1000 then stream",
+    "connection lost": "wait 200 then stream",
+    "clean end": "wait 200 then stream",
+    "clean end at once": "wait 200 then stream",
+    idle: "relisted:idle, begin, ask list"
+  },
+  "watching, nothing told yet": {
+    "an event": "apply 1 to 11, read",
+    "a bookmark": "apply 1 to 12, read",
+    "a bookmark of where we are": "read",
+    "the end of the initial events and more": "apply 4 to 21, read",
+    "410 in the watch": "apply 1 to 11, relisted:expired, begin, ask stream",
+    "429 in the watch": "restarted:error, wait 1000 then resume 10",
+    "400 in the watch": "relisted:refused, begin, ask stream",
+    "404 in the watch": "restarted:error, wait 1000 then resume 10",
+    "410": "relisted:expired, begin, ask stream",
+    "404": "restarted:broken, wait 1000 then resume 10",
+    "403": "restarted:broken, wait 200 then resume 10",
+    "401": "restarted:broken, wait 200 then resume 10",
+    "400": "relisted:refused, begin, ask stream",
+    "422": "relisted:refused, begin, ask stream",
+    "429": "restarted:broken, wait 3000 then resume 10",
+    "500": "restarted:broken, wait 200 then resume 10",
+    "504 too large resource version": "relisted:expired, begin, ask stream",
+    "connection lost": "restarted:broken, wait 200 then resume 10",
+    "clean end": "restarted:ended, ask resume 10",
+    "clean end at once": "restarted:ended, wait 200 then resume 10",
+    idle: "restarted:idle, ask resume 10"
+  },
+  watching: {
+    "an event": "apply 1 to 11, read",
+    "a bookmark": "apply 1 to 12, read",
+    "a bookmark of where we are": "read",
+    "the end of the initial events and more": "apply 4 to 21, read",
+    "410 in the watch": "apply 1 to 11, relisted:expired, begin, ask stream",
+    "429 in the watch": "restarted:error, wait 1000 then resume 10",
+    "400 in the watch": "relisted:refused, begin, ask stream",
+    "404 in the watch": "restarted:error, wait 1000 then resume 10",
+    "410": "relisted:expired, begin, ask stream",
+    "404": "restarted:broken, wait 1000 then resume 10",
+    "403": "restarted:broken, wait 200 then resume 10",
+    "401": "restarted:broken, wait 200 then resume 10",
+    "400": "relisted:refused, begin, ask stream",
+    "422": "relisted:refused, begin, ask stream",
+    "429": "restarted:broken, wait 3000 then resume 10",
+    "500": "restarted:broken, wait 200 then resume 10",
+    "504 too large resource version": "relisted:expired, begin, ask stream",
+    "connection lost": "restarted:broken, wait 200 then resume 10",
+    "clean end": "restarted:ended, ask resume 10",
+    "clean end at once": "restarted:ended, wait 200 then resume 10",
+    idle: "restarted:idle, ask resume 10"
+  }
+}
+
+describe("each cell of the table", () => {
+  for (const [row, state] of Object.entries(rows)) {
+    test(row, () => {
+      const actual = Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, show(state, input)]))
+      const expected = Object.fromEntries(Object.keys(inputs).map((name) => [name, table[row]?.[name] ?? "-"]))
+      expect(actual).toEqual(expected)
+    })
+  }
+})
+
+/** The state after some inputs, each of which must be possible. */
+const after = (state: State, ...all: ReadonlyArray<Input>): State =>
+  all.reduce((current, input) => {
+    const [next, actions] = step(current, input)
+    expect(actions.length).toBeGreaterThan(0)
+    return next
+  }, state)
+
+const watching = at({ _tag: "Watching", quiet: false })
+const elapsed: Input = { _tag: "Elapsed" }
+const opened: Input = { _tag: "Opened" }
+const clean: Input = { _tag: "Ended", livedMillis: 300_000 }
+const short: Input = { _tag: "Ended", livedMillis: 10 }
+const idle: Input = { _tag: "Idle" }
+
+/** The delays of one failure again and again, in ms. */
+const delays = (state: State, input: Input, count: number): ReadonlyArray<number> => {
+  const all: Array<number> = []
+  let current = state
+  for (let attempt = 0; attempt < count; attempt++) {
+    const [next, actions] = step(current, input)
+    const last = actions.at(-1)
+    all.push(last?._tag === "Wait" ? last.millis : -1)
+    current = after(next, elapsed)
+  }
+  return all
+}
+
+describe("delays", () => {
+  const asking = at({ _tag: "Asking", request: resume })
+
+  test("double from 200 ms to 30 s while the server refuses, so that a granted right is noticed within seconds at first", () => {
+    expect(delays(asking, failed(refusal(403, "Forbidden")), 10)).toEqual([
+      200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000
+    ])
+  })
+
+  test("end at 5 s while there is no server, so that it is found soon after it came back", () => {
+    expect(delays(asking, failed(unreachable), 8)).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000])
+  })
+
+  test("begin at 1 s and end at 5 s while the kind is not served", () => {
+    expect(delays(at({ _tag: "Asking", request: stream }), failed(refusal(404, "")), 5)).toEqual([
+      1000, 2000, 4000, 5000, 5000
+    ])
+  })
+
+  test("are never shorter than the server asked for", () => {
+    expect(delays(asking, failed(refusal(429, "TooManyRequests", 60)), 2)).toEqual([60_000, 60_000])
+  })
+
+  test("begin anew once the server has told something", () => {
+    const failing = after(asking, failed(unreachable), elapsed, failed(unreachable), elapsed)
+    expect(failing.failures).toBe(2)
+    expect(after(failing, opened).failures).toBe(2)
+    expect(after(failing, opened, told(added("a", "11"))).failures).toBe(0)
+  })
+
+  test("grow while watches are accepted and broken without a word", () => {
+    const broken = after(watching, failed(unreachable), elapsed, opened, failed(unreachable), elapsed, opened)
+    expect(show(broken, failed(unreachable))).toBe("restarted:broken, wait 800 then resume 10")
+  })
+})
+
+describe("a resourceVersion that the server has not reached", () => {
+  test("is given up after three watches that end without a word", () => {
+    const quiet = after(watching, clean, opened, clean, opened, clean, opened)
+    expect(show(quiet, clean)).toBe("relisted:empty, begin, ask stream")
+  })
+
+  test("is given up after three watches that end at once", () => {
+    const quiet = after(at({ _tag: "Watching", quiet: true }), short, elapsed, opened, short, elapsed, opened)
+    expect(show(quiet, short)).toBe("relisted:empty, begin, ask stream")
+  })
+
+  test("is not assumed when one of them said something", () => {
+    const heard = after(watching, clean, opened, clean, opened, told(bookmark("11")), clean, opened)
+    expect(show(heard, clean)).toBe("restarted:ended, ask resume 11")
+  })
+
+  test("is given up after two idle watches in a row, but not after two with life in between", () => {
+    const once = after(watching, idle, opened)
+    expect(show(once, idle)).toBe("relisted:idle, begin, ask stream")
+    expect(show(after(once, told(bookmark("10"))), idle)).toBe("restarted:idle, ask resume 10")
+  })
+})
+
+describe("asking for the state anew", () => {
+  test("waits longer and longer while it brings no event", () => {
+    const expired = failed(refusal(410, "Expired"))
+    const synced = (state: State) => after(state, opened, told(bookmark("20", true)))
+    const once = synced(after(watching, expired))
+    expect(show(once, expired)).toBe("relisted:expired, wait 200 then stream")
+    const twice = synced(after(once, expired, elapsed))
+    expect(show(twice, expired)).toBe("relisted:expired, wait 400 then stream")
+    expect(show(after(twice, told(added("a", "21"))), expired)).toBe("relisted:expired, begin, ask stream")
+  })
+
+  test("happens in pages once the server has refused initial events", () => {
+    const paged = after(at({ _tag: "Asking", request: stream }), failed(refusal(422, "Invalid")))
+    const synced = after(paged, { _tag: "Listed", page: { items: [], resourceVersion: "20" } }, opened)
+    expect(show(synced, failed(refusal(410, "Expired")))).toBe("relisted:expired, begin, ask list")
+  })
+})
+
+describe("a kind that is not served", () => {
+  const missing = failed(refusal(404, ""))
+
+  test("loses its objects at the third answer that says so, and is asked for as a whole from then on", () => {
+    const asking = after(watching, clean)
+    const twice = after(asking, missing, elapsed, missing, elapsed)
+    expect(show(twice, missing)).toBe("clear, wait 4000 then stream")
+    const gone = after(twice, missing, elapsed)
+    expect(show(gone, missing)).toBe("wait 5000 then stream")
+    expect(gone.problem?.kind).toBe("missing")
+    expect(after(gone, opened).problem).toBeUndefined()
+  })
+
+  test("keeps them when any other answer comes in between, but not when there was none", () => {
+    const twice = after(after(watching, clean), missing, elapsed, missing, elapsed)
+    expect(show(after(twice, failed(refusal(503, "ServiceUnavailable")), elapsed), missing)).toBe(
+      "wait 1000 then resume 10"
+    )
+    expect(show(after(twice, failed(unreachable), elapsed), missing)).toBe("clear, wait 4000 then stream")
+  })
+})
+
+test("a problem is remembered until the server accepts a request", () => {
+  const asking = at({ _tag: "Asking", request: list }, { strategy: "pages" })
+  const denied = after(asking, failed(refusal(403, "Forbidden")))
+  expect(denied.problem).toMatchObject({ kind: "denied", verb: "list" })
+  expect(after(denied, elapsed, inputs["page of more"] ?? elapsed).problem).toBeUndefined()
+})
+
+test("a step that goes on ends with one thing to wait for, whatever happens in whatever order", () => {
+  // A small linear congruential generator: the walk is the same in every run.
+  let seed = 42
+  const pick = <A>(all: ReadonlyArray<A>): A | undefined => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    return all[seed % all.length]
+  }
+  const all = Object.values(inputs)
+  let state = initial()
+  let begun = false
+  for (let count = 0; count < 50_000; count++) {
+    const [next, actions] = step(state, pick(all) ?? elapsed)
+    const waits = actions.filter(({ _tag }) => _tag === "Ask" || _tag === "Read" || _tag === "Wait")
+    expect(waits.length).toBe(actions.length === 0 ? 0 : 1)
+    if (actions.length > 0) expect(actions.at(-1)).toBe(waits[0])
+    for (const action of actions) {
+      if (action._tag === "Begin") begun = true
+      // What is committed was begun after the last commit: nothing of an older attempt is in it.
+      if (action._tag === "Commit") {
+        expect(begun).toBe(true)
+        begun = false
+      }
+      if (action._tag === "Apply") expect(next.resourceVersion).toBeDefined()
+    }
+    if (next.phase._tag === "Watching") expect(next.resourceVersion).toBeDefined()
+    state = next
+  }
+})

@@ -1,0 +1,136 @@
+/**
+ * The copy that one reflector keeps: its edits become the content of a store, and changes for those who watch it.
+ */
+import type * as Clock from "effect/Clock"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import * as Overlay from "./Overlay.ts"
+import type { OwnWrites } from "./OwnWrites.ts"
+import type { Edit } from "./Reflector.ts"
+import type { Change, Table } from "./Store.ts"
+
+/** One copy: of a kind, in one namespace or all of them. */
+export interface Replica {
+  /** The namespace that it is of; `undefined` for all of them. */
+  readonly namespace: string | undefined
+  readonly overlay: Overlay.Overlay
+  /** Carries out an edit and gives the changes that it made, in order. The store is up to date when it returns. */
+  readonly edit: (edit: Edit) => ReadonlyArray<Change>
+  /** Whether the state was complete once. */
+  readonly synced: () => boolean
+}
+
+const nothing: ReadonlyArray<Change> = []
+
+const isSame = (a: KubernetesObject, b: KubernetesObject): boolean =>
+  a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
+
+/** An empty copy that fills `table`. */
+export const make = (options: {
+  readonly table: Table
+  readonly namespace: string | undefined
+  readonly own: OwnWrites
+  readonly clock: Clock.Clock
+}): Replica => {
+  const { table, namespace, own, clock } = options
+  const overlay = Overlay.make(table, namespace)
+  let staged = new Map<string, KubernetesObject>()
+  let synced = false
+
+  /** Takes what the server says about one object; `changes` gets what that means. */
+  const put = (key: string, object: KubernetesObject, initial: boolean, at: number, changes: Array<Change>): void => {
+    const previous = overlay.base(key)
+    const { uid, resourceVersion } = object.metadata
+    // The object we have is kept, for what others remember by its identity.
+    if (previous !== undefined && isSame(previous, object)) {
+      overlay.watched(key, previous)
+      return
+    }
+    overlay.watched(key, object)
+    const echo = own.has(uid, resourceVersion)
+    if (previous === undefined) {
+      changes.push({ type: "added", object, initial, echo, receivedAt: at })
+    } else if (previous.metadata.uid === uid) {
+      changes.push({ type: "updated", object, previous, initial, echo, receivedAt: at })
+    } else {
+      // Its deletion fell into a gap: another object of that name is there now.
+      changes.push({ type: "deleted", object: previous, initial, echo: false, receivedAt: at })
+      changes.push({ type: "added", object, initial, echo, receivedAt: at })
+    }
+  }
+
+  /** Takes that an object is gone; `last` is its last state if the server told it. */
+  const drop = (key: string, last: KubernetesObject | undefined, at: number, changes: Array<Change>): void => {
+    const previous = overlay.base(key)
+    if (previous === undefined) return
+    overlay.watched(key, undefined)
+    const object = last !== undefined && last.metadata.uid === previous.metadata.uid ? last : previous
+    const echo = object === last && own.has(object.metadata.uid, object.metadata.resourceVersion)
+    changes.push({ type: "deleted", object, initial: false, echo, receivedAt: at })
+  }
+
+  const commit = (resourceVersion: string): ReadonlyArray<Change> => {
+    const at = clock.unsafeCurrentTimeMillis()
+    const initial = !synced
+    const changes: Array<Change> = []
+    overlay.relisted(resourceVersion)
+    const gone = Array.from(overlay.keys()).filter((key) => !staged.has(key))
+    for (const key of gone) drop(key, undefined, at, changes)
+    for (const [key, object] of staged) put(key, object, initial, at, changes)
+    staged = new Map()
+    synced = true
+    return changes
+  }
+
+  const clear = (): ReadonlyArray<Change> => {
+    const at = clock.unsafeCurrentTimeMillis()
+    const changes: Array<Change> = []
+    for (const key of Array.from(overlay.keys())) drop(key, undefined, at, changes)
+    return changes
+  }
+
+  return {
+    namespace,
+    overlay,
+    synced: () => synced,
+    edit: (edit) => {
+      switch (edit._tag) {
+        case "Begin":
+          staged = new Map()
+          overlay.relisting()
+          return nothing
+        case "Stage":
+          for (const object of edit.objects) {
+            const key = keyString(object.metadata)
+            const known = overlay.base(key)
+            // During a relist most objects are as they were: the new copies become garbage at once, not at the end.
+            staged.set(key, known !== undefined && isSame(known, object) ? known : object)
+          }
+          return nothing
+        case "Unstage":
+          staged.delete(keyString(edit.object.metadata))
+          return nothing
+        case "Commit":
+          return commit(edit.resourceVersion)
+        case "Apply": {
+          const at = clock.unsafeCurrentTimeMillis()
+          const changes: Array<Change> = []
+          for (const event of edit.events) {
+            switch (event.type) {
+              case "ADDED":
+              case "MODIFIED":
+                put(keyString(event.object.metadata), event.object, false, at, changes)
+                break
+              case "DELETED":
+                drop(keyString(event.object.metadata), event.object, at, changes)
+                break
+            }
+          }
+          overlay.passed(edit.resourceVersion)
+          return changes
+        }
+        case "Clear":
+          return clear()
+      }
+    }
+  }
+}

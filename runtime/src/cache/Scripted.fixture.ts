@@ -1,0 +1,147 @@
+/**
+ * For the tests of this folder: objects, failures, and a server that does what a test tells it to.
+ */
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as ApiError from "../client/ApiError.ts"
+import * as Watch from "../client/Watch.ts"
+import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
+import type { Page, Source } from "./Source.ts"
+
+/** A small object. */
+export const web = (options: {
+  readonly name: string
+  readonly rv: string
+  readonly uid?: string
+  readonly namespace?: string
+  readonly labels?: { readonly [key: string]: string }
+  readonly owner?: string
+  readonly metadata?: Partial<ObjectMeta>
+}): KubernetesObject => ({
+  apiVersion: "apps.kubedojo.io/v1beta1",
+  kind: "WebApp",
+  metadata: {
+    name: options.name,
+    namespace: options.namespace ?? "default",
+    uid: options.uid ?? `uid-${options.name}`,
+    resourceVersion: options.rv,
+    creationTimestamp: "2026-11-20T00:00:00Z",
+    ...(options.labels !== undefined && { labels: options.labels }),
+    ...(options.owner !== undefined && {
+      ownerReferences: [{ apiVersion: "v1", kind: "Owner", name: "o", uid: options.owner }]
+    }),
+    ...options.metadata
+  }
+})
+
+const request = { method: "GET", path: "/apis/apps.kubedojo.io/v1beta1/webapps" }
+
+/** What the server answers instead of success. */
+export const refusal = (code: number, reason: string, retryAfterSeconds = 0, message = reason): ApiError.Answered =>
+  reason === ""
+    ? ApiError.fromResponse(request, {
+        status: code,
+        headers: new Headers(),
+        body: "404 page not found"
+      })
+    : ApiError.fromStatus(request, { kind: "Status", code, reason, message, details: { retryAfterSeconds } }, code)
+
+/** No answer. */
+export const unreachable = new ApiError.Transport({
+  message: "GET /apis: connect ECONNREFUSED",
+  code: "ECONNREFUSED",
+  reason: "connection refused",
+  outcome: "unsent",
+  request
+})
+
+/** What a watch does next. */
+export type Happening = ReadonlyArray<Watch.Event> | Watch.Ended | Watch.Idle | ApiError.Transport
+
+export const ended = new Watch.Ended({ message: "ended" })
+export const idle = new Watch.Idle({ message: "idle" })
+
+/** A request that reached the scripted server, and the ways to answer it. */
+export type Asked =
+  | {
+      readonly _tag: "page"
+      readonly continue: string | undefined
+      readonly answer: (page: Page) => Effect.Effect<void>
+      readonly refuse: (error: ApiError.ApiError) => Effect.Effect<void>
+    }
+  | {
+      readonly _tag: "watch"
+      readonly from: string | undefined
+      readonly initialEvents: boolean
+      /** Accepts; the answer makes things happen on the watch. */
+      readonly accept: Effect.Effect<(happening: Happening) => Effect.Effect<void>>
+      readonly refuse: (error: ApiError.ApiError) => Effect.Effect<void>
+    }
+
+/** A server whose every answer a test gives. */
+export interface Scripted {
+  readonly source: Source
+  /** The next request, when it comes. */
+  readonly asked: Effect.Effect<Asked>
+  /** Requests that no test has looked at. */
+  readonly pending: Effect.Effect<number>
+  /** Watches that are open. */
+  readonly open: () => number
+}
+
+type Answer<A> =
+  | { readonly _tag: "yes"; readonly value: A }
+  | { readonly _tag: "no"; readonly error: ApiError.ApiError }
+
+const settle = <A>(answers: Queue.Queue<Answer<A>>): Effect.Effect<A, ApiError.ApiError> =>
+  Effect.flatMap(
+    Queue.take(answers),
+    (answer): Effect.Effect<A, ApiError.ApiError> =>
+      answer._tag === "yes" ? Effect.succeed(answer.value) : Effect.fail(answer.error)
+  )
+
+/** A server that waits to be told. */
+export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
+  const requests = yield* Queue.unbounded<Asked>()
+  let open = 0
+  const source: Source = {
+    page: (options) =>
+      Effect.gen(function* () {
+        const answers = yield* Queue.unbounded<Answer<Page>>()
+        yield* Queue.offer(requests, {
+          _tag: "page",
+          continue: options.continue,
+          answer: (value) => Effect.asVoid(Queue.offer(answers, { _tag: "yes", value })),
+          refuse: (error) => Effect.asVoid(Queue.offer(answers, { _tag: "no", error }))
+        })
+        return yield* settle(answers)
+      }),
+    watch: (options) =>
+      Effect.gen(function* () {
+        const answers = yield* Queue.unbounded<Answer<Watch.Connection>>()
+        const happenings = yield* Queue.unbounded<Happening>()
+        yield* Queue.offer(requests, {
+          _tag: "watch",
+          from: options.resourceVersion,
+          initialEvents: options.initialEvents,
+          accept: Effect.as(
+            Queue.offer(answers, {
+              _tag: "yes",
+              value: {
+                next: Effect.flatMap(Queue.take(happenings), (happening): Watch.Connection["next"] =>
+                  "_tag" in happening ? Effect.fail(happening) : Effect.succeed(happening)
+                )
+              }
+            }),
+            (happening: Happening) => Effect.asVoid(Queue.offer(happenings, happening))
+          ),
+          refuse: (error) => Effect.asVoid(Queue.offer(answers, { _tag: "no", error }))
+        })
+        const connection = yield* settle(answers)
+        open++
+        yield* Effect.addFinalizer(() => Effect.sync(() => open--))
+        return connection
+      })
+  }
+  return { source, asked: Queue.take(requests), pending: Queue.size(requests), open: () => open }
+})

@@ -1,0 +1,198 @@
+/**
+ * For the tests of this folder: an API server of one kind in memory, under the real Client. It knows lists, watches with initial
+ * events, create, merge patch and delete; a test decides when its watches hear of something, and what it refuses.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import type { Request } from "../client/Request.ts"
+import type { Response } from "../client/Response.ts"
+import * as Transport from "../client/Transport.ts"
+import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
+import * as LabelSelector from "./LabelSelector.ts"
+
+interface Watcher {
+  readonly namespace: string | undefined
+  readonly matches: LabelSelector.LabelSelector
+  readonly queue: Queue.Queue<Uint8Array | undefined>
+}
+
+/** The server, and what a test does to it. */
+export interface Server {
+  readonly transport: Layer.Layer<Transport.Transport>
+  /** Somebody else creates or changes an object. */
+  readonly put: (object: {
+    readonly name: string
+    readonly namespace?: string
+    readonly labels?: LabelSelector.Labels
+  }) => void
+  /** Somebody else deletes one. */
+  readonly remove: (key: string) => void
+  /** Watches hear nothing until `release`. */
+  readonly hold: () => void
+  readonly release: () => void
+  /** The status to refuse a request with, or nothing. */
+  refuse: (path: string) => number | undefined
+  /** Ends all watches in order. */
+  readonly endWatches: () => void
+  /** How many are open, and what was asked for so far. */
+  readonly watches: () => number
+  readonly requests: ReadonlyArray<string>
+}
+
+const encoder = new TextEncoder()
+const line = (value: unknown): Uint8Array => encoder.encode(`${JSON.stringify(value)}\n`)
+const status = (code: number): string =>
+  JSON.stringify({
+    kind: "Status",
+    code,
+    reason: code === 403 ? "Forbidden" : "Other",
+    message: `refused with ${code}`
+  })
+
+/** A server without objects. */
+export const make = (): Server => {
+  const objects = new Map<string, KubernetesObject>()
+  const watchers = new Set<Watcher>()
+  const requests: Array<string> = []
+  let held: Array<() => void> | undefined
+  let revision = 100
+  let uids = 0
+
+  const tell = (type: string, object: KubernetesObject, before: KubernetesObject | undefined): void => {
+    const deliver = (): void => {
+      for (const { matches, namespace, queue } of watchers) {
+        if (namespace !== undefined && namespace !== object.metadata.namespace) continue
+        const did = before !== undefined && matches(before.metadata.labels)
+        const does = type !== "DELETED" && matches(object.metadata.labels)
+        const seen = does ? (did ? "MODIFIED" : "ADDED") : did ? "DELETED" : undefined
+        if (seen !== undefined) queue.unsafeOffer(line({ type: seen, object }))
+      }
+    }
+    if (held === undefined) deliver()
+    else held.push(deliver)
+  }
+
+  const write = (key: string, metadata: Partial<ObjectMeta>): KubernetesObject => {
+    const before = objects.get(key)
+    const [namespace = "", name = ""] = key.split("/")
+    const object: KubernetesObject = {
+      apiVersion: "apps.kubedojo.io/v1beta1",
+      kind: "WebApp",
+      metadata: {
+        uid: before?.metadata.uid ?? `u${++uids}`,
+        creationTimestamp: "2026-11-20T00:00:00Z",
+        ...before?.metadata,
+        ...metadata,
+        name,
+        namespace,
+        resourceVersion: `${++revision}`,
+        managedFields: [{ manager: "someone" }]
+      }
+    }
+    objects.set(key, object)
+    tell(before === undefined ? "ADDED" : "MODIFIED", object, before)
+    return object
+  }
+
+  const remove = (key: string): KubernetesObject | undefined => {
+    const before = objects.get(key)
+    if (before === undefined) return undefined
+    objects.delete(key)
+    tell("DELETED", { ...before, metadata: { ...before.metadata, resourceVersion: `${++revision}` } }, before)
+    return before
+  }
+
+  const parse = (request: Request) => {
+    const url = new URL(request.path, "http://memory")
+    const [, namespace, name] = /(?:namespaces\/([^/]+)\/)?webapps(?:\/([^/]+))?/.exec(url.pathname) ?? []
+    requests.push(`${request.method} ${url.pathname}${url.searchParams.has("sendInitialEvents") ? " initial" : ""}`)
+    const matches = LabelSelector.parse(url.searchParams.get("labelSelector") ?? "") ?? (() => true)
+    return { url, namespace, key: `${namespace}/${name}`, matches, refused: server.refuse(url.pathname) }
+  }
+
+  const select = (namespace: string | undefined, matches: LabelSelector.LabelSelector) =>
+    [...objects.values()].filter(
+      ({ metadata }) => (namespace === undefined || metadata.namespace === namespace) && matches(metadata.labels)
+    )
+
+  const send = (request: Request): Response => {
+    const { key, matches, namespace, refused } = parse(request)
+    const answer = (code: number, body: unknown): Response => ({
+      status: code,
+      headers: new Headers(),
+      body: typeof body === "string" ? body : JSON.stringify(body)
+    })
+    if (refused !== undefined) return answer(refused, status(refused))
+    // What the tests send is what the client makes of an object or a patch of metadata.
+    const body: { metadata?: Partial<ObjectMeta> } = request.body === undefined ? {} : JSON.parse(request.body)
+    switch (request.method) {
+      case "GET":
+        return answer(200, { metadata: { resourceVersion: `${revision}` }, items: select(namespace, matches) })
+      case "POST":
+        return answer(201, write(`${namespace}/${body.metadata?.name}`, body.metadata ?? {}))
+      case "DELETE": {
+        const removed = remove(key)
+        return removed === undefined
+          ? answer(404, status(404))
+          : answer(200, { kind: "Status", status: "Success", details: { uid: removed.metadata.uid } })
+      }
+      default:
+        return answer(200, write(key, body.metadata ?? {}))
+    }
+  }
+
+  const open: (typeof Transport.Transport.Service)["open"] = (request) =>
+    Effect.gen(function* () {
+      const { matches, namespace, refused, url } = parse(request)
+      const queue = yield* Queue.unbounded<Uint8Array | undefined>()
+      const streaming = {
+        headers: new Headers(),
+        next: Queue.take(queue),
+        abort: Effect.asVoid(Queue.shutdown(queue))
+      }
+      if (refused !== undefined) {
+        queue.unsafeOffer(encoder.encode(status(refused)))
+        queue.unsafeOffer(undefined)
+        return { status: refused, ...streaming }
+      }
+      if (url.searchParams.has("sendInitialEvents")) {
+        for (const object of select(namespace, matches)) queue.unsafeOffer(line({ type: "ADDED", object }))
+        const metadata = { resourceVersion: `${revision}`, annotations: { "k8s.io/initial-events-end": "true" } }
+        queue.unsafeOffer(line({ type: "BOOKMARK", object: { metadata } }))
+      }
+      const watcher: Watcher = { namespace, matches, queue }
+      watchers.add(watcher)
+      yield* Effect.addFinalizer(() => Effect.sync(() => watchers.delete(watcher)))
+      return { status: 200, ...streaming }
+    })
+
+  const server: Server = {
+    transport: Layer.succeed(Transport.Transport, {
+      server: "memory",
+      send: (request) => Effect.sync(() => send(request)),
+      open
+    }),
+    put: ({ labels, name, namespace = "default" }) => {
+      write(`${namespace}/${name}`, labels === undefined ? {} : { labels })
+    },
+    remove: (key) => {
+      remove(key)
+    },
+    hold: () => {
+      held = []
+    },
+    release: () => {
+      const waiting = held ?? []
+      held = undefined
+      for (const deliver of waiting) deliver()
+    },
+    refuse: () => undefined,
+    endWatches: () => {
+      for (const { queue } of watchers) queue.unsafeOffer(undefined)
+    },
+    watches: () => watchers.size,
+    requests
+  }
+  return server
+}

@@ -1,0 +1,131 @@
+/**
+ * The objects of one kind, as a reader of the cache sees them: wire JSON by key, with indexes. Whoever fills it decides what
+ * belongs in it; `Overlay` does, from the watch and from our own writes.
+ */
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Index from "./Index.ts"
+import type { Labels } from "./LabelSelector.ts"
+
+/**
+ * What the API server told us about one object, in the order it happened.
+ *
+ * Only the watch (and the lists that stand in for it) makes changes: laying an own write over the store makes none, its
+ * event does when it arrives.
+ */
+export interface Change {
+  readonly type: "added" | "updated" | "deleted"
+  /** The new state; of a deleted object the last known one. */
+  readonly object: KubernetesObject
+  /** What the watch had told before, of an updated object. */
+  readonly previous?: KubernetesObject | undefined
+  /** Comes from the list with which an informer begins, or stands for it towards a late subscriber. */
+  readonly initial: boolean
+  /** It is a write of ours coming back: the response to one carried the same uid and resourceVersion before. */
+  readonly echo: boolean
+  /** When it arrived, in milliseconds of the Clock. */
+  readonly receivedAt: number
+}
+
+/** Which objects to list. Conditions are combined with "and"; labels match by equality. */
+export interface Selection {
+  readonly namespace?: string | undefined
+  readonly labels?: Labels | undefined
+  readonly index?: { readonly name: string; readonly value: string } | undefined
+}
+
+/**
+ * The reading side. Objects are the stored ones, never copies: they are deeply read-only by type, and tests may freeze
+ * them. Their `managedFields` are gone.
+ */
+export interface Store {
+  readonly get: (key: string) => KubernetesObject | undefined
+  readonly size: () => number
+  /** The keys, of one namespace if given. To be used up before the next change. */
+  readonly keys: (namespace?: string) => Iterable<string>
+  /** The objects that match, in no particular order. An unknown index throws, as it is a mistake in the program. */
+  readonly list: (selection?: Selection) => ReadonlyArray<KubernetesObject>
+  /** The objects that name `uid` as an owner, controlling or not. */
+  readonly byOwner: (uid: string) => ReadonlyArray<KubernetesObject>
+}
+
+/** The writing side, for whoever fills it. */
+export interface Table extends Store {
+  readonly set: (key: string, object: KubernetesObject) => void
+  readonly delete: (key: string) => void
+  /** Adds an index over what is there and what will come. One that has the name already stays as it is. */
+  readonly addIndex: (definition: Index.Definition) => void
+}
+
+const matches = (wanted: Labels, object: KubernetesObject): boolean => {
+  const labels = object.metadata.labels
+  for (const name in wanted) if (labels?.[name] !== wanted[name]) return false
+  return true
+}
+
+/** An empty store, with indexes by namespace and by owner besides those given. */
+export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
+  const objects = new Map<string, KubernetesObject>()
+  const table = new Map<string, Index.Index>()
+  let all: ReadonlyArray<Index.Index> = []
+
+  const index = (name: string): Index.Index => {
+    const found = table.get(name)
+    if (found === undefined) throw new Error(`no index "${name}": declare it where the informer is declared`)
+    return found
+  }
+  const addIndex = (definition: Index.Definition): void => {
+    if (table.has(definition.name)) return
+    const added = Index.make(definition)
+    for (const [key, object] of objects) added.replace(key, undefined, object)
+    table.set(definition.name, added)
+    all = [...table.values()]
+  }
+  const pick = (keys: Iterable<string>): Array<KubernetesObject> => {
+    const picked: Array<KubernetesObject> = []
+    for (const key of keys) {
+      const object = objects.get(key)
+      if (object !== undefined) picked.push(object)
+    }
+    return picked
+  }
+
+  for (const definition of [Index.byNamespace, Index.byOwner, ...indexes]) addIndex(definition)
+  const namespaces = index(Index.namespaceName)
+  const owners = index(Index.ownerName)
+
+  return {
+    get: (key) => objects.get(key),
+    size: () => objects.size,
+    list: (selection = {}) => {
+      const { namespace, labels } = selection
+      const named = selection.index
+      const candidates =
+        named !== undefined
+          ? pick(index(named.name).keys(named.value))
+          : namespace !== undefined
+            ? pick(namespaces.keys(namespace))
+            : Array.from(objects.values())
+      if (labels === undefined && (named === undefined || namespace === undefined)) return candidates
+      return candidates.filter(
+        (object) =>
+          (namespace === undefined || object.metadata.namespace === namespace) &&
+          (labels === undefined || matches(labels, object))
+      )
+    },
+    byOwner: (uid) => pick(owners.keys(uid)),
+    set: (key, object) => {
+      const previous = objects.get(key)
+      if (previous === object) return
+      objects.set(key, object)
+      for (const each of all) each.replace(key, previous, object)
+    },
+    delete: (key) => {
+      const previous = objects.get(key)
+      if (previous === undefined) return
+      objects.delete(key)
+      for (const each of all) each.replace(key, previous, undefined)
+    },
+    keys: (namespace) => (namespace === undefined ? objects.keys() : namespaces.keys(namespace)),
+    addIndex
+  }
+}

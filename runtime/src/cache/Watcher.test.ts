@@ -1,0 +1,226 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import * as TestClock from "effect/TestClock"
+import type * as Watch from "../client/Watch.ts"
+import type * as Reflector from "./Reflector.ts"
+import { type Asked, ended, idle, refusal, scripted, unreachable, web } from "./Scripted.fixture.ts"
+import * as Watcher from "./Watcher.ts"
+
+/** A driver on a scripted server; its edits and reports are recorded. Without jitter, unless given. */
+const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitter?: number } = {}) =>
+  Effect.gen(function* () {
+    const server = yield* scripted
+    const edits: Array<string> = []
+    const reports: Array<string> = []
+    let last: Reflector.State | undefined
+    const sink: Watcher.Sink = {
+      edit: (edit) => {
+        switch (edit._tag) {
+          case "Stage":
+            edits.push(`stage ${edit.objects.map(({ metadata }) => metadata.name).join(" ")}`)
+            break
+          case "Commit":
+          case "Apply":
+            edits.push(`${edit._tag.toLowerCase()} ${edit.resourceVersion}`)
+            break
+          default:
+            edits.push(edit._tag.toLowerCase())
+        }
+      },
+      counted: (what, reason) => edits.push(`${what.toLowerCase()}:${reason}`),
+      moved: (state) => {
+        const known = last?.problem
+        last = state
+        if (known === state.problem) return undefined
+        return Effect.sync(() => reports.push(state.problem?.kind ?? "recovered"))
+      }
+    }
+    const fiber = yield* Effect.forkScoped(
+      Effect.withRandom(Watcher.run(server.source, sink, options.strategy), Random.fixed([options.jitter ?? 0]))
+    )
+    return {
+      ...server,
+      fiber,
+      reports,
+      /** What was done to the copy since this was last asked. */
+      edits: () => edits.splice(0),
+      watch: Effect.flatMap(server.asked, (asked) =>
+        asked._tag === "watch" ? Effect.succeed(asked) : Effect.dieMessage("a page was asked for")
+      ),
+      page: Effect.flatMap(server.asked, (asked) =>
+        asked._tag === "page" ? Effect.succeed(asked) : Effect.dieMessage("a watch was asked for")
+      )
+    }
+  })
+
+type WatchAsked = Extract<Asked, { readonly _tag: "watch" }>
+
+const added = (name: string, rv: string): Watch.Event => ({ type: "ADDED", object: web({ name, rv }) })
+const end = (resourceVersion: string): Watch.Event => ({ type: "BOOKMARK", resourceVersion, initialEventsEnd: true })
+
+/** Accepts a WatchList and tells that there is nothing, as of "10". */
+const syncEmpty = (asked: WatchAsked) =>
+  Effect.gen(function* () {
+    expect(asked.initialEvents).toBe(true)
+    const happen = yield* asked.accept
+    yield* happen([end("10")])
+    yield* Effect.yieldNow()
+    return happen
+  })
+
+describe("a driver", () => {
+  effect("replaces the copy when the initial events are complete, and goes on with the same watch", () =>
+    Effect.gen(function* () {
+      const { edits, open, watch } = yield* driven()
+      const happen = yield* (yield* watch).accept
+      yield* happen([added("a", "3"), added("b", "4")])
+      yield* happen([added("c", "5"), end("10"), added("d", "11")])
+      yield* happen([added("e", "12")])
+      yield* TestClock.adjust("1 millis")
+      expect(edits()).toEqual(["begin", "stage a b", "stage c", "commit 10", "apply 11", "apply 12"])
+      expect(open()).toBe(1)
+    })
+  )
+
+  effect("reads pages where initial events are refused, then watches from there", () =>
+    Effect.gen(function* () {
+      const { edits, page, watch } = yield* driven()
+      yield* (yield* watch).refuse(refusal(422, "Invalid"))
+      const first = yield* page
+      expect(first.continue).toBeUndefined()
+      yield* first.answer({ items: [web({ name: "a", rv: "1" })], resourceVersion: "20", continue: "next" })
+      const second = yield* page
+      expect(second.continue).toBe("next")
+      yield* second.answer({ items: [web({ name: "b", rv: "2" })], resourceVersion: "20" })
+      const resumed = yield* watch
+      expect([resumed.initialEvents, resumed.from]).toEqual([false, "20"])
+      expect(edits()).toEqual(["begin", "begin", "stage a", "stage b", "commit 20"])
+    })
+  )
+
+  effect("opens the next watch at once where the last one ended, and has one open at a time", () =>
+    Effect.gen(function* () {
+      const { edits, open, watch } = yield* driven()
+      const happen = yield* syncEmpty(yield* watch)
+      yield* happen([added("a", "11")])
+      yield* TestClock.adjust("5 minutes")
+      yield* happen(ended)
+      const resumed = yield* watch
+      expect(resumed.from).toBe("11")
+      expect(open()).toBe(0)
+      yield* resumed.accept
+      yield* TestClock.adjust("1 millis")
+      expect(open()).toBe(1)
+      expect(edits()).toEqual(["begin", "commit 10", "apply 11", "restarted:ended"])
+    })
+  )
+
+  effect("waits before it goes on after a broken connection, longer each time, and does not list anew", () =>
+    Effect.gen(function* () {
+      const { edits, pending, reports, watch } = yield* driven()
+      const happen = yield* syncEmpty(yield* watch)
+      yield* happen(unreachable)
+      yield* TestClock.adjust("199 millis")
+      expect(yield* pending).toBe(0)
+      yield* TestClock.adjust("1 millis")
+      yield* (yield* watch).refuse(unreachable)
+      yield* TestClock.adjust("399 millis")
+      expect(yield* pending).toBe(0)
+      yield* TestClock.adjust("1 millis")
+      const resumed = yield* watch
+      expect(resumed.from).toBe("10")
+      yield* resumed.accept
+      yield* TestClock.adjust("1 millis")
+      expect(edits()).toEqual(["begin", "commit 10", "restarted:broken"])
+      expect(reports).toEqual(["unreachable", "recovered"])
+    })
+  )
+
+  effect("lengthens a delay by up to half at random, never shortens it", () =>
+    Effect.gen(function* () {
+      const { pending, watch } = yield* driven({ jitter: 1 })
+      yield* (yield* watch).refuse(refusal(429, "TooManyRequests", 2))
+      yield* TestClock.adjust("2999 millis")
+      expect(yield* pending).toBe(0)
+      yield* TestClock.adjust("1 millis")
+      expect(yield* pending).toBe(1)
+    })
+  )
+
+  effect("lists anew when its resourceVersion is too old, told by the answer or inside the watch", () =>
+    Effect.gen(function* () {
+      const { edits, watch } = yield* driven()
+      const happen = yield* syncEmpty(yield* watch)
+      yield* happen([added("a", "11"), { type: "ERROR", error: refusal(410, "Expired") }])
+      const again = yield* syncEmpty(yield* watch)
+      yield* again([added("b", "12")])
+      yield* TestClock.adjust("1 minutes")
+      yield* again(ended)
+      yield* (yield* watch).refuse(refusal(410, "Expired"))
+      expect((yield* watch).initialEvents).toBe(true)
+      expect(edits()).toEqual([
+        "begin",
+        "commit 10",
+        "apply 11",
+        "relisted:expired",
+        "begin",
+        "commit 10",
+        "apply 12",
+        "restarted:ended",
+        "relisted:expired",
+        "begin"
+      ])
+    })
+  )
+
+  effect("counts a watch that ends within a second as failed, and does not spin", () =>
+    Effect.gen(function* () {
+      const { pending, watch } = yield* driven()
+      const happen = yield* syncEmpty(yield* watch)
+      yield* happen(ended)
+      yield* TestClock.adjust("199 millis")
+      expect(yield* pending).toBe(0)
+      yield* TestClock.adjust("1 millis")
+      expect(yield* pending).toBe(1)
+    })
+  )
+
+  effect("goes on after the watchdog, and lists anew when it comes a second time", () =>
+    Effect.gen(function* () {
+      const { watch } = yield* driven()
+      const happen = yield* syncEmpty(yield* watch)
+      yield* happen(idle)
+      const resumed = yield* watch
+      expect(resumed.from).toBe("10")
+      const again = yield* resumed.accept
+      yield* again(idle)
+      expect((yield* watch).initialEvents).toBe(true)
+    })
+  )
+
+  effect("reports what is in the way, and that it is gone", () =>
+    Effect.gen(function* () {
+      const { reports, watch } = yield* driven()
+      yield* (yield* watch).refuse(refusal(403, "Forbidden"))
+      yield* TestClock.adjust("200 millis")
+      yield* (yield* watch).refuse(refusal(403, "Forbidden"))
+      expect(reports).toEqual(["denied"])
+      yield* TestClock.adjust("400 millis")
+      yield* syncEmpty(yield* watch)
+      expect(reports).toEqual(["denied", "denied", "recovered"])
+    })
+  )
+
+  effect("closes its watch when it is interrupted", () =>
+    Effect.gen(function* () {
+      const { fiber, open, watch } = yield* driven()
+      yield* syncEmpty(yield* watch)
+      expect(open()).toBe(1)
+      yield* Fiber.interrupt(fiber)
+      expect(open()).toBe(0)
+    })
+  )
+})
