@@ -1,0 +1,23 @@
+/** Numbers of workers on the command line: `16` for every controller, or `webapp=16,backup=4`. */
+import * as Either from "effect/Either"
+
+/** One number for all, or one for each controller by name. */
+export type Workers = number | { readonly [controller: string]: number }
+
+const count = (text: string): number | undefined => (/^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined)
+
+/** Reads them; the message of a refusal says what is accepted. */
+export const parse = (text: string): Either.Either<Workers, string> => {
+  const all = count(text)
+  if (all !== undefined) return Either.right(all)
+  const each: { [controller: string]: number } = {}
+  for (const part of text.split(",")) {
+    const [name = "", number = ""] = part.split("=")
+    const workers = count(number)
+    if (name === "" || workers === undefined) {
+      return Either.left(`"${text}" is no number of workers: write 16, or webapp=16,backup=4`)
+    }
+    each[name] = workers
+  }
+  return Either.right(each)
+}

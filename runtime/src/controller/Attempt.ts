@@ -1,0 +1,136 @@
+/**
+ * One reconcile, as a record: what woke it, what came of it, what is next. The worker makes one per run and hands it to every
+ * observer; metrics, logs and the like are observers, so that the loop itself stays short.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { Transport } from "../client/ApiError.ts"
+import type { Result } from "./Result.ts"
+import { TerminalError } from "./TerminalError.ts"
+import type { Fired } from "./Trigger.ts"
+
+/** The controller's `timeout` passed before the reconcile ended; it was interrupted. */
+export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ readonly after: Duration.Duration }> {
+  override get message(): string {
+    return `the reconcile took longer than ${this.after}`
+  }
+}
+
+/**
+ * What came of an attempt, the first that fits:
+ * - `Vanished`: the object is gone; nothing ran.
+ * - `Interrupted`: the process (or the leadership) ended first.
+ * - `Terminal`: it failed, and trying again cannot mend it.
+ * - `Unreachable`: no API server answered.
+ * - `Failed`: any other failure, a defect (`defect`) or a timeout.
+ * - `RequeueAfter`, `Requeue`, `Done`: it succeeded, and this is what it asked for.
+ */
+export type Outcome = Data.TaggedEnum<{
+  Vanished: {}
+  Interrupted: {}
+  Terminal: { readonly error: TerminalError }
+  Unreachable: { readonly error: Transport }
+  Failed: { readonly cause: Cause.Cause<unknown>; readonly error: unknown; readonly defect: boolean }
+  RequeueAfter: { readonly after: Duration.Duration }
+  Requeue: {}
+  Done: {}
+}>
+
+/** The constructors of {@link Outcome}, and `$match`. */
+export const Outcome = Data.taggedEnum<Outcome>()
+
+/** What follows: nothing until the next trigger, another run after some milliseconds, or no more although it failed. */
+export type Next =
+  | { readonly _tag: "Wait" }
+  | { readonly _tag: "Run"; readonly afterMillis: number }
+  | { readonly _tag: "GiveUp" }
+
+/** The record of one reconcile. Times are milliseconds of the Clock. */
+export interface Attempt {
+  readonly id: string
+  readonly controller: string
+  readonly kind: string
+  readonly key: string
+  readonly uid: string | undefined
+  readonly generation: number | undefined
+  readonly resourceVersion: string | undefined
+  /** What woke it: the newest few, and how many more there were. */
+  readonly triggers: ReadonlyArray<Fired>
+  readonly dropped: number
+  /** 1 for the first after a success, counting up with each failure or requeue in a row. */
+  readonly number: number
+  readonly queuedAt: number
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly outcome: Outcome
+  readonly next: Next
+}
+
+/** Something that wants to know of every attempt. It can't fail, and should be quick: the worker waits for it. */
+export type Observer = (attempt: Attempt) => Effect.Effect<void>
+
+/** Who is told of every attempt. By default: the log. */
+export class Observers extends Context.Reference<Observers>()("@homeostat/runtime/Observers", {
+  defaultValue: (): ReadonlyArray<Observer> => [log]
+}) {}
+
+/** The outcome of a reconcile that ended so. */
+export const outcomeOf = (exit: Exit.Exit<Result, unknown>): Outcome =>
+  Exit.match(exit, {
+    onSuccess: (result) =>
+      result._tag === "RequeueAfter"
+        ? Outcome.RequeueAfter(result)
+        : result._tag === "Requeue"
+          ? Outcome.Requeue()
+          : Outcome.Done(),
+    onFailure: (cause) => {
+      if (Cause.isInterruptedOnly(cause)) return Outcome.Interrupted()
+      const failure = Cause.failureOption(cause)
+      if (Option.isNone(failure)) return Outcome.Failed({ cause, error: Cause.squash(cause), defect: true })
+      const error = failure.value
+      if (error instanceof TerminalError) return Outcome.Terminal({ error })
+      if (error instanceof Transport) return Outcome.Unreachable({ error })
+      return Outcome.Failed({ cause, error, defect: false })
+    }
+  })
+
+/** One line of an error, for a log or an event. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : typeof error === "string" ? error : JSON.stringify(error)
+
+/** One log line per attempt: failures as warnings with what is next, terminal ones and give-ups as errors, the rest for debugging. */
+export const log: Observer = (attempt) => {
+  const took = `${Math.round(attempt.finishedAt - attempt.startedAt)} ms`
+  const next =
+    attempt.next._tag === "Run"
+      ? `, again in ${Math.round(attempt.next.afterMillis)} ms`
+      : attempt.next._tag === "GiveUp"
+        ? ", given up until the next trigger: its retry schedule has ended"
+        : ""
+  const line = Outcome.$match(attempt.outcome, {
+    Vanished: () => Effect.void,
+    Interrupted: () => Effect.logInfo(`Reconcile interrupted after ${took}`),
+    Terminal: ({ error }) => Effect.logError(`Reconcile failed for good: ${error.message}`),
+    Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${error.message}`),
+    Failed: ({ cause, error, defect }) => {
+      const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${messageOf(error)}`
+      const line = attempt.next._tag === "GiveUp" || defect ? Effect.logError(text) : Effect.logWarning(text)
+      // A stack helps with a defect only: a failure is a value that says what happened.
+      return defect ? Effect.annotateLogs(line, "cause", Cause.pretty(cause, { renderErrorCause: true })) : line
+    },
+    RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),
+    Requeue: () => Effect.logDebug(`Reconciled in ${took}, not there yet${next}`),
+    Done: () => Effect.logDebug(`Reconciled in ${took}`)
+  })
+  return Effect.annotateLogs(line, {
+    controller: attempt.controller,
+    object: `${attempt.kind} ${attempt.key}`,
+    reconcileID: attempt.id,
+    attempt: attempt.number
+  })
+}

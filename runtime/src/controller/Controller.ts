@@ -1,0 +1,130 @@
+/**
+ * A controller, as a value: what it watches, what it owns, how it retries, and the reconcile that makes the world be as an
+ * object says. A manager runs it; a test can.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import type * as Cache from "../cache/Cache.ts"
+import type * as Client from "../client/Client.ts"
+import type * as EventRecorder from "../events/EventRecorder.ts"
+import * as Backoff from "../queue/Backoff.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type * as Resource from "../resource/Resource.ts"
+import * as Time from "../resource/Time.ts"
+import * as Finalizer from "./Finalizer.ts"
+import type { Predicate } from "./Predicate.ts"
+import type { Reconciliation } from "./Reconciliation.ts"
+import * as Result from "./Result.ts"
+import * as Status from "./Status.ts"
+import { TerminalError } from "./TerminalError.ts"
+import * as Trigger from "./Trigger.ts"
+
+/** What the runtime provides to every reconcile. The rest of an Effect's requirements is the manager's to provide. */
+export type Provided = Reconciliation | Scope.Scope
+
+/** What any manager has, because reconciling needs it. */
+export type Services = Client.Client | Cache.Cache | EventRecorder.EventRecorder
+
+/**
+ * A controller.
+ *
+ * @typeParam R the services its effects need, the runtime's own included
+ */
+export interface Controller<out R = never> {
+  /** Names it in logs, metrics and on the command line. */
+  readonly name: string
+  /** The field manager of its writes, and the reporter of its events. */
+  readonly fieldManager: string
+  /** The kind it reconciles. */
+  readonly resource: Resource.Any
+  readonly predicate: Predicate | undefined
+  /** Everything else it watches, owned kinds first. */
+  readonly triggers: ReadonlyArray<Trigger.Trigger<R>>
+  readonly retry: Schedule.Schedule<unknown, unknown, R>
+  readonly concurrency: number
+  readonly timeout: Duration.Duration
+  /** Decodes, finalizes or reconciles an object in its wire form. */
+  readonly attempt: (object: KubernetesObject) => Effect.Effect<Result.Result, unknown, R | Provided>
+}
+
+/** How a controller is made. */
+export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
+  /** The kind to reconcile. */
+  readonly for: Resource.Resource<A, never>
+  /** Kinds of which it makes children (`Owned.apply`): their changes wake the owner, and the cache holds them. */
+  readonly owns?: ReadonlyArray<Resource.Any> | undefined
+  /** Other kinds whose changes concern its objects. */
+  readonly watches?: ReadonlyArray<Trigger.Trigger<TR>> | undefined
+  /** Which changes of its own kind are worth a reconcile. Default: all. */
+  readonly predicate?: Predicate | undefined
+  /** A clean-up to run before an object goes. Leave it out where there is nothing outside the cluster to clean up. */
+  readonly finalizer?: Finalizer.Finalizer<A, CE, CR> | undefined
+  /** Entries of `metadata.finalizers` left by programs that this one replaces: taken off when the object is deleted. */
+  readonly inheritedFinalizers?: ReadonlyArray<string> | undefined
+  /**
+   * When to try again, kept per object, stepped by each failure or `Result.requeue`. Where it ends, the object is given up
+   * until its next trigger. Default: `Backoff.default`.
+   */
+  readonly retry?: Schedule.Schedule<unknown, unknown, SR> | undefined
+  /** How many objects are reconciled at a time. Default 16, from where more workers only wait for the API server. */
+  readonly concurrency?: number | undefined
+  /** How long one reconcile may take before it is interrupted and retried. Default 2 minutes: four request deadlines. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** The field manager of its writes. Default: the controller's name. Changing it later orphans what the old one owns. */
+  readonly fieldManager?: string | undefined
+  /**
+   * Makes the world be as the object says. Called with an object that exists, is not being deleted, and matches its
+   * schema. May run any number of times, so it looks at everything and remembers nothing.
+   */
+  readonly reconcile: (object: A) => Effect.Effect<Result.Result, E, R>
+}
+
+/**
+ * A controller under a name: lower-case letters, digits and dashes, unique in its manager.
+ *
+ * An object that does not match its schema (one stored before a schema change) is reported in its conditions, naming the
+ * field, and not tried again until it changes.
+ */
+export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, TR = never, SR = never>(
+  name: string,
+  options: Options<A, E, R, CE, CR, TR, SR>
+): Controller<Exclude<R | CR, Provided> | TR | SR | Services> => {
+  const { for: resource, finalizer, inheritedFinalizers = [] } = options
+  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) {
+    throw new Error(`A controller's name is lower-case letters, digits and dashes, not "${name}"`)
+  }
+  const attempt = (wire: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
+    Effect.gen(function* () {
+      const deleting = wire.metadata.deletionTimestamp !== undefined
+      if (deleting) {
+        for (const inherited of inheritedFinalizers) yield* Finalizer.remove(wire, inherited)
+        if (finalizer === undefined) return Result.done
+      }
+      const decoded = resource.decode(wire)
+      if (Either.isLeft(decoded)) {
+        const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+        yield* Status.reportInvalid(wire, decoded.left, Time.seconds(now))
+        return yield* new TerminalError({ message: decoded.left.message, cause: decoded.left })
+      }
+      if (finalizer !== undefined) {
+        if (deleting) return yield* Effect.as(Finalizer.release(decoded.right, finalizer), Result.done)
+        yield* Finalizer.add(wire, finalizer.name)
+      }
+      return yield* options.reconcile(decoded.right)
+    })
+  return {
+    name,
+    fieldManager: options.fieldManager ?? name,
+    resource,
+    predicate: options.predicate,
+    triggers: [...(options.owns ?? []).map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
+    retry: options.retry ?? Backoff.default,
+    concurrency: options.concurrency ?? 16,
+    timeout: Duration.decode(options.timeout ?? "2 minutes"),
+    // Reconciliation and Scope are provided by the worker to whatever else the effects need.
+    attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"]
+  }
+}

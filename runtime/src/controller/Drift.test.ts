@@ -1,0 +1,137 @@
+import { describe, expect, test } from "bun:test"
+import * as FastCheck from "effect/FastCheck"
+import { canonical, equal, type Json, mergePatch, missing, strangers } from "./Drift.ts"
+
+const paths = (intent: Json, object: Json) => missing(intent, object).map(({ path }) => path)
+
+describe("missing", () => {
+  const table: ReadonlyArray<readonly [string, Json, Json, ReadonlyArray<string>]> = [
+    ["nothing where the object has all of it", { a: 1, b: { c: "x" } }, { a: 1, b: { c: "x" } }, []],
+    ["nothing for fields that the intent does not name", { a: 1 }, { a: 1, foreign: true }, []],
+    ["a changed scalar", { spec: { replicas: 2 } }, { spec: { replicas: 5 } }, ["spec.replicas"]],
+    ["an absent field", { spec: { replicas: 2 } }, { spec: {} }, ["spec.replicas"]],
+    ["an absent subtree, once", { spec: { a: 1, b: 2 } }, {}, ["spec"]],
+    [
+      "an item of a list by its name",
+      { c: [{ name: "app", image: "b" }] },
+      { c: [{ name: "app", image: "a" }] },
+      ["c[app].image"]
+    ],
+    [
+      "nothing for a stranger's item beside ours",
+      { c: [{ name: "app" }] },
+      { c: [{ name: "sidecar" }, { name: "app", x: 1 }] },
+      []
+    ],
+    ["an item that is not there at all", { c: [{ name: "app" }] }, { c: [{ name: "sidecar" }] }, ["c[app]"]],
+    [
+      "a port by its number",
+      { ports: [{ containerPort: 80 }] },
+      { ports: [{ containerPort: 81, protocol: "TCP" }] },
+      ["ports[80]"]
+    ],
+    ["a list of scalars in another order", { args: ["a", "b"] }, { args: ["b", "a"] }, ["args"]],
+    ["nothing for an empty map that the server dropped", { spec: { resources: {} } }, { spec: {} }, []],
+    ["nothing for an empty list that the server dropped", { spec: { env: [] } }, { spec: {} }, []]
+  ]
+  for (const [name, intent, object, expected] of table) {
+    test(`finds ${name}`, () => expect(paths(intent, object)).toEqual([...expected]))
+  }
+
+  test("tells what is wanted and what is there", () => {
+    expect(missing({ a: { b: 1 } }, { a: { b: 2 } })).toEqual([{ path: "a.b", want: 1, have: 2 }])
+  })
+})
+
+describe("strangers", () => {
+  const ports = [["spec", "containers", { name: "app" }, "ports"]]
+  test("are the items of a list of ours that no intended item matches, last first", () => {
+    const intent = { spec: { containers: [{ name: "app", ports: [{ containerPort: 80 }] }] } }
+    const object = {
+      spec: {
+        containers: [
+          { name: "sidecar", ports: [{ containerPort: 1 }] },
+          { name: "app", ports: [{ containerPort: 7 }, { containerPort: 80, protocol: "TCP" }, { containerPort: 9 }] }
+        ]
+      }
+    }
+    expect(strangers(intent, object, ports)).toEqual([
+      { op: "remove", path: "/spec/containers/1/ports/2" },
+      { op: "remove", path: "/spec/containers/1/ports/0" }
+    ])
+  })
+  test("are all items of a list of ours that the intent does not name", () => {
+    expect(strangers({}, { env: [{ name: "A" }] }, [["env"]])).toEqual([{ op: "remove", path: "/env/0" }])
+  })
+  test("are the keys of a map of ours that are not intended, escaped for a pointer", () => {
+    expect(strangers({ s: { app: "a" } }, { s: { app: "a", "x/y~z": "1" } }, [["s"]])).toEqual([
+      { op: "remove", path: "/s/x~1y~0z" }
+    ])
+  })
+  test("are none where the place does not exist", () => {
+    expect(strangers({}, { spec: { containers: [] } }, ports)).toEqual([])
+  })
+})
+
+describe("mergePatch", () => {
+  test("is nothing between equals, whatever the order of keys", () => {
+    expect(mergePatch({ a: 1, b: [1] }, { b: [1], a: 1 })).toBeUndefined()
+  })
+  test("nulls what went, replaces lists whole, leaves the rest out", () => {
+    expect(mergePatch({ a: 1, b: { c: 1, d: 2 }, l: [1, 2] }, { b: { c: 1, d: 3 }, l: [2] })).toEqual({
+      a: null,
+      b: { d: 3 },
+      l: [2]
+    })
+  })
+})
+
+const value: FastCheck.Arbitrary<Json> = FastCheck.jsonValue({ maxDepth: 3 }).map((json) => json as Json)
+
+/** RFC 7386, as the document's own pseudocode has it. */
+const applyPatch = (target: Json | undefined, patch: Json): Json => {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch
+  const result: { [key: string]: Json } =
+    typeof target === "object" && target !== null && !Array.isArray(target)
+      ? { ...(target as { [key: string]: Json }) }
+      : {}
+  for (const [key, part] of Object.entries(patch)) {
+    if (part === null) delete result[key]
+    else result[key] = applyPatch(result[key], part as Json)
+  }
+  return result
+}
+
+const withoutNulls = (json: Json): Json =>
+  Array.isArray(json)
+    ? json
+    : typeof json === "object" && json !== null
+      ? Object.fromEntries(
+          Object.entries(json).flatMap(([key, part]) => (part === null ? [] : [[key, withoutNulls(part as Json)]]))
+        )
+      : json
+
+test("a merge patch turns what it was made from into what it was made for", () => {
+  FastCheck.assert(
+    FastCheck.property(
+      FastCheck.dictionary(FastCheck.string(), value),
+      FastCheck.dictionary(FastCheck.string(), value),
+      (from, to) => {
+        const [start, end] = [withoutNulls(from), withoutNulls(to)]
+        const patch = mergePatch(start, end)
+        expect(patch === undefined ? start : applyPatch(start, patch)).toEqual(end)
+      }
+    )
+  )
+})
+
+test("an object lacks nothing of itself, and equals itself by its canonical text", () => {
+  FastCheck.assert(
+    FastCheck.property(value, (json) => {
+      expect(missing(json, json)).toEqual([])
+      const reordered: Json = JSON.parse(canonical(json))
+      expect(equal(json, reordered)).toBe(true)
+      expect(canonical(reordered)).toBe(canonical(json))
+    })
+  )
+})

@@ -1,0 +1,173 @@
+/**
+ * What of an intent an object lacks, and what strangers put into the parts that the intent owns alone. Pure.
+ *
+ * An intent is the part of an object that one field manager wants. Fields it does not name are someone else's and are
+ * never looked at, which is why a sidecar, a foreign label or a restart annotation survives. A list of objects in an
+ * intent is matched item by item, in any order: an intended item is there when some item of the object has all of it.
+ */
+
+/** A value of JSON. */
+export type Json = string | number | boolean | null | ReadonlyArray<Json> | { readonly [key: string]: Json | undefined }
+
+/** A step into an object: a field, or the item of a list that has these values. */
+export type Step = string | { readonly [key: string]: string | number }
+
+/**
+ * An object seen as the JSON it is. Typed objects come from JSON and go to JSON, but an interface has no index signature,
+ * so the compiler has to be told.
+ */
+export const json = (value: object): { readonly [key: string]: Json | undefined } =>
+  value as { readonly [key: string]: Json | undefined }
+
+/** One difference. `path` reads like `spec.template.spec.containers[app].image`; a value that is absent is `undefined`. */
+export interface Difference {
+  readonly path: string
+  readonly want: Json | undefined
+  readonly have: Json | undefined
+}
+
+/** A JSON patch (RFC 6902) operation. */
+export type Operation =
+  | { readonly op: "test" | "add" | "replace"; readonly path: string; readonly value: unknown }
+  | { readonly op: "remove"; readonly path: string }
+
+const isRecord = (value: Json | undefined): value is { readonly [key: string]: Json | undefined } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
+
+/** Equal as JSON, whatever the order of keys; a key whose value is `undefined` counts as absent. */
+export const equal = (a: Json | undefined, b: Json | undefined): boolean => {
+  if (a === b) return true
+  if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]))
+  if (!isRecord(a) || !isRecord(b)) return false
+  for (const key in a) if (!equal(a[key], b[key])) return false
+  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false
+  return true
+}
+
+/** Where `object` lacks something of `intent`; empty if it has all of it. */
+export const missing = (intent: Json, object: Json | undefined, path = ""): ReadonlyArray<Difference> => {
+  const differences: Array<Difference> = []
+  collect(intent, object, path, differences)
+  return differences
+}
+
+const collect = (want: Json, have: Json | undefined, path: string, into: Array<Difference>): void => {
+  if (want === have) return
+  // An empty map or list asks for nothing, and the server drops many of them (`securityContext: {}`).
+  if (have === undefined && typeof want === "object" && want !== null && Object.keys(want).length === 0) return
+  if (isRecord(want)) {
+    if (isRecord(have)) {
+      for (const key in want) {
+        const value = want[key]
+        if (value !== undefined) collect(value, have[key], path === "" ? key : `${path}.${key}`, into)
+      }
+      return
+    }
+  } else if (isList(want) && isList(have) && want.every(isRecord)) {
+    want.forEach((item, index) => {
+      if (have.some((candidate) => covers(item, candidate))) return
+      const name = identify(item, index)
+      const rival = have.find((candidate, at) => identify(candidate, at) === name)
+      if (rival === undefined) into.push({ path: `${path}[${name}]`, want: item, have: undefined })
+      else collect(item, rival, `${path}[${name}]`, into)
+    })
+    return
+  } else if (equal(want, have)) return
+  into.push({ path, want, have })
+}
+
+const covers = (want: Json, have: Json | undefined): boolean => {
+  const found: Array<Difference> = []
+  collect(want, have, "", found)
+  return found.length === 0
+}
+
+/** How an item of a list is told apart for a reader, and paired with its rival: by the keys Kubernetes merges lists by. */
+const identify = (item: Json, index: number): string => {
+  if (!isRecord(item)) return String(index)
+  const key = item.name ?? item.containerPort ?? item.port ?? item.type ?? item.uid
+  return key === undefined ? String(index) : String(key)
+}
+
+/**
+ * The operations that take out of `object` what `intent` does not have at the places it owns alone: list items that no
+ * intended item matches, keys of a map that are not intended. Ordered so that each index is still right when its turn
+ * comes. Empty if there are no strangers.
+ *
+ * @param exclusive the places, each a path of steps such as `["spec", "template", "spec", "containers", { name: "app" }, "env"]`
+ */
+export const strangers = (
+  intent: Json,
+  object: Json,
+  exclusive: ReadonlyArray<ReadonlyArray<Step>>
+): ReadonlyArray<Extract<Operation, { readonly op: "remove" }>> =>
+  exclusive.flatMap((steps) => {
+    const at = resolve(object, steps)
+    if (at === undefined) return []
+    const wanted = resolve(intent, steps)?.value
+    if (isList(at.value)) {
+      const intended = isList(wanted) ? wanted : []
+      return at.value
+        .flatMap((item, index) => (intended.some((want) => covers(want, item)) ? [] : [index]))
+        .reverse()
+        .map((index) => ({ op: "remove", path: `${at.pointer}/${index}` }) as const)
+    }
+    if (!isRecord(at.value)) return []
+    const intended = isRecord(wanted) ? wanted : {}
+    return Object.keys(at.value)
+      .filter((key) => intended[key] === undefined)
+      .map((key) => ({ op: "remove", path: `${at.pointer}/${pointerToken(key)}` }) as const)
+  })
+
+const resolve = (
+  root: Json,
+  steps: ReadonlyArray<Step>
+): { readonly value: Json; readonly pointer: string } | undefined => {
+  let value: Json | undefined = root
+  let pointer = ""
+  for (const step of steps) {
+    if (typeof step === "string") {
+      value = isRecord(value) ? value[step] : undefined
+      pointer += `/${pointerToken(step)}`
+    } else {
+      const index: number = isList(value) ? value.findIndex((item) => covers(step, item)) : -1
+      value = isList(value) ? value[index] : undefined
+      pointer += `/${index}`
+    }
+    if (value === undefined) return undefined
+  }
+  return { value, pointer }
+}
+
+/** A key as a reference token of a JSON pointer (RFC 6901). */
+export const pointerToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
+
+/**
+ * The merge patch (RFC 7386) that turns `from` into `to`: keys that went are `null`, lists are replaced whole. `undefined` if they
+ * are equal.
+ */
+export const mergePatch = (from: Json | undefined, to: Json): Json | undefined => {
+  if (equal(from, to)) return undefined
+  if (!isRecord(to) || !isRecord(from)) return to
+  const patch: { [key: string]: Json } = {}
+  for (const key in from) if (to[key] === undefined && from[key] !== undefined) patch[key] = null
+  for (const key in to) {
+    const value = to[key]
+    const change = value === undefined ? undefined : mergePatch(from[key], value)
+    if (change !== undefined) patch[key] = change
+  }
+  return patch
+}
+
+/** Canonical JSON: equal values give equal texts. What an intent's hash is taken of. */
+export const canonical = (value: Json | undefined): string => {
+  if (isList(value)) return `[${value.map((item) => canonical(item)).join(",")}]`
+  if (!isRecord(value)) return JSON.stringify(value ?? null)
+  return `{${Object.keys(value)
+    .filter((key) => value[key] !== undefined)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)
+    .join(",")}}`
+}

@@ -1,0 +1,87 @@
+/**
+ * The promise that a clean-up runs before an object goes.
+ *
+ * Flow: while the object lives, our entry is put into `metadata.finalizers` before the first reconcile does anything that would
+ * need cleaning up. When deletion is asked for, `cleanup` runs, again and again by the controller's schedule until it
+ * succeeds, and then our entry is taken out.
+ *
+ * Guarantees: `cleanup` is not run again once it has succeeded, even if taking out the entry fails and is tried again (unless
+ * the process restarts in between); entries of others are never touched, whatever they are and in whatever order.
+ *
+ * Assumes a `cleanup` that may be repeated: a crash after it and before the entry is gone runs it again.
+ *
+ * Needs the right to patch the kind.
+ */
+import * as Effect from "effect/Effect"
+import type { ApiError } from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import * as Patch from "../client/Patch.ts"
+import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
+import type * as Resource from "../resource/Resource.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+
+/** A clean-up under a name, which is an entry of `metadata.finalizers`: domain, slash, word. */
+export interface Finalizer<A, E, R> {
+  readonly name: string
+  readonly cleanup: (object: A) => Effect.Effect<void, E, R>
+}
+
+type Failure = ApiError | Resource.InvalidObject
+
+/** Puts the entry in unless it is there. The resourceVersion guards against another's edit of the list in between. */
+export const add = (
+  object: KubernetesObject,
+  name: string
+): Effect.Effect<void, Failure, Reconciliation | Client.Client> => {
+  const finalizers = object.metadata.finalizers ?? []
+  if (finalizers.includes(name)) return Effect.void
+  return Effect.flatMap(Reconciliation, ({ resource }) =>
+    Client.patch(
+      resource,
+      keyOf(object),
+      Patch.merge({
+        metadata: { resourceVersion: object.metadata.resourceVersion, finalizers: [...finalizers, name] }
+      })
+    )
+  )
+}
+
+/**
+ * Takes the entry out if it is there: the test of its place makes the server refuse if the list changed meanwhile, and the
+ * attempt is then repeated on the new list. An object that is gone is fine.
+ */
+export const remove = (
+  object: KubernetesObject,
+  name: string
+): Effect.Effect<void, Failure, Reconciliation | Client.Client> => {
+  const index = object.metadata.finalizers?.indexOf(name) ?? -1
+  if (index < 0) return Effect.void
+  const path = `/metadata/finalizers/${index}`
+  return Effect.flatMap(Reconciliation, ({ resource }) =>
+    Client.patch(
+      resource,
+      keyOf(object),
+      Patch.json([
+        { op: "test", path: "/metadata/uid", value: object.metadata.uid },
+        { op: "test", path, value: name },
+        { op: "remove", path }
+      ])
+    )
+  ).pipe(Effect.catchTag("NotFound", () => Effect.void))
+}
+
+/** The clean-up of an object that is being deleted, once, and then the removal of our entry. */
+export const release = <A extends KubernetesObject, E, R>(
+  object: A,
+  finalizer: Finalizer<A, E, R>
+): Effect.Effect<void, E | Failure, R | Reconciliation | Client.Client> =>
+  Effect.gen(function* () {
+    const { memory } = yield* Reconciliation
+    const { uid } = object.metadata
+    if (object.metadata.finalizers?.includes(finalizer.name) !== true) return
+    if (!memory.isClean(uid)) {
+      yield* finalizer.cleanup(object)
+      memory.cleaned(uid)
+    }
+    yield* remove(object, finalizer.name)
+  })

@@ -1,0 +1,118 @@
+/**
+ * From the changes of informers to the queue of a controller. Called once per chunk of a watch, and plain synchronous code
+ * but for triggers whose map is an Effect: those run one after the other on one fiber, off the watch's path.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import type * as Cache from "../cache/Cache.ts"
+import type { Change } from "../cache/Store.ts"
+import * as WorkQueue from "../queue/WorkQueue.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import { messageOf } from "./Attempt.ts"
+import type { Controller } from "./Controller.ts"
+import type { Memory } from "./Memory.ts"
+import * as Trigger from "./Trigger.ts"
+
+/** What came with an initial list waits behind what changed since; so does a resync. */
+const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low : 0)
+
+/**
+ * Subscribes a controller's queue to its informers, for the life of the scope.
+ *
+ * @param gone called with the key of a reconciled object that was deleted
+ */
+export const connect = <R>(
+  controller: Controller<R>,
+  options: {
+    readonly queue: WorkQueue.WorkQueue<Trigger.Fired>
+    readonly memory: Memory
+    readonly primary: Cache.Informer
+    readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
+    readonly gone: (key: string) => void
+  }
+): Effect.Effect<void, never, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const { queue, memory } = options
+    const slow = yield* Queue.unbounded<Effect.Effect<void, never, R>>()
+    const blunders: Array<string> = []
+
+    /** A mistake in an author's predicate or map must neither end the watch nor go unseen. */
+    const guarded = (what: string, body: () => void): void => {
+      try {
+        body()
+      } catch (error) {
+        const line = `A ${what} of controller ${controller.name} threw: ${messageOf(error)}`
+        if (blunders.length < 100 && !blunders.includes(line)) {
+          blunders.push(line)
+          Queue.unsafeOffer(slow, Effect.logError(line))
+        }
+      }
+    }
+
+    const subscribe = (informer: Cache.Informer, listener: (change: Change) => void) =>
+      Effect.acquireRelease(
+        Effect.sync(() =>
+          informer.subscribe((changes) => {
+            for (const change of changes) listener(change)
+          })
+        ),
+        (unsubscribe) => Effect.sync(unsubscribe)
+      )
+
+    yield* subscribe(options.primary, (change) => {
+      const key = keyString(change.object.metadata)
+      if (change.type === "deleted") {
+        memory.forget(change.object.metadata.uid, key)
+        options.gone(key)
+      }
+      guarded("predicate", () => {
+        if (change.type !== "deleted" && controller.predicate?.(change) === false) return
+        queue.add(key, Trigger.fired("watch", controller.resource, change), {
+          priority: priorityOf(change),
+          promote: !change.echo
+        })
+      })
+    })
+
+    for (const [trigger, informer] of options.informers) {
+      const identity = Resource.identityOf(trigger.resource)
+      yield* subscribe(informer, (change) => {
+        const fired = Trigger.fired(trigger.relation, trigger.resource, change)
+        const settings = { priority: priorityOf(change), promote: !change.echo }
+        const add = (keys: Iterable<string>) => {
+          for (const key of keys) queue.add(key, fired, settings)
+        }
+        guarded("predicate", () => {
+          if (trigger.predicate?.(change) === false) return
+          const seen = new Set<string>()
+          const map = (object: KubernetesObject): void => {
+            const keys = trigger.map(object)
+            if (!Effect.isEffect(keys)) {
+              for (const key of keys) seen.add(keyString(key))
+              return
+            }
+            Queue.unsafeOffer(
+              slow,
+              keys.pipe(
+                Effect.map((found) => add(Trigger.keyStrings(found))),
+                Effect.catchAllCause((cause) =>
+                  Effect.logError(`A map of controller ${controller.name} died: ${messageOf(Cause.squash(cause))}`)
+                )
+              )
+            )
+          }
+          map(change.object)
+          if (change.type === "updated" && change.previous !== undefined) map(change.previous)
+          if (trigger.relation === "owned") {
+            for (const owner of memory.waiting(`${identity} ${keyString(change.object.metadata)}`)) seen.add(owner)
+          }
+          add(seen)
+        })
+      })
+    }
+
+    yield* Queue.take(slow).pipe(Effect.flatten, Effect.forever, Effect.forkScoped)
+  })

@@ -1,0 +1,77 @@
+/**
+ * What a controller remembers between reconciles. It is right without any of it: after a restart, a forgotten entry costs a
+ * request at most.
+ */
+import { canonical, type Difference } from "./Drift.ts"
+
+/** One controller's memory. Everything is kept per uid of a reconciled object and goes with it. */
+export interface Memory {
+  /**
+   * Remembers that the server stores what we sent otherwise (a quantity written another way, a field its schema prunes), so
+   * that it is not taken for drift for ever. `slot` is the child, or `status`. True if that is news.
+   */
+  readonly accept: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
+  /** Whether just these differences are what the server made of our last write. */
+  readonly accepted: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
+  /** Remembers that the object with this key waits for a child's place, held by a foreign object. True if that is news. */
+  readonly block: (child: string, owner: string) => boolean
+  /** Who waits for this place: its change may concern them. */
+  readonly waiting: (child: string) => Iterable<string>
+  /** The place is no longer held against this object. */
+  readonly unblock: (child: string, owner: string) => void
+  /** Remembers that the clean-up of a deleted object has succeeded. */
+  readonly cleaned: (uid: string) => void
+  /** Whether it has. */
+  readonly isClean: (uid: string) => boolean
+  /** Forgets an object that is gone. */
+  readonly forget: (uid: string, key: string) => void
+}
+
+/** An empty memory. */
+export const make = (): Memory => {
+  const answers = new Map<string, Map<string, string>>()
+  const blocked = new Map<string, Set<string>>()
+  const clean = new Set<string>()
+  const text = (differences: ReadonlyArray<Difference>): string =>
+    canonical(differences.map(({ path, want, have }) => ({ path, want, have })))
+  const unblock = (child: string, owner: string): void => {
+    const waiting = blocked.get(child)
+    waiting?.delete(owner)
+    if (waiting?.size === 0) blocked.delete(child)
+  }
+
+  return {
+    accept: (uid, slot, differences) => {
+      if (differences.length === 0) {
+        answers.get(uid)?.delete(slot)
+        return false
+      }
+      const slots = answers.get(uid) ?? new Map<string, string>()
+      const answer = text(differences)
+      const news = slots.get(slot) !== answer
+      answers.set(uid, slots.set(slot, answer))
+      return news
+    },
+    accepted: (uid, slot, differences) => {
+      const answer = answers.get(uid)?.get(slot)
+      return answer !== undefined && answer === text(differences)
+    },
+    block: (child, owner) => {
+      const waiting = blocked.get(child)
+      if (waiting?.has(owner) === true) return false
+      blocked.set(child, (waiting ?? new Set()).add(owner))
+      return true
+    },
+    waiting: (child) => blocked.get(child) ?? [],
+    unblock,
+    cleaned: (uid) => {
+      clean.add(uid)
+    },
+    isClean: (uid) => clean.has(uid),
+    forget: (uid, key) => {
+      answers.delete(uid)
+      clean.delete(uid)
+      for (const child of blocked.keys()) unblock(child, key)
+    }
+  }
+}

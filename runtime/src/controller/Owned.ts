@@ -1,0 +1,243 @@
+/**
+ * Children: objects that a controller makes for the object it reconciles.
+ *
+ * Flow of {@link apply}: the intent (what the author gave, an owner reference, and a hash of it all as an annotation) is
+ * compared with the child in the cache. Where the child lacks nothing and holds no stranger in a place that is ours alone,
+ * nothing is sent. Otherwise the whole intent is sent by server-side apply under the controller's one field manager, and
+ * strangers are taken out by a JSON patch.
+ *
+ * Guarantees:
+ * - Fields the intent does not name stay as they are: sidecars, foreign labels, restart annotations survive.
+ * - A field that a newer version of the program no longer names goes, because the hash changed and the apply drops it.
+ * - An object of that name which is not ours is not touched: {@link NotOwned}, and the owner is woken when it changes or goes.
+ * - What the server stores otherwise than it was sent (a quantity in another spelling, a field it prunes) is learnt from the
+ *   answer and not taken for drift again.
+ *
+ * Assumes that the controller declares the child's kind in `owns`, so that the cache holds it.
+ *
+ * Needs the rights to get, list, watch and patch the child's kind, and to create it.
+ */
+import { createHash } from "node:crypto"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Cache from "../cache/Cache.ts"
+import type { ApiError } from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import * as Patch from "../client/Patch.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import { controllerOf, type DesiredMeta, type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Drift from "./Drift.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+
+/** Annotation on each child: the hash of the intent that was applied last. */
+export const intentAnnotation = "homeostat.dev/intent"
+
+/** The place of a child is taken by an object that the owner does not control. */
+export class NotOwned extends Data.TaggedError("NotOwned")<{
+  readonly kind: string
+  readonly key: string
+  /** Such as `Deployment shop`, or nothing where no controller holds it. */
+  readonly holder: string | undefined
+  /** True when this was not known before: the time to tell somebody. */
+  readonly news: boolean
+}> {
+  override get message(): string {
+    return `${this.kind} ${this.key} exists and is ${
+      this.holder === undefined ? "controlled by nobody" : `controlled by ${this.holder}`
+    }; it is left alone until it is removed or given away`
+  }
+}
+
+/** How a child is applied. */
+export interface Options<A> {
+  /**
+   * Places of the intent that are ours alone, each a path of steps: entries that others add there are removed. Elsewhere
+   * additions of others are left.
+   */
+  readonly exclusive?: ReadonlyArray<ReadonlyArray<Drift.Step>> | undefined
+  /** An annotation which, set to `"true"` on an object that nobody controls, hands it over to us. */
+  readonly adoptAnnotation?: string | undefined
+  /**
+   * Fields that the intent stopped naming because somebody else sets them from now on, with the values they have. Without
+   * it, the server resets a field that nobody owns any more to its default, before its new owner has spoken.
+   */
+  readonly handOver?: ((child: A) => object) | undefined
+}
+
+/** What a child of type D is made from: metadata without the fields that {@link apply} fills in. */
+type Intended = { readonly metadata: DesiredMeta }
+
+/**
+ * Makes a child be as `desired` says, and returns it as it is now.
+ *
+ * An Event `<Kind>Created` or `<Kind>Updated` (with the names of the fields, never their values) is recorded on the owner when
+ * the server changed something.
+ *
+ * @param owner the object being reconciled
+ * @param desired the whole intent. The namespace defaults to the owner's
+ */
+export const apply = <A extends KubernetesObject, D extends Intended>(
+  owner: KubernetesObject,
+  kind: Resource.Resource<A, D>,
+  desired: D,
+  options: Options<A> = {}
+): Effect.Effect<
+  A,
+  ApiError | NotOwned | Resource.InvalidObject,
+  Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
+> =>
+  Effect.gen(function* () {
+    const { memory, resource, fieldManager } = yield* Reconciliation
+    const intent = intend(owner, resource, kind, desired)
+    const key = keyOf(kind, intent)
+    const place = `${Resource.identityOf(kind)} ${keyString(key)}`
+    const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
+
+    if (cached !== undefined && !mayTake(owner, cached, options)) {
+      return yield* refuse(owner, kind, cached, memory.block(place, keyString(owner.metadata)))
+    }
+    memory.unblock(place, keyString(owner.metadata))
+
+    const live = cached === undefined ? yield* create(owner, kind, intent, place) : cached
+    const lacking = Drift.missing(Drift.json(intent), Drift.json(live))
+    const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
+    if (drifted && cached !== undefined && options.handOver !== undefined) {
+      const { name, namespace } = intent.metadata
+      // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
+      const part = { ...options.handOver(cached), metadata: { name, namespace } } as object as D
+      yield* Client.apply(kind, part, { force: true, fieldManager: `${fieldManager}-handover` })
+    }
+    const applied = drifted ? yield* Client.apply(kind, intent, { force: true }) : live
+    if (drifted || cached === undefined) {
+      const rest = Drift.missing(Drift.json(intent), Drift.json(applied))
+      const pruned = rest.filter(({ have }) => have === undefined)
+      if (memory.accept(owner.metadata.uid, place, rest) && pruned.length > 0) {
+        yield* Effect.logWarning(
+          `The API server drops ${pruned.map(({ path }) => path).join(", ")} of ${kind.kind} ${keyString(key)}: its schema does not know them`
+        )
+      }
+    }
+
+    const surplus = Drift.strangers(Drift.json(intent), Drift.json(applied), options.exclusive ?? [])
+    const current =
+      surplus.length === 0
+        ? applied
+        : yield* Client.patch(
+            kind,
+            key,
+            Patch.json([
+              { op: "test", path: "/metadata/resourceVersion", value: applied.metadata.resourceVersion },
+              ...surplus
+            ])
+          )
+
+    if (cached === undefined) yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
+    else if (current.metadata.resourceVersion !== cached.metadata.resourceVersion) {
+      const fields = [
+        ...lacking.map(({ path }) => path),
+        ...surplus.map(({ path }) => path.slice(1).replaceAll("/", "."))
+      ]
+      yield* tell(
+        owner,
+        `${kind.kind}Updated`,
+        `Updated ${kind.kind} ${key.name} (${fields.filter(telling).join(", ") || "metadata"})`
+      )
+    }
+    return current
+  })
+
+/** The bookkeeping of ours says nothing to a reader. */
+const telling = (path: string): boolean => !path.includes(intentAnnotation)
+
+const tell = (regarding: KubernetesObject, reason: string, note: string) =>
+  EventRecorder.record({ regarding, type: "Normal", reason, note })
+
+/** What the author wants, with our owner reference and the hash of it all. */
+const intend = <D extends Intended>(
+  owner: KubernetesObject,
+  resource: Resource.Any,
+  kind: Resource.Resource<KubernetesObject, D>,
+  desired: D
+): D => {
+  const namespace = kind.namespaced ? (desired.metadata.namespace ?? owner.metadata.namespace) : undefined
+  const metadata: DesiredMeta = {
+    ...desired.metadata,
+    ...(namespace === undefined ? {} : { namespace }),
+    ownerReferences: [
+      {
+        apiVersion: Resource.apiVersionOf(resource),
+        kind: resource.kind,
+        name: owner.metadata.name,
+        uid: owner.metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true
+      }
+    ]
+  }
+  const hash = createHash("sha256")
+    .update(Drift.canonical(Drift.json({ ...desired, metadata })))
+    .digest("hex")
+    .slice(0, 16)
+  return { ...desired, metadata: { ...metadata, annotations: { ...metadata.annotations, [intentAnnotation]: hash } } }
+}
+
+const keyOf = (kind: Resource.Any, intent: Intended) => {
+  const { name, namespace } = intent.metadata
+  if (name === undefined) throw new Error(`Owned.apply needs metadata.name on a ${kind.kind}`)
+  return { name, namespace }
+}
+
+/**
+ * Whether a child may be written: we control it, or nobody does and either it was ours before (an owner deleted with its
+ * children orphaned, then made again) or its owner gives it away.
+ */
+const mayTake = (
+  owner: KubernetesObject,
+  child: KubernetesObject,
+  options: Pick<Options<never>, "adoptAnnotation">
+): boolean => {
+  const holder = controllerOf(child)
+  if (holder !== undefined) return holder.uid === owner.metadata.uid
+  const annotations = child.metadata.annotations ?? {}
+  return (
+    annotations[intentAnnotation] !== undefined ||
+    (options.adoptAnnotation !== undefined && annotations[options.adoptAnnotation] === "true")
+  )
+}
+
+const refuse = (owner: KubernetesObject, kind: Resource.Any, child: KubernetesObject, news: boolean) => {
+  const holder = controllerOf(child)
+  const error = new NotOwned({
+    kind: kind.kind,
+    key: keyString(child.metadata),
+    holder: holder === undefined ? undefined : `${holder.kind} ${holder.name}`,
+    news
+  })
+  const told = news
+    ? EventRecorder.record({ regarding: owner, type: "Warning", reason: "NameConflict", note: error.message })
+    : Effect.void
+  return Effect.zipRight(told, Effect.fail(error))
+}
+
+/**
+ * The cache is synced and lacks the child, so it is new, unless somebody was faster by a moment: hence without force, and a
+ * conflict is looked at instead of won.
+ */
+const create = <A extends KubernetesObject, D extends Intended>(
+  owner: KubernetesObject,
+  kind: Resource.Resource<A, D>,
+  intent: D,
+  place: string
+) =>
+  Client.apply(kind, intent, { force: false }).pipe(
+    Effect.catchTag("Conflict", () =>
+      Effect.gen(function* () {
+        const { memory } = yield* Reconciliation
+        const found = yield* Client.get(kind, keyOf(kind, intent))
+        if (controllerOf(found)?.uid === owner.metadata.uid) return yield* Client.apply(kind, intent, { force: true })
+        return yield* refuse(owner, kind, found, memory.block(place, keyString(owner.metadata)))
+      })
+    )
+  )

@@ -1,0 +1,58 @@
+/**
+ * Whether an API server answers. When none does, nothing is learnt from trying each object in turn: all workers of a manager
+ * pause until one probe gets through, then go on at once, with every retry schedule and token bucket as it was. Recovery is
+ * immediate, and not a stampede of what had piled up in back-off.
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as Client from "../client/Client.ts"
+
+/** The gate before every worker. */
+export class Reachability extends Context.Tag("@homeostat/runtime/Reachability")<
+  Reachability,
+  {
+    /** Waits while no API server answers. */
+    readonly reached: Effect.Effect<void>
+    /** Says that none did: closes the gate until a probe gets an answer, whatever it is. */
+    readonly lost: Effect.Effect<void>
+  }
+>() {}
+
+/** From a tenth of a second, as a restarting server is back soon, to two seconds: a probe is one small request. */
+const probing = Schedule.exponential(Duration.millis(100)).pipe(Schedule.union(Schedule.spaced(Duration.seconds(2))))
+
+/** @internal */
+export const make = (
+  probe: Effect.Effect<boolean>
+): Effect.Effect<Context.Tag.Service<Reachability>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const gate = yield* Effect.makeLatch(true)
+    const trouble = yield* Effect.makeLatch(false)
+    yield* trouble.await.pipe(
+      Effect.zipRight(Effect.logWarning("No API server answers; reconciles pause until one does")),
+      Effect.zipRight(Effect.repeat(probe, { until: (answered) => answered, schedule: probing })),
+      Effect.zipRight(trouble.close),
+      Effect.zipRight(gate.open),
+      Effect.zipRight(Effect.logInfo("The API server answers again")),
+      Effect.forever,
+      Effect.forkScoped
+    )
+    return Reachability.of({ reached: gate.await, lost: Effect.zipRight(gate.close, trouble.open) })
+  })
+
+/** Probes with `GET /readyz`: any answer, a refusal too, is an answer. */
+export const layer: Layer.Layer<Reachability, never, Client.Client> = Layer.scoped(
+  Reachability,
+  Effect.flatMap(Client.Client, (client) =>
+    make(
+      client.raw({ method: "GET", path: "/readyz" }).pipe(
+        Effect.as(true),
+        Effect.catchAll((error) => Effect.succeed(error._tag !== "Transport"))
+      )
+    )
+  )
+)

@@ -1,0 +1,24 @@
+/** The reconcile in progress, as what runs inside it sees it. */
+import * as Context from "effect/Context"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type * as Resource from "../resource/Resource.ts"
+import type { Memory } from "./Memory.ts"
+
+/**
+ * Provided by the worker to `reconcile` and `cleanup`. `Owned`, `Status` and `Finalizer` take the kind, the field manager
+ * and the memory from it, so that an author names none of them twice.
+ */
+export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliation")<
+  Reconciliation,
+  {
+    /** Unique per attempt; in every log line of it. */
+    readonly id: string
+    readonly controller: string
+    readonly fieldManager: string
+    /** The kind being reconciled. */
+    readonly resource: Resource.Any
+    /** The object as the cache had it when the attempt began, in its wire form. */
+    readonly object: KubernetesObject
+    readonly memory: Memory
+  }
+>() {}

@@ -1,0 +1,117 @@
+/**
+ * What makes a controller look at an object: changes of other kinds that it declares, and the record of what fired.
+ */
+import type * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { Change } from "../cache/Store.ts"
+import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import type { Predicate } from "./Predicate.ts"
+
+/** Keys of objects to reconcile: at once, or by an effect that may read the cache or the server. */
+export type Keys<R> = Iterable<ObjectKey> | Effect.Effect<Iterable<ObjectKey>, never, R>
+
+/**
+ * A watched kind, and whom its changes concern.
+ *
+ * `map` is called for the new state and, on an update, for the previous one as well, so that an object that moved from one
+ * owner to another wakes both.
+ */
+export interface Trigger<out R = never> {
+  readonly relation: "owned" | "watch"
+  readonly resource: Resource.Any
+  readonly labelSelector: string | undefined
+  readonly predicate: Predicate | undefined
+  readonly map: (object: KubernetesObject) => Keys<R>
+}
+
+/** Why an object is in the queue. Becomes a span link, a log field and a line of `why`. */
+export interface Fired {
+  /** Such as `watch.modified`, `owned.deleted`, `startup`, `retry`. */
+  readonly kind:
+    | `${"watch" | "owned"}.${"added" | "modified" | "deleted"}`
+    | "startup"
+    | "retry"
+    | "requeue"
+    | "requeue_after"
+    | "resync"
+    | "unreachable"
+  /** The object that changed, if one did. */
+  readonly source?: { readonly kind: string; readonly key: string; readonly resourceVersion: string } | undefined
+  /** When it happened, in milliseconds of the Clock. */
+  readonly at: number
+}
+
+const verbs = { added: "added", updated: "modified", deleted: "deleted" } as const
+
+/** The record of a change. */
+export const fired = (relation: Trigger["relation"], resource: Resource.Any, change: Change): Fired => ({
+  kind: change.initial ? "startup" : `${relation}.${verbs[change.type]}`,
+  source: {
+    kind: resource.kind,
+    key: keyString(change.object.metadata),
+    resourceVersion: change.object.metadata.resourceVersion
+  },
+  at: change.receivedAt
+})
+
+/**
+ * Changes of a kind, mapped to the objects they concern.
+ *
+ * An object of the kind that does not match its schema maps to nothing. With `metadataOnly`, only metadata is fetched, held
+ * and given to `map`.
+ *
+ * Needs the right to list and watch `resource`.
+ */
+export const on = <A extends KubernetesObject, R = never>(
+  resource: Resource.Resource<A, never>,
+  options: {
+    readonly map: (object: A) => Keys<R>
+    readonly predicate?: Predicate | undefined
+    readonly labelSelector?: string | undefined
+  }
+): Trigger<R> => ({
+  relation: "watch",
+  resource,
+  labelSelector: options.labelSelector,
+  predicate: options.predicate,
+  map: (wire) => {
+    const decoded = resource.decode(wire)
+    return Either.isRight(decoded) ? options.map(decoded.right) : []
+  }
+})
+
+/** Changes of a kind's metadata, for which nothing but metadata is fetched and held. Needs the right to list and watch it. */
+export const onMetadata = <R = never>(
+  resource: Resource.Any,
+  options: {
+    readonly map: (object: KubernetesObject) => Keys<R>
+    readonly predicate?: Predicate | undefined
+    readonly labelSelector?: string | undefined
+  }
+): Trigger<R> => on(Resource.metadataOnly(resource), options)
+
+/**
+ * Changes of the children of `owner`: those whose controlling owner reference names its group and kind. The version is not
+ * compared, so that children made before an upgrade still wake their owner.
+ */
+export const owned = (owner: Resource.Any, child: Resource.Any): Trigger => ({
+  relation: "owned",
+  resource: child,
+  labelSelector: undefined,
+  predicate: undefined,
+  map: (object) => {
+    const reference = controllerOf(object)
+    if (reference === undefined || reference.kind !== owner.kind) return []
+    const slash = reference.apiVersion.indexOf("/")
+    if (reference.apiVersion.slice(0, Math.max(slash, 0)) !== owner.group) return []
+    return [
+      owner.namespaced && object.metadata.namespace !== undefined
+        ? { namespace: object.metadata.namespace, name: reference.name }
+        : { name: reference.name }
+    ]
+  }
+})
+
+/** The keys as the queue knows them. */
+export const keyStrings = (keys: Iterable<ObjectKey>): ReadonlyArray<string> => Array.from(keys, keyString)

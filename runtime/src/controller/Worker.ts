@@ -1,0 +1,199 @@
+/**
+ * The loop: take a key, run one attempt, tell the queue what follows. Everything else about an attempt is an observer's.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Informer } from "../cache/Cache.ts"
+import { FieldManager } from "../client/FieldManager.ts"
+import type { Backoffs } from "../queue/Backoff.ts"
+import type { RateLimiter } from "../queue/RateLimiter.ts"
+import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import { type Attempt, type Next, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
+import type { Controller } from "./Controller.ts"
+import type { Memory } from "./Memory.ts"
+import { Reachability } from "./Reachability.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+import type { Result } from "./Result.ts"
+import type { Fired } from "./Trigger.ts"
+
+/** What the workers of one controller share. */
+export interface Shared<R> {
+  readonly controller: Controller<R>
+  readonly queue: WorkQueue<Fired>
+  readonly informer: Informer
+  readonly backoffs: Backoffs
+  /** Over all retries of the controller, so that a thousand failing objects do not become a thousand requests a second. */
+  readonly limiter: RateLimiter
+  readonly memory: Memory
+  /** Consecutive failures to reach a server, and the generation that failed last, per key. */
+  readonly trouble: Map<string, Trouble>
+}
+
+/** What is known of an object that is failing. */
+export interface Trouble {
+  readonly generation: number | undefined
+  readonly number: number
+  readonly unreachable: number
+}
+
+/**
+ * One worker: runs attempts until the queue is shut down, and then ends. An attempt never fails the worker. Interrupted, it
+ * interrupts the attempt in progress and waits for its finalizers.
+ */
+export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reachability> =>
+  Effect.gen(function* () {
+    const reachability = yield* Reachability
+    while (true) {
+      yield* reachability.reached
+      const item = yield* shared.queue.take
+      if (Option.isNone(item)) return
+      yield* attempt(shared, item.value)
+    }
+  })
+
+const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, never, R | Reachability> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const { controller, queue, trouble } = shared
+      const clock = yield* Effect.clock
+      const startedAt = clock.unsafeCurrentTimeMillis()
+      const id = crypto.randomUUID()
+      const object = shared.informer.store.get(item.key)
+      const generation = object?.metadata.generation
+
+      // A changed spec deserves a fresh start: what failed before may be just what was mended.
+      const before = trouble.get(item.key)
+      const failing = before !== undefined && before.generation === generation ? before : undefined
+      if (before !== undefined && failing === undefined) forget(shared, item.key)
+
+      const outcome =
+        object === undefined
+          ? Outcome.Vanished()
+          : outcomeOf(yield* Effect.exit(restore(reconcile(shared, object, id))))
+      const next = yield* settle(shared, item.key, outcome, { generation, failing })
+      queue.done(item.key)
+
+      const record: Attempt = {
+        id,
+        controller: controller.name,
+        kind: controller.resource.kind,
+        key: item.key,
+        uid: object?.metadata.uid,
+        generation,
+        resourceVersion: object?.metadata.resourceVersion,
+        triggers: item.triggers,
+        dropped: item.dropped,
+        number: (failing?.number ?? 0) + 1,
+        queuedAt: item.enqueuedAt,
+        startedAt,
+        finishedAt: clock.unsafeCurrentTimeMillis(),
+        outcome,
+        next
+      }
+      for (const observe of yield* Observers) yield* observe(record)
+    })
+  )
+
+const reconcile = <R>(
+  { controller, memory }: Shared<R>,
+  object: KubernetesObject,
+  id: string
+): Effect.Effect<Result, unknown, R> => {
+  // The timeout runs the reconcile on a fiber of its own, whose end takes along whatever the author forked in it.
+  const provided = controller.attempt(object).pipe(
+    Effect.scoped,
+    Effect.timeoutFail({
+      duration: controller.timeout,
+      onTimeout: () => new ReconcileTimeout({ after: controller.timeout })
+    }),
+    Effect.provideService(Reconciliation, {
+      id,
+      controller: controller.name,
+      fieldManager: controller.fieldManager,
+      resource: controller.resource,
+      object,
+      memory
+    }),
+    Effect.provideService(FieldManager, controller.fieldManager),
+    Effect.annotateLogs({
+      controller: controller.name,
+      object: `${controller.resource.kind} ${keyString(object.metadata)}`,
+      reconcileID: id
+    })
+  )
+  // `Controller.make` has taken what is provided here out of R, which the compiler can't see of a type it doesn't know.
+  return provided as Effect.Effect<Result, unknown, R>
+}
+
+const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
+  backoffs.forget(key)
+  trouble.delete(key)
+}
+
+/** Tells the queue what follows from an outcome: design 2's table, one row a case. */
+const settle = <R>(
+  shared: Shared<R>,
+  key: string,
+  outcome: Outcome,
+  state: { readonly generation: number | undefined; readonly failing: Trouble | undefined }
+): Effect.Effect<Next, never, Reachability> => {
+  const { queue, backoffs, limiter, trouble } = shared
+  const wait = Effect.sync((): Next => {
+    forget(shared, key)
+    return { _tag: "Wait" }
+  })
+  const unreachable = state.failing?.unreachable ?? 0
+
+  const again = (kind: Fired["kind"], input: unknown) =>
+    Effect.gen(function* () {
+      const clock = yield* Effect.clock
+      const delay = yield* backoffs.next(key, input)
+      if (Option.isNone(delay)) {
+        forget(shared, key)
+        return { _tag: "GiveUp" } as const
+      }
+      trouble.set(key, {
+        generation: state.generation,
+        number: (state.failing?.number ?? 0) + 1,
+        unreachable: kind === "unreachable" ? unreachable + 1 : 0
+      })
+      // Whichever allows it later: the object's own back-off, or the bucket that all retries share.
+      const afterMillis = Math.max(delay.value, limiter.reserve())
+      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis() })
+      return { _tag: "Run", afterMillis } as const
+    })
+
+  return Outcome.$match(outcome, {
+    Done: () => wait,
+    Vanished: () => wait,
+    Terminal: () => wait,
+    Interrupted: () => Effect.succeed<Next>({ _tag: "Wait" }),
+    RequeueAfter: ({ after }) =>
+      Effect.map(Effect.clock, (clock): Next => {
+        forget(shared, key)
+        const afterMillis = Duration.toMillis(after)
+        queue.addAfter(key, afterMillis, { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis() })
+        return { _tag: "Run", afterMillis }
+      }),
+    Requeue: () => again("requeue", "Requeue"),
+    Failed: ({ error }) => again("retry", error),
+    Unreachable: ({ error }) =>
+      Effect.gen(function* () {
+        const reachability = yield* Reachability
+        yield* reachability.lost
+        // The first one is not the object's fault and costs it nothing. If the probe gets through and the same object
+        // meets it again, the fault may well be the object's (a request that breaks the connection): back off.
+        if (unreachable > 0) return yield* again("unreachable", error)
+        const clock = yield* Effect.clock
+        trouble.set(key, {
+          generation: state.generation,
+          number: state.failing?.number ?? 0,
+          unreachable: 1
+        })
+        queue.addAfter(key, 0, { kind: "unreachable", at: clock.unsafeCurrentTimeMillis() })
+        return { _tag: "Run", afterMillis: 0 } as const
+      })
+  })
+}

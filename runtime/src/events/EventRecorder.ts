@@ -1,0 +1,214 @@
+/**
+ * Kubernetes Events about the objects a controller works on, as `kubectl describe` shows them.
+ *
+ * Flow: `record` puts the event into a bounded queue and returns at once; one fiber writes. Telling people must never hold
+ * up the work or fail it, so a full queue drops (counted), and a failed write is given up after the client's own retries.
+ *
+ * Repeats: an event is told apart by object, type, reason **and note**, so that news under an old reason is never swallowed.
+ * The same one again within {@link seriesMillis} counts up one series, written at most once in {@link tickMillis}.
+ *
+ * Needs the rights to create and patch `events` of `events.k8s.io` in the namespaces of the objects, and in `default` for
+ * cluster-scoped ones.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Client from "../client/Client.ts"
+import { FieldManager } from "../client/FieldManager.ts"
+import * as Patch from "../client/Patch.ts"
+import * as BuiltIn from "../resource/BuiltIn.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Time from "../resource/Time.ts"
+
+/** An event to be told. */
+export interface Entry {
+  /** The object it is about; must carry `apiVersion` and `kind`, as an object given to `reconcile` does. */
+  readonly regarding: KubernetesObject
+  readonly type: "Normal" | "Warning"
+  /** Why, in one CamelCase word for machines, such as `DeploymentCreated`. */
+  readonly reason: string
+  /** What was done, in one CamelCase word. Defaults to `Reconcile`. */
+  readonly action?: string | undefined
+  /** One sentence for people. Cut at 1024 characters, the server's limit. */
+  readonly note: string
+}
+
+/** Tells people what happened to their objects. */
+export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder")<
+  EventRecorder,
+  {
+    /** Never waits and never fails. */
+    readonly record: (entry: Entry) => Effect.Effect<void>
+    /** Events lost because the queue was full or a write failed for good. */
+    readonly dropped: () => number
+  }
+>() {}
+
+/** Records an event about `regarding`. */
+export const record = (entry: Entry): Effect.Effect<void, never, EventRecorder> =>
+  Effect.flatMap(EventRecorder, (recorder) => recorder.record(entry))
+
+/** A repeat within this time of the last one belongs to the same series: ten minutes, within an Event's life of an hour. */
+export const seriesMillis = 600_000
+
+/** How often the counts of running series are written. */
+export const tickMillis = 10_000
+
+/** How many events may wait to be written; as in client-go. */
+const capacity = 1000
+
+/** How many series are remembered; the oldest is forgotten first. */
+const remembered = 4096
+
+/** Writing what is queued when the process stops takes at most this long. */
+const flushTimeout = Duration.seconds(3)
+
+interface Series {
+  readonly namespace: string
+  readonly name: string
+  count: number
+  written: number
+  lastAt: number
+}
+
+interface Pending extends Entry {
+  readonly at: number
+  readonly controller: string
+}
+
+/** @internal */
+export const make = (options: {
+  /** Who reports: the pod's name or the host's. */
+  readonly instance: string
+}): Effect.Effect<Context.Tag.Service<EventRecorder>, never, Client.Client | Scope.Scope> =>
+  Effect.gen(function* () {
+    const client = yield* Client.Client
+    const clock = yield* Effect.clock
+    const queue = yield* Queue.dropping<Pending>(capacity)
+    const series = new Map<string, Series>()
+    let dropped = 0
+
+    const create = (key: string, pending: Pending) => {
+      const { regarding } = pending
+      const namespace = regarding.metadata.namespace ?? "default"
+      // Unique enough for the life of an Event, and the same prefix for one object, so that a listing reads well.
+      const name = `${regarding.metadata.name.slice(0, 220)}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
+      remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
+      return client.create(BuiltIn.Event, {
+        metadata: { namespace, name },
+        eventTime: Time.micros(pending.at),
+        type: pending.type,
+        reason: pending.reason,
+        action: pending.action ?? "Reconcile",
+        note: pending.note.slice(0, 1024),
+        reportingController: pending.controller,
+        reportingInstance: options.instance.slice(0, 128),
+        regarding: {
+          ...(regarding.apiVersion === undefined ? {} : { apiVersion: regarding.apiVersion }),
+          ...(regarding.kind === undefined ? {} : { kind: regarding.kind }),
+          name: regarding.metadata.name,
+          namespace: regarding.metadata.namespace ?? "",
+          uid: regarding.metadata.uid,
+          resourceVersion: regarding.metadata.resourceVersion
+        }
+      })
+    }
+
+    const remember = (key: string, entry: Series): void => {
+      series.delete(key)
+      series.set(key, entry)
+      if (series.size <= remembered) return
+      for (const oldest of series.keys()) {
+        series.delete(oldest)
+        return
+      }
+    }
+
+    const lost = (error: { readonly message: string }) =>
+      Effect.suspend(() => {
+        dropped++
+        return Effect.logDebug(`An event was lost: ${error.message}`)
+      })
+
+    const write = (pending: Pending) =>
+      Effect.suspend(() => {
+        const { regarding, type, reason, note } = pending
+        const key = `${regarding.metadata.uid} ${type} ${reason} ${note}`
+        const running = series.get(key)
+        if (running !== undefined && pending.at - running.lastAt < seriesMillis) {
+          running.count++
+          running.lastAt = pending.at
+          return Effect.void
+        }
+        return Effect.catchAll(create(key, pending), (error) => {
+          series.delete(key)
+          return lost(error)
+        })
+      })
+
+    const countUp = Effect.suspend(() =>
+      Effect.forEach(
+        [...series].filter(([, entry]) => entry.count > entry.written),
+        ([key, entry]) => {
+          const { count, lastAt } = entry
+          return client
+            .patch(BuiltIn.Event, entry, Patch.merge({ series: { count, lastObservedTime: Time.micros(lastAt) } }))
+            .pipe(
+              Effect.zipRight(
+                Effect.sync(() => {
+                  entry.written = count
+                })
+              ),
+              // Events live an hour: one that is gone starts anew with the next repeat.
+              Effect.catchAll((error) => {
+                series.delete(key)
+                return error._tag === "NotFound" ? Effect.void : lost(error)
+              })
+            )
+        },
+        { discard: true }
+      )
+    )
+
+    // The finalizer runs after the writer was interrupted, so it alone takes from the queue.
+    yield* Effect.addFinalizer(() =>
+      Queue.takeAll(queue).pipe(
+        Effect.flatMap((rest) => Effect.forEach(rest, write, { discard: true })),
+        Effect.zipRight(countUp),
+        Effect.interruptible,
+        Effect.timeoutOption(flushTimeout)
+      )
+    )
+    yield* Queue.take(queue).pipe(
+      // A write under way when the process stops is finished, not cut off and told twice.
+      Effect.flatMap((pending) => Effect.uninterruptible(write(pending))),
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+    yield* Clock.sleep(tickMillis).pipe(
+      Effect.zipRight(countUp),
+      Effect.forever,
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+
+    return EventRecorder.of({
+      record: (entry) =>
+        Effect.flatMap(FieldManager, (controller) =>
+          Effect.sync(() => {
+            const accepted = Queue.unsafeOffer(queue, { ...entry, controller, at: clock.unsafeCurrentTimeMillis() })
+            if (!accepted) dropped++
+          })
+        ),
+      dropped: () => dropped
+    })
+  })
+
+/** An EventRecorder that lives as long as the layer's scope and writes what is queued when it ends. */
+export const layer = (options: { readonly instance: string }): Layer.Layer<EventRecorder, never, Client.Client> =>
+  Layer.scoped(EventRecorder, make(options))
