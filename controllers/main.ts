@@ -1,0 +1,15 @@
+/** The manager: its controllers, what they need, how it logs. Everything else is the runtime's. */
+import { Logs } from "@homeostat/observability"
+import * as Program from "@homeostat/runtime/command/Program"
+import { controller as webapp } from "@homeostat/webapp"
+import * as Layer from "effect/Layer"
+import manifest from "../package.json" with { type: "json" }
+
+Program.main({
+  name: "homeostat",
+  version: manifest.version,
+  description: manifest.description,
+  controllers: [webapp],
+  layer: Layer.empty,
+  logger: Logs.layer
+})

@@ -1,0 +1,91 @@
+/**
+ * The WebApp controller: each WebApp gets a Deployment and a Service of its name, kept as the spec says whoever changes them,
+ * and a status that says how far they are.
+ *
+ * Needs the rights to get, list, watch and patch WebApps, Deployments and Services, to create the latter two, to patch
+ * `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
+ */
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import * as Trigger from "@homeostat/runtime/controller/Trigger"
+import { Deployment, HorizontalPodAutoscaler, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { desiredDeployment, desiredService, exclusiveInDeployment, exclusiveInService, manager } from "./children.ts"
+import { type Child, observe, podTrouble } from "./status.ts"
+import { WebApp } from "./WebApp.ts"
+
+/** Set to `"true"` on a Deployment or Service that nobody controls, hands it over to the WebApp of its name. */
+export const adoptAnnotation = "apps.kubedojo.io/adopt"
+
+const podLabels = `app.kubernetes.io/managed-by=${manager}`
+
+/** The WebApp controller. */
+export const controller = Controller.make("webapp", {
+  for: WebApp,
+  fieldManager: manager,
+  owns: [Deployment, Service],
+  watches: [
+    Trigger.on(Pod, {
+      labelSelector: podLabels,
+      // Most changes of a pod reach us through the Deployment's status; only a trouble has to be told apart sooner.
+      predicate: ({ object, previous }) => troubleOf(object) !== troubleOf(previous),
+      map: (pod) => {
+        const name = pod.metadata.labels?.app
+        return name === undefined ? [] : [{ ...keyOf(pod), name }]
+      }
+    }),
+    Trigger.on(HorizontalPodAutoscaler, {
+      map: (autoscaler) => {
+        const target = autoscaler.spec?.scaleTargetRef
+        return target?.kind === "Deployment" ? [{ ...keyOf(autoscaler), name: target.name }] : []
+      }
+    })
+  ],
+  inheritedFinalizers: ["apps.kubedojo.io/finalizer"],
+  reconcile: (app) =>
+    Effect.gen(function* () {
+      const scaledByOthers = yield* isScaledByOthers(app)
+      const existing = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
+      const deployment = yield* child(
+        Owned.apply(app, Deployment, desiredDeployment(app, { existing, scaledByOthers }), {
+          exclusive: exclusiveInDeployment,
+          adoptAnnotation,
+          handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
+        })
+      )
+      const service = yield* child(
+        Owned.apply(app, Service, desiredService(app), { exclusive: exclusiveInService, adoptAnnotation })
+      )
+      const pods = yield* Cache.list(Pod, { namespace: app.metadata.namespace, labels: { app: app.metadata.name } })
+      const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, now: Time.seconds(now) }))
+      return Result.done
+    })
+})
+
+const troubleOf = (object: unknown): string | undefined =>
+  podTrouble(object === undefined ? [] : [object as Pod])?.message
+
+/** A child whose place is taken is something to report, not to retry: its change or removal wakes the WebApp. */
+const child = <A, E, R>(apply: Effect.Effect<A, E | Owned.NotOwned, R>): Effect.Effect<Child<A>, E, R> =>
+  apply.pipe(
+    Effect.map((object): Child<A> => ({ object })),
+    Effect.catchIf(
+      (error): error is Owned.NotOwned => error instanceof Owned.NotOwned,
+      (error) => Effect.succeed<Child<A>>({ notOwned: error.message })
+    )
+  )
+
+/** An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no care. */
+const isScaledByOthers = (app: WebApp) =>
+  Effect.map(Cache.list(HorizontalPodAutoscaler, { namespace: app.metadata.namespace }), (autoscalers) =>
+    autoscalers.some(
+      ({ spec }) => spec?.scaleTargetRef.kind === "Deployment" && spec.scaleTargetRef.name === app.metadata.name
+    )
+  )

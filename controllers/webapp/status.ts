@@ -1,0 +1,209 @@
+/** What a WebApp's status says, from what was seen. Pure. */
+import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { container } from "./children.ts"
+import type { WebApp, WebAppStatus } from "./WebApp.ts"
+
+/** A child as it is, or why its place is taken. */
+export type Child<A> = { readonly object: A } | { readonly notOwned: string }
+
+/** What a reconcile saw. */
+export interface Observation {
+  readonly deployment: Child<Deployment>
+  readonly service: Child<Service>
+  /** The WebApp's pods, as far as they are known. */
+  readonly pods: ReadonlyArray<Pod>
+  /** An autoscaler sets the number of replicas of the Deployment. */
+  readonly scaledByOthers: boolean
+  /** RFC 3339, whole seconds. */
+  readonly now: string
+}
+
+/** An answer to a question about the WebApp: the status of a condition, and why. */
+interface Finding {
+  readonly status: "True" | "False" | "Unknown"
+  readonly reason: string
+  readonly message: string
+  /** It will not mend by itself. */
+  readonly stalled?: boolean
+}
+
+/** The whole status of a WebApp. Conditions of others are not in it: `Status.update` keeps them. */
+export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
+  const deployment = deploymentFinding(app, seen)
+  const service: Finding =
+    "notOwned" in seen.service
+      ? { status: "False", reason: "NotOwned", message: seen.service.notOwned, stalled: true }
+      : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
+  const failing = [deployment, service].find(({ status }) => status !== "True")
+  const stalled = [deployment, service].find((finding) => finding.stalled === true)
+  const ready: Finding =
+    failing === undefined
+      ? { status: "True", reason: "AllReplicasReady", message: deployment.message }
+      : { ...failing, reason: failing === service || stalled !== undefined ? failing.reason : "ReplicasNotReady" }
+
+  const observedGeneration = app.metadata.generation ?? 0
+  const condition = (type: string, { status, reason, message }: Finding): Condition.Draft => ({
+    type,
+    status,
+    reason,
+    message,
+    observedGeneration
+  })
+  const drafts = [
+    condition(Condition.Ready, ready),
+    condition("DeploymentReady", deployment),
+    condition("ServiceReady", service),
+    // Both are there only while they hold, as kstatus has it.
+    ...(failing !== undefined && stalled === undefined
+      ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
+      : []),
+    ...(stalled !== undefined ? [condition(Condition.Stalled, { ...stalled, status: "True" })] : [])
+  ]
+  const ours = new Set(drafts.map(({ type }) => type))
+  const before = app.status?.conditions?.filter(({ type }) => ours.has(type))
+
+  const object = "object" in seen.deployment ? seen.deployment.object : undefined
+  const rollout = object?.status
+  return {
+    observedGeneration,
+    phase: phaseOf(app, {
+      stalled: stalled !== undefined,
+      ready: failing === undefined,
+      lacking: (rollout?.availableReplicas ?? 0) < wantedReplicas(app, seen),
+      serving: (rollout?.readyReplicas ?? 0) > 0
+    }),
+    replicas: rollout?.replicas ?? 0,
+    updatedReplicas: rollout?.updatedReplicas ?? 0,
+    readyReplicas: rollout?.readyReplicas ?? 0,
+    availableReplicas: rollout?.availableReplicas ?? 0,
+    ...(object === undefined ? {} : { selector: selectorText(object) }),
+    conditions: Condition.set(before, drafts, seen.now)
+  }
+}
+
+/**
+ * Running only when every pod runs this generation. After that, losing pods is Degraded, unless the spec moves on: only what
+ * once was complete can be degraded.
+ */
+const phaseOf = (
+  app: WebApp,
+  seen: {
+    readonly stalled: boolean
+    readonly ready: boolean
+    /** Fewer pods are available than wanted. */
+    readonly lacking: boolean
+    /** At least one pod is ready, of whatever revision. */
+    readonly serving: boolean
+  }
+): NonNullable<WebAppStatus["phase"]> => {
+  if (seen.stalled) return "Failed"
+  if (seen.ready) return "Running"
+  const before = app.status
+  const wasComplete =
+    (before?.phase === "Running" || before?.phase === "Degraded") &&
+    before.observedGeneration === app.metadata.generation
+  if (wasComplete && seen.lacking) return "Degraded"
+  return seen.serving ? "Deploying" : "Pending"
+}
+
+const wantedReplicas = (app: WebApp, { deployment, scaledByOthers }: Observation): number =>
+  scaledByOthers && "object" in deployment ? (deployment.object.spec?.replicas ?? 1) : app.spec.replicas
+
+const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
+  if ("notOwned" in seen.deployment) {
+    return { status: "False", reason: "NotOwned", message: seen.deployment.notOwned, stalled: true }
+  }
+  const { object } = seen.deployment
+  const status = object.status
+  const wanted = wantedReplicas(app, seen)
+  const judged =
+    status?.observedGeneration !== undefined && status.observedGeneration >= (object.metadata.generation ?? 0)
+  if (!judged) {
+    return { status: "Unknown", reason: "RolloutInProgress", message: "The rollout of the present spec has not begun" }
+  }
+
+  const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
+  const ready = `${readyReplicas}/${wanted} ready`
+  const reported = (type: string) => status.conditions?.find((condition) => condition.type === type)
+  const progressing = reported("Progressing")
+  if (progressing?.status === "False" && progressing.reason === "ProgressDeadlineExceeded") {
+    const cause = podTrouble(seen.pods)?.message ?? progressing.message ?? "the progress deadline has passed"
+    return { status: "False", reason: "ProgressDeadlineExceeded", message: `${ready}: ${cause}`, stalled: true }
+  }
+  const failure = reported("ReplicaFailure")
+  if (failure?.status === "True") {
+    return {
+      status: "False",
+      reason: "ReplicaFailure",
+      message: `${ready}: ${failure.message ?? failure.reason ?? "pods cannot be created"}`,
+      stalled: true
+    }
+  }
+  if (updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted) {
+    return { status: "True", reason: "AllReplicasReady", message: ready }
+  }
+  if (object.spec?.paused === true) {
+    return { status: "False", reason: "Paused", message: `${ready}: the Deployment is paused` }
+  }
+  const trouble = podTrouble(seen.pods)
+  if (trouble !== undefined) return { status: "False", reason: trouble.reason, message: `${ready}: ${trouble.message}` }
+  return updatedReplicas < wanted || replicas > updatedReplicas
+    ? {
+        status: "False",
+        reason: "RolloutInProgress",
+        message: `${ready}: ${updatedReplicas} of ${wanted} pods run the present spec${replicas > updatedReplicas ? ", the old revision still serves" : ""}`
+      }
+    : { status: "False", reason: "ReplicasNotReady", message: ready }
+}
+
+/** What keeps a container from running, by the kubelet's own words. Pulls do recover, so none of it is final. */
+const reasons: { readonly [waiting: string]: string } = {
+  ErrImagePull: "ImagePullFailed",
+  ImagePullBackOff: "ImagePullFailed",
+  InvalidImageName: "ImagePullFailed",
+  CreateContainerConfigError: "ContainerConfigError",
+  CreateContainerError: "ContainerConfigError",
+  CrashLoopBackOff: "CrashLoopBackOff"
+}
+
+/**
+ * What is wrong with the newest pods: those of the ReplicaSet that made the newest one. Said within seconds, while the
+ * Deployment itself stays silent until its deadline.
+ */
+export const podTrouble = (
+  pods: ReadonlyArray<Pod>
+): { readonly reason: string; readonly message: string } | undefined => {
+  const newest = pods.reduce<Pod | undefined>(
+    (best, pod) =>
+      best === undefined || pod.metadata.creationTimestamp > best.metadata.creationTimestamp ? pod : best,
+    undefined
+  )
+  const revision = newest?.metadata.labels?.["pod-template-hash"]
+  for (const pod of pods) {
+    if (pod.metadata.deletionTimestamp !== undefined || pod.metadata.labels?.["pod-template-hash"] !== revision)
+      continue
+    for (const { name, state, lastState } of pod.status?.containerStatuses ?? []) {
+      const waiting = state?.waiting
+      const reason = waiting?.reason === undefined ? undefined : reasons[waiting.reason]
+      if (waiting === undefined || reason === undefined) continue
+      const died = lastState?.terminated
+      const exit =
+        died === undefined ? "" : ` (exit code ${died.exitCode}${died.reason === undefined ? "" : `, ${died.reason}`})`
+      const who = name === container ? "" : `container ${name}: `
+      return { reason, message: `${who}${waiting.message ?? waiting.reason}${exit}` }
+    }
+    const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled")
+    if (scheduled?.status === "False") {
+      return { reason: "Unschedulable", message: scheduled.message ?? "a pod finds no node" }
+    }
+  }
+  return undefined
+}
+
+/** A selector as text, as `kubectl` takes it and the scale subresource wants it. */
+const selectorText = (deployment: Deployment): string =>
+  Object.entries(deployment.spec?.selector.matchLabels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .sort()
+    .join(",")

@@ -1,0 +1,2 @@
+/** What leaves a manager to be read elsewhere. */
+export * as Logs from "./Logs.ts"
