@@ -1,0 +1,40 @@
+/**
+ * A temporary folder that is removed at the end of its Scope, and also when this process is killed before that.
+ */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, type Scope } from "effect"
+
+/**
+ * As in `Process`, the end of the input is the end of the parent. The programs that write here are being ended by then,
+ * by guardians of their own, and may take seconds: the folder is looked after until they have no more time.
+ */
+const remover = `trap '' HUP INT TERM
+read -r _
+left=8
+while [ $left -gt 0 ]; do rm -rf "$1"; sleep 1; left=$((left - 1)); done`
+
+/** A new folder, readable for this user only. */
+export const make: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
+  const path = yield* Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(tmpdir(), "homeostat-envtest-"))),
+    (made) => Effect.promise(() => rm(made, { recursive: true, force: true, maxRetries: 5 }))
+  )
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const guardian = Bun.spawn(["sh", "-c", remover, "sh", path], {
+        stdio: ["pipe", "ignore", "ignore"],
+        detached: true
+      })
+      guardian.unref()
+      return guardian
+    }),
+    (guardian) =>
+      Effect.promise(() => {
+        guardian.kill("SIGKILL")
+        return guardian.exited
+      })
+  )
+  return path
+})

@@ -1,0 +1,27 @@
+/**
+ * kubectl, against one cluster, without reading or writing anything in the home folder of whoever runs the tests.
+ */
+import { join } from "node:path"
+import { Effect } from "effect"
+import * as Assets from "./Assets.ts"
+import * as Process from "./Process.ts"
+
+/** Runs kubectl with a kubeconfig; every exit code is a result. `home` is a folder for its cache. */
+export const run = (
+  options: { readonly kubeconfigPath: string | undefined; readonly home: string },
+  args: ReadonlyArray<string>,
+  stdin?: string
+): Effect.Effect<Process.Result, Assets.MissingAsset> =>
+  Assets.find("kubectl").pipe(
+    Effect.flatMap((kubectl) =>
+      Process.run(kubectl, args, {
+        stdin,
+        env: {
+          ...process.env,
+          KUBECONFIG: options.kubeconfigPath,
+          KUBECACHEDIR: join(options.home, "kubectl"),
+          KUBERC: "off"
+        }
+      })
+    )
+  )

@@ -1,0 +1,198 @@
+/**
+ * A control plane of programs that we start.
+ */
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Effect, type Scope } from "effect"
+import * as Api from "./Api.ts"
+import * as Assets from "./Assets.ts"
+import * as Certificates from "./Certificates.ts"
+import * as ControlPlane from "./ControlPlane.ts"
+import * as Directory from "./Directory.ts"
+import * as Flags from "./Flags.ts"
+import * as Port from "./Port.ts"
+import * as Process from "./Process.ts"
+import * as User from "./User.ts"
+
+/** What is started besides etcd and kube-apiserver, and how. */
+export interface Options {
+  /**
+   * kube-controller-manager: garbage collection, namespaces, Deployments, Jobs and the like (`Flags.controllers`), or the
+   * controllers named here.
+   */
+  readonly controllers?: boolean | ReadonlyArray<string> | undefined
+  /** kube-scheduler. */
+  readonly scheduler?: boolean | undefined
+  /** kwok and a Node named `kwok`: nodes are ready and pods run, without anything running (`assets/kwok/stages.yaml`). */
+  readonly kwok?: boolean | undefined
+  /** Writes a line about each request that was answered to `auditLogPath`. */
+  readonly audit?: boolean | undefined
+  /** More flags for kube-apiserver; of one that is given twice, the last counts. */
+  readonly apiServerFlags?: ReadonlyArray<string> | undefined
+}
+
+/** Why a control plane did not start. */
+export type Failure = Assets.MissingAsset | Process.StartFailed | Api.RequestFailed
+
+/** Starts the programs and waits until each is ready. */
+export const start = (options: Options): Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Scope> =>
+  Effect.gen(function* () {
+    const find = (program: Assets.Program, wanted: boolean) => (wanted ? Assets.find(program) : Effect.void)
+    // All are looked up before any is started: what is missing is said at once.
+    const controllers = options.controllers === true ? Flags.controllers : options.controllers || []
+    const assets = {
+      etcd: yield* Assets.find("etcd"),
+      apiServer: yield* Assets.find("kube-apiserver"),
+      controllerManager: yield* find("kube-controller-manager", controllers.length > 0),
+      scheduler: yield* find("kube-scheduler", options.scheduler === true),
+      kwok: yield* find("kwok", options.kwok === true)
+    }
+
+    const directory = yield* Directory.make
+    const authority = yield* Certificates.authority
+    const files = yield* writeFiles(directory, authority)
+    const program = (
+      name: ControlPlane.Program,
+      executable: string,
+      args: ReadonlyArray<string>,
+      ready?: Effect.Effect<boolean>
+    ) =>
+      Process.start({
+        name,
+        executable,
+        args,
+        // Not the environment of this process: nothing of the machine shall reach a test's control plane.
+        env: { PATH: process.env.PATH, HOME: directory, TMPDIR: directory },
+        log: join(directory, `${name}.log`),
+        ready,
+        // Nothing is worth keeping, and an API server takes up to a minute to send its watchers away.
+        atEnd: "kill"
+      })
+
+    const etcd = yield* onFreePort((port) =>
+      program(
+        "etcd",
+        assets.etcd,
+        Flags.etcd(port, join(directory, "etcd")),
+        Api.answers({ server: `http://${Port.host}:${port}`, ca: undefined, user: "" }, "/health")
+      )
+    )
+
+    const identity = (name: string, groups: ReadonlyArray<string>) =>
+      authority
+        .client(name, groups)
+        .pipe(Effect.map(({ certificate, key }) => ({ ca: authority.certificate, user: name, cert: certificate, key })))
+    const masters = ["system:masters"]
+    const administrator = yield* identity("admin", masters)
+    const audit = options.audit === true ? yield* auditIn(directory) : undefined
+    const apiServer = yield* onFreePort((port) => {
+      const access = { ...administrator, server: `https://${Port.host}:${port}` }
+      return program(
+        "kube-apiserver",
+        assets.apiServer,
+        [...Flags.apiServer({ port, etcdPort: etcd.port, files, audit }), ...(options.apiServerFlags ?? [])],
+        Api.answers(access, "/readyz").pipe(
+          Effect.flatMap((is) => (is ? Api.answers(access, "/api/v1/namespaces/default") : Effect.succeed(false)))
+        )
+      )
+    })
+    const server = `https://${Port.host}:${apiServer.port}`
+    const admin = yield* User.make(directory, { ...administrator, server }, masters)
+
+    const others = yield* Effect.all(
+      [
+        assets.controllerManager === undefined
+          ? undefined
+          : program(
+              "kube-controller-manager",
+              assets.controllerManager,
+              Flags.controllerManager(admin.kubeconfigPath, files, controllers),
+              // It serves nothing that could be asked: the first that its controllers make tells that they run.
+              controllers.includes(accounts)
+                ? Api.answers(admin, "/api/v1/namespaces/default/serviceaccounts/default")
+                : undefined
+            ),
+        assets.scheduler === undefined
+          ? undefined
+          : program("kube-scheduler", assets.scheduler, Flags.scheduler(admin.kubeconfigPath)),
+        assets.kwok === undefined
+          ? undefined
+          : Api.expect(admin, "POST", "/api/v1/nodes", { body: node }).pipe(
+              Effect.zipRight(
+                program("kwok", assets.kwok, Flags.kwok(admin.kubeconfigPath, stages), nodeIsReady(admin))
+              )
+            )
+      ].filter((effect) => effect !== undefined),
+      { concurrency: "unbounded" }
+    )
+
+    return ControlPlane.make({
+      admin,
+      addUser: ({ name, groups = [] }) =>
+        identity(name, groups).pipe(Effect.flatMap((access) => User.make(directory, { ...access, server }, groups))),
+      processes: [etcd.process, apiServer.process, ...others],
+      auditLogPath: audit?.log,
+      directory
+    })
+  })
+
+const accounts = "serviceaccount-controller"
+
+const stages = join(Assets.folder, "kwok", "stages.yaml")
+
+const node = {
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name: "kwok", labels: { "kubernetes.io/hostname": "kwok", "kubernetes.io/os": "linux" } }
+}
+
+const nodeIsReady = (admin: User.User): Effect.Effect<boolean> =>
+  Api.request(admin, "GET", "/api/v1/nodes/kwok").pipe(
+    // The stage sets no other condition, so the first "True" is the one of "Ready".
+    Effect.map(({ body }) => body.includes(`"reason":"KubeletReady"`)),
+    Effect.orElseSucceed(() => false)
+  )
+
+/** Starts on a free port, and on another one when somebody took it first. */
+const onFreePort = (
+  start: (port: number) => Effect.Effect<Process.Process, Process.StartFailed, Scope.Scope>
+): Effect.Effect<{ readonly port: number; readonly process: Process.Process }, Process.StartFailed, Scope.Scope> =>
+  Port.free.pipe(
+    Effect.flatMap((port) => Effect.map(start(port), (process) => ({ port, process }))),
+    Effect.retry({ times: 4, while: (failure) => failure.log.includes("address already in use") })
+  )
+
+const auditIn = (directory: string): Effect.Effect<{ readonly policy: string; readonly log: string }> => {
+  const audit = { policy: join(directory, "audit-policy.json"), log: join(directory, "audit.log") }
+  return Effect.as(write(audit.policy, Flags.auditPolicy), audit)
+}
+
+/** The names and addresses that pods and tests reach the API server by; 10.0.0.1 is the Service `kubernetes`. */
+const names = {
+  dns: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+  ip: [Port.host, "10.0.0.1"]
+}
+
+const writeFiles = (directory: string, authority: Certificates.Authority): Effect.Effect<Flags.Files> =>
+  Effect.gen(function* () {
+    const serving = yield* authority.server(names)
+    const accounts = yield* Certificates.serviceAccountKeys
+    const files: Flags.Files = {
+      authorityCertificate: join(directory, "ca.crt"),
+      authorityKey: join(directory, "ca.key"),
+      servingCertificate: join(directory, "apiserver.crt"),
+      servingKey: join(directory, "apiserver.key"),
+      serviceAccountPublic: join(directory, "service-account.pub"),
+      serviceAccountPrivate: join(directory, "service-account.key")
+    }
+    yield* write(files.authorityCertificate, authority.certificate)
+    yield* write(files.authorityKey, authority.key)
+    yield* write(files.servingCertificate, serving.certificate)
+    yield* write(files.servingKey, serving.key)
+    yield* write(files.serviceAccountPublic, accounts.public)
+    yield* write(files.serviceAccountPrivate, accounts.private)
+    return files
+  })
+
+const write = (path: string, text: string): Effect.Effect<void> =>
+  Effect.promise(() => writeFile(path, text, { mode: 0o600 }))

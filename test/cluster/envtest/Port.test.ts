@@ -1,0 +1,24 @@
+import { describe, expect } from "bun:test"
+import { createServer } from "node:net"
+import { Effect, Random } from "effect"
+import { live } from "../Test.ts"
+import * as Port from "./Port.ts"
+
+describe("Port", () => {
+  live("a port that somebody listens on is not given out", () =>
+    Effect.gen(function* () {
+      // The same seed draws the same ports: the first is taken by the time of the second draw.
+      const draw = Port.free.pipe(Effect.withRandom(Random.make("seed")))
+      const first = yield* draw
+      yield* Effect.acquireRelease(
+        Effect.async<ReturnType<typeof createServer>>((resume) => {
+          const server = createServer()
+          server.listen(first, Port.host, () => resume(Effect.succeed(server)))
+        }),
+        (server) => Effect.sync(() => server.close())
+      )
+      const second = yield* Port.free.pipe(Effect.withRandom(Random.make("seed")))
+      expect(second).not.toBe(first)
+    })
+  )
+})
