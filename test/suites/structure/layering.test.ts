@@ -1,9 +1,7 @@
 /** The picture of design 1 stays true: imports go one way, and no file imports itself by way of others. */
 import { expect, test } from "bun:test"
 import { dirname, join, relative } from "node:path"
-import { Glob } from "bun"
-
-const root = join(import.meta.dir, "../../..")
+import { all, root } from "./Modules.ts"
 
 /** From left to right: a room imports itself and what stands before it. */
 const rooms = [
@@ -19,7 +17,7 @@ const rooms = [
   "command"
 ]
 
-interface Module {
+interface Imports {
   readonly file: string
   readonly imports: ReadonlyArray<string>
 }
@@ -53,19 +51,13 @@ const locate = (from: string, specifier: string): string | undefined => {
   return specifier === name ? mains[name] : `${packages[name]}${specifier.slice(name.length)}.ts`
 }
 
-const modules: ReadonlyArray<Module> = await Promise.all(
-  ["controllers", "runtime", "observability", "test/cluster"]
-    .flatMap((folder) => Array.from(new Glob(`${folder}/**/*.ts`).scanSync(root)))
-    .filter((file) => !file.includes("node_modules") && !/\.test(-d)?\.ts$/.test(file))
-    .sort()
-    .map(async (file) => ({
-      file,
-      imports: importsOf(await Bun.file(join(root, file)).text()).flatMap((specifier) => {
-        const target = locate(file, specifier)
-        return target === undefined ? [] : [target]
-      })
-    }))
-)
+const modules: ReadonlyArray<Imports> = all.map(({ file, text }) => ({
+  file,
+  imports: importsOf(text).flatMap((specifier) => {
+    const target = locate(file, specifier)
+    return target === undefined ? [] : [target]
+  })
+}))
 
 const roomOf = (file: string): string | undefined => /^runtime\/src\/([^/]+)\//.exec(file)?.[1]
 

@@ -1,0 +1,54 @@
+/** Rules of style that no linter of ours knows. */
+import { expect, test } from "bun:test"
+import { all } from "./Modules.ts"
+
+const lines = all.map(({ file, text }) => ({ file, lines: text.split("\n") }))
+
+test("each exported thing says what it is", () => {
+  const silent = lines.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) => {
+      const name = /^export (?:declare )?(?:abstract )?(?:const|function|class|interface|type|namespace) (\w+)/.exec(
+        line
+      )?.[1]
+      if (name === undefined) return []
+      // The type of the same name as a value is described by it, and the other way round.
+      const described = (at: number): boolean => /\*\/\s*$/.test(lines[at - 1] ?? "")
+      const twin = lines.findIndex(
+        (other, at) =>
+          at !== index && new RegExp(`^export (?:const|class|interface|type) ${name}\\b`).test(other) && described(at)
+      )
+      return described(index) || twin >= 0 ? [] : [`${file}:${index + 1} ${name}`]
+    })
+  )
+  expect(silent).toEqual([])
+})
+
+test("a module begins by saying what it is about", () => {
+  const silent = lines.flatMap(({ file, lines }) => (lines[0]?.startsWith("/**") ? [] : [file]))
+  expect(silent).toEqual([])
+})
+
+test("a file holds one noun, and so stays short", () => {
+  const long = lines.flatMap(({ file, lines }) => (lines.length > 450 ? [`${file}: ${lines.length} lines`] : []))
+  expect(long).toEqual([])
+})
+
+test("time is only read from Effect's Clock, and effects are only run at the rim", () => {
+  const forbidden =
+    /\bDate\.now\(\)|performance\.now\(\)|new Date\(\)|\bsetTimeout\(|\bsetInterval\(|Effect\.run(Promise|Sync|Fork|Callback)|Runtime\.run(Promise|Sync|Fork)/
+  const found = lines
+    .filter(({ file }) => /^(runtime|controllers|observability)\//.test(file))
+    .flatMap(({ file, lines }) =>
+      lines.flatMap((line, index) => (forbidden.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : []))
+    )
+  expect(found).toEqual([])
+})
+
+test("no rule is switched off for a line or a file", () => {
+  const found = lines.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) =>
+      /@ts-ignore|@ts-nocheck|biome-ignore|@effect-diagnostics/.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : []
+    )
+  )
+  expect(found).toEqual([])
+})
