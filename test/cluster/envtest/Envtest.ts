@@ -17,7 +17,7 @@ export type Failure = OwnControlPlane.Failure | ExistingCluster.Failure | Contro
 export const everything: Options = { controllers: true, scheduler: true, kwok: true }
 
 /**
- * Starts a control plane and waits until it is ready; about two seconds for etcd and kube-apiserver. At the end of the
+ * Starts a control plane and waits until it is ready; three to five seconds for etcd and kube-apiserver on two cores. At the end of the
  * Scope no process and no file is left, nor when this process is killed (after a few seconds, then).
  *
  * With `USE_EXISTING_CLUSTER=true`, the cluster of the current context is taken instead: it is expected to have
