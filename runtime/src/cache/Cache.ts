@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import * as Client from "../client/Client.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -91,6 +92,15 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
 
+  // Informers are children of this fiber, not of the reconcile that happened to ask first: they are no part of its span, nor
+  // do they log under its fields.
+  const declared = yield* Queue.unbounded<Informer.Handle>()
+  yield* Queue.take(declared).pipe(
+    Effect.flatMap((handle) => Effect.forkIn(handle.run, scope)),
+    Effect.forever,
+    Effect.forkIn(scope)
+  )
+
   yield* client.onWrite((write) => {
     const version = Write.versionOf(write)
     if (version !== undefined) own.remember(version.uid, version.resourceVersion)
@@ -115,7 +125,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         clock
       })
       handles.set(identity, handle)
-      return Effect.as(Effect.forkIn(handle.run, scope), handle.informer)
+      return Effect.as(Queue.offer(declared, handle), handle.informer)
     })
 
   /** The informer to read a kind from: the one without a selector, or the only one there is. */

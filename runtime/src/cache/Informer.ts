@@ -166,6 +166,18 @@ export const make = (options: Options): Handle => {
     }
   })
 
+  /** A defect is a mistake of ours, or an answer that no API server gives: it must not leave a copy that quietly grows old. */
+  const follow = (feed: Feed): Effect.Effect<never> =>
+    Watcher.run(options.source(feed.replica.namespace), sink(feed)).pipe(
+      Effect.catchAllDefect((defect) =>
+        Effect.zipRight(
+          Effect.logError(`following ${Resource.nameOf(resource)} failed unexpectedly, beginning anew in 5 s`, defect),
+          Effect.sleep("5 seconds")
+        )
+      ),
+      Effect.forever
+    )
+
   const state = (): State => {
     const synced = isSynced()
     const troubled = feeds.find((feed) => feed.state?.problem !== undefined)
@@ -224,10 +236,7 @@ export const make = (options: Options): Handle => {
 
   return {
     informer,
-    run: Effect.all(
-      feeds.map((feed) => Watcher.run(options.source(feed.replica.namespace), sink(feed))),
-      { concurrency: "unbounded", discard: true }
-    ),
+    run: Effect.forEach(feeds, follow, { concurrency: "unbounded", discard: true }),
     written: (write) => {
       const meaning = Write.meaning(write, scope)
       if (meaning === undefined) return

@@ -5,7 +5,8 @@
  * its resourceVersion is greater than every one the watch has reached; that comparison also decides the case in which the
  * event came first, which is more than half of all. A resourceVersion that is not a number is never laid: it could be
  * behind, and would then hide the present. A deletion is remembered by UID, which is never used twice, so it can neither
- * hide a new object of the same name nor be undone by a late event.
+ * hide a new object of the same name nor be undone by a late event. What it does not cover: who deletes by name an object
+ * that the watch has not shown yet still sees the one that had the name before, until the watch has told of its end.
  *
  * Each watch has its own overlay: "passed" is a statement about one stream of events.
  */

@@ -340,6 +340,7 @@ describe("a resourceVersion that the server has not reached", () => {
     const once = after(watching, idle, opened)
     expect(show(once, idle)).toBe("relisted:idle, begin, ask stream")
     expect(show(after(once, told(bookmark("10"))), idle)).toBe("restarted:idle, ask resume 10")
+    expect(show(after(once, clean, opened), idle)).toBe("restarted:idle, ask resume 10")
   })
 })
 

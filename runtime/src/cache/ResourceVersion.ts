@@ -8,12 +8,10 @@
  * exactly, which makes it comparable for equality only.
  */
 export const order = (resourceVersion: string | undefined): number | undefined => {
-  if (resourceVersion === undefined || resourceVersion === "") return undefined
-  const first = resourceVersion.charCodeAt(0)
-  // Number() also reads signs, spaces and hexadecimal; the length keeps it exact (etcd revisions are far below 2^53).
-  if (first < 48 || first > 57 || resourceVersion.length > 15) return undefined
+  // Number() also reads signs, spaces, exponents and hexadecimal.
+  if (resourceVersion === undefined || !/^[0-9]+$/.test(resourceVersion)) return undefined
   const value = Number(resourceVersion)
-  return Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  return Number.isSafeInteger(value) ? value : undefined
 }
 
 /** Whether `a` is certainly later than `b`. */

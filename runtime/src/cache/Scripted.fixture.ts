@@ -8,7 +8,12 @@ import * as Watch from "../client/Watch.ts"
 import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
 import type { Page, Source } from "./Source.ts"
 
-/** A small object. */
+const freeze = <A extends object>(value: A): A => {
+  for (const part of Object.values(value)) if (typeof part === "object" && part !== null) freeze(part)
+  return Object.freeze(value)
+}
+
+/** A small object, frozen: what is in the store is nobody's to change. */
 export const web = (options: {
   readonly name: string
   readonly rv: string
@@ -17,22 +22,23 @@ export const web = (options: {
   readonly labels?: { readonly [key: string]: string }
   readonly owner?: string
   readonly metadata?: Partial<ObjectMeta>
-}): KubernetesObject => ({
-  apiVersion: "apps.kubedojo.io/v1beta1",
-  kind: "WebApp",
-  metadata: {
-    name: options.name,
-    namespace: options.namespace ?? "default",
-    uid: options.uid ?? `uid-${options.name}`,
-    resourceVersion: options.rv,
-    creationTimestamp: "2026-11-20T00:00:00Z",
-    ...(options.labels !== undefined && { labels: options.labels }),
-    ...(options.owner !== undefined && {
-      ownerReferences: [{ apiVersion: "v1", kind: "Owner", name: "o", uid: options.owner }]
-    }),
-    ...options.metadata
-  }
-})
+}): KubernetesObject =>
+  freeze({
+    apiVersion: "apps.kubedojo.io/v1beta1",
+    kind: "WebApp",
+    metadata: {
+      name: options.name,
+      namespace: options.namespace ?? "default",
+      uid: options.uid ?? `uid-${options.name}`,
+      resourceVersion: options.rv,
+      creationTimestamp: "2026-11-20T00:00:00Z",
+      ...(options.labels !== undefined && { labels: options.labels }),
+      ...(options.owner !== undefined && {
+        ownerReferences: [{ apiVersion: "v1", kind: "Owner", name: "o", uid: options.owner }]
+      }),
+      ...options.metadata
+    }
+  })
 
 const request = { method: "GET", path: "/apis/apps.kubedojo.io/v1beta1/webapps" }
 
@@ -89,16 +95,10 @@ export interface Scripted {
   readonly open: () => number
 }
 
-type Answer<A> =
-  | { readonly _tag: "yes"; readonly value: A }
-  | { readonly _tag: "no"; readonly error: ApiError.ApiError }
+type Answer<A> = Effect.Effect<A, ApiError.ApiError>
 
 const settle = <A>(answers: Queue.Queue<Answer<A>>): Effect.Effect<A, ApiError.ApiError> =>
-  Effect.flatMap(
-    Queue.take(answers),
-    (answer): Effect.Effect<A, ApiError.ApiError> =>
-      answer._tag === "yes" ? Effect.succeed(answer.value) : Effect.fail(answer.error)
-  )
+  Effect.flatten(Queue.take(answers))
 
 /** A server that waits to be told. */
 export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
@@ -111,8 +111,8 @@ export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
         yield* Queue.offer(requests, {
           _tag: "page",
           continue: options.continue,
-          answer: (value) => Effect.asVoid(Queue.offer(answers, { _tag: "yes", value })),
-          refuse: (error) => Effect.asVoid(Queue.offer(answers, { _tag: "no", error }))
+          answer: (value) => Effect.asVoid(Queue.offer(answers, Effect.succeed(value))),
+          refuse: (error) => Effect.asVoid(Queue.offer(answers, Effect.fail(error)))
         })
         return yield* settle(answers)
       }),
@@ -125,17 +125,17 @@ export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
           from: options.resourceVersion,
           initialEvents: options.initialEvents,
           accept: Effect.as(
-            Queue.offer(answers, {
-              _tag: "yes",
-              value: {
+            Queue.offer(
+              answers,
+              Effect.succeed({
                 next: Effect.flatMap(Queue.take(happenings), (happening): Watch.Connection["next"] =>
                   "_tag" in happening ? Effect.fail(happening) : Effect.succeed(happening)
                 )
-              }
-            }),
+              })
+            ),
             (happening: Happening) => Effect.asVoid(Queue.offer(happenings, happening))
           ),
-          refuse: (error) => Effect.asVoid(Queue.offer(answers, { _tag: "no", error }))
+          refuse: (error) => Effect.asVoid(Queue.offer(answers, Effect.fail(error)))
         })
         const connection = yield* settle(answers)
         open++

@@ -1,14 +1,20 @@
 /**
- * For the tests of this folder: an API server of one kind in memory, under the real Client. It knows lists, watches with initial
+ * For the tests of this folder: an API server of one kind in memory, under the real Client and a cache. It knows lists, watches with initial
  * events, create, merge patch and delete; a test decides when its watches hear of something, and what it refuses.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Queue from "effect/Queue"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as Patch from "../client/Patch.ts"
 import type { Request } from "../client/Request.ts"
 import type { Response } from "../client/Response.ts"
 import * as Transport from "../client/Transport.ts"
 import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Cache from "./Cache.ts"
 import * as LabelSelector from "./LabelSelector.ts"
 
 interface Watcher {
@@ -196,3 +202,38 @@ export const make = (): Server => {
   }
   return server
 }
+
+export const coordinates = { group: "apps.kubedojo.io", version: "v1beta1", kind: "WebApp", plural: "webapps" }
+export const WebApp = Resource.make<KubernetesObject>(coordinates)
+export const Node = Resource.make({ group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false })
+
+/** A change of the label `app`. */
+export const label = (value: string) => Patch.merge({ metadata: { labels: { app: value } } })
+
+/** Runs a test against a server, with a real client and a cache of these namespaces. */
+export const withServer =
+  (
+    namespaces: ReadonlyArray<string>,
+    body: (server: Server) => Effect.Effect<void, unknown, Cache.Cache | Client.Client>
+  ) =>
+  (): Effect.Effect<void, unknown> =>
+    Effect.suspend(() => {
+      const server = make()
+      const client = Client.layer().pipe(Layer.provide(server.transport))
+      // What the cache tells people is looked at in tests of its own.
+      const quiet = Logger.remove(Logger.defaultLogger)
+      return Effect.provide(
+        body(server),
+        Cache.layer({ namespaces }).pipe(Layer.provideMerge(client), Layer.provideMerge(quiet))
+      )
+    })
+
+/** Lets everything that can happen now happen. */
+export const settle = TestClock.adjust("1 millis")
+
+/** Changes, one short line each. */
+export const lines = (changes: ReadonlyArray<Cache.Change>): ReadonlyArray<string> =>
+  changes.map(
+    ({ echo, initial, object, type }) =>
+      `${type} ${object.metadata.name}${initial ? " initial" : ""}${echo ? " echo" : ""}`
+  )

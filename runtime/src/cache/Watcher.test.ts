@@ -9,6 +9,9 @@ import type * as Reflector from "./Reflector.ts"
 import { type Asked, ended, idle, refusal, scripted, unreachable, web } from "./Scripted.fixture.ts"
 import * as Watcher from "./Watcher.ts"
 
+type WatchAsked = Extract<Asked, { readonly _tag: "watch" }>
+type PageAsked = Extract<Asked, { readonly _tag: "page" }>
+
 /** A driver on a scripted server; its edits and reports are recorded. Without jitter, unless given. */
 const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitter?: number } = {}) =>
   Effect.gen(function* () {
@@ -47,16 +50,18 @@ const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitt
       reports,
       /** What was done to the copy since this was last asked. */
       edits: () => edits.splice(0),
-      watch: Effect.flatMap(server.asked, (asked) =>
-        asked._tag === "watch" ? Effect.succeed(asked) : Effect.dieMessage("a page was asked for")
+      watch: Effect.filterOrDieMessage(
+        server.asked,
+        (asked): asked is WatchAsked => asked._tag === "watch",
+        "a page was asked for"
       ),
-      page: Effect.flatMap(server.asked, (asked) =>
-        asked._tag === "page" ? Effect.succeed(asked) : Effect.dieMessage("a watch was asked for")
+      page: Effect.filterOrDieMessage(
+        server.asked,
+        (asked): asked is PageAsked => asked._tag === "page",
+        "a watch was asked for"
       )
     }
   })
-
-type WatchAsked = Extract<Asked, { readonly _tag: "watch" }>
 
 const added = (name: string, rv: string): Watch.Event => ({ type: "ADDED", object: web({ name, rv }) })
 const end = (resourceVersion: string): Watch.Event => ({ type: "BOOKMARK", resourceVersion, initialEventsEnd: true })

@@ -56,16 +56,16 @@ describe("strangers", () => {
       }
     }
     expect(strangers(intent, object, ports)).toEqual([
-      { op: "remove", path: "/spec/containers/1/ports/2" },
-      { op: "remove", path: "/spec/containers/1/ports/0" }
+      { path: "spec.containers[app].ports[9]", pointer: "/spec/containers/1/ports/2" },
+      { path: "spec.containers[app].ports[7]", pointer: "/spec/containers/1/ports/0" }
     ])
   })
   test("are all items of a list of ours that the intent does not name", () => {
-    expect(strangers({}, { env: [{ name: "A" }] }, [["env"]])).toEqual([{ op: "remove", path: "/env/0" }])
+    expect(strangers({}, { env: [{ name: "A" }] }, [["env"]])).toEqual([{ path: "env[A]", pointer: "/env/0" }])
   })
   test("are the keys of a map of ours that are not intended, escaped for a pointer", () => {
     expect(strangers({ s: { app: "a" } }, { s: { app: "a", "x/y~z": "1" } }, [["s"]])).toEqual([
-      { op: "remove", path: "/s/x~1y~0z" }
+      { path: "s.x/y~z", pointer: "/s/x~1y~0z" }
     ])
   })
   test("are none where the place does not exist", () => {

@@ -26,10 +26,11 @@ export interface Difference {
   readonly have: Json | undefined
 }
 
-/** A JSON patch (RFC 6902) operation. */
-export type Operation =
-  | { readonly op: "test" | "add" | "replace"; readonly path: string; readonly value: unknown }
-  | { readonly op: "remove"; readonly path: string }
+/** What somebody else put into a place that is ours alone: where, for a reader and as a JSON pointer (RFC 6901). */
+export interface Stranger {
+  readonly path: string
+  readonly pointer: string
+}
 
 const isRecord = (value: Json | undefined): value is { readonly [key: string]: Json | undefined } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -92,9 +93,9 @@ const identify = (item: Json, index: number): string => {
 }
 
 /**
- * The operations that take out of `object` what `intent` does not have at the places it owns alone: list items that no
- * intended item matches, keys of a map that are not intended. Ordered so that each index is still right when its turn
- * comes. Empty if there are no strangers.
+ * What `object` has and `intent` does not at the places that the intent owns alone: list items that no intended item
+ * matches, keys of a map that are not intended. Within a list the last comes first, so that each pointer is still right
+ * after those before it were removed.
  *
  * @param exclusive the places, each a path of steps such as `["spec", "template", "spec", "containers", { name: "app" }, "env"]`
  */
@@ -102,7 +103,7 @@ export const strangers = (
   intent: Json,
   object: Json,
   exclusive: ReadonlyArray<ReadonlyArray<Step>>
-): ReadonlyArray<Extract<Operation, { readonly op: "remove" }>> =>
+): ReadonlyArray<Stranger> =>
   exclusive.flatMap((steps) => {
     const at = resolve(object, steps)
     if (at === undefined) return []
@@ -110,39 +111,42 @@ export const strangers = (
     if (isList(at.value)) {
       const intended = isList(wanted) ? wanted : []
       return at.value
-        .flatMap((item, index) => (intended.some((want) => covers(want, item)) ? [] : [index]))
+        .flatMap((item, index) =>
+          intended.some((want) => covers(want, item))
+            ? []
+            : [{ path: `${at.path}[${identify(item, index)}]`, pointer: `${at.pointer}/${index}` }]
+        )
         .reverse()
-        .map((index) => ({ op: "remove", path: `${at.pointer}/${index}` }) as const)
     }
     if (!isRecord(at.value)) return []
     const intended = isRecord(wanted) ? wanted : {}
     return Object.keys(at.value)
       .filter((key) => intended[key] === undefined)
-      .map((key) => ({ op: "remove", path: `${at.pointer}/${pointerToken(key)}` }) as const)
+      .map((key) => ({ path: `${at.path}.${key}`, pointer: `${at.pointer}/${pointerToken(key)}` }))
   })
 
-const resolve = (
-  root: Json,
-  steps: ReadonlyArray<Step>
-): { readonly value: Json; readonly pointer: string } | undefined => {
+const resolve = (root: Json, steps: ReadonlyArray<Step>): (Stranger & { readonly value: Json }) | undefined => {
   let value: Json | undefined = root
   let pointer = ""
+  let path = ""
   for (const step of steps) {
     if (typeof step === "string") {
       value = isRecord(value) ? value[step] : undefined
       pointer += `/${pointerToken(step)}`
+      path += path === "" ? step : `.${step}`
     } else {
       const index: number = isList(value) ? value.findIndex((item) => covers(step, item)) : -1
       value = isList(value) ? value[index] : undefined
       pointer += `/${index}`
+      path += `[${Object.values(step).join(" ")}]`
     }
     if (value === undefined) return undefined
   }
-  return { value, pointer }
+  return { value, pointer, path }
 }
 
 /** A key as a reference token of a JSON pointer (RFC 6901). */
-export const pointerToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
+const pointerToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
 
 /**
  * The merge patch (RFC 7386) that turns `from` into `to`: keys that went are `null`, lists are replaced whole. `undefined` if they

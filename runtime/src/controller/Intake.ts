@@ -6,7 +6,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
-import type * as Cache from "../cache/Cache.ts"
+import * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
@@ -33,11 +33,19 @@ export const connect = <R>(
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
     readonly gone: (key: string) => void
   }
-): Effect.Effect<void, never, R | Scope.Scope> =>
+): Effect.Effect<void, never, R | Cache.Cache | Scope.Scope> =>
   Effect.gen(function* () {
     const { queue, memory } = options
+    const cache = yield* Cache.Cache
     const slow = yield* Queue.unbounded<Effect.Effect<void, never, R>>()
     const blunders: Array<string> = []
+
+    /**
+     * Whether a change is more than our own write coming back. Its event is often here before the write's answer, by which
+     * it could be told: then the question is put off.
+     */
+    const isForeign = ({ echo, initial, object: { metadata } }: Change): boolean | (() => boolean) =>
+      initial || (!echo && (() => !cache.isOwn(metadata.uid, metadata.resourceVersion)))
 
     /** A mistake in an author's predicate or map must neither end the watch nor go unseen. */
     const guarded = (what: string, body: () => void): void => {
@@ -72,7 +80,7 @@ export const connect = <R>(
         if (change.type !== "deleted" && controller.predicate?.(change) === false) return
         queue.add(key, Trigger.fired("watch", controller.resource, change), {
           priority: priorityOf(change),
-          promote: !change.echo
+          promote: isForeign(change)
         })
       })
     })
@@ -81,7 +89,7 @@ export const connect = <R>(
       const identity = Resource.identityOf(trigger.resource)
       yield* subscribe(informer, (change) => {
         const fired = Trigger.fired(trigger.relation, trigger.resource, change)
-        const settings = { priority: priorityOf(change), promote: !change.echo }
+        const settings = { priority: priorityOf(change), promote: isForeign(change) }
         const add = (keys: Iterable<string>) => {
           for (const key of keys) queue.add(key, fired, settings)
         }

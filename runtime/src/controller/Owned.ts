@@ -89,7 +89,7 @@ export const apply = <A extends KubernetesObject, D extends Intended>(
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.gen(function* () {
-    const { memory, resource, fieldManager } = yield* Reconciliation
+    const { memory, resource } = yield* Reconciliation
     const intent = intend(owner, resource, kind, desired)
     const key = keyOf(kind, intent)
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
@@ -100,56 +100,71 @@ export const apply = <A extends KubernetesObject, D extends Intended>(
     }
     memory.unblock(place, keyString(owner.metadata))
 
-    const live = cached === undefined ? yield* create(owner, kind, intent, place) : cached
-    const lacking = Drift.missing(Drift.json(intent), Drift.json(live))
+    const lacking = cached === undefined ? [] : Drift.missing(Drift.json(intent), Drift.json(cached))
     const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
-    if (drifted && cached !== undefined && options.handOver !== undefined) {
-      const { name, namespace } = intent.metadata
-      // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
-      const part = { ...options.handOver(cached), metadata: { name, namespace } } as object as D
-      yield* Client.apply(kind, part, { force: true, fieldManager: `${fieldManager}-handover` })
-    }
-    const applied = drifted ? yield* Client.apply(kind, intent, { force: true }) : live
-    if (drifted || cached === undefined) {
-      const rest = Drift.missing(Drift.json(intent), Drift.json(applied))
-      const pruned = rest.filter(({ have }) => have === undefined)
-      if (memory.accept(owner.metadata.uid, place, rest) && pruned.length > 0) {
-        yield* Effect.logWarning(
-          `The API server drops ${pruned.map(({ path }) => path).join(", ")} of ${kind.kind} ${keyString(key)}: its schema does not know them`
-        )
-      }
-    }
+    const applied =
+      cached === undefined
+        ? yield* create(owner, kind, intent, place)
+        : drifted
+          ? yield* correct(kind, intent, cached, options)
+          : cached
+    if (cached === undefined || drifted)
+      yield* learn(owner, kind, place, Drift.missing(Drift.json(intent), Drift.json(applied)))
 
-    const surplus = Drift.strangers(Drift.json(intent), Drift.json(applied), options.exclusive ?? [])
-    const current =
-      surplus.length === 0
-        ? applied
-        : yield* Client.patch(
-            kind,
-            key,
-            Patch.json([
-              { op: "test", path: "/metadata/resourceVersion", value: applied.metadata.resourceVersion },
-              ...surplus
-            ])
-          )
+    const strangers = Drift.strangers(Drift.json(intent), Drift.json(applied), options.exclusive ?? [])
+    const current = strangers.length === 0 ? applied : yield* expel(kind, applied, strangers)
 
     if (cached === undefined) yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
     else if (current.metadata.resourceVersion !== cached.metadata.resourceVersion) {
-      const fields = [
-        ...lacking.map(({ path }) => path),
-        ...surplus.map(({ path }) => path.slice(1).replaceAll("/", "."))
-      ]
-      yield* tell(
-        owner,
-        `${kind.kind}Updated`,
-        `Updated ${kind.kind} ${key.name} (${fields.filter(telling).join(", ") || "metadata"})`
-      )
+      const fields = [...lacking, ...strangers]
+        .map(({ path }) => path)
+        .filter((path) => !path.includes(intentAnnotation))
+      yield* tell(owner, `${kind.kind}Updated`, `Updated ${kind.kind} ${key.name} (${fields.join(", ") || "metadata"})`)
     }
     return current
   })
 
-/** The bookkeeping of ours says nothing to a reader. */
-const telling = (path: string): boolean => !path.includes(intentAnnotation)
+/** Sends the whole intent to a child of ours that lacks something of it. */
+const correct = <A extends KubernetesObject, D extends Intended>(
+  kind: Resource.Resource<A, D>,
+  intent: D,
+  child: A,
+  { handOver }: Options<A>
+) =>
+  Effect.gen(function* () {
+    if (handOver !== undefined) {
+      const { fieldManager } = yield* Reconciliation
+      const { name, namespace } = intent.metadata
+      // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
+      const part = { ...handOver(child), metadata: { name, namespace } } as object as D
+      yield* Client.apply(kind, part, { force: true, fieldManager: `${fieldManager}-handover` })
+    }
+    return yield* Client.apply(kind, intent, { force: true })
+  })
+
+/** Remembers what the server made of an intent, and says once what it dropped. */
+const learn = (owner: KubernetesObject, kind: Resource.Any, place: string, answer: ReadonlyArray<Drift.Difference>) =>
+  Effect.flatMap(Reconciliation, ({ memory }) => {
+    const dropped = answer.filter(({ have }) => have === undefined).map(({ path }) => path)
+    return memory.accept(owner.metadata.uid, place, answer) && dropped.length > 0
+      ? Effect.logWarning(`The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`)
+      : Effect.void
+  })
+
+/** Takes strangers out; the test makes the server refuse if the child changed since it was looked at. */
+const expel = <A extends KubernetesObject>(
+  kind: Resource.Resource<A, never>,
+  child: A,
+  strangers: ReadonlyArray<Drift.Stranger>
+) =>
+  Client.patch(
+    kind,
+    { name: child.metadata.name, namespace: child.metadata.namespace },
+    Patch.json([
+      { op: "test", path: "/metadata/resourceVersion", value: child.metadata.resourceVersion },
+      ...strangers.map(({ pointer }) => ({ op: "remove" as const, path: pointer }))
+    ])
+  )
 
 const tell = (regarding: KubernetesObject, reason: string, note: string) =>
   EventRecorder.record({ regarding, type: "Normal", reason, note })

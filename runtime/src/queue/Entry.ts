@@ -38,6 +38,8 @@ export class Entry<T> {
   enqueuedAt = 0
   /** When a delayed run becomes ready. */
   dueAt = 0
+  /** While `echoed`: asks, of each trigger that may be an echo or not, whether it was none. */
+  doubts: Array<() => boolean> | undefined = undefined
   /** `Delayed`: index in the heap, and the rank among equal times. */
   slot = -1
   rank = 0

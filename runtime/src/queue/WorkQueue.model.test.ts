@@ -195,7 +195,7 @@ const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
 )
 
 /** Steps of one burst happen in one go, as the events of a chunk do; between bursts every fiber runs. */
-const bursts = FastCheck.array(FastCheck.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 30 })
+const bursts = FastCheck.array(FastCheck.array(step, { minLength: 1, maxLength: 6 }), { maxLength: 30, size: "max" })
 
 /** Plays the bursts on both; fails where they differ. */
 const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeof makeClock>) =>

@@ -644,3 +644,19 @@ effect("position says how many keys are served first, until when a key waits, or
     expect(queue.position("urgent")).toMatchObject({ again: true, until: 10 })
   })
 )
+
+effect("an event that proves an echo only when the run ends does not end its delay; one that proves none does", () =>
+  Effect.gen(function* () {
+    for (const isForeign of [false, true]) {
+      const queue = yield* WorkQueue.make<string>()
+      queue.add("a", "created")
+      yield* next(queue)
+      let known = false
+      queue.add("a", "event", { promote: () => known && isForeign })
+      known = true
+      queue.addAfter("a", 1000, "retry")
+      queue.done("a")
+      expect(queue.position("a")._tag).toBe(isForeign ? "Ready" : "Delayed")
+    }
+  })
+)

@@ -40,8 +40,12 @@ export const low = -100
 export interface AddOptions {
   /** Any finite number; higher runs first. Default 0. */
   readonly priority?: number | undefined
-  /** `false`: the trigger is the echo of our own write (see the top of this file). Default true. */
-  readonly promote?: boolean | undefined
+  /**
+   * `false`: the trigger is the echo of our own write (see the top of this file). Default true. A function is asked when
+   * it matters, for a key that is being processed not before a delay is asked for: the event of a write often comes
+   * before the answer by which it can be told for an echo.
+   */
+  readonly promote?: boolean | (() => boolean) | undefined
 }
 
 /** How a delayed trigger enters the queue. */
@@ -244,16 +248,30 @@ export const make = <T>(options?: {
       if (stopped) return
       const priority = options?.priority ?? 0
       const entry = enter(key, trigger, priority)
-      if (entry.place === "idle") {
-        if (entry.running && options?.promote === false) entry.place = "echoed"
-        else makeReady(entry, entry.addedAt)
+      const promote = options?.promote ?? true
+      if (entry.place === "idle" && (promote === true || !entry.running)) {
+        makeReady(entry, entry.addedAt)
         return
       }
-      if (options?.promote === false) return
+      if (entry.place === "idle" || entry.place === "echoed") {
+        if (promote !== true) {
+          entry.place = "echoed"
+          if (promote !== false) entry.doubts = [...(entry.doubts ?? []), promote]
+          return
+        }
+        entry.doubts = undefined
+      } else if (promote === false || (promote !== true && !promote())) return
       raise(entry, priority)
       if (entry.place === "ready") return
       if (entry.place === "delayed") delayed.remove(entry)
       makeReady(entry, clock.unsafeCurrentTimeMillis())
+    }
+
+    /** Whether something among the supposed echoes turned out to be none. */
+    const isDoubted = (entry: Entry<T>): boolean => {
+      const doubts = entry.doubts ?? []
+      entry.doubts = undefined
+      return doubts.some((isNone) => isNone())
     }
 
     const addAfter = (key: string, delayMillis: number, trigger: T, options?: AddAfterOptions): void => {
@@ -266,6 +284,7 @@ export const make = <T>(options?: {
       const priority = options?.priority ?? 0
       const entry = enter(key, trigger, priority)
       raise(entry, priority)
+      if (entry.place === "echoed" && isDoubted(entry)) makeReady(entry, clock.unsafeCurrentTimeMillis())
       if (entry.place === "ready") return
       const dueAt = clock.unsafeCurrentTimeMillis() + Math.ceil(delayMillis)
       if (entry.place !== "delayed") makeDelayed(entry, dueAt)
@@ -288,6 +307,7 @@ export const make = <T>(options?: {
       }
       entry.place = "idle"
       entry.triggers = undefined
+      entry.doubts = undefined
       entry.dropped = 0
       entry.running = true
       entry.startedAt = clock.unsafeCurrentTimeMillis()

@@ -1,0 +1,272 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as HashMap from "effect/HashMap"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Cache from "./Cache.ts"
+import { label, lines, Node, settle, WebApp, withServer } from "./Server.fixture.ts"
+
+describe("an informer", () => {
+  effect(
+    "syncs, then tells of what happens, without managedFields",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a" })
+        const informer = yield* Cache.informer(WebApp)
+        const heard: Array<string> = []
+        informer.subscribe((changes) => heard.push(...lines(changes)))
+        expect(informer.state()).toMatchObject({ status: "syncing", synced: false })
+        yield* informer.synced
+        expect(heard).toEqual(["added a initial"])
+        server.put({ name: "b" })
+        server.put({ name: "b", labels: { app: "b" } })
+        server.remove("default/a")
+        yield* settle
+        expect(heard.slice(1)).toEqual(["added b", "updated b", "deleted a"])
+        expect(informer.store.get("default/b")?.metadata).not.toHaveProperty("managedFields")
+        expect(informer.state()).toMatchObject({ status: "synced", synced: true, resourceVersion: "104", overlaid: 0 })
+      })
+    )
+  )
+
+  effect(
+    "is one for each kind, selector and projection, however often it is asked for",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        const one = yield* Cache.informer(WebApp)
+        expect(yield* Cache.informer(WebApp, { indexes: [] })).toBe(one)
+        expect(yield* Cache.informer(WebApp, { labelSelector: "app=a" })).not.toBe(one)
+        expect(yield* Cache.informer(Resource.metadataOnly(WebApp))).not.toBe(one)
+        const cache = yield* Cache.Cache
+        yield* cache.synced
+        expect(cache.informers()).toHaveLength(3)
+        expect(server.watches()).toBe(3)
+      })
+    )
+  )
+
+  effect(
+    "tells a late subscriber at once what is there, and nobody who has unsubscribed",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a" })
+        const informer = yield* Cache.informer(WebApp)
+        yield* informer.synced
+        const heard: Array<string> = []
+        const unsubscribe = informer.subscribe((changes) => heard.push(...lines(changes)))
+        expect(heard).toEqual(["added a initial"])
+        unsubscribe()
+        server.put({ name: "b" })
+        yield* settle
+        expect(heard).toHaveLength(1)
+      })
+    )
+  )
+
+  effect(
+    "goes on when a subscriber throws",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        const informer = yield* Cache.informer(WebApp)
+        yield* informer.synced
+        const heard: Array<string> = []
+        informer.subscribe(() => {
+          throw new Error("a subscriber's mistake")
+        })
+        informer.subscribe((changes) => heard.push(...lines(changes)))
+        server.put({ name: "a" })
+        yield* settle
+        server.put({ name: "b" })
+        yield* settle
+        expect(heard).toEqual(["added a", "added b"])
+      })
+    )
+  )
+
+  effect(
+    "follows several namespaces with a watch each, into one store, and nothing else",
+    withServer(["one", "two", "one"], (server) =>
+      Effect.gen(function* () {
+        for (const namespace of ["one", "two", "three"]) server.put({ name: "a", namespace })
+        const informer = yield* Cache.informer(WebApp)
+        yield* informer.synced
+        server.put({ name: "b", namespace: "two" })
+        server.put({ name: "b", namespace: "three" })
+        yield* settle
+        expect([...informer.store.keys()].sort()).toEqual(["one/a", "two/a", "two/b"])
+        expect(server.watches()).toBe(2)
+        // A write elsewhere is not laid over what is not followed.
+        yield* Client.patch(WebApp, { namespace: "three", name: "a" }, label("x"))
+        expect([...informer.store.keys("three")]).toEqual([])
+        yield* Client.patch(WebApp, { namespace: "one", name: "a" }, label("x"))
+        expect(informer.store.get("one/a")?.metadata.labels).toEqual({ app: "x" })
+      })
+    )
+  )
+
+  effect(
+    "follows a cluster-scoped kind as a whole whatever the namespaces",
+    withServer(["one", "two"], (server) =>
+      Effect.gen(function* () {
+        yield* Cache.informer(Node)
+        yield* settle
+        expect(server.requests).toEqual(["GET /api/v1/nodes initial"])
+      })
+    )
+  )
+
+  effect(
+    "opens its watch again when it ends, without telling anything twice",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a" })
+        const informer = yield* Cache.informer(WebApp)
+        yield* informer.synced
+        yield* TestClock.adjust("2 seconds")
+        const heard: Array<string> = []
+        informer.subscribe((changes) => heard.push(...lines(changes)))
+        server.endWatches()
+        yield* settle
+        server.put({ name: "b" })
+        yield* settle
+        expect(heard).toEqual(["added a initial", "added b"])
+        expect(informer.state()).toMatchObject({ restarts: 1, relists: 0, reasons: { ended: 1 } })
+      })
+    )
+  )
+})
+
+/** The lines logged while an effect runs. */
+const logged = () => {
+  const log: Array<string> = []
+  return { log, layer: Logger.add(Logger.make(({ message }) => void log.push(String(message)))) }
+}
+
+describe("a kind that cannot be followed", () => {
+  effect(
+    "names itself and the missing permission, leaves others alone, and recovers within seconds of the grant",
+    () => {
+      const { layer, log } = logged()
+      return withServer(["one"], (server) =>
+        Effect.gen(function* () {
+          server.refuse = (path) => (path.includes("webapps") ? 403 : undefined)
+          const informer = yield* Cache.informer(WebApp)
+          const other = yield* Cache.informer(Node)
+          yield* TestClock.adjust("2 seconds")
+          expect((yield* Effect.either(Effect.timeout(other.synced, "1 millis")))._tag).toBe("Right")
+          const expected =
+            'cannot watch webapps.apps.kubedojo.io in namespace one: it takes the verbs list and watch on webapps of API group "apps.kubedojo.io" in namespace one'
+          expect(informer.state()).toMatchObject({ status: "failing", synced: false })
+          expect(informer.state().problem).toStartWith(expected)
+          expect(log.filter((line) => line.startsWith(expected))).toHaveLength(1)
+          server.refuse = () => undefined
+          yield* TestClock.adjust("5 seconds")
+          expect(informer.state()).toMatchObject({ status: "synced", problem: undefined })
+          expect(log).toContain("webapps.apps.kubedojo.io: recovered")
+        })
+      )().pipe(Effect.provide(layer))
+    }
+  )
+
+  effect(
+    "is waited for when it is not served, and its objects are gone when that lasts",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a" })
+        server.refuse = () => 404
+        const informer = yield* Cache.informer(WebApp)
+        const heard: Array<string> = []
+        informer.subscribe((changes) => heard.push(...lines(changes)))
+        yield* TestClock.adjust("10 seconds")
+        expect(informer.state()).toMatchObject({ status: "missing", synced: false })
+        expect(informer.state().problem).toContain(
+          "the API server does not serve apps.kubedojo.io/v1beta1 WebApp; install its CustomResourceDefinition"
+        )
+        server.refuse = () => undefined
+        yield* TestClock.adjust("8 seconds")
+        expect(heard).toEqual(["added a initial"])
+        server.refuse = () => 404
+        server.endWatches()
+        yield* TestClock.adjust("20 seconds")
+        expect(heard.slice(1)).toEqual(["deleted a"])
+        expect(informer.store.size()).toBe(0)
+        expect(informer.state()).toMatchObject({ status: "missing", synced: true })
+        server.refuse = () => undefined
+        yield* TestClock.adjust("8 seconds")
+        expect(heard.slice(2)).toEqual(["added a"])
+        expect(informer.state().status).toBe("synced")
+      })
+    )
+  )
+})
+
+describe("an informer that cannot list", () => {
+  effect(
+    "is not synced while one of its namespaces is not",
+    withServer(["one", "two"], (server) =>
+      Effect.gen(function* () {
+        server.refuse = (path) => (path.includes("namespaces/two") ? 403 : undefined)
+        const informer = yield* Cache.informer(WebApp)
+        yield* settle
+        expect(server.watches()).toBe(1)
+        expect(Option.isNone(yield* Fiber.poll(yield* Effect.tap(Effect.fork(informer.synced), () => settle)))).toBe(
+          true
+        )
+        expect(informer.state()).toMatchObject({ status: "failing", synced: false })
+        expect(informer.state().problem).toContain("in namespace two")
+        server.refuse = () => undefined
+        yield* TestClock.adjust("5 seconds")
+        yield* informer.synced
+      })
+    )
+  )
+
+  effect(
+    "in pages says so at once, and does not wait for the client to try again",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.refuse = () => (server.requests.at(-1)?.endsWith(" initial") ? 422 : 503)
+        const informer = yield* Cache.informer(WebApp)
+        yield* settle
+        expect(informer.state()).toMatchObject({ status: "failing", cause: { verb: "list", kind: "unavailable" } })
+      })
+    )
+  )
+})
+
+describe("what runs for the cache", () => {
+  effect("begins anew, after a line in the log, when something fails that cannot", () => {
+    const { layer, log } = logged()
+    return withServer([], (server) =>
+      Effect.gen(function* () {
+        server.refuse = () => {
+          throw new Error("an impossible answer")
+        }
+        const informer = yield* Cache.informer(WebApp)
+        yield* settle
+        server.refuse = () => undefined
+        yield* TestClock.adjust("5 seconds")
+        yield* informer.synced
+        expect(log.filter((line) => line.startsWith("following webapps.apps.kubedojo.io failed"))).toHaveLength(1)
+      })
+    )().pipe(Effect.provide(layer))
+  })
+
+  effect("does not log under the fields of whoever asked for it first", () => {
+    const fields: Array<boolean> = []
+    const layer = Logger.add(Logger.make(({ annotations }) => void fields.push(HashMap.has(annotations, "object"))))
+    return withServer([], (server) =>
+      Effect.gen(function* () {
+        server.refuse = () => 403
+        yield* Cache.informer(WebApp).pipe(Effect.annotateLogs("object", "default/a"))
+        yield* settle
+        expect(fields).toEqual([false])
+      })
+    )().pipe(Effect.provide(layer))
+  })
+})

@@ -1,0 +1,291 @@
+import { expect, test } from "bun:test"
+import * as Clock from "effect/Clock"
+import * as FastCheck from "effect/FastCheck"
+import type * as Watch from "../client/Watch.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as OwnWrites from "./OwnWrites.ts"
+import * as Replica from "./Replica.ts"
+import { web } from "./Scripted.fixture.ts"
+import * as Store from "./Store.ts"
+
+// A model of the whole: a server with its history, our writes with their answers on the way, and a watch that lags behind.
+
+type Command =
+  | { readonly _tag: "write"; readonly by: "us" | "them"; readonly key: number }
+  | { readonly _tag: "delete"; readonly by: "us" | "them"; readonly key: number; readonly answer: "status" | "object" }
+  /** One of the answers on the way arrives. */
+  | { readonly _tag: "answer"; readonly which: number }
+  /** The watch tells the next events, as one chunk. */
+  | { readonly _tag: "events"; readonly count: number }
+  | { readonly _tag: "bookmark" }
+  | { readonly _tag: "begin" }
+  /** The server makes the list that was asked for. */
+  | { readonly _tag: "snapshot" }
+  | { readonly _tag: "commit" }
+
+const keys = 3
+const arbitrary: FastCheck.Arbitrary<Command> = FastCheck.oneof(
+  {
+    weight: 6,
+    arbitrary: FastCheck.record({
+      _tag: FastCheck.constant("write" as const),
+      by: FastCheck.constantFrom("us" as const, "us" as const, "them" as const),
+      key: FastCheck.nat(keys - 1)
+    })
+  },
+  {
+    weight: 3,
+    arbitrary: FastCheck.record({
+      _tag: FastCheck.constant("delete" as const),
+      by: FastCheck.constantFrom("us" as const, "us" as const, "them" as const),
+      key: FastCheck.nat(keys - 1),
+      answer: FastCheck.constantFrom("status" as const, "object" as const)
+    })
+  },
+  { weight: 6, arbitrary: FastCheck.record({ _tag: FastCheck.constant("answer" as const), which: FastCheck.nat(5) }) },
+  {
+    weight: 5,
+    arbitrary: FastCheck.record({
+      _tag: FastCheck.constant("events" as const),
+      count: FastCheck.integer({ min: 1, max: 3 })
+    })
+  },
+  { weight: 1, arbitrary: FastCheck.constant({ _tag: "bookmark" as const }) },
+  { weight: 1, arbitrary: FastCheck.constant({ _tag: "begin" as const }) },
+  { weight: 1, arbitrary: FastCheck.constant({ _tag: "snapshot" as const }) },
+  { weight: 1, arbitrary: FastCheck.constant({ _tag: "commit" as const }) }
+)
+
+// "max": by itself FastCheck makes arrays of about ten, too short for what has to come together here.
+const commands = FastCheck.array(arbitrary, { minLength: 5, maxLength: 60, size: "max" })
+
+/** One state in the history of a key; no object means that there was none. */
+interface Moment {
+  readonly object: KubernetesObject | undefined
+}
+
+interface Answer {
+  readonly key: string
+  /** Which moment of the key it tells of. */
+  readonly moment: number
+  /** The object that was deleted. */
+  readonly dead: string | undefined
+  readonly deliver: () => void
+}
+
+/** The list that replaces the copy: none, one that is on the way to the server, or one that is on the way back. */
+type Listing =
+  | "no"
+  | "asked"
+  | { readonly at: number; readonly revision: number; readonly objects: ReadonlyArray<KubernetesObject> }
+
+/** Runs commands; `version` makes resourceVersions of numbers. Fails by throwing. */
+const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) => string): void => {
+  const numeric = version(1) === "1"
+  const table = Store.make()
+  const own = OwnWrites.make()
+  const replica = Replica.make({ table, namespace: undefined, own, clock: Clock.make() })
+  const { overlay } = replica
+  const histories = new Map<string, Array<Moment>>()
+  const log: Array<{ readonly revision: number; readonly event: Watch.Event }> = []
+  /** The oldest moment that a reader may still see. */
+  const floors = new Map<string, number>()
+  /** Objects whose deletion has been answered. */
+  const dead = new Set<string>()
+  const answers: Array<Answer> = []
+  let revision = 100
+  let uids = 0
+  /** How much of the log the watch has told. */
+  let toldTo = 0
+  const server: { listing: Listing } = { listing: { at: 0, revision, objects: [] } }
+  const told = new Map<string, KubernetesObject>()
+
+  const history = (key: string): Array<Moment> => {
+    const found = histories.get(key) ?? [{ object: undefined }]
+    histories.set(key, found)
+    return found
+  }
+  const current = (key: string): KubernetesObject | undefined => history(key).at(-1)?.object
+  const same = (one: KubernetesObject | undefined, other: KubernetesObject | undefined): boolean =>
+    one?.metadata.uid === other?.metadata.uid && one?.metadata.resourceVersion === other?.metadata.resourceVersion
+
+  /** What the subscribers know must be what the watch has told, told in steps that fit together. */
+  const follow = (changes: ReadonlyArray<Store.Change>): void => {
+    for (const { echo, object, previous, type } of changes) {
+      const key = `${object.metadata.namespace}/${object.metadata.name}`
+      expect(type === "added").toBe(told.get(key) === undefined)
+      if (type === "updated") expect(previous).toBe(told.get(key) as KubernetesObject)
+      if (type === "deleted") told.delete(key)
+      else {
+        expect(echo).toBe(own.has(object.metadata.uid, object.metadata.resourceVersion))
+        told.set(key, object)
+      }
+    }
+  }
+
+  const remember = (key: string, event: Watch.Event, object: KubernetesObject | undefined): void => {
+    history(key).push({ object })
+    log.push({ revision, event })
+  }
+
+  const answer = (key: string, dead: string | undefined, deliver: () => void): void => {
+    answers.push({ key, moment: history(key).length - 1, dead, deliver })
+  }
+
+  /** What a reader knows once an answer has arrived. */
+  const learn = ({ dead: uid, deliver, key, moment }: Answer): void => {
+    deliver()
+    const floor = floors.get(key) ?? 0
+    if (uid !== undefined) {
+      dead.add(uid)
+      // Who deletes by name what the cache has not shown yet learns that this object is gone, not what else was there.
+      if (history(key).findIndex(({ object }) => object?.metadata.uid === uid) > floor) return
+    }
+    floors.set(key, Math.max(floor, moment))
+  }
+
+  const write = (name: string, key: string, by: "us" | "them"): void => {
+    revision++
+    const before = current(key)
+    const rv = version(revision)
+    const object = web({ name, rv, uid: before?.metadata.uid ?? `u${++uids}`, owner: `o${revision % 2}` })
+    remember(key, { type: before === undefined ? "ADDED" : "MODIFIED", object }, object)
+    if (by === "us")
+      answer(key, undefined, () => {
+        own.remember(object.metadata.uid, rv)
+        overlay.lay(key, rv, { ...object })
+      })
+  }
+
+  const remove = (name: string, key: string, by: "us" | "them", how: "status" | "object"): void => {
+    const before = current(key)
+    if (before === undefined) return
+    const { uid, resourceVersion } = before.metadata
+    revision++
+    const last = web({ name, rv: version(revision), uid })
+    remember(key, { type: "DELETED", object: last }, undefined)
+    // Taking the last finalizer off is answered with the state before, a deletion with a Status.
+    if (by === "us") answer(key, uid, () => overlay.bury(key, uid, how === "object" ? resourceVersion : undefined))
+  }
+
+  const check = (): void => {
+    for (const [key, moments] of histories) {
+      const shown = table.get(key)
+      if (shown !== undefined && dead.has(shown.metadata.uid))
+        throw new Error(`${key} shows ${shown.metadata.uid}, which is dead`)
+      const floor = numeric ? (floors.get(key) ?? 0) : 0
+      const found = moments.findIndex((moment, index) => index >= floor && same(moment.object, shown))
+      if (found < 0) {
+        throw new Error(
+          `${key} shows ${shown?.metadata.uid ?? "nothing"} at ${shown?.metadata.resourceVersion}, but moment ${floor} was known`
+        )
+      }
+      // Reads do not go back either.
+      floors.set(key, Math.max(floor, found))
+    }
+  }
+
+  const commit = (): void => {
+    if (server.listing === "no" || server.listing === "asked") return
+    replica.edit({ _tag: "Stage", objects: server.listing.objects })
+    follow(replica.edit({ _tag: "Commit", resourceVersion: version(server.listing.revision) }))
+    toldTo = server.listing.at
+    server.listing = "no"
+  }
+
+  const snapshot = (): void => {
+    if (server.listing !== "asked") return
+    const objects: Array<KubernetesObject> = []
+    for (const key of histories.keys()) {
+      const object = current(key)
+      if (object !== undefined) objects.push({ ...object })
+    }
+    server.listing = { at: log.length, revision, objects }
+  }
+
+  const events = (count: number): void => {
+    if (server.listing !== "no") return
+    const next = log.slice(toldTo, toldTo + count)
+    const last = next.at(-1)
+    if (last === undefined) return
+    toldTo += next.length
+    follow(
+      replica.edit({
+        _tag: "Apply",
+        events: next.map(({ event }) => event),
+        resourceVersion: version(last.revision)
+      })
+    )
+  }
+
+  replica.edit({ _tag: "Begin" })
+  for (const command of commands) {
+    switch (command._tag) {
+      case "write":
+        write(`k${command.key}`, `default/k${command.key}`, command.by)
+        break
+      case "delete":
+        remove(`k${command.key}`, `default/k${command.key}`, command.by, command.answer)
+        break
+      case "answer": {
+        const [arrived] = answers.splice(command.which % Math.max(answers.length, 1), 1)
+        if (arrived === undefined) break
+        learn(arrived)
+        break
+      }
+      case "events":
+        events(command.count)
+        break
+      case "bookmark":
+        if (server.listing === "no" && toldTo === log.length)
+          replica.edit({
+            _tag: "Apply",
+            events: [{ type: "BOOKMARK", resourceVersion: version(revision), initialEventsEnd: false }],
+            resourceVersion: version(revision)
+          })
+        break
+      case "begin":
+        replica.edit({ _tag: "Begin" })
+        server.listing = "asked"
+        break
+      case "snapshot":
+        snapshot()
+        break
+      case "commit":
+        commit()
+        break
+    }
+    check()
+  }
+
+  // In the end everything arrives, and the cache is the server's state with nothing laid over it.
+  for (const each of answers) learn(each)
+  snapshot()
+  commit()
+  events(log.length)
+  check()
+  expect(overlay.size()).toBe(0)
+  for (const key of histories.keys()) {
+    expect(same(table.get(key), current(key))).toBe(true)
+    expect(same(told.get(key), current(key))).toBe(true)
+  }
+  for (const owner of ["o0", "o1"]) {
+    expect(table.byOwner(owner).length).toBe(
+      table.list().filter(({ metadata }) => metadata.ownerReferences?.[0]?.uid === owner).length
+    )
+  }
+}
+
+test("a read after a write never shows an older state, whatever order answers, events, deletions and lists come in", () => {
+  FastCheck.assert(
+    FastCheck.property(commands, (all) => simulate(all, String)),
+    { numRuns: 2000, seed: 20261120 }
+  )
+})
+
+test("with resourceVersions that are no numbers the watch wins, and the cache ends up right", () => {
+  FastCheck.assert(
+    FastCheck.property(commands, (all) => simulate(all, (revision) => `v${revision}`)),
+    { numRuns: 500, seed: 20261120 }
+  )
+})

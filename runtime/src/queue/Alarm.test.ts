@@ -1,0 +1,61 @@
+import { expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/TestClock"
+import * as Alarm from "./Alarm.ts"
+
+/** An alarm over a list of times, and the times at which it rang for one. */
+const make = Effect.gen(function* () {
+  const clock = yield* Effect.clock
+  let due: Array<number> = []
+  const rang: Array<number> = []
+  const state = { calls: 0 }
+  const alarm = yield* Alarm.make(clock, () => {
+    state.calls++
+    const now = clock.unsafeCurrentTimeMillis()
+    for (const time of due) if (time <= now) rang.push(now)
+    due = due.filter((time) => time > now)
+    return Math.min(Number.POSITIVE_INFINITY, ...due)
+  })
+  const add = (time: number): void => {
+    due.push(time)
+    alarm.set(time)
+  }
+  return { add, rang, state }
+})
+
+effect("it rings when something is due, and at the right time when something earlier is added while it sleeps", () =>
+  Effect.gen(function* () {
+    const { add, rang } = yield* make
+    add(100)
+    yield* TestClock.adjust(10)
+    add(20)
+    add(15)
+    for (let step = 0; step < 10; step++) yield* TestClock.adjust(step < 2 ? 5 : 10)
+    yield* TestClock.adjust(50)
+    expect(rang).toEqual([15, 20, 100])
+  })
+)
+
+effect("what is set before the fiber has begun is not missed", () =>
+  Effect.gen(function* () {
+    const { add, rang } = yield* make
+    add(1)
+    yield* TestClock.adjust(1)
+    expect(rang).toEqual([1])
+  })
+)
+
+effect("it sleeps when nothing is due, and a later time does not wake it", () =>
+  Effect.gen(function* () {
+    const { add, state } = yield* make
+    yield* TestClock.adjust("1 day")
+    expect(state.calls).toBe(1)
+    add(86_400_000 + 100)
+    yield* TestClock.adjust(1)
+    expect(state.calls).toBe(2)
+    for (let time = 200; time < 300; time++) add(86_400_000 + time)
+    yield* TestClock.adjust(1)
+    expect(state.calls).toBe(2)
+  })
+)

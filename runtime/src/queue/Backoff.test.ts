@@ -1,0 +1,144 @@
+import { expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as TestClock from "effect/TestClock"
+import * as Backoff from "./Backoff.ts"
+
+/** The next `count` delays of the key, one attempt after the other. */
+const delays = (backoffs: Backoff.Backoffs, key: string, count: number) =>
+  Effect.map(Effect.replicateEffect(backoffs.next(key, "failed"), count), (all) => [...all].map(Option.getOrNull))
+
+effect("the default doubles from 5 ms to 1000 s and stays there for ever", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Backoff.default)
+    const first = yield* delays(backoffs, "a", 20)
+    expect(first.slice(0, 5)).toEqual([5, 10, 20, 40, 80])
+    expect(first.slice(16)).toEqual([327_680, 655_360, 1_000_000, 1_000_000])
+    const later = yield* delays(backoffs, "a", 2000)
+    expect(new Set(later)).toEqual(new Set([1_000_000]))
+    expect(backoffs.attempts("a")).toBe(2020)
+  })
+)
+
+effect("only attempts advance a schedule: time that passes does not", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Backoff.default)
+    yield* delays(backoffs, "a", 3)
+    yield* TestClock.adjust("1 day")
+    expect(yield* delays(backoffs, "a", 1)).toEqual([40])
+  })
+)
+
+effect("every key has its own state, and a forgotten key starts afresh", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Backoff.default)
+    expect(yield* delays(backoffs, "a", 3)).toEqual([5, 10, 20])
+    expect(yield* delays(backoffs, "b", 1)).toEqual([5])
+    expect([backoffs.attempts("a"), backoffs.attempts("b"), backoffs.size()]).toEqual([3, 1, 2])
+    backoffs.forget("a")
+    expect([backoffs.attempts("a"), backoffs.size()]).toEqual([0, 1])
+    expect(yield* delays(backoffs, "a", 2)).toEqual([5, 10])
+    expect(yield* delays(backoffs, "b", 1)).toEqual([10])
+  })
+)
+
+effect("a schedule that ends gives none, is forgotten, and is fresh for the next failure", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurs(2)))
+    expect(yield* delays(backoffs, "a", 3)).toEqual([1000, 1000, null])
+    expect([backoffs.attempts("a"), backoffs.size()]).toEqual([0, 0])
+    expect(yield* delays(backoffs, "a", 3)).toEqual([1000, 1000, null])
+  })
+)
+
+effect("a schedule decides by its input: what the run ended with", () =>
+  Effect.gen(function* () {
+    const schedule = Schedule.whileInput(Schedule.spaced(100), (input: string) => input !== "hopeless")
+    const backoffs = yield* Backoff.make(schedule)
+    expect(yield* backoffs.next("a", "Requeue")).toEqual(Option.some(100))
+    expect(yield* backoffs.next("a", "hopeless")).toEqual(Option.none())
+  })
+)
+
+effect("a schedule that reads the time sees the Clock's", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Schedule.upTo(Schedule.spaced(10), "1 minute"))
+    expect(yield* delays(backoffs, "a", 5)).toEqual([10, 10, 10, 10, 10])
+    yield* TestClock.adjust("61 seconds")
+    expect(yield* delays(backoffs, "a", 1)).toEqual([null])
+
+    const windows = yield* Backoff.make(Schedule.fixed("10 seconds"))
+    expect(yield* delays(windows, "a", 1)).toEqual([10_000])
+    yield* TestClock.adjust("13 seconds")
+    // 3 s into the second window: the rest of it.
+    expect(yield* delays(windows, "a", 1)).toEqual([7000])
+    yield* TestClock.adjust("30 seconds")
+    // A window was missed: at once.
+    expect(yield* delays(windows, "a", 1)).toEqual([0])
+  })
+)
+
+effect("an exponential schedule without a cap ends up waiting for ever, not at once", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Schedule.exponential("5 millis"))
+    yield* delays(backoffs, "a", 1100)
+    expect(yield* delays(backoffs, "a", 1)).toEqual([Number.POSITIVE_INFINITY])
+  })
+)
+
+effect("a schedule with jitter stays within its bounds", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Schedule.jitteredWith(Schedule.spaced(1000), { min: 0.5, max: 1.5 }))
+    const all = yield* delays(backoffs, "a", 200)
+    for (const delay of all) expect(delay).toBeWithin(500, 1500.1)
+    expect(new Set(all).size).toBeGreaterThan(100)
+  })
+)
+
+class Pace extends Context.Tag("test/Pace")<Pace, { readonly millis: number }>() {}
+
+effect("what a schedule requires is taken when the back-off is made", () =>
+  Effect.gen(function* () {
+    const schedule = Schedule.addDelayEffect(Schedule.forever, () => Effect.map(Pace, (pace) => pace.millis))
+    const backoffs = yield* Backoff.make(schedule).pipe(Effect.provideService(Pace, { millis: 250 }))
+    expect(yield* delays(backoffs, "a", 1)).toEqual([250])
+  })
+)
+
+effect("a forget while the schedule thinks has the last word", () =>
+  Effect.gen(function* () {
+    const gate = yield* Deferred.make<void>()
+    const slow = Schedule.addDelayEffect(Schedule.forever, (count) =>
+      Effect.as(Deferred.await(gate), Duration.millis(count + 1))
+    )
+    const backoffs = yield* Backoff.make(slow)
+    const step = yield* Effect.fork(backoffs.next("a", "failed"))
+    yield* TestClock.adjust(0)
+    backoffs.forget("a")
+    yield* Deferred.succeed(gate, undefined)
+    expect(yield* Fiber.join(step)).toEqual(Option.some(1))
+    expect(backoffs.attempts("a")).toBe(0)
+    expect(yield* delays(backoffs, "a", 2)).toEqual([1, 2])
+  })
+)
+
+effect("an attempt whose schedule throws does not count", () =>
+  Effect.gen(function* () {
+    let broken = true
+    const schedule = Schedule.delayed(Schedule.linear(100), (delay) => {
+      if (broken) throw new Error("a mistake in the schedule")
+      return delay
+    })
+    const backoffs = yield* Backoff.make(schedule)
+    expect(Exit.isFailure(yield* Effect.exit(backoffs.next("a", "failed")))).toBe(true)
+    broken = false
+    expect(yield* delays(backoffs, "a", 2)).toEqual([100, 200])
+  })
+)

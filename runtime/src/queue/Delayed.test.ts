@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test"
+import * as FastCheck from "effect/FastCheck"
+import * as Delayed from "./Delayed.ts"
+import { Entry } from "./Entry.ts"
+
+test("entries come out by time and then in the order they went in, whatever is advanced or removed between", () => {
+  const operation = FastCheck.record({
+    due: FastCheck.nat(20),
+    advanceTo: FastCheck.option(FastCheck.nat(20)),
+    remove: FastCheck.boolean()
+  })
+  FastCheck.assert(
+    FastCheck.property(FastCheck.array(operation, { maxLength: 60, size: "max" }), (operations) => {
+      const delayed = Delayed.make<never>()
+      const entries = operations.map(({ due }, index) => {
+        const entry = new Entry<never>(`${index}`)
+        entry.dueAt = due
+        delayed.add(entry)
+        return entry
+      })
+      operations.forEach(({ advanceTo, remove }, index) => {
+        const entry = entries[index]
+        if (entry === undefined) return
+        if (advanceTo !== null && advanceTo < entry.dueAt) delayed.advance(entry, advanceTo)
+        if (remove) delayed.remove(entry)
+      })
+      const expected = entries
+        .filter((_, index) => operations[index]?.remove === false)
+        .sort((left, right) => left.dueAt - right.dueAt || Number(left.key) - Number(right.key))
+      expect(delayed.size()).toBe(expected.length)
+      const served: Array<Entry<never>> = []
+      for (let first = delayed.first(); first !== undefined; first = delayed.first()) {
+        delayed.remove(first)
+        served.push(first)
+      }
+      expect(served.map((entry) => entry.key)).toEqual(expected.map((entry) => entry.key))
+    }),
+    { numRuns: 1000 }
+  )
+})
