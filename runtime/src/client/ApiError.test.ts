@@ -113,7 +113,9 @@ describe("ApiError", () => {
   })
 
   test("a namespace that is being deleted is recognised", () => {
-    const causes = [{ reason: "NamespaceTerminating", message: "namespace a is being terminated", field: "metadata.namespace" }]
+    const causes = [
+      { reason: "NamespaceTerminating", message: "namespace a is being terminated", field: "metadata.namespace" }
+    ]
     expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden", { details: { causes } })))).toBe(true)
     expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden")))).toBe(false)
   })

@@ -26,24 +26,23 @@ interface AuthenticatorOptions {
 const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n", 1)[0] ?? ""
 
+/** A plugin that keeps what it got until that expires. A renewal makes a new one, which has nothing. */
 const run = (what: string, user: User, make: () => Promise<Authenticator>): NonNullable<Source["plugin"]> => {
   let instance: Promise<Authenticator> | undefined
-  return (renewed) =>
-    Effect.tryPromise({
-      try: async (): Promise<Issued> => {
-        // A new instance has nothing remembered.
-        if (instance === undefined || renewed) instance = make()
-        const options: AuthenticatorOptions = { headers: {} }
-        await (await instance).applyAuthentication(user, options)
-        return { authorization: options.headers.Authorization, cert: options.cert, key: options.key }
-      },
-      catch: (error) => new CredentialsError({ message: `${what} failed: ${firstLine(error) || "no message"}` })
-    }).pipe(
-      Effect.timeoutFail({
-        duration: timeoutMillis,
-        onTimeout: () => new CredentialsError({ message: `${what} did not finish within ${timeoutMillis / 1000} s` })
-      })
-    )
+  return Effect.tryPromise({
+    try: async (): Promise<Issued> => {
+      instance ??= make()
+      const options: AuthenticatorOptions = { headers: {} }
+      await (await instance).applyAuthentication(user, options)
+      return { authorization: options.headers.Authorization, cert: options.cert, key: options.key }
+    },
+    catch: (error) => new CredentialsError({ message: `${what} failed: ${firstLine(error) || "no message"}` })
+  }).pipe(
+    Effect.timeoutFail({
+      duration: timeoutMillis,
+      onTimeout: () => new CredentialsError({ message: `${what} did not finish within ${timeoutMillis / 1000} s` })
+    })
+  )
 }
 
 /** `KUBERNETES_EXEC_INFO`, which tells a plugin what is asked of it. Some need the cluster. */
@@ -89,25 +88,22 @@ const execOf = (selected: Selected, user: Entry<User>): NonNullable<Source["plug
 }
 
 /** The plugin of a user, if it has one. Fails for the auth-providers that Kubernetes has dropped. */
-export const of = (selected: Selected): Effect.Effect<Source["plugin"], CredentialsError> => {
-  const user = selected.user
-  if (user === undefined) return Effect.succeed(undefined)
-  if (user.value.exec) return Effect.succeed(execOf(selected, user))
-  const provider = mapping(user.value.authProvider).name
-  if (provider === undefined) return Effect.succeed(undefined)
-  const where = `user ${JSON.stringify(user.value.name)} of ${user.file}`
-  if (provider !== "oidc") {
-    return Effect.fail(
-      new CredentialsError({
+export const of = (selected: Selected): Effect.Effect<Source["plugin"], CredentialsError> =>
+  Effect.gen(function* () {
+    const user = selected.user
+    if (user === undefined) return undefined
+    if (user.value.exec) return execOf(selected, user)
+    const provider = mapping(user.value.authProvider).name
+    if (provider === undefined) return undefined
+    const where = `user ${JSON.stringify(user.value.name)} of ${user.file}`
+    if (provider !== "oidc") {
+      return yield* new CredentialsError({
         message: `${where}: auth-provider ${String(provider)} is not supported, use its exec plugin`
       })
-    )
-  }
-  return Effect.succeed(
-    run(`OpenID Connect of ${where}`, user.value, async () => {
+    }
+    return run(`OpenID Connect of ${where}`, user.value, async () => {
       const { OpenIDConnectAuth } = await import("@kubernetes/client-node/dist/oidc_auth.js")
       const auth = new OpenIDConnectAuth()
       return { applyAuthentication: (user, options) => auth.applyAuthentication(user, options) }
     })
-  )
-}
+  })

@@ -52,13 +52,19 @@ describe("Call", () => {
         fieldValidation: "Ignore"
       })
     ],
-    [`PATCH ${deployments}/b?${written}`, Call.apply(Deployment, { metadata: meta }, undefined, manager, {})],
+    [
+      `PATCH ${deployments}/b?${written}`,
+      Call.apply(Deployment, { metadata: meta }, undefined, manager, { force: false })
+    ],
     [
       `PATCH ${deployments}/b/status?${written}&force=true`,
       Call.apply(Deployment, { metadata: meta }, "status", manager, { force: true })
     ],
     [`DELETE ${deployments}/b`, Call.remove(Deployment, key, {})],
-    [`DELETE ${deployments}?labelSelector=a%3Db`, Call.removeAll(Deployment, { namespace: "a", labelSelector: "a=b" }, {})],
+    [
+      `DELETE ${deployments}?labelSelector=a%3Db`,
+      Call.removeAll(Deployment, { namespace: "a", labelSelector: "a=b" }, {})
+    ],
     ["DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles", Call.removeAll(ClusterRole, {}, {})],
     ["GET /readyz?verbose", Call.raw({ method: "GET", path: "/readyz?verbose" })]
   ]
@@ -100,7 +106,12 @@ describe("Call", () => {
     const request = right(
       Call.create(Deployment, { metadata: meta, kind: "Pod", spec: {} } as Call.Placed, manager, {})
     )
-    expect(JSON.parse(request.body ?? "")).toEqual({ apiVersion: "apps/v1", kind: "Deployment", metadata: meta, spec: {} })
+    expect(JSON.parse(request.body ?? "")).toEqual({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: meta,
+      spec: {}
+    })
   })
 
   test("each kind of patch has its content type", () => {
@@ -131,9 +142,12 @@ describe("Call", () => {
   })
 
   test("the options of a deletion go into its body", () => {
-    const body = (options: Parameters<typeof Call.remove>[2]) => JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "")
+    const body = (options: Parameters<typeof Call.remove>[2]) =>
+      JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "")
     expect(body({})).toEqual({ apiVersion: "v1", kind: "DeleteOptions" })
-    expect(body({ uid: "u", resourceVersion: "7", propagation: "Orphan", gracePeriodSeconds: 0, dryRun: true })).toEqual({
+    expect(
+      body({ uid: "u", resourceVersion: "7", propagation: "Orphan", gracePeriodSeconds: 0, dryRun: true })
+    ).toEqual({
       apiVersion: "v1",
       kind: "DeleteOptions",
       preconditions: { uid: "u", resourceVersion: "7" },

@@ -21,7 +21,10 @@ const on =
 
 /** Runs against a server with one answer for everything. */
 const against = <A, E>(reaction: Scripted.Reaction, effect: Effect.Effect<A, E, Client.Client>) =>
-  Effect.flatMap(Scripted.make(() => reaction), (server) => on(server)(effect))
+  Effect.flatMap(
+    Scripted.make(() => reaction),
+    (server) => on(server)(effect)
+  )
 
 describe("Client", () => {
   effect("gives the object that the server has, decoded by its kind", () =>
@@ -42,7 +45,10 @@ describe("Client", () => {
   effect("fails with what the server said", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(against(failure(404, "NotFound"), Client.get(ConfigMap, key)))
-      expect(error).toMatchObject({ _tag: "NotFound", message: "GET /api/v1/namespaces/a/configmaps/b: because NotFound" })
+      expect(error).toMatchObject({
+        _tag: "NotFound",
+        message: "GET /api/v1/namespaces/a/configmaps/b: because NotFound"
+      })
     })
   )
 
@@ -66,11 +72,9 @@ describe("Client", () => {
           Client.apply(ConfigMap, { metadata: key }, { fieldManager: "other" })
         ])
       )
-      expect(server.requests.map(({ path }) => new URL(path, "https://server").searchParams.get("fieldManager"))).toEqual([
-        "homeostat",
-        "webapp-controller",
-        "other"
-      ])
+      expect(
+        server.requests.map(({ path }) => new URL(path, "https://server").searchParams.get("fieldManager"))
+      ).toEqual(["homeostat", "webapp-controller", "other"])
       expect(server.requests[0]?.headers["user-agent"]).toBe("test/1")
     })
   )
@@ -96,7 +100,9 @@ describe("Client", () => {
       const logger = Logger.make(({ logLevel, message }) => logged.push([logLevel.label, message]))
       const warning = '299 - "apps/v1 \\"Foo\\" is deprecated", 299 - "unknown field"'
       const server = yield* Scripted.make((_, sent) =>
-        sent === 1 ? answer(200, configMap("b"), { warning }) : { ...failure(404, "NotFound"), headers: new Headers({ warning }) }
+        sent === 1
+          ? answer(200, configMap("b"), { warning })
+          : { ...failure(404, "NotFound"), headers: new Headers({ warning }) }
       )
       yield* on(server)(Effect.zip(Client.get(ConfigMap, key), Effect.flip(Client.get(ConfigMap, key)))).pipe(
         Effect.provide(Logger.replace(Logger.defaultLogger, logger))
@@ -124,7 +130,9 @@ describe("Client.list", () => {
           ? page(["a", "b"], { resourceVersion: "9", continue: "next", remainingItemCount: 1 })
           : page(["c"], { resourceVersion: "9" })
       )
-      const list = yield* on(server)(Client.list(ConfigMap, { namespace: "a", resourceVersion: "7", resourceVersionMatch: "NotOlderThan" }))
+      const list = yield* on(server)(
+        Client.list(ConfigMap, { namespace: "a", resourceVersion: "7", resourceVersionMatch: "NotOlderThan" })
+      )
       expect(list.items.map((each) => each.metadata.name)).toEqual(["a", "b", "c"])
       expect(list.resourceVersion).toBe("9")
       expect(server.requests.map(({ path }) => path)).toEqual([
@@ -179,7 +187,10 @@ describe("Client.list", () => {
 
   effect("an empty list is one", () =>
     Effect.gen(function* () {
-      const list = yield* against(answer(200, { metadata: { resourceVersion: "9" }, items: null }), Client.list(ConfigMap))
+      const list = yield* against(
+        answer(200, { metadata: { resourceVersion: "9" }, items: null }),
+        Client.list(ConfigMap)
+      )
       expect(list).toEqual({ items: [], resourceVersion: "9" })
     })
   )
@@ -232,7 +243,10 @@ describe("Client.onWrite", () => {
       )
       expect(generated[0]?.key).toEqual({ namespace: "a", name: "web-x7" })
       const { namespace, ...metadata } = stored.metadata
-      const role = yield* heard(answer(200, { metadata }), Client.apply(ClusterRole, { metadata: { name: "b", namespace: "a" } }))
+      const role = yield* heard(
+        answer(200, { metadata }),
+        Client.apply(ClusterRole, { metadata: { name: "b", namespace: "a" } })
+      )
       expect(role[0]?.key).toEqual({ name: "b" })
     })
   )
@@ -243,7 +257,9 @@ describe("Client.onWrite", () => {
       expect(yield* heard(done, Client.delete(ConfigMap, key))).toEqual([
         { kind: "ConfigMap", verb: "delete", key, object: undefined, uid: "uid-b" }
       ])
-      expect(yield* heard(answer(200, stored), Client.delete(ConfigMap, key))).toMatchObject([{ verb: "delete", object: stored }])
+      expect(yield* heard(answer(200, stored), Client.delete(ConfigMap, key))).toMatchObject([
+        { verb: "delete", object: stored }
+      ])
     })
   )
 
@@ -299,7 +315,10 @@ describe("Client.delete", () => {
 describe("Client.raw", () => {
   effect("gives the answer as it is, and is sent once", () =>
     Effect.gen(function* () {
-      expect(yield* against(answer(200, "ok"), Client.raw({ method: "GET", path: "/readyz" }))).toEqual({ status: 200, body: "ok" })
+      expect(yield* against(answer(200, "ok"), Client.raw({ method: "GET", path: "/readyz" }))).toEqual({
+        status: 200,
+        body: "ok"
+      })
       const server = yield* Scripted.make((request) => Scripted.disconnect(request, "ECONNREFUSED"))
       const error = yield* Effect.flip(on(server)(Client.raw({ method: "GET", path: "/readyz" })))
       expect(error).toMatchObject({ _tag: "Transport", outcome: "unsent" })

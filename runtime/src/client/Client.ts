@@ -47,6 +47,7 @@ export class Client extends Context.Tag("@homeostat/runtime/Client")<Client, Ope
 /** Some objects of a kind, and the moment they were read at. */
 export type List<A> = Operations.List<A>
 
+/** How a client presents itself. */
 export interface Options {
   /** Who the server's logs and audit say we are: `homeostat/1.2.0 (linux/x64)`. */
   readonly userAgent?: string | undefined

@@ -26,6 +26,7 @@ export interface Credentials {
 /** The credentials cannot be had: a file is gone, a plugin fails. The message names it and where it is configured. */
 export class CredentialsError extends Data.TaggedError("CredentialsError")<{ readonly message: string }> {}
 
+/** Where the server is, and what it takes to be let in. */
 export interface Cluster {
   /** The server's URL without a slash at its end; may have a path. */
   readonly server: string

@@ -27,8 +27,8 @@ export interface Source {
   readonly key: Material | undefined
   readonly token: Material | undefined
   readonly basic: { readonly username: string; readonly password: string } | undefined
-  /** Asks a plugin (exec, oidc), which keeps what it gets until that expires; `renewed` makes it forget. */
-  readonly plugin: ((renewed: boolean) => Effect.Effect<Issued, CredentialsError>) | undefined
+  /** Asks a plugin (exec, oidc), which keeps what it gets until that expires. */
+  readonly plugin: Effect.Effect<Issued, CredentialsError> | undefined
   readonly serverName: string | undefined
   readonly insecure: boolean
   /** The user to act as. */
@@ -59,31 +59,29 @@ const textOf = (material: Material): Effect.Effect<string, CredentialsError, Fil
 const placeOf = (material: Material): string => ("file" in material ? ` (${material.file})` : "")
 
 const pemOf = (
-  material: Material | undefined,
+  material: Material,
   check: (pem: string) => unknown
-): Effect.Effect<string | undefined, CredentialsError, FileSystem> =>
-  material === undefined
-    ? Effect.succeed(undefined)
-    : Effect.flatMap(textOf(material), (pem) =>
-        Effect.as(
-          Effect.try({
-            try: () => check(pem),
-            catch: () => new CredentialsError({ message: `${material.what}${placeOf(material)} is not in PEM format` })
-          }),
-          pem
-        )
-      )
+): Effect.Effect<string, CredentialsError, FileSystem> =>
+  Effect.flatMap(textOf(material), (pem) =>
+    Effect.as(
+      Effect.try({
+        try: () => check(pem),
+        catch: () => new CredentialsError({ message: `${material.what}${placeOf(material)} is not in PEM format` })
+      }),
+      pem
+    )
+  )
 
 const checkCertificate = (pem: string) => new X509Certificate(pem)
 const checkKey = (pem: string) => createPrivateKey(pem)
 
 /** Reads all parts once. */
-export const read = (source: Source, renewed: boolean): Effect.Effect<Credentials, CredentialsError, FileSystem> =>
+export const read = (source: Source): Effect.Effect<Credentials, CredentialsError, FileSystem> =>
   Effect.gen(function* () {
-    const issued: Issued = source.plugin === undefined ? {} : yield* source.plugin(renewed)
-    const ca = yield* pemOf(source.ca, checkCertificate)
-    const cert = issued.cert ?? (yield* pemOf(source.cert, checkCertificate))
-    const key = issued.key ?? (yield* pemOf(source.key, checkKey))
+    const issued: Issued = source.plugin === undefined ? {} : yield* source.plugin
+    const ca = source.ca && (yield* pemOf(source.ca, checkCertificate))
+    const cert = issued.cert ?? (source.cert && (yield* pemOf(source.cert, checkCertificate)))
+    const key = issued.key ?? (source.key && (yield* pemOf(source.key, checkKey)))
     if (cert !== undefined && key === undefined) return yield* fail(`${source.cert?.what ?? "certificate"} has no key`)
     const token = source.token === undefined ? undefined : (yield* textOf(source.token)).trim()
     if (source.token !== undefined && token === "")
@@ -94,7 +92,7 @@ export const read = (source: Source, renewed: boolean): Effect.Effect<Credential
         : (issued.authorization ??
           (source.basic === undefined
             ? undefined
-            : `Basic ${btoa(`${source.basic.username}:${source.basic.password}`)}`))
+            : `Basic ${Buffer.from(`${source.basic.username}:${source.basic.password}`).toString("base64")}`))
     return {
       tls: { ca, cert, key, serverName: source.serverName, insecure: source.insecure },
       headers: {
@@ -115,7 +113,8 @@ const rotates = (source: Source): boolean =>
 /**
  * Reads now, and again as time goes by. When a later reading fails, what we had stays in use and a warning says why.
  *
- * @param load the source; evaluated again for a renewal, as the configuration itself may have new certificates in it
+ * @param load the source; evaluated again for a renewal: the configuration itself may have new certificates in it, and a new
+ *   plugin remembers nothing
  */
 export const rotating = (
   load: Effect.Effect<Source, CredentialsError, FileSystem>
@@ -123,8 +122,9 @@ export const rotating = (
   Effect.gen(function* () {
     const fs = yield* FileSystem
     const clock: Clock.Clock = yield* Effect.clock
+    const one = yield* Effect.makeSemaphore(1)
     let source = yield* load
-    let current = yield* read(source, false)
+    let current = yield* read(source)
     let readAt = clock.unsafeCurrentTimeMillis()
     let reading = false
 
@@ -133,21 +133,31 @@ export const rotating = (
         reading = true
         readAt = clock.unsafeCurrentTimeMillis()
         if (renewed) source = yield* load
-        const next = yield* read(source, renewed)
+        const next = yield* read(source)
         // Connections hang on the identity of `tls`: it changes only when its contents do.
         current = sameTls(next.tls, current.tls) ? { ...next, tls: current.tls } : next
       }).pipe(
         Effect.catchAll((error) => Effect.logWarning(`${error.message}; the credentials read before stay in use`)),
-        Effect.ensuring(Effect.sync(() => (reading = false))),
-        Effect.zipRight(Effect.sync(() => current)),
+        Effect.ensuring(
+          Effect.sync(() => {
+            reading = false
+          })
+        ),
         Effect.provideService(FileSystem, fs)
       )
-
-    const olderThan = (millis: number) => !reading && clock.unsafeCurrentTimeMillis() - readAt >= millis
+    const olderThan = (millis: number) => clock.unsafeCurrentTimeMillis() - readAt >= millis
+    const latest = Effect.sync(() => current)
     return {
+      // While one request reads, the others go on with what there is: it is still good.
       credentials: Effect.suspend(() =>
-        rotates(source) && olderThan(refreshMillis) ? reread(false) : Effect.succeed(current)
+        !reading && olderThan(refreshMillis) && rotates(source)
+          ? Effect.zipRight(one.withPermits(1)(reread(false)), latest)
+          : Effect.succeed(current)
       ),
-      renew: Effect.suspend(() => (olderThan(renewMillis) ? reread(true) : Effect.succeed(current)))
+      // Refused, they are not: all wait for the one that reads.
+      renew: Effect.zipRight(
+        one.withPermits(1)(Effect.suspend(() => (olderThan(renewMillis) ? reread(true) : Effect.void))),
+        latest
+      )
     }
   })

@@ -47,6 +47,15 @@ describe("Deadline", () => {
     })
   )
 
+  effect("what was opened in time may go on for as long as it likes", () =>
+    Effect.gen(function* () {
+      const deadline = yield* Deadline.make("https://server")
+      const opened = yield* deadline.within(request, (bounded) => Effect.succeed(bounded.abort))
+      yield* TestClock.adjust("1 hour")
+      expect(opened?.signal.aborted).toBe(false)
+    })
+  )
+
   effect("each of many requests has its own deadline, by when it began and by how long it may take", () =>
     Effect.gen(function* () {
       const deadline = yield* Deadline.make("https://server")

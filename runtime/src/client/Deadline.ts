@@ -13,6 +13,7 @@ import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
 import { defaultTimeoutMillis, infoOf, type Request } from "./Request.ts"
 
+/** The deadlines of one client. */
 export interface Deadline {
   /**
    * Runs `use` on the request, with an `abort` in it that fires when its time is over: then it fails with `Transport`, code

@@ -88,7 +88,10 @@ describe("KubeConfig finds the cluster", () => {
       const pod = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" }
       const everything = { KUBECONFIG: variable, ...pod, HOME: home }
       const where = (options: KubeConfig.Options, variables: Record<string, string>) =>
-        Effect.map(load({ serviceAccount, ...options }, variables), (cluster) => [cluster.server, cluster.source.replaceAll(folder, "DIR")])
+        Effect.map(load({ serviceAccount, ...options }, variables), (cluster) => [
+          cluster.server,
+          cluster.source.replaceAll(folder, "DIR")
+        ])
 
       expect(yield* where({ kubeconfig: option }, everything)).toEqual([
         "https://option:6443",
@@ -107,14 +110,20 @@ describe("KubeConfig finds the cluster", () => {
         expect.stringMatching(/^context "home" of DIR\/home-\d+\/\.kube\/config \(the default\)$/)
       ])
       // A context is something that only a file has.
-      expect(yield* where({ context: "home" }, { ...pod, HOME: home })).toEqual(["https://home:6443", expect.any(String)])
+      expect(yield* where({ context: "home" }, { ...pod, HOME: home })).toEqual([
+        "https://home:6443",
+        expect.any(String)
+      ])
     })
   )
 
   effect("of a pod with the token, the authority and the namespace of its service account", () =>
     Effect.gen(function* () {
       const { serviceAccount } = places()
-      const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443" })
+      const cluster = yield* load(
+        { serviceAccount },
+        { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443" }
+      )
       expect(cluster).toMatchObject({ server: "https://[fd00::1]:6443", namespace: "pod-namespace" })
       expect(yield* cluster.credentials).toMatchObject({ headers: { authorization: "Bearer pod-token" }, tls: { ca } })
     })
@@ -194,7 +203,10 @@ describe("KubeConfig reads", () => {
       expect(yield* headers({ token: "t" })).toEqual({ authorization: "Bearer t" })
       expect(yield* headers({ tokenFile: "token", token: "old" })).toEqual({ authorization: "Bearer secret" })
       expect(yield* headers({ username: "u", password: "p" })).toEqual({ authorization: `Basic ${base64("u:p")}` })
-      expect(yield* headers({ token: "t", as: "jane" })).toEqual({ authorization: "Bearer t", "impersonate-user": "jane" })
+      expect(yield* headers({ token: "t", as: "jane" })).toEqual({
+        authorization: "Bearer t",
+        "impersonate-user": "jane"
+      })
     })
   )
 
@@ -223,7 +235,9 @@ describe("KubeConfig reads", () => {
     Effect.gen(function* () {
       const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
       const token = `${part({ alg: "none" })}.${part({ exp: 99_999_999_999 })}.x`
-      const { headers } = yield* credentials(config({ user: { "auth-provider": { name: "oidc", config: { "id-token": token } } } }))
+      const { headers } = yield* credentials(
+        config({ user: { "auth-provider": { name: "oidc", config: { "id-token": token } } } })
+      )
       expect(headers).toEqual({ authorization: `Bearer ${token}` })
     })
   )
@@ -243,14 +257,26 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
     ],
     ["a folder", () => load({ kubeconfig: folder }), "kubeconfig DIR (from --kubeconfig) cannot be read"],
     ["YAML that is none", () => loadText("clusters: [\n"), "kubeconfig DIR/FILE is not YAML: "],
-    ["something else", () => loadText("hello: world\n"), "DIR/FILE is not a kubeconfig: it has no clusters, contexts or users"],
-    ["an empty file", () => loadText(""), "kubeconfig DIR/FILE has no current-context: name one with --context (there are none)"],
+    [
+      "something else",
+      () => loadText("hello: world\n"),
+      "DIR/FILE is not a kubeconfig: it has no clusters, contexts or users"
+    ],
+    [
+      "an empty file",
+      () => loadText(""),
+      "kubeconfig DIR/FILE has no current-context: name one with --context (there are none)"
+    ],
     [
       "no current context",
       () => loadText(config({ current: "" })),
       "kubeconfig DIR/FILE has no current-context: name one with --context (there are main)"
     ],
-    ["an unknown context", () => loadText(config({}), { context: "prod" }), 'kubeconfig DIR/FILE has no context "prod" (there are main)'],
+    [
+      "an unknown context",
+      () => loadText(config({}), { context: "prod" }),
+      'kubeconfig DIR/FILE has no context "prod" (there are main)'
+    ],
     [
       "a current context that is not there",
       () => loadText(config({ current: "prod" })),
@@ -278,7 +304,11 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       () => loadText(JSON.stringify({ clusters: [{ name: "x", cluster: {} }] })),
       "kubeconfig DIR/FILE: clusters[0].cluster.server is missing"
     ],
-    ["a server that is no URL", () => loadText(config({ server: "ftp://x" })), 'cluster "main" of DIR/FILE: server "ftp://x" is not a URL'],
+    [
+      "a server that is no URL",
+      () => loadText(config({ server: "ftp://x" })),
+      'cluster "main" of DIR/FILE: server "ftp://x" is not a URL'
+    ],
     [
       "an authority that is not there",
       () => loadText(config({ cluster: { "certificate-authority": "no.crt" } })),
@@ -286,7 +316,10 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
     ],
     [
       "a certificate that is none",
-      () => loadText(config({ user: { "client-certificate-data": base64("hello"), "client-key-data": base64(client.key) } })),
+      () =>
+        loadText(
+          config({ user: { "client-certificate-data": base64("hello"), "client-key-data": base64(client.key) } })
+        ),
       "client-certificate-data of DIR/FILE is not in PEM format"
     ],
     [
@@ -410,7 +443,10 @@ describe("Credentials", () => {
       expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer token-1" })
       expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer token-1" })
       yield* TestClock.adjust("5 seconds")
-      expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer token-2" })
+      const renewed = yield* Effect.all([cluster.renew, cluster.renew, cluster.renew], { concurrency: "unbounded" })
+      expect(renewed.map(({ headers }) => headers.authorization)).toEqual(
+        Array.from({ length: 3 }, () => "Bearer token-2")
+      )
     })
   )
 })

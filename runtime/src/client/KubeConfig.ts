@@ -19,9 +19,12 @@ import { type Entry, KubeConfigError, type Selected, select } from "./KubeConfig
 
 export { KubeConfigError } from "./KubeConfigFile.ts"
 
+/** What to use instead of what the environment says. */
 export interface Options {
   /** One file, `--kubeconfig`. */
   readonly kubeconfig?: string | undefined
+  /** What named that file, for messages. Default `--kubeconfig`. */
+  readonly origin?: string | undefined
   /** The context of the file to use, `--context`. */
   readonly context?: string | undefined
   /** Where a pod has its service account; elsewhere only in tests. */
@@ -153,8 +156,8 @@ const fromPod = (folder: string, host: string, port: string): Effect.Effect<Clus
 export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem
-    const { context, kubeconfig } = options
-    if (kubeconfig !== undefined && kubeconfig !== "") return yield* fromFiles([kubeconfig], "--kubeconfig", context)
+    const { context, kubeconfig, origin = "--kubeconfig" } = options
+    if (kubeconfig !== undefined && kubeconfig !== "") return yield* fromFiles([kubeconfig], origin, context)
 
     const files = (yield* variable("KUBECONFIG")).split(path.delimiter).filter((file) => file !== "")
     if (files.length > 0) return yield* fromFiles(files, "KUBECONFIG", context)

@@ -118,7 +118,7 @@ const readFile = (file: string, origin: string): Effect.Effect<string | undefine
   Effect.flatMap(FileSystem, (fs) =>
     Effect.catchAll(fs.readFileString(file), (error) =>
       error._tag === "SystemError" && error.reason === "NotFound"
-        ? Effect.succeed(undefined)
+        ? Effect.sync(() => undefined)
         : wrong(
             `kubeconfig ${file} (from ${origin}) cannot be read: ${error._tag === "SystemError" ? error.reason : error.description}`
           )

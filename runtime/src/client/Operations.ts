@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
+import type * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
@@ -293,7 +293,7 @@ export const make = (stack: Stack): Operations => {
             return Effect.succeedNone
           }
           publish(call.right, { resource, verb: "delete" }, answer)
-          return isLeaving(answer) ? Effect.map(resource.decode(answer), Option.some) : Effect.succeedNone
+          return isLeaving(answer) ? Effect.asSome(resource.decode(answer)) : Effect.succeedNone
         }
       )
     },

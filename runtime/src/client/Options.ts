@@ -34,6 +34,7 @@ export interface PageOptions extends Selection, RequestOptions {
 /** For a list. Without a `limit` all pages are fetched, 500 objects each. */
 export type ListOptions = PageOptions
 
+/** For every write but a deletion. */
 export interface WriteOptions extends RequestOptions {
   /** In whose name; by default that of the fiber (`FieldManager`). */
   readonly fieldManager?: string | undefined
@@ -43,11 +44,13 @@ export interface WriteOptions extends RequestOptions {
   readonly fieldValidation?: "Strict" | "Warn" | "Ignore" | undefined
 }
 
+/** For a server-side apply. */
 export interface ApplyOptions extends WriteOptions {
   /** Take fields over that other managers own. Default false: the server answers Conflict, with the fields as causes. */
   readonly force?: boolean | undefined
 }
 
+/** For a deletion. Without `uid`, one that is sent again could meet a new object of the same name. */
 export interface DeleteOptions extends RequestOptions {
   /** Only this very object, not another one of the same name: otherwise Conflict. */
   readonly uid?: string | undefined
@@ -60,6 +63,7 @@ export interface DeleteOptions extends RequestOptions {
   readonly dryRun?: boolean | undefined
 }
 
+/** For a watch: from a resourceVersion on, or from the whole state on. */
 export interface WatchOptions extends Selection {
   /** Resume after this one. */
   readonly resourceVersion?: string | undefined

@@ -9,6 +9,7 @@ export type Operation =
   | { readonly op: "remove"; readonly path: string }
   | { readonly op: "move" | "copy"; readonly from: string; readonly path: string }
 
+/** A change, as it is sent. */
 export interface Patch {
   readonly contentType: string
   readonly body: unknown

@@ -3,8 +3,10 @@
  */
 import type { RequestInfo } from "./ApiError.ts"
 
+/** The methods of the Kubernetes API. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
+/** One request, before it has a server and credentials. */
 export interface Request {
   readonly method: Method
   /** Path from the server's root, percent-encoded, and the query. */

@@ -45,7 +45,13 @@ export const ClusterRole = Resource.make<KubernetesObject>({
 export const configMap = (name: string, rest: object = {}): ConfigMap => ({
   apiVersion: "v1",
   kind: "ConfigMap",
-  metadata: { name, namespace: "a", uid: `uid-${name}`, resourceVersion: "7", creationTimestamp: "2026-11-20T00:00:00Z" },
+  metadata: {
+    name,
+    namespace: "a",
+    uid: `uid-${name}`,
+    resourceVersion: "7",
+    creationTimestamp: "2026-11-20T00:00:00Z"
+  },
   ...rest
 })
 
@@ -105,6 +111,9 @@ export const make = (
           Effect.asVoid(Deferred.fail(ended, disconnect(request, "ABORTED")))
         )
         yield* Effect.addFinalizer(() => abort)
+        request.abort?.signal.addEventListener("abort", () =>
+          Deferred.unsafeDone(ended, Effect.fail(disconnect(request, "ABORTED")))
+        )
         let rest: string | undefined = first.body
         const next = Effect.suspend(() => {
           if (first.status >= 400) {

@@ -60,7 +60,11 @@ const recording = (sampled: boolean) => {
 
 const get = Effect.either(Client.get(ConfigMap, key))
 
-const run = (script: Parameters<typeof Scripted.make>[0], body: Effect.Effect<unknown, never, Client.Client>, sampled = true) =>
+const run = (
+  script: Parameters<typeof Scripted.make>[0],
+  body: Effect.Effect<unknown, never, Client.Client>,
+  sampled = true
+) =>
   Effect.gen(function* () {
     const { spans, tracer } = recording(sampled)
     const server = yield* Scripted.make(script)

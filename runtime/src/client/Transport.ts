@@ -28,9 +28,9 @@ export class Transport extends Context.Tag("@homeostat/runtime/Transport")<
     /** Its URL or another name of it, for messages and spans. */
     readonly server: string
     /** Sends a request and reads the whole answer. */
-    readonly send: (request: Request) => Effect.Effect<Response, ApiError.ApiError>
+    readonly send: (request: Request) => Effect.Effect<Response, ApiError.Transport>
     /** Sends a request whose answer goes on: a watch. Closing the scope ends it. */
-    readonly open: (request: Request) => Effect.Effect<Streaming, ApiError.ApiError, Scope.Scope>
+    readonly open: (request: Request) => Effect.Effect<Streaming, ApiError.Transport, Scope.Scope>
   }
 >() {}
 
@@ -52,6 +52,7 @@ export const abortable = <A, E, R>(
   )
 }
 
+/** How to reach the cluster. */
 export interface Options {
   /**
    * `http2` (default) wherever it is possible: over TLS, without a proxy, and until the server declines it. Bun marks it
@@ -138,16 +139,18 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     return cluster.credentials.pipe(
       Effect.mapError((error) => refused(request, error)),
       Effect.flatMap((credentials) =>
-        Effect.flatMap(attemptDowngraded(credentials), (answer) => {
-          if (answer.status !== 401) return Effect.succeed(answer)
-          return Effect.matchEffect(cluster.renew, {
-            onFailure: () => Effect.succeed(answer),
-            onSuccess: (renewed) =>
-              renewed.headers.authorization === credentials.headers.authorization && renewed.tls === credentials.tls
-                ? Effect.succeed(answer)
-                : attempt(renewed)
-          })
-        })
+        Effect.filterOrElse(
+          attemptDowngraded(credentials),
+          (answer) => answer.status !== 401,
+          (answer) =>
+            Effect.matchEffect(cluster.renew, {
+              onFailure: () => Effect.succeed(answer),
+              onSuccess: (renewed) =>
+                renewed.headers.authorization === credentials.headers.authorization && renewed.tls === credentials.tls
+                  ? Effect.succeed(answer)
+                  : attempt(renewed)
+            })
+        )
       )
     )
   }
@@ -190,7 +193,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
         abort,
         next:
           reader === undefined
-            ? Effect.succeed(undefined)
+            ? Effect.sync(() => undefined)
             : Effect.tryPromise({ try: () => reader.read(), catch: failed(request) }).pipe(
                 Effect.map((part) => (part.done ? undefined : part.value))
               )

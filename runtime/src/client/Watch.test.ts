@@ -23,7 +23,10 @@ const bookmark = (resourceVersion: string, annotations?: Record<string, string>)
 
 const managed = (name: string, data: Record<string, string> = {}) => {
   const object = configMap(name, { data })
-  return { ...object, metadata: { ...object.metadata, managedFields: [{ manager: "kubectl", fieldsV1: { "f:data": {} } }] } }
+  return {
+    ...object,
+    metadata: { ...object.metadata, managedFields: [{ manager: "kubectl", fieldsV1: { "f:data": {} } }] }
+  }
 }
 
 /** What a server may send: every kind of event, text of two, three and four bytes a character, empty lines and a CRLF. */
@@ -97,15 +100,18 @@ describe("Watch parsing", () => {
     }
   })
 
-  test.each(["not json", '{"type":"ADDED"}', '{"type":"ADDED","object":{}}', '{"type":"NEW","object":{"metadata":{}}}', "7"])(
-    "%p is not an event: what came before is given, then nothing more",
-    (line) => {
-      const parser = Watch.parser(request)
-      const given = parser.push(new TextEncoder().encode(`${bookmark("8")}${line}\n${bookmark("9")}`))
-      expect(given).toHaveLength(1)
-      expect(parser.failure()).toMatchObject({ _tag: "Transport", code: "MALFORMED" })
-    }
-  )
+  test.each([
+    "not json",
+    '{"type":"ADDED"}',
+    '{"type":"ADDED","object":{}}',
+    '{"type":"NEW","object":{"metadata":{}}}',
+    "7"
+  ])("%p is not an event: what came before is given, then nothing more", (line) => {
+    const parser = Watch.parser(request)
+    const given = parser.push(new TextEncoder().encode(`${bookmark("8")}${line}\n${bookmark("9")}`))
+    expect(given).toHaveLength(1)
+    expect(parser.failure()).toMatchObject({ _tag: "Transport", code: "MALFORMED" })
+  })
 
   test("an ERROR that is no Status is a server error", () => {
     expect(parse([new TextEncoder().encode(frame("ERROR", {}))])).toMatchObject([

@@ -24,6 +24,7 @@ export interface Write {
 /** Runs in the writer's fiber, between the parsing of the answer and whatever the writer does next. It must not throw. */
 export type Listener = (write: Write) => void
 
+/** Between the writer and those who listen. */
 export interface Writes {
   readonly publish: (write: Write) => void
   /** Listens until the scope closes. */

@@ -1,0 +1,320 @@
+import { describe, expect } from "bun:test"
+import * as http2 from "node:http2"
+import type { TLSSocket } from "node:tls"
+import * as Certificates from "@homeostat/testkit/envtest/Certificates"
+import { live } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Cluster from "./Cluster.ts"
+import type { Request } from "./Request.ts"
+import * as Transport from "./Transport.ts"
+
+const noProxy = { https: "", http: "", except: "" }
+
+const get: Request = {
+  method: "GET",
+  path: "/version?x=1",
+  template: "/version",
+  headers: { accept: "application/json" },
+  repeatable: true
+}
+
+const serve = (options: {
+  readonly fetch: (request: globalThis.Request) => Response | Promise<Response>
+  readonly tls?: Certificates.Pair
+}) =>
+  Effect.acquireRelease(
+    Effect.sync(() =>
+      Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        fetch: options.fetch,
+        ...(options.tls !== undefined && { tls: { cert: options.tls.certificate, key: options.tls.key } })
+      })
+    ),
+    (server) => Effect.promise(() => server.stop(true))
+  )
+
+const connect = (cluster: Cluster.Cluster, options: Transport.Options = {}) =>
+  Transport.make(cluster, { proxy: noProxy, ...options })
+
+const ip = { dns: [], ip: ["127.0.0.1"] }
+
+/** A server that speaks HTTP/2 alone, asks for a client certificate and answers with what it sees. */
+const http2Server = (authority: Certificates.Authority) =>
+  Effect.gen(function* () {
+    const pair = yield* authority.server(ip)
+    const server = http2.createSecureServer({
+      cert: pair.certificate,
+      key: pair.key,
+      ca: authority.certificate,
+      requestCert: true,
+      rejectUnauthorized: false
+    })
+    server.on("stream", (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders) => {
+      const socket = stream.session?.socket as TLSSocket | undefined
+      stream.respond({ ":status": 200 })
+      stream.end(
+        JSON.stringify({
+          user: socket?.getPeerCertificate()?.subject?.CN ?? null,
+          protocol: stream.session?.alpnProtocol,
+          path: headers[":path"]
+        })
+      )
+    })
+    yield* Effect.async<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    })
+    yield* Effect.addFinalizer(() => Effect.sync(() => server.close()))
+    const address = server.address()
+    return `https://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+  })
+
+describe("Transport", () => {
+  live("carries a request over plain HTTP, and gives whatever is answered", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({
+        fetch: async (request) =>
+          Response.json(
+            { method: request.method, url: new URL(request.url).pathname, body: await request.text() },
+            { status: 418, headers: { "x-seen": request.headers.get("authorization") ?? "" } }
+          )
+      })
+      const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${server.port}/base/`, token: "t" }))
+      const response = yield* transport.send({ ...get, method: "PUT", path: "/x?y=1", body: "hello" })
+      expect(response.status).toBe(418)
+      expect(response.headers.get("x-seen")).toBe("Bearer t")
+      expect(JSON.parse(response.body)).toEqual({ method: "PUT", url: "/base/x", body: "hello" })
+    })
+  )
+
+  live("speaks HTTP/2 over TLS, with the client's certificate", () =>
+    Effect.gen(function* () {
+      const authority = yield* Certificates.authority
+      const client = yield* authority.client("jane", [])
+      const server = yield* http2Server(authority)
+      const tls = { ca: authority.certificate, cert: client.certificate, key: client.key }
+      const transport = yield* connect(Cluster.make({ server, tls }))
+      const response = yield* transport.send(get)
+      expect(JSON.parse(response.body)).toEqual({ user: "jane", protocol: "h2", path: "/version?x=1" })
+    })
+  )
+
+  live("uses a certificate that was rotated, on a new connection", () =>
+    Effect.gen(function* () {
+      const authority = yield* Certificates.authority
+      const server = yield* http2Server(authority)
+      let name = "before"
+      const credentials = yield* Effect.cachedFunction((name: string) =>
+        Effect.map(authority.client(name, []), ({ certificate, key }) => ({
+          tls: { ca: authority.certificate, cert: certificate, key },
+          headers: {}
+        }))
+      )
+      const transport = yield* connect({
+        ...Cluster.make({ server }),
+        credentials: Effect.suspend(() => credentials(name))
+      })
+      const user = Effect.map(transport.send(get), (response) => JSON.parse(response.body).user)
+      expect([yield* user, yield* user]).toEqual(["before", "before"])
+      name = "after"
+      expect(yield* user).toBe("after")
+    })
+  )
+
+  live("goes on with HTTP/1.1 where the server has no HTTP/2", () =>
+    Effect.gen(function* () {
+      const authority = yield* Certificates.authority
+      const server = yield* serve({ tls: yield* authority.server(ip), fetch: () => new Response("ok") })
+      const url = `https://127.0.0.1:${server.port}`
+      const transport = yield* connect(Cluster.make({ server: url, tls: { ca: authority.certificate } }))
+      const all = yield* Effect.all(
+        Array.from({ length: 5 }, () => transport.send({ ...get, method: "POST" })),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      expect(all.map((response) => response.body)).toEqual(["ok", "ok", "ok", "ok", "ok"])
+    })
+  )
+
+  live("says what is wrong with a server that it does not trust, and that retrying is useless", () =>
+    Effect.gen(function* () {
+      const authority = yield* Certificates.authority
+      const stranger = yield* Certificates.authority
+      const server = yield* serve({ tls: yield* authority.server(ip), fetch: () => new Response("ok") })
+      const url = `https://127.0.0.1:${server.port}`
+      const untrusted = yield* connect(Cluster.make({ server: url, tls: { ca: stranger.certificate } }))
+      expect(yield* Effect.flip(untrusted.send(get))).toMatchObject({
+        _tag: "Transport",
+        outcome: "unsent",
+        message: expect.stringContaining("certificate is not signed by the configured certificate authority")
+      })
+      const named = yield* connect(
+        Cluster.make({ server: url, tls: { ca: authority.certificate, serverName: "kubernetes" } })
+      )
+      expect(yield* Effect.flip(named.send(get))).toMatchObject({ code: "ERR_TLS_CERT_ALTNAME_INVALID" })
+      const insecure = yield* connect(Cluster.make({ server: url, tls: { insecure: true } }))
+      expect((yield* insecure.send(get)).body).toBe("ok")
+    })
+  )
+
+  live("a server that is not there was not sent anything", () =>
+    Effect.gen(function* () {
+      const gone = yield* Effect.scoped(Effect.map(serve({ fetch: () => new Response() }), (server) => server.port))
+      const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${gone}` }))
+      expect(yield* Effect.flip(transport.send(get))).toMatchObject({
+        _tag: "Transport",
+        code: "ECONNREFUSED",
+        outcome: "unsent",
+        message: `GET /version: connection refused, nothing listens there (http://127.0.0.1:${gone}, ECONNREFUSED)`
+      })
+    })
+  )
+
+  live("a connection that breaks after the request leaves its outcome unknown", () =>
+    Effect.gen(function* () {
+      const listener = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: (socket) => void socket.end() } })
+        ),
+        (listener) => Effect.sync(() => listener.stop(true))
+      )
+      const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${listener.port}` }))
+      expect(yield* Effect.flip(transport.send({ ...get, method: "POST", body: "x" }))).toMatchObject({
+        code: "ECONNRESET",
+        outcome: "unknown"
+      })
+    })
+  )
+
+  live("interrupting a request, aborting it, and closing the scope of a stream end it at the server", () =>
+    Effect.gen(function* () {
+      let arrived = yield* Deferred.make<void>()
+      let left = yield* Deferred.make<void>()
+      const server = yield* serve({
+        fetch: (request) => {
+          const [here, gone] = [arrived, left]
+          request.signal.addEventListener("abort", () => Deferred.unsafeDone(gone, Effect.void))
+          Deferred.unsafeDone(here, Effect.void)
+          if (request.url.endsWith("/watch")) {
+            return new Response(new ReadableStream({ start: (controller) => controller.enqueue("first") }))
+          }
+          return new Promise(() => {})
+        }
+      })
+      const renewed = Effect.gen(function* () {
+        arrived = yield* Deferred.make<void>()
+        left = yield* Deferred.make<void>()
+      })
+      const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${server.port}` }))
+
+      const interrupted = yield* Effect.fork(transport.send(get))
+      yield* Deferred.await(arrived)
+      yield* Fiber.interrupt(interrupted)
+      yield* Deferred.await(left)
+
+      yield* renewed
+      const abort = new AbortController()
+      const aborted = yield* Effect.fork(Effect.flip(transport.send({ ...get, abort })))
+      yield* Deferred.await(arrived)
+      abort.abort()
+      expect((yield* Fiber.join(aborted))._tag).toBe("Transport")
+      yield* Deferred.await(left)
+
+      yield* renewed
+      const first = yield* Effect.scoped(
+        Effect.flatMap(transport.open({ ...get, path: "/watch" }), (streaming) => streaming.next)
+      )
+      expect(new TextDecoder().decode(first)).toBe("first")
+      yield* Deferred.await(left)
+    })
+  )
+
+  live("a stream gives bytes as they come, and undefined at its end", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({
+        fetch: () =>
+          new Response(
+            new ReadableStream({
+              start: async (controller) => {
+                for (const part of ["a", "b"]) {
+                  controller.enqueue(part)
+                  await Bun.sleep(5)
+                }
+                controller.close()
+              }
+            })
+          )
+      })
+      const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${server.port}` }))
+      const streaming = yield* transport.open(get)
+      let text = ""
+      for (let bytes = yield* streaming.next; bytes !== undefined; bytes = yield* streaming.next) {
+        text += new TextDecoder().decode(bytes)
+      }
+      expect(text).toBe("ab")
+    })
+  )
+
+  live("credentials that the server refuses are renewed, and the request is made once more if they changed", () =>
+    Effect.gen(function* () {
+      const seen: Array<string | null> = []
+      const server = yield* serve({
+        fetch: (request) => {
+          seen.push(request.headers.get("authorization"))
+          return new Response("", { status: request.headers.get("authorization") === "Bearer new" ? 200 : 401 })
+        }
+      })
+      let token = "old"
+      const fixed = Cluster.make({ server: `http://127.0.0.1:${server.port}` })
+      const current = Effect.sync(() => ({ tls: {}, headers: { authorization: `Bearer ${token}` } }))
+      const renew = Effect.suspend(() => {
+        token = "new"
+        return current
+      })
+      const transport = yield* connect({ ...fixed, credentials: current, renew })
+      expect((yield* transport.send({ ...get, method: "POST" })).status).toBe(200)
+      expect(seen).toEqual(["Bearer old", "Bearer new"])
+
+      const stubborn = yield* connect(Cluster.make({ server: fixed.server, token: "old" }))
+      expect((yield* stubborn.send(get)).status).toBe(401)
+      expect(seen).toHaveLength(3)
+    })
+  )
+
+  live("goes through the proxy of the environment or the kubeconfig, but reaches loopback directly", () =>
+    Effect.gen(function* () {
+      const server = yield* serve({ fetch: () => new Response("server") })
+      const proxy = yield* serve({ fetch: (request) => new Response(`proxy for ${request.url}`) })
+      const url = `http://127.0.0.1:${proxy.port}`
+      const environment = { proxy: { https: "", http: url, except: "" } }
+      const body = (cluster: Cluster.Cluster) =>
+        Effect.flatMap(connect(cluster, environment), (transport) =>
+          Effect.map(transport.send(get), (response) => response.body)
+        )
+      expect(yield* body(Cluster.make({ server: "http://kube.invalid" }))).toBe(
+        "proxy for http://kube.invalid/version?x=1"
+      )
+      const loopback = `http://127.0.0.1:${server.port}`
+      expect(yield* body(Cluster.make({ server: loopback }))).toBe("server")
+      expect(yield* body(Cluster.make({ server: loopback, proxy: url }))).toBe(`proxy for ${loopback}/version?x=1`)
+    })
+  )
+
+  live("a request without credentials is not sent, and says why", () =>
+    Effect.gen(function* () {
+      const error = new Cluster.CredentialsError({ message: "token file t does not exist" })
+      const transport = yield* connect({
+        ...Cluster.make({ server: "http://127.0.0.1:1" }),
+        credentials: Effect.fail(error)
+      })
+      expect(yield* Effect.flip(transport.send(get))).toMatchObject({
+        code: "CREDENTIALS",
+        outcome: "unsent",
+        message: "GET /version: token file t does not exist"
+      })
+    })
+  )
+})
