@@ -9,6 +9,9 @@ export const manager = "webapp-controller"
 /** The container that runs the image; others in the pod are strangers' and left alone. */
 export const container = "app"
 
+/** The managed-by label of the pods: ours, or that of an older controller whose Deployments keep theirs. */
+export const managers = [manager, "webapp-operator"] as const
+
 /** Labels of everything a WebApp makes. */
 export const labelsOf = (app: WebApp): { readonly [key: string]: string } => ({
   app: app.metadata.name,
@@ -32,7 +35,7 @@ export const desiredDeployment = (
       ...(options.scaledByOthers === true ? {} : { replicas: app.spec.replicas }),
       selector,
       template: {
-        metadata: { labels: { ...labels, ...selector.matchLabels } },
+        metadata: { labels: podLabels(app, options.existing) },
         spec: {
           containers: [
             {
@@ -50,15 +53,29 @@ export const desiredDeployment = (
   }
 }
 
-/** Cluster IP, node ports and IP families are the server's to choose, so the intent does not name them. */
-export const desiredService = (app: WebApp): Desired<Service> => ({
-  metadata: { name: app.metadata.name, labels: labelsOf(app) },
-  spec: {
-    type: "ClusterIP",
-    selector: { app: app.metadata.name },
-    ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
-  }
+/** A selector says more of the pods of a Deployment than its WebApp does: it was there before. */
+const podLabels = (app: WebApp, deployment: Deployment | undefined): { readonly [key: string]: string } => ({
+  ...labelsOf(app),
+  ...deployment?.spec?.selector.matchLabels
 })
+
+/**
+ * Cluster IP, node ports and IP families are the server's to choose, so the intent does not name them.
+ *
+ * @param deployment the WebApp's Deployment. One that was taken over may label its pods in its own way
+ */
+export const desiredService = (app: WebApp, deployment?: Deployment): Desired<Service> => {
+  const { name } = app.metadata
+  const isNamed = podLabels(app, deployment).app === name
+  return {
+    metadata: { name, labels: labelsOf(app) },
+    spec: {
+      type: "ClusterIP",
+      selector: isNamed ? { app: name } : { ...deployment?.spec?.selector.matchLabels },
+      ports: [{ port: app.spec.port, targetPort: app.spec.port, protocol: "TCP" }]
+    }
+  }
+}
 
 const appContainer = ["spec", "template", "spec", "containers", { name: container }] as const
 

@@ -12,18 +12,25 @@ import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import { Deployment, HorizontalPodAutoscaler, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
-import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, keyOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { desiredDeployment, desiredService, exclusiveInDeployment, exclusiveInService, manager } from "./children.ts"
+import {
+  desiredDeployment,
+  desiredService,
+  exclusiveInDeployment,
+  exclusiveInService,
+  manager,
+  managers
+} from "./children.ts"
 import { type Child, observe, podTrouble } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
 
 /** Set to `"true"` on a Deployment or Service that nobody controls, hands it over to the WebApp of its name. */
 export const adoptAnnotation = "apps.kubedojo.io/adopt"
 
-const podLabels = `app.kubernetes.io/managed-by=${manager}`
+const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
 
 /** The WebApp controller. */
 export const controller = Controller.make("webapp", {
@@ -36,7 +43,7 @@ export const controller = Controller.make("webapp", {
       // Most changes of a pod reach us through the Deployment's status; only a trouble has to be told apart sooner.
       predicate: ({ object, previous }) => troubleOf(object) !== troubleOf(previous),
       map: (pod) => {
-        const name = pod.metadata.labels?.app
+        const name = deploymentOf(pod)
         return name === undefined ? [] : [{ ...keyOf(pod), name }]
       }
     }),
@@ -60,9 +67,14 @@ export const controller = Controller.make("webapp", {
         })
       )
       const service = yield* child(
-        Owned.apply(app, Service, desiredService(app), { exclusive: exclusiveInService, adoptAnnotation })
+        Owned.apply(app, Service, desiredService(app, "object" in deployment ? deployment.object : undefined), {
+          exclusive: exclusiveInService,
+          adoptAnnotation
+        })
       )
-      const pods = yield* Cache.list(Pod, { namespace: app.metadata.namespace, labels: { app: app.metadata.name } })
+      const pods = (yield* Cache.list(Pod, { namespace: app.metadata.namespace })).filter(
+        (pod) => deploymentOf(pod) === app.metadata.name
+      )
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, now: Time.seconds(now) }))
       return Result.done
@@ -71,6 +83,15 @@ export const controller = Controller.make("webapp", {
 
 const troubleOf = (object: unknown): string | undefined =>
   podTrouble(object === undefined ? [] : [object as Pod])?.message
+
+/** The name of a pod's Deployment. Labels don't tell it: a Deployment that was taken over has its own. */
+const deploymentOf = (pod: Pod): string | undefined => {
+  const holder = controllerOf(pod)
+  const revision = pod.metadata.labels?.["pod-template-hash"]
+  return holder?.kind === "ReplicaSet" && revision !== undefined && holder.name.endsWith(`-${revision}`)
+    ? holder.name.slice(0, -revision.length - 1)
+    : undefined
+}
 
 /** A child whose place is taken is something to report, not to retry: its change or removal wakes the WebApp. */
 const child = <A, E, R>(apply: Effect.Effect<A, E | Owned.NotOwned, R>): Effect.Effect<Child<A>, E, R> =>

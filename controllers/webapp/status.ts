@@ -168,21 +168,17 @@ const reasons: { readonly [waiting: string]: string } = {
 }
 
 /**
- * What is wrong with the newest pods: those of the ReplicaSet that made the newest one. Said within seconds, while the
- * Deployment itself stays silent until its deadline.
+ * What is wrong with the newest pods: those of the ReplicaSet that made the newest one, or of each that made one in the same
+ * second. Said within seconds, while the Deployment itself stays silent until its deadline.
  */
 export const podTrouble = (
   pods: ReadonlyArray<Pod>
 ): { readonly reason: string; readonly message: string } | undefined => {
-  const newest = pods.reduce<Pod | undefined>(
-    (best, pod) =>
-      best === undefined || pod.metadata.creationTimestamp > best.metadata.creationTimestamp ? pod : best,
-    undefined
-  )
-  const revision = newest?.metadata.labels?.["pod-template-hash"]
+  const revisionOf = (pod: Pod) => pod.metadata.labels?.["pod-template-hash"]
+  const newest = pods.map(({ metadata }) => metadata.creationTimestamp).sort().at(-1)
+  const revisions = new Set(pods.filter(({ metadata }) => metadata.creationTimestamp === newest).map(revisionOf))
   for (const pod of pods) {
-    if (pod.metadata.deletionTimestamp !== undefined || pod.metadata.labels?.["pod-template-hash"] !== revision)
-      continue
+    if (pod.metadata.deletionTimestamp !== undefined || !revisions.has(revisionOf(pod))) continue
     for (const { name, state, lastState } of pod.status?.containerStatuses ?? []) {
       const waiting = state?.waiting
       const reason = waiting?.reason === undefined ? undefined : reasons[waiting.reason]

@@ -4,14 +4,27 @@ import * as Either from "effect/Either"
 
 const units: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Reads a duration; the message of a refusal says what is accepted. */
-export const parse = (text: string): Either.Either<EffectDuration.Duration, string> => {
-  if (/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text) === false) {
-    return Either.left(`"${text}" is no duration: write it like 15s, 1m30s or 10h`)
-  }
+const millisOf = (text: string): number | undefined => {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined
   let millis = 0
   for (const [, amount = "0", unit = "s"] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
     millis += Number(amount) * (units[unit] ?? 0)
   }
-  return Either.right(EffectDuration.millis(millis))
+  return millis
 }
+
+/**
+ * Reads a duration; the message of a refusal says what is accepted.
+ *
+ * @param options.atLeast the shortest that makes sense
+ */
+export const parse =
+  (options: { readonly atLeast?: string | undefined } = {}) =>
+  (text: string): Either.Either<EffectDuration.Duration, string> => {
+    const millis = millisOf(text)
+    if (millis === undefined) return Either.left(`"${text}" is no duration: write it like 15s, 1m30s or 10h`)
+    const { atLeast } = options
+    return atLeast !== undefined && millis < (millisOf(atLeast) ?? 0)
+      ? Either.left(`"${text}" is too short: at least ${atLeast}`)
+      : Either.right(EffectDuration.millis(millis))
+  }

@@ -5,7 +5,7 @@
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -17,7 +17,7 @@ import type { Fired } from "./Trigger.ts"
 /** The controller's `timeout` passed before the reconcile ended; it was interrupted. */
 export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ readonly after: Duration.Duration }> {
   override get message(): string {
-    return `the reconcile took longer than ${this.after}`
+    return `the reconcile took longer than ${Duration.format(this.after)}`
   }
 }
 
@@ -79,8 +79,14 @@ export class Observers extends Context.Reference<Observers>()("@homeostat/runtim
   defaultValue: (): ReadonlyArray<Observer> => [log]
 }) {}
 
-/** The outcome of a reconcile that ended so. */
-export const outcomeOf = (exit: Exit.Exit<Result, unknown>): Outcome =>
+/**
+ * The outcome of a reconcile that ended so. `interrupted`: its worker was. A reconcile that interrupts itself has failed, and
+ * would be forgotten if it were taken for one that the process cut off.
+ */
+export const outcomeOf = (
+  exit: Exit.Exit<Result, unknown>,
+  { interrupted }: { readonly interrupted: boolean }
+): Outcome =>
   Exit.match(exit, {
     onSuccess: (result) =>
       result._tag === "RequeueAfter"
@@ -89,7 +95,7 @@ export const outcomeOf = (exit: Exit.Exit<Result, unknown>): Outcome =>
           ? Outcome.Requeue()
           : Outcome.Done(),
     onFailure: (cause) => {
-      if (Cause.isInterruptedOnly(cause)) return Outcome.Interrupted()
+      if (interrupted && Cause.isInterruptedOnly(cause)) return Outcome.Interrupted()
       const failure = Cause.failureOption(cause)
       if (Option.isNone(failure)) return Outcome.Failed({ cause, error: Cause.squash(cause), defect: true })
       const error = failure.value

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as FastCheck from "effect/FastCheck"
-import { canonical, equal, type Json, mergePatch, missing, strangers } from "./Drift.ts"
+import { canonical, equal, type Json, mergePatch, missing, restoration, strangers } from "./Drift.ts"
 
 const paths = (intent: Json, object: Json) => missing(intent, object).map(({ path }) => path)
 
@@ -73,7 +73,54 @@ describe("strangers", () => {
   })
 })
 
+describe("strangers, told apart from ours", () => {
+  const place = [["env"]]
+  test("are not what the server stores in its own way", () => {
+    const intent = {
+      env: [
+        { name: "A", value: "" },
+        { name: "B", amount: "1024Mi" }
+      ]
+    }
+    expect(strangers(intent, { env: [{ name: "A" }, { name: "B", amount: "1Gi" }] }, place)).toEqual([])
+  })
+  test("are the ports of another protocol", () => {
+    const intent = { ports: [{ port: 53, protocol: "TCP" }] }
+    const object = {
+      ports: [
+        { port: 53, protocol: "TCP" },
+        { port: 53, protocol: "UDP" }
+      ]
+    }
+    expect(strangers(intent, object, [["ports"]])).toEqual([{ path: "ports[53]", pointer: "/ports/1" }])
+  })
+})
+
+describe("restoration", () => {
+  test("exchanges strangers for what is missing, and keeps what the server added to ours", () => {
+    const intent = { spec: { ports: [{ port: 80 }, { port: 443 }], selector: { app: "a" } } }
+    const object = { spec: { ports: [{ port: 81 }, { port: 80, nodePort: 30_000 }], selector: { app: "a", x: "y" } } }
+    const exclusive = [
+      ["spec", "ports"],
+      ["spec", "selector"]
+    ]
+    expect(restoration(intent, object, exclusive)).toEqual([
+      { op: "replace", path: "/spec/ports", value: [{ port: 80, nodePort: 30_000 }, { port: 443 }] },
+      { op: "replace", path: "/spec/selector", value: { app: "a" } }
+    ])
+  })
+  test("removes a list of which the intent has none, and leaves places without strangers alone", () => {
+    const object = { env: [{ name: "A" }], ports: [{ port: 80, x: 1 }] }
+    expect(restoration({ ports: [{ port: 80 }] }, object, [["env"], ["ports"]])).toEqual([
+      { op: "remove", path: "/env" }
+    ])
+  })
+})
+
 describe("mergePatch", () => {
+  test("knows own keys only", () => {
+    expect(mergePatch({ constructor: "a" }, {})).toEqual({ constructor: null })
+  })
   test("is nothing between equals, whatever the order of keys", () => {
     expect(mergePatch({ a: 1, b: [1] }, { b: [1], a: 1 })).toBeUndefined()
   })

@@ -6,6 +6,8 @@
  * intent is matched item by item, in any order: an intended item is there when some item of the object has all of it.
  */
 
+import type { Operation } from "../client/Patch.ts"
+
 /** A value of JSON. */
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | { readonly [key: string]: Json | undefined }
 
@@ -37,13 +39,17 @@ const isRecord = (value: Json | undefined): value is { readonly [key: string]: J
 
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
+/** A field; a key such as `constructor` must not find what every object inherits. */
+const fieldOf = (record: { readonly [key: string]: Json | undefined }, key: string): Json | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined
+
 /** Equal as JSON, whatever the order of keys; a key whose value is `undefined` counts as absent. */
 export const equal = (a: Json | undefined, b: Json | undefined): boolean => {
   if (a === b) return true
   if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]))
   if (!isRecord(a) || !isRecord(b)) return false
-  for (const key in a) if (!equal(a[key], b[key])) return false
-  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false
+  for (const key in a) if (!equal(a[key], fieldOf(b, key))) return false
+  for (const key in b) if (b[key] !== undefined && fieldOf(a, key) === undefined) return false
   return true
 }
 
@@ -56,13 +62,13 @@ export const missing = (intent: Json, object: Json | undefined, path = ""): Read
 
 const collect = (want: Json, have: Json | undefined, path: string, into: Array<Difference>): void => {
   if (want === have) return
-  // An empty map or list asks for nothing, and the server drops many of them (`securityContext: {}`).
-  if (have === undefined && typeof want === "object" && want !== null && Object.keys(want).length === 0) return
+  // The server drops what is empty from many places: `securityContext: {}`, the `value: ""` of a variable.
+  if (have === undefined && isEmpty(want)) return
   if (isRecord(want)) {
     if (isRecord(have)) {
       for (const key in want) {
         const value = want[key]
-        if (value !== undefined) collect(value, have[key], path === "" ? key : `${path}.${key}`, into)
+        if (value !== undefined) collect(value, fieldOf(have, key), path === "" ? key : `${path}.${key}`, into)
       }
       return
     }
@@ -79,17 +85,34 @@ const collect = (want: Json, have: Json | undefined, path: string, into: Array<D
   into.push({ path, want, have })
 }
 
+const isEmpty = (value: Json): boolean =>
+  value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
+
 const covers = (want: Json, have: Json | undefined): boolean => {
   const found: Array<Difference> = []
   collect(want, have, "", found)
   return found.length === 0
 }
 
-/** How an item of a list is told apart for a reader, and paired with its rival: by the keys Kubernetes merges lists by. */
-const identify = (item: Json, index: number): string => {
-  if (!isRecord(item)) return String(index)
-  const key = item.name ?? item.containerPort ?? item.port ?? item.type ?? item.uid
-  return key === undefined ? String(index) : String(key)
+/**
+ * Whether an item of a list is the intended one, be it with other values: one that differs is to be corrected, and where the
+ * server spells it in its own way, it is not. It is no stranger either way.
+ */
+const isMeant = (want: Json, item: Json): boolean => {
+  if (covers(want, item)) return true
+  if (!isRecord(want) || !isRecord(item)) return false
+  const key = mergeKey(want)
+  const sameProtocol = want.protocol === undefined || item.protocol === undefined || want.protocol === item.protocol
+  return key !== undefined && key === mergeKey(item) && sameProtocol
+}
+
+/** How an item of a list is told apart for a reader, and paired with its rival. */
+const identify = (item: Json, index: number): string => mergeKey(item) ?? String(index)
+
+/** The value by which Kubernetes merges lists of such items. */
+const mergeKey = (item: Json): string | undefined => {
+  const key = isRecord(item) ? (item.name ?? item.containerPort ?? item.port ?? item.type ?? item.uid) : undefined
+  return key === undefined ? undefined : String(key)
 }
 
 /**
@@ -112,7 +135,7 @@ export const strangers = (
       const intended = isList(wanted) ? wanted : []
       return at.value
         .flatMap((item, index) =>
-          intended.some((want) => covers(want, item))
+          intended.some((want) => isMeant(want, item))
             ? []
             : [{ path: `${at.path}[${identify(item, index)}]`, pointer: `${at.pointer}/${index}` }]
         )
@@ -121,9 +144,32 @@ export const strangers = (
     if (!isRecord(at.value)) return []
     const intended = isRecord(wanted) ? wanted : {}
     return Object.keys(at.value)
-      .filter((key) => intended[key] === undefined)
+      .filter((key) => fieldOf(intended, key) === undefined)
       .map((key) => ({ path: `${at.path}.${key}`, pointer: `${at.pointer}/${pointerToken(key)}` }))
   })
+
+/**
+ * The operations after which the places that the intent owns alone have just what is intended, all at once: taking strangers
+ * out first, or putting what is missing in first, may be refused (two ports of a Service need names, none is too few) or
+ * start a rollout of its own. Items that are as intended stay as they are, with what the server added to them.
+ */
+export const restoration = (
+  intent: Json,
+  object: Json,
+  exclusive: ReadonlyArray<ReadonlyArray<Step>>
+): ReadonlyArray<Operation> =>
+  exclusive
+    .filter((steps) => strangers(intent, object, [steps]).length > 0)
+    .flatMap((steps): ReadonlyArray<Operation> => {
+      const at = resolve(object, steps)
+      if (at === undefined) return []
+      const { pointer: path, value: have } = at
+      const wanted = resolve(intent, steps)?.value
+      if (wanted === undefined || isEmpty(wanted)) return [{ op: "remove", path }]
+      const value =
+        isList(wanted) && isList(have) ? wanted.map((want) => have.find((item) => covers(want, item)) ?? want) : wanted
+      return [{ op: "replace", path, value }]
+    })
 
 const resolve = (root: Json, steps: ReadonlyArray<Step>): (Stranger & { readonly value: Json }) | undefined => {
   let value: Json | undefined = root
@@ -131,7 +177,7 @@ const resolve = (root: Json, steps: ReadonlyArray<Step>): (Stranger & { readonly
   let path = ""
   for (const step of steps) {
     if (typeof step === "string") {
-      value = isRecord(value) ? value[step] : undefined
+      value = isRecord(value) ? fieldOf(value, step) : undefined
       pointer += `/${pointerToken(step)}`
       path += path === "" ? step : `.${step}`
     } else {
@@ -156,10 +202,10 @@ export const mergePatch = (from: Json | undefined, to: Json): Json | undefined =
   if (equal(from, to)) return undefined
   if (!isRecord(to) || !isRecord(from)) return to
   const patch: { [key: string]: Json } = {}
-  for (const key in from) if (to[key] === undefined && from[key] !== undefined) patch[key] = null
+  for (const key in from) if (fieldOf(to, key) === undefined && from[key] !== undefined) patch[key] = null
   for (const key in to) {
     const value = to[key]
-    const change = value === undefined ? undefined : mergePatch(from[key], value)
+    const change = value === undefined ? undefined : mergePatch(fieldOf(from, key), value)
     if (change !== undefined) patch[key] = change
   }
   return patch

@@ -4,7 +4,7 @@
  */
 import { canonical, type Difference } from "./Drift.ts"
 
-/** One controller's memory. Everything is kept per uid of a reconciled object and goes with it. */
+/** One controller's memory. What is kept per uid of a reconciled object goes with it. */
 export interface Memory {
   /**
    * Remembers that the server stores what we sent otherwise (a quantity written another way, a field its schema prunes), so
@@ -13,6 +13,8 @@ export interface Memory {
   readonly accept: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
   /** Whether just these differences are what the server made of our last write. */
   readonly accepted: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
+  /** Whether this line was not said before: what is true of a whole kind is said once, not for every object. */
+  readonly isNews: (line: string) => boolean
   /** Remembers that the object with this key waits for a child's place, held by a foreign object. True if that is news. */
   readonly block: (child: string, owner: string) => boolean
   /** Who waits for this place: its change may concern them. */
@@ -32,6 +34,7 @@ export const make = (): Memory => {
   const answers = new Map<string, Map<string, string>>()
   const blocked = new Map<string, Set<string>>()
   const clean = new Set<string>()
+  const said = new Set<string>()
   const text = (differences: ReadonlyArray<Difference>): string =>
     canonical(differences.map(({ path, want, have }) => ({ path, want, have })))
   const unblock = (child: string, owner: string): void => {
@@ -55,6 +58,11 @@ export const make = (): Memory => {
     accepted: (uid, slot, differences) => {
       const answer = answers.get(uid)?.get(slot)
       return answer !== undefined && answer === text(differences)
+    },
+    isNews: (line) => {
+      // Lines name fields, of which there are few; should they ever be many, saying one again is the smaller evil.
+      if (said.size >= 1000) said.clear()
+      return said.size < said.add(line).size
     },
     block: (child, owner) => {
       const waiting = blocked.get(child)

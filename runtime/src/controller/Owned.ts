@@ -22,11 +22,17 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
-import type { ApiError } from "../client/ApiError.ts"
+import type { ApiError, Invalid } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Patch from "../client/Patch.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
-import { controllerOf, type DesiredMeta, type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import {
+  controllerOf,
+  type DesiredMeta,
+  type KubernetesObject,
+  keyString,
+  type OwnerReference
+} from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Drift from "./Drift.ts"
 import { Reconciliation } from "./Reconciliation.ts"
@@ -47,6 +53,16 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
     return `${this.kind} ${this.key} exists and is ${
       this.holder === undefined ? "controlled by nobody" : `controlled by ${this.holder}`
     }; it is left alone until it is removed or given away`
+  }
+}
+
+/**
+ * A child was about to be adopted for an owner that is gone or going, which the cache has not seen yet: adopted, the garbage
+ * collector would take it along, though somebody may have asked for it to stay.
+ */
+export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: string; readonly key: string }> {
+  override get message(): string {
+    return `${this.kind} ${this.key} was deleted, or made anew, a moment ago`
   }
 }
 
@@ -85,7 +101,7 @@ export const apply = <A extends KubernetesObject, D extends Intended>(
   options: Options<A> = {}
 ): Effect.Effect<
   A,
-  ApiError | NotOwned | Resource.InvalidObject,
+  ApiError | NotOwned | OwnerGone | Resource.InvalidObject,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.gen(function* () {
@@ -95,28 +111,37 @@ export const apply = <A extends KubernetesObject, D extends Intended>(
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
     const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
 
-    if (cached !== undefined && !mayTake(owner, cached, options)) {
+    const claim = cached === undefined ? "ours" : claimOn(owner, resource, cached, options)
+    if (cached !== undefined && claim === "none") {
       return yield* refuse(owner, kind, cached, memory.block(place, keyString(owner.metadata)))
     }
     memory.unblock(place, keyString(owner.metadata))
+    if (claim === "adoptable") yield* confirm(owner, resource)
 
     const lacking = cached === undefined ? [] : Drift.missing(Drift.json(intent), Drift.json(cached))
     const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
-    const applied =
+    const answer =
       cached === undefined
-        ? yield* create(owner, kind, intent, place)
+        ? { child: yield* create(owner, kind, intent, place), expelled: [] }
         : drifted
           ? yield* correct(kind, intent, cached, options)
-          : cached
+          : { child: cached, expelled: [] }
     if (cached === undefined || drifted)
-      yield* learn(owner, kind, place, Drift.missing(Drift.json(intent), Drift.json(applied)))
+      yield* learn(owner, kind, place, Drift.missing(Drift.json(intent), Drift.json(answer.child)))
 
-    const strangers = Drift.strangers(Drift.json(intent), Drift.json(applied), options.exclusive ?? [])
-    const current = strangers.length === 0 ? applied : yield* expel(kind, applied, strangers)
+    const strangers = Drift.strangers(Drift.json(intent), Drift.json(answer.child), options.exclusive ?? [])
+    const current =
+      strangers.length === 0
+        ? answer.child
+        : yield* amend(
+            kind,
+            answer.child,
+            strangers.map(({ pointer }) => ({ op: "remove", path: pointer }))
+          )
 
     if (cached === undefined) yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
     else if (current.metadata.resourceVersion !== cached.metadata.resourceVersion) {
-      const fields = [...lacking, ...strangers]
+      const fields = [...lacking, ...answer.expelled, ...strangers]
         .map(({ path }) => path)
         .filter((path) => !path.includes(intentAnnotation))
       yield* tell(owner, `${kind.kind}Updated`, `Updated ${kind.kind} ${key.name} (${fields.join(", ") || "metadata"})`)
@@ -124,23 +149,56 @@ export const apply = <A extends KubernetesObject, D extends Intended>(
     return current
   })
 
-/** Sends the whole intent to a child of ours that lacks something of it. */
+/**
+ * Sends the whole intent to a child of ours that lacks something of it. What strangers put in the place of something of
+ * ours is exchanged for that in one step, before: our own beside theirs may be refused, and both would start a rollout.
+ */
 const correct = <A extends KubernetesObject, D extends Intended>(
   kind: Resource.Resource<A, D>,
   intent: D,
   child: A,
-  { handOver }: Options<A>
+  { exclusive = [], handOver }: Options<A>
 ) =>
   Effect.gen(function* () {
     if (handOver !== undefined) {
       const { fieldManager } = yield* Reconciliation
       const { name, namespace } = intent.metadata
+      // With the state it was read from: the values of a child that has changed since are not to be brought back.
+      const metadata = { name, namespace, resourceVersion: child.metadata.resourceVersion }
       // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
-      const part = { ...handOver(child), metadata: { name, namespace } } as object as D
+      const part = { ...handOver(child), metadata } as object as D
       yield* Client.apply(kind, part, { force: true, fieldManager: `${fieldManager}-handover` })
     }
-    return yield* Client.apply(kind, intent, { force: true })
+    const claim = Client.apply(kind, intent, { force: true })
+    const expelled = Drift.strangers(Drift.json(intent), Drift.json(child), exclusive)
+    if (expelled.length === 0) return { child: yield* claim, expelled }
+
+    const restore = amend(kind, child, Drift.restoration(Drift.json(intent), Drift.json(child), exclusive))
+    const isNew = hashOf(child) !== hashOf(intent)
+    if (!isNew) return { child: yield* Effect.zipRight(restore, claim), expelled }
+    // With a new intent they are rather what the old one wanted, and go with the apply; unless somebody else holds them too.
+    const refused = (error: Invalid): boolean =>
+      error.causes.some(({ field }) => expelled.some(({ pointer }) => isWithin(pointer, field)))
+    return yield* claim.pipe(
+      Effect.map((child) => ({ child, expelled: [] })),
+      Effect.catchTag("Invalid", (error) =>
+        refused(error)
+          ? Effect.map(Effect.zipRight(restore, claim), (child) => ({ child, expelled }))
+          : Effect.fail(error)
+      )
+    )
   })
+
+const hashOf = ({ metadata }: Intended): string | undefined => metadata.annotations?.[intentAnnotation]
+
+/** Whether a field that the server complains of, such as `spec.ports[0].name`, is in the same list or map as the stranger. */
+const isWithin = (pointer: string, field: string): boolean =>
+  field.startsWith(
+    pointer
+      .slice(1, pointer.lastIndexOf("/"))
+      .replaceAll("/", ".")
+      .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
+  )
 
 /** Remembers what the server made of an intent, and says once what it dropped. */
 const learn = (owner: KubernetesObject, kind: Resource.Any, place: string, answer: ReadonlyArray<Drift.Difference>) =>
@@ -151,18 +209,18 @@ const learn = (owner: KubernetesObject, kind: Resource.Any, place: string, answe
       : Effect.void
   })
 
-/** Takes strangers out; the test makes the server refuse if the child changed since it was looked at. */
-const expel = <A extends KubernetesObject>(
+/** Changes parts of a child; the test makes the server refuse if it is not any more as it was looked at. */
+const amend = <A extends KubernetesObject>(
   kind: Resource.Resource<A, never>,
   child: A,
-  strangers: ReadonlyArray<Drift.Stranger>
+  operations: ReadonlyArray<Patch.Operation>
 ) =>
   Client.patch(
     kind,
     { name: child.metadata.name, namespace: child.metadata.namespace },
     Patch.json([
       { op: "test", path: "/metadata/resourceVersion", value: child.metadata.resourceVersion },
-      ...strangers.map(({ pointer }) => ({ op: "remove" as const, path: pointer }))
+      ...operations
     ])
   )
 
@@ -205,20 +263,39 @@ const keyOf = (kind: Resource.Any, intent: Intended) => {
 }
 
 /**
- * Whether a child may be written: we control it, or nobody does and either it was ours before (an owner deleted with its
- * children orphaned, then made again) or its owner gives it away.
+ * Whether a child is ours, or may become ours. It may where nobody controls it and either it was ours before (an owner
+ * deleted with its children orphaned, then made again) or its owner gives it away; and where its controller is an earlier
+ * object of our owner's name, which is gone, since the name is free: the garbage collector has only not come by yet.
  */
-const mayTake = (
+const claimOn = (
   owner: KubernetesObject,
+  resource: Resource.Any,
   child: KubernetesObject,
   options: Pick<Options<never>, "adoptAnnotation">
-): boolean => {
+): "ours" | "adoptable" | "none" => {
   const holder = controllerOf(child)
-  if (holder !== undefined) return holder.uid === owner.metadata.uid
+  if (holder?.uid === owner.metadata.uid) return "ours"
   const annotations = child.metadata.annotations ?? {}
-  return (
-    annotations[intentAnnotation] !== undefined ||
-    (options.adoptAnnotation !== undefined && annotations[options.adoptAnnotation] === "true")
+  const wasOurs = annotations[intentAnnotation] !== undefined
+  const isGivenAway = options.adoptAnnotation !== undefined && annotations[options.adoptAnnotation] === "true"
+  const isFree = holder === undefined ? wasOurs || isGivenAway : wasOurs && isNamesake(owner, resource, holder)
+  return isFree ? "adoptable" : "none"
+}
+
+const isNamesake = (owner: KubernetesObject, resource: Resource.Any, holder: OwnerReference): boolean =>
+  holder.kind === resource.kind &&
+  holder.name === owner.metadata.name &&
+  holder.apiVersion.split("/").slice(0, -1).join("/") === resource.group
+
+/** Looks past the cache whether the owner lives. */
+const confirm = (owner: KubernetesObject, resource: Resource.Any) => {
+  const gone = Effect.fail(new OwnerGone({ kind: resource.kind, key: keyString(owner.metadata) }))
+  const { name, namespace, uid } = owner.metadata
+  return Client.get(Resource.metadataOnly(resource), { name, namespace }).pipe(
+    Effect.catchTag("NotFound", () => gone),
+    Effect.flatMap(({ metadata }) =>
+      metadata.uid === uid && metadata.deletionTimestamp === undefined ? Effect.void : gone
+    )
   )
 }
 

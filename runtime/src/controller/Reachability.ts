@@ -17,6 +17,8 @@ export class Reachability extends Context.Tag("@homeostat/runtime/Reachability")
   {
     /** Waits while no API server answers. */
     readonly reached: Effect.Effect<void>
+    /** Whether that would not have to wait. */
+    readonly isReached: () => boolean
     /** Says that none did: closes the gate until a probe gets an answer, whatever it is. */
     readonly lost: Effect.Effect<void>
   }
@@ -32,16 +34,27 @@ export const make = (
   Effect.gen(function* () {
     const gate = yield* Effect.makeLatch(true)
     const trouble = yield* Effect.makeLatch(false)
+    let isReached = true
+    const set = (reached: boolean) =>
+      Effect.sync(() => {
+        isReached = reached
+        if (reached) {
+          trouble.unsafeClose()
+          gate.unsafeOpen()
+        } else {
+          gate.unsafeClose()
+          trouble.unsafeOpen()
+        }
+      })
     yield* trouble.await.pipe(
       Effect.zipRight(Effect.logWarning("No API server answers; reconciles pause until one does")),
       Effect.zipRight(Effect.repeat(probe, { until: (answered) => answered, schedule: probing })),
-      Effect.zipRight(trouble.close),
-      Effect.zipRight(gate.open),
+      Effect.zipRight(set(true)),
       Effect.zipRight(Effect.logInfo("The API server answers again")),
       Effect.forever,
       Effect.forkScoped
     )
-    return Reachability.of({ reached: gate.await, lost: Effect.zipRight(gate.close, trouble.open) })
+    return Reachability.of({ reached: gate.await, isReached: () => isReached, lost: set(false) })
   })
 
 /** Probes with `GET /readyz`: any answer, a refusal too, is an answer. */

@@ -15,7 +15,7 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     readonly id: string
     readonly controller: string
     readonly fieldManager: string
-    /** The kind being reconciled. */
+    /** The kind being reconciled. It decodes nothing: status and finalizers are written whatever the spec looks like. */
     readonly resource: Resource.Any
     /** The object as the cache had it when the attempt began, in its wire form. */
     readonly object: KubernetesObject

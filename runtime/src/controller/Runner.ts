@@ -11,6 +11,7 @@ import * as Cache from "../cache/Cache.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as RateLimiter from "../queue/RateLimiter.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
+import * as Resource from "../resource/Resource.ts"
 import type { Controller } from "./Controller.ts"
 import * as Intake from "./Intake.ts"
 import * as Memory from "./Memory.ts"
@@ -24,7 +25,7 @@ export interface Settings {
   readonly concurrency?: number | undefined
   /** Only objects with these labels are seen. */
   readonly labelSelector?: string | undefined
-  /** Every object is reconciled this often, even if nothing changed, ± a tenth. Default 10 hours, controller-runtime's. */
+  /** Every object is reconciled this often, even if nothing changed, ± a tenth; 0: never. Default 10 hours, controller-runtime's. */
   readonly syncPeriod?: Duration.DurationInput | undefined
   /** How long reconciles in progress may go on when the scope closes; then they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
@@ -57,6 +58,7 @@ export const start = <R>(
       controller,
       queue,
       informer: yield* cache.informer(controller.resource, { labelSelector: settings.labelSelector }),
+      wire: Resource.make({ ...controller.resource, decode: undefined }),
       backoffs: yield* Backoff.make(controller.retry),
       limiter: yield* RateLimiter.make(),
       memory: Memory.make(),
@@ -91,11 +93,14 @@ export const start = <R>(
           Effect.replicateEffect(Worker.run(shared), concurrency, { concurrency: "unbounded", discard: true })
         ),
         Effect.interruptible,
-        Effect.fork
+        // A fiber of the scope and no child of this one: children are interrupted with their parent, at once, and a signal
+        // interrupts the parent of all. The drain below comes first, as it joins the scope last.
+        Effect.forkScoped
       ),
       (fiber) => drain(controller, queue, fiber, Duration.decode(settings.gracePeriod ?? "30 seconds"))
     )
-    yield* resync(shared, Duration.decode(settings.syncPeriod ?? "10 hours"))
+    const period = Duration.decode(settings.syncPeriod ?? "10 hours")
+    if (Duration.toMillis(period) > 0) yield* resync(shared, period)
     return {
       controller: controller.name,
       informers: all,

@@ -3,6 +3,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as HashSet from "effect/HashSet"
 import * as Option from "effect/Option"
 import type { Informer } from "../cache/Cache.ts"
 import { FieldManager } from "../client/FieldManager.ts"
@@ -10,7 +11,8 @@ import type { Backoffs } from "../queue/Backoff.ts"
 import type { RateLimiter } from "../queue/RateLimiter.ts"
 import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
-import { type Attempt, type Next, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
+import type * as Resource from "../resource/Resource.ts"
+import { type Attempt, messageOf, type Next, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
@@ -23,6 +25,8 @@ export interface Shared<R> {
   readonly controller: Controller<R>
   readonly queue: WorkQueue<Fired>
   readonly informer: Informer
+  /** The controller's kind, not decoded. */
+  readonly wire: Resource.Any
   readonly backoffs: Backoffs
   /** Over all retries of the controller, so that a thousand failing objects do not become a thousand requests a second. */
   readonly limiter: RateLimiter
@@ -49,7 +53,9 @@ export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reacha
       yield* reachability.reached
       const item = yield* shared.queue.take
       if (Option.isNone(item)) return
-      yield* attempt(shared, item.value)
+      // The server may have been lost while this worker waited for a key: then the key has not had its turn.
+      if (reachability.isReached()) yield* attempt(shared, item.value)
+      else shared.queue.putBack(item.value)
     }
   })
 
@@ -68,11 +74,11 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
       const failing = before !== undefined && before.generation === generation ? before : undefined
       if (before !== undefined && failing === undefined) forget(shared, item.key)
 
+      const exit = object === undefined ? undefined : yield* Effect.exit(restore(reconcile(shared, object, id)))
+      const { interruptors } = yield* Effect.descriptor
       const outcome =
-        object === undefined
-          ? Outcome.Vanished()
-          : outcomeOf(yield* Effect.exit(restore(reconcile(shared, object, id))))
-      const next = yield* settle(shared, item.key, outcome, { generation, failing })
+        exit === undefined ? Outcome.Vanished() : outcomeOf(exit, { interrupted: HashSet.size(interruptors) > 0 })
+      const next = yield* settle(shared, item, outcome, { generation, failing })
       queue.done(item.key)
 
       const record: Attempt = {
@@ -92,12 +98,17 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
         outcome,
         next
       }
-      for (const observe of yield* Observers) yield* observe(record)
+      for (const observe of yield* Observers) {
+        // Whoever watches must not be able to stop the work.
+        yield* Effect.catchAllDefect(observe(record), (defect) =>
+          Effect.logError(`An observer of attempts died: ${messageOf(defect)}`)
+        )
+      }
     })
   )
 
 const reconcile = <R>(
-  { controller, memory }: Shared<R>,
+  { controller, memory, wire }: Shared<R>,
   object: KubernetesObject,
   id: string
 ): Effect.Effect<Result, unknown, R> => {
@@ -112,7 +123,7 @@ const reconcile = <R>(
       id,
       controller: controller.name,
       fieldManager: controller.fieldManager,
-      resource: controller.resource,
+      resource: wire,
       object,
       memory
     }),
@@ -135,11 +146,11 @@ const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
 /** Tells the queue what follows from an outcome: design 2's table, one row a case. */
 const settle = <R>(
   shared: Shared<R>,
-  key: string,
+  { key, priority }: Item<Fired>,
   outcome: Outcome,
   state: { readonly generation: number | undefined; readonly failing: Trouble | undefined }
 ): Effect.Effect<Next, never, Reachability> => {
-  const { queue, backoffs, limiter, trouble } = shared
+  const { controller, queue, backoffs, limiter, trouble } = shared
   const wait = Effect.sync((): Next => {
     forget(shared, key)
     return { _tag: "Wait" }
@@ -149,7 +160,12 @@ const settle = <R>(
   const again = (kind: Fired["kind"], input: unknown) =>
     Effect.gen(function* () {
       const clock = yield* Effect.clock
-      const delay = yield* backoffs.next(key, input)
+      const delay = yield* Effect.catchAllDefect(backoffs.next(key, input), (defect) =>
+        Effect.as(
+          Effect.logError(`The retry schedule of controller ${controller.name} threw: ${messageOf(defect)}`),
+          Option.none()
+        )
+      )
       if (Option.isNone(delay)) {
         forget(shared, key)
         return { _tag: "GiveUp" } as const
@@ -161,7 +177,7 @@ const settle = <R>(
       })
       // Whichever allows it later: the object's own back-off, or the bucket that all retries share.
       const afterMillis = Math.max(delay.value, limiter.reserve())
-      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis() })
+      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis() }, { priority })
       return { _tag: "Run", afterMillis } as const
     })
 
@@ -174,7 +190,7 @@ const settle = <R>(
       Effect.map(Effect.clock, (clock): Next => {
         forget(shared, key)
         const afterMillis = Duration.toMillis(after)
-        queue.addAfter(key, afterMillis, { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis() })
+        queue.addAfter(key, afterMillis, { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis() }, { priority })
         return { _tag: "Run", afterMillis }
       }),
     Requeue: () => again("requeue", "Requeue"),
@@ -192,7 +208,7 @@ const settle = <R>(
           number: state.failing?.number ?? 0,
           unreachable: 1
         })
-        queue.addAfter(key, 0, { kind: "unreachable", at: clock.unsafeCurrentTimeMillis() })
+        queue.addAfter(key, 0, { kind: "unreachable", at: clock.unsafeCurrentTimeMillis() }, { priority })
         return { _tag: "Run", afterMillis: 0 } as const
       })
   })

@@ -12,9 +12,11 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
@@ -64,7 +66,7 @@ const capacity = 1000
 /** How many series are remembered; the oldest is forgotten first. */
 const remembered = 4096
 
-/** Writing what is queued when the process stops takes at most this long. */
+/** When the process stops, writing what is queued takes at most this long, a write in progress included. */
 const flushTimeout = Duration.seconds(3)
 
 interface Series {
@@ -88,7 +90,8 @@ export const make = (options: {
   Effect.gen(function* () {
     const client = yield* Client.Client
     const clock = yield* Effect.clock
-    const queue = yield* Queue.dropping<Pending>(capacity)
+    // What there is to write, in order, and one fiber that writes: so nothing is ever written twice.
+    const queue = yield* Queue.unbounded<Effect.Effect<void>>()
     const series = new Map<string, Series>()
     let dropped = 0
 
@@ -174,35 +177,29 @@ export const make = (options: {
       )
     )
 
-    // The finalizer runs after the writer was interrupted, so it alone takes from the queue.
-    yield* Effect.addFinalizer(() =>
-      Queue.takeAll(queue).pipe(
-        Effect.flatMap((rest) => Effect.forEach(rest, write, { discard: true })),
-        Effect.zipRight(countUp),
-        Effect.interruptible,
-        Effect.timeoutOption(flushTimeout)
+    const flush = Effect.flatMap(Deferred.make<void>(), (flushed) =>
+      Effect.zipRight(
+        Queue.offer(queue, Effect.zipRight(countUp, Deferred.succeed(flushed, undefined))),
+        Deferred.await(flushed)
       )
     )
-    yield* Queue.take(queue).pipe(
-      // A write under way when the process stops is finished, not cut off and told twice.
-      Effect.flatMap((pending) => Effect.uninterruptible(write(pending))),
-      Effect.forever,
-      Effect.interruptible,
-      Effect.forkScoped
-    )
+
+    yield* Queue.take(queue).pipe(Effect.flatten, Effect.forever, Effect.interruptible, Effect.forkScoped)
     yield* Clock.sleep(tickMillis).pipe(
-      Effect.zipRight(countUp),
+      Effect.zipRight(Queue.offer(queue, countUp)),
       Effect.forever,
       Effect.interruptible,
       Effect.forkScoped
     )
+    // It joins the scope last, so it runs while the writer still does.
+    yield* Effect.addFinalizer(() => flush.pipe(Effect.interruptible, Effect.timeoutOption(flushTimeout)))
 
     return EventRecorder.of({
       record: (entry) =>
         Effect.flatMap(FieldManager, (controller) =>
           Effect.sync(() => {
-            const accepted = Queue.unsafeOffer(queue, { ...entry, controller, at: clock.unsafeCurrentTimeMillis() })
-            if (!accepted) dropped++
+            if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) dropped++
+            else queue.unsafeOffer(write({ ...entry, controller, at: clock.unsafeCurrentTimeMillis() }))
           })
         ),
       dropped: () => dropped

@@ -21,7 +21,8 @@ export class NotEstablished extends Data.TaggedError("NotEstablished")<{ readonl
 const patience = Duration.seconds(30)
 
 /**
- * Applies the CRD of each kind under the field manager `homeostat`, and waits until the API server serves it.
+ * Applies the CRD of each kind under the field manager `homeostat`, and waits until the API server serves it: a moment after
+ * it says "Established", as its storage has to be set up first.
  *
  * Needs the rights to get, create and patch `customresourcedefinitions` of `apiextensions.k8s.io`.
  */
@@ -33,15 +34,21 @@ export const install = (
     (kind) => {
       const crd = Crd.of(kind)
       const name = crd.metadata.name ?? ""
-      const served = Effect.map(
+      const established = Effect.map(
         Client.get(BuiltIn.CustomResourceDefinition, { name }),
         ({ status }) =>
           status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") === true
       )
+      const listed = Client.page(kind, { limit: 1, retry: false }).pipe(
+        Effect.as(true),
+        // Whoever works in some namespaces only may not list them all, and need not.
+        Effect.catchAll((error) => Effect.succeed(error._tag === "Forbidden"))
+      )
+      const served = Effect.if(established, { onTrue: () => listed, onFalse: () => Effect.succeed(false) })
       return Client.apply(BuiltIn.CustomResourceDefinition, crd, { force: true, fieldManager: "homeostat" }).pipe(
         Effect.zipRight(
           served.pipe(
-            Effect.repeat({ until: (established) => established, schedule: Schedule.spaced(Duration.millis(100)) }),
+            Effect.repeat({ until: (is) => is, schedule: Schedule.spaced(Duration.millis(100)) }),
             Effect.timeoutFail({ duration: patience, onTimeout: () => new NotEstablished({ name }) })
           )
         ),

@@ -1,12 +1,25 @@
 import { expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import * as Alarm from "./Alarm.ts"
 
 /** An alarm over a list of times, and the times at which it rang for one. */
 const make = Effect.gen(function* () {
-  const clock = yield* Effect.clock
+  const real = yield* Effect.clock
+  const hook = { onSleep: (): void => {} }
+  const clock: Clock.Clock = {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis(),
+    unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos(),
+    currentTimeMillis: real.currentTimeMillis,
+    currentTimeNanos: real.currentTimeNanos,
+    sleep: (duration) => {
+      hook.onSleep()
+      return real.sleep(duration)
+    }
+  }
   let due: Array<number> = []
   const rang: Array<number> = []
   const state = { calls: 0 }
@@ -21,7 +34,7 @@ const make = Effect.gen(function* () {
     due.push(time)
     alarm.set(time)
   }
-  return { add, rang, state }
+  return { add, rang, state, hook }
 })
 
 effect("it rings when something is due, and at the right time when something earlier is added while it sleeps", () =>
@@ -43,6 +56,19 @@ effect("what is set before the fiber has begun is not missed", () =>
     add(1)
     yield* TestClock.adjust(1)
     expect(rang).toEqual([1])
+  })
+)
+
+effect("what is set after it rang and before it sleeps is not missed", () =>
+  Effect.gen(function* () {
+    const { add, rang, hook } = yield* make
+    hook.onSleep = () => {
+      hook.onSleep = () => {}
+      add(5)
+    }
+    add(100)
+    yield* TestClock.adjust(5)
+    expect(rang).toEqual([5])
   })
 )
 

@@ -18,6 +18,7 @@ import * as WorkQueue from "./WorkQueue.ts"
 type Step =
   | { readonly do: "add"; readonly key: string; readonly priority: number }
   | { readonly do: "echo"; readonly key: string; readonly priority: number }
+  | { readonly do: "perhaps"; readonly key: string; readonly priority: number; readonly foreign: boolean }
   | { readonly do: "addAfter"; readonly key: string; readonly priority: number; readonly delay: number }
   | { readonly do: "take" }
   | { readonly do: "interrupt"; readonly index: number }
@@ -31,6 +32,8 @@ type Seen = Pick<WorkQueue.Item<number>, "key" | "triggers" | "dropped" | "prior
 interface Want {
   readonly key: string
   place: "ready" | "delayed" | "echoed"
+  /** Something that may have been an echo, and was none. */
+  foreign: boolean
   triggers: Array<number>
   priority: number
   order: number
@@ -58,7 +61,8 @@ class Model {
   }
 
   private enter(key: string, trigger: number, priority: number, place: Want["place"], time: number): void {
-    this.wants.push({ key, place, triggers: [trigger], priority, order: this.order(), addedAt: this.now, time })
+    const order = this.order()
+    this.wants.push({ key, place, foreign: false, triggers: [trigger], priority, order, addedAt: this.now, time })
   }
 
   private ready(want: Want, time: number): void {
@@ -85,6 +89,19 @@ class Model {
     else this.enter(key, trigger, priority, this.isRunning(key) ? "echoed" : "ready", this.now)
   }
 
+  /** An event of which only the end of the run will tell whether it was an echo. */
+  perhaps(key: string, trigger: number, priority: number, foreign: boolean): void {
+    const want = this.find(key)
+    if (!this.isRunning(key) || (want !== undefined && want.place !== "echoed")) {
+      if (foreign) this.add(key, trigger, priority)
+      else this.echo(key, trigger, priority)
+      return
+    }
+    this.echo(key, trigger, priority)
+    const echoed = this.find(key)
+    if (echoed !== undefined && foreign) echoed.foreign = true
+  }
+
   addAfter(key: string, delay: number, trigger: number, priority: number): void {
     if (delay <= 0) {
       this.add(key, trigger, priority)
@@ -98,6 +115,7 @@ class Model {
     want.triggers.push(trigger)
     if (want.place === "ready" && priority > want.priority) want.order = this.order()
     want.priority = Math.max(want.priority, priority)
+    if (want.place === "echoed" && want.foreign) this.ready(want, this.now)
     if (want.place === "ready") return
     if (want.place === "echoed" || this.now + delay < want.time) want.time = this.now + delay
     if (want.place === "echoed") want.order = this.order()
@@ -132,7 +150,8 @@ class Model {
     const dropped = Array.from({ length: item.dropped }, () => -1)
     const triggers = [...dropped, ...item.triggers, ...(since?.triggers ?? [])]
     const priority = Math.max(item.priority, since?.priority ?? item.priority)
-    this.wants.push({ key, place: "ready", triggers, priority, order: -this.order(), addedAt, time })
+    const order = -this.order()
+    this.wants.push({ key, place: "ready", foreign: false, triggers, priority, order, addedAt, time })
   }
 
   sleep(millis: number): void {
@@ -182,6 +201,15 @@ const index = FastCheck.nat(7)
 const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
   { weight: 5, arbitrary: FastCheck.record({ do: FastCheck.constant("add" as const), key, priority }) },
   { weight: 3, arbitrary: FastCheck.record({ do: FastCheck.constant("echo" as const), key, priority }) },
+  {
+    weight: 3,
+    arbitrary: FastCheck.record({
+      do: FastCheck.constant("perhaps" as const),
+      key,
+      priority,
+      foreign: FastCheck.boolean()
+    })
+  },
   { weight: 3, arbitrary: FastCheck.record({ do: FastCheck.constant("addAfter" as const), key, priority, delay }) },
   { weight: 5, arbitrary: FastCheck.record({ do: FastCheck.constant("take" as const) }) },
   { weight: 1, arbitrary: FastCheck.record({ do: FastCheck.constant("interrupt" as const), index }) },
@@ -226,6 +254,11 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
           case "echo": {
             queue.add(one.key, ++triggers, { priority: one.priority, promote: false })
             model.echo(one.key, triggers, one.priority)
+            return
+          }
+          case "perhaps": {
+            queue.add(one.key, ++triggers, { priority: one.priority, promote: () => one.foreign })
+            model.perhaps(one.key, triggers, one.priority, one.foreign)
             return
           }
           case "addAfter": {

@@ -484,6 +484,8 @@ effect("a worker that is interrupted between taking a key and running it puts th
       sleep: (duration) => clock.sleep(duration)
     }
     const queue = yield* make.pipe(Effect.withClock(watched))
+    // The timer has read the Clock and sleeps: the next to read it is the worker.
+    yield* settle
     queue.add("a", "updated")
     queue.add("b", "updated")
     let ran = false
@@ -537,7 +539,10 @@ effect("after shutDown waiting takers and new ones get none, and nothing is hand
   Effect.gen(function* () {
     const queue = yield* make
     queue.add("running", "first")
+    queue.add("echoed", "first")
     yield* next(queue)
+    yield* next(queue)
+    queue.add("echoed", "echo", { promote: false })
     const waiting = yield* Effect.forEach([1, 2], () => Effect.fork(queue.take))
     yield* settle
     queue.add("running", "second")
@@ -549,8 +554,9 @@ effect("after shutDown waiting takers and new ones get none, and nothing is hand
     yield* TestClock.adjust(100)
     expect(Option.isNone(yield* queue.take)).toBe(true)
     expect(yield* queue.process(() => Effect.dieMessage("ran"))).toBe(false)
-    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 1 })
+    expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 2 })
     queue.done("running")
+    queue.done("echoed")
     expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
     expect(queue.position("running")).toEqual({ _tag: "Absent" })
   })
@@ -582,13 +588,22 @@ effect(
   2000
 )
 
-effect("done of a key that is not processing is ignored", () =>
+effect("to end or put back a run that is not in progress changes nothing", () =>
   Effect.gen(function* () {
     const queue = yield* make
-    queue.done("stranger")
     queue.add("a", "updated")
+    const item = yield* next(queue)
     queue.done("a")
-    expect(keys(yield* drain(queue))).toBe("a")
+    queue.add("a", "again")
+    queue.done("a")
+    queue.putBack(item)
+    queue.done("stranger")
+    queue.putBack({ ...item, key: "stranger" })
+    expect((yield* next(queue)).triggers).toEqual(["again"])
+    const waiting = yield* Effect.fork(queue.take)
+    yield* settle
+    expect(queue.snapshot()).toMatchObject({ ready: 0, processing: 1 })
+    yield* Fiber.interrupt(waiting)
   })
 )
 
@@ -658,5 +673,20 @@ effect("an event that proves an echo only when the run ends does not end its del
       queue.done("a")
       expect(queue.position("a")._tag).toBe(isForeign ? "Ready" : "Delayed")
     }
+  })
+)
+
+effect("what was no echo in one run is settled by the run after it, which its own echoes do not wake", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "created")
+    yield* next(queue)
+    queue.add("a", "foreign", { promote: () => true })
+    queue.done("a")
+    expect((yield* next(queue)).triggers).toEqual(["foreign"])
+    queue.add("a", "echo", { promote: false })
+    queue.addAfter("a", 1000, "retry")
+    queue.done("a")
+    expect(queue.position("a")).toMatchObject({ _tag: "Delayed" })
   })
 )

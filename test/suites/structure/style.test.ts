@@ -47,7 +47,9 @@ test("time is only read from Effect's Clock, and effects are only run at the rim
 test("no rule is switched off for a line or a file", () => {
   const found = lines.flatMap(({ file, lines }) =>
     lines.flatMap((line, index) =>
-      /@ts-ignore|@ts-nocheck|biome-ignore|@effect-diagnostics/.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : []
+      /@ts-ignore|@ts-nocheck|biome-ignore|@effect-diagnostics/.test(line)
+        ? [`${file}:${index + 1} ${line.trim()}`]
+        : []
     )
   )
   expect(found).toEqual([])

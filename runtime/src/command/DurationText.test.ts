@@ -1,0 +1,23 @@
+import { describe, expect, test } from "bun:test"
+import * as Duration from "effect/Duration"
+import * as Either from "effect/Either"
+import * as DurationText from "./DurationText.ts"
+
+const millis = (text: string) => Either.getOrUndefined(Either.map(DurationText.parse()(text), Duration.toMillis))
+
+describe("A duration", () => {
+  const right: ReadonlyArray<readonly [string, number]> = [
+    ["15s", 15_000],
+    ["1m30s", 90_000],
+    ["10h", 36_000_000],
+    ["500ms", 500],
+    ["1.5h", 5_400_000],
+    ["0s", 0]
+  ]
+  for (const [text, expected] of right) {
+    test(`${text} is ${expected} ms`, () => expect(millis(text)).toBe(expected))
+  }
+  for (const text of ["", "5", "5x", "-5s", "1m 30s", "s", "1e3s", "∞"]) {
+    test(`"${text}" is refused`, () => expect(millis(text)).toBeUndefined())
+  }
+})

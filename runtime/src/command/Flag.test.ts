@@ -1,0 +1,77 @@
+import { describe, expect, test } from "bun:test"
+import * as Duration from "effect/Duration"
+import * as Either from "effect/Either"
+import * as Flag from "./Flag.ts"
+
+const flags = {
+  file: Flag.text("file", { placeholder: "FILE", description: "A file" }),
+  names: Flag.list("name", {
+    placeholder: "NAME",
+    description: "Names",
+    check: (name) => (name === "wrong" ? Either.left(`"${name}" is no name`) : Either.right(name))
+  }),
+  period: Flag.duration("sync-period", { description: "How often", otherwise: "10h", atLeast: "1s" }),
+  level: Flag.choice(
+    "level",
+    { low: 1, high: 2 },
+    { placeholder: "LEVEL", description: "How much", otherwise: undefined }
+  ),
+  install: Flag.toggle("install", { description: "Install first" })
+}
+
+const read = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
+  Either.getOrThrowWith(Flag.read(flags, args, environment), (message) => new Error(message))
+
+const refusal = (args: ReadonlyArray<string>, environment: { readonly [name: string]: string } = {}) =>
+  Either.getOrUndefined(Either.flip(Flag.read(flags, args, environment)))
+
+describe("Flags", () => {
+  test("that nobody names have their defaults", () => {
+    expect(read([])).toEqual({
+      file: undefined,
+      names: [],
+      period: Duration.hours(10),
+      level: undefined,
+      install: false
+    })
+  })
+
+  test("take their value from the next word or behind an equals sign", () => {
+    expect(read(["--file", "a"]).file).toBe("a")
+    expect(read(["--file=a=b"]).file).toBe("a=b")
+    expect(read(["--file", "-"]).file).toBe("-")
+  })
+
+  test("given twice, have the last value; lists have all of them", () => {
+    expect(read(["--file", "a", "--file", "b"]).file).toBe("b")
+    expect(read(["--name", "a", "--name", "b, c,"]).names).toEqual(["a", "b", "c"])
+  })
+
+  test("that are switches take no word, but a word behind an equals sign", () => {
+    expect(read(["--install", "--file", "a"])).toMatchObject({ install: true, file: "a" })
+    expect(read(["--install=false"]).install).toBe(false)
+    expect(refusal(["--install=perhaps"])).toBe(`--install: "perhaps" is neither true nor false`)
+  })
+
+  test("can be given as environment variables, which the command line outdoes", () => {
+    const environment = { HOMEOSTAT_SYNC_PERIOD: "1m30s", HOMEOSTAT_NAME: "a,b", HOMEOSTAT_INSTALL: "true" }
+    expect(read([], environment)).toMatchObject({ period: Duration.seconds(90), names: ["a", "b"], install: true })
+    expect(read(["--name", "c", "--install=false"], environment)).toMatchObject({ names: ["c"], install: false })
+    expect(read([], { HOMEOSTAT_FILE: "" }).file).toBeUndefined()
+  })
+
+  test("that make no sense are refused in a line that names the flag, or the variable it came from", () => {
+    expect(refusal(["--sync-period", "5x"])).toBe(`--sync-period: "5x" is no duration: write it like 15s, 1m30s or 10h`)
+    expect(refusal([], { HOMEOSTAT_SYNC_PERIOD: "0s" })).toBe(`HOMEOSTAT_SYNC_PERIOD: "0s" is too short: at least 1s`)
+    expect(refusal(["--level", "toString"])).toBe(`--level: "toString" is none of low, high`)
+    expect(refusal(["--name", "right,wrong"])).toBe(`--name: "wrong" is no name`)
+  })
+
+  test("a flag that lacks its value, one that is not there, and a word too many are told apart", () => {
+    expect(refusal(["--file"])).toBe("--file needs a value: --file FILE")
+    expect(refusal(["--file", "--install"])).toBe("--file needs a value: --file FILE")
+    expect(refusal(["--fil", "a"])).toBe("there is no flag --fil")
+    expect(refusal(["-f", "a"])).toBe("there is no flag -f")
+    expect(refusal(["more"])).toBe(`"more" is one word too many`)
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "bun:test"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Flag from "./Flag.ts"
+import * as Verb from "./Verb.ts"
+
+const program = { name: "prog", version: "1.2.3", description: "A program" }
+
+const run = Verb.make("run", {
+  description: "Run it",
+  flags: { speed: Flag.text("max-speed", { placeholder: "KMH", description: "How fast" }) },
+  run: () => Effect.void
+})
+const stop = Verb.make("stop", { description: "Stop it", flags: {}, run: () => Effect.void })
+
+const ask = (...args: ReadonlyArray<string>): string =>
+  Either.match(Verb.select(program, [run, stop], args), {
+    onLeft: ({ message }) => `wrong: ${message}`,
+    onRight: (request) => (request._tag === "Print" ? request.text : `${request.verb.name}(${request.args.join(" ")})`)
+  })
+
+describe("A command line", () => {
+  test("names a verb; what follows is the verb's", () => {
+    expect(ask("run", "--max-speed", "3")).toBe("run(--max-speed 3)")
+  })
+
+  test("without a verb, or with one that is not there, is told which there are", () => {
+    expect(ask()).toBe("wrong: say what to do: run, stop")
+    expect(ask("runn")).toBe(`wrong: there is no "runn"; it is one of run, stop`)
+    expect(ask("--max-speed", "3")).toBe(`wrong: there is no "--max-speed"; it is one of run, stop`)
+  })
+
+  test("gets help wherever it asks for it", () => {
+    for (const args of [["help"], ["--help"], ["-h"], ["help", "nothing"], ["nothing", "--help"]]) {
+      expect(ask(...args)).toContain("Usage: prog VERB [flags]")
+    }
+    for (const args of [
+      ["help", "run"],
+      ["run", "-h"],
+      ["run", "--nonsense", "--help"]
+    ]) {
+      expect(ask(...args)).toBe(
+        [
+          "Run it",
+          "",
+          "Usage: prog run [flags]",
+          "",
+          "  --max-speed KMH  How fast",
+          "",
+          "Each can be given as an environment variable: --max-speed as HOMEOSTAT_MAX_SPEED, and so on."
+        ].join("\n")
+      )
+    }
+    expect(ask("stop", "--help")).toBe("Stop it\n\nUsage: prog stop")
+  })
+
+  test("that asks for the version gets it", () => {
+    expect(ask("--version")).toBe("prog 1.2.3")
+  })
+})

@@ -1,0 +1,107 @@
+/** The verbs of a command line: what each is called, takes and does, and the help that follows from that. */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Flag from "./Flag.ts"
+
+/** What was written on the command line, or in a variable for it, makes no sense. The message is one line and says what does. */
+export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
+
+/** What a verb is run with. */
+export interface Input {
+  /** What follows it on the command line. */
+  readonly args: ReadonlyArray<string>
+  readonly environment: { readonly [name: string]: string | undefined }
+}
+
+/** A verb. */
+export interface Verb<E, R> {
+  readonly name: string
+  /** One line. */
+  readonly description: string
+  readonly flags: ReadonlyArray<Flag.Flag<unknown>>
+  readonly run: (input: Input) => Effect.Effect<void, E | UsageError, R>
+}
+
+/** A verb under a name. */
+export const make = <F extends Flag.Flags, E, R>(
+  name: string,
+  options: {
+    readonly description: string
+    readonly flags: F
+    readonly run: (values: Flag.Values<F>) => Effect.Effect<void, E, R>
+  }
+): Verb<E, R> => ({
+  name,
+  description: options.description,
+  flags: Object.values(options.flags),
+  run: ({ args, environment }) =>
+    Either.match(Flag.read(options.flags, args, environment), {
+      onLeft: (message) => Effect.fail(new UsageError({ message })),
+      onRight: options.run
+    })
+})
+
+/** A program, as its help names it. */
+export interface Named {
+  readonly name: string
+  readonly version: string
+  /** One line. */
+  readonly description: string
+}
+
+const helpWords = new Set(["help", "--help", "-h"])
+
+/** What a command line asks for: a text to print, or a verb to run. */
+export type Request<E, R> =
+  | { readonly _tag: "Print"; readonly text: string }
+  | { readonly _tag: "Run"; readonly verb: Verb<E, R>; readonly args: ReadonlyArray<string> }
+
+/** Finds out what a command line asks for. Help is given wherever it is asked for, also beside what makes no sense. */
+export const select = <E, R>(
+  program: Named,
+  verbs: ReadonlyArray<Verb<E, R>>,
+  args: ReadonlyArray<string>
+): Either.Either<Request<E, R>, UsageError> => {
+  const [word, ...rest] = args
+  const asked = word === "help" ? rest[0] : word
+  const verb = verbs.find(({ name }) => name === asked)
+  if (args.some((arg, index) => (index === 0 ? helpWords.has(arg) : arg === "--help" || arg === "-h"))) {
+    return Either.right({ _tag: "Print", text: verb === undefined ? overview(program, verbs) : helpOf(program, verb) })
+  }
+  if (word === "--version") return Either.right({ _tag: "Print", text: `${program.name} ${program.version}` })
+  if (verb !== undefined) return Either.right({ _tag: "Run", verb, args: rest })
+  const there = verbs.map(({ name }) => name).join(", ")
+  return Either.left(
+    new UsageError({
+      message: word === undefined ? `say what to do: ${there}` : `there is no "${word}"; it is one of ${there}`
+    })
+  )
+}
+
+const overview = (program: Named, verbs: ReadonlyArray<Verb<never, never> | Verb<unknown, unknown>>): string => {
+  const width = Math.max(...verbs.map(({ name }) => name.length))
+  return [
+    program.description,
+    "",
+    `Usage: ${program.name} VERB [flags]`,
+    "",
+    ...verbs.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`),
+    "",
+    `${program.name} VERB --help lists the flags of a verb.`
+  ].join("\n")
+}
+
+const helpOf = (program: Named, verb: Verb<never, never> | Verb<unknown, unknown>): string => {
+  const [first] = verb.flags
+  if (first === undefined) return `${verb.description}\n\nUsage: ${program.name} ${verb.name}`
+  return [
+    verb.description,
+    "",
+    `Usage: ${program.name} ${verb.name} [flags]`,
+    "",
+    ...Flag.describe(verb.flags),
+    "",
+    `Each can be given as an environment variable: --${first.name} as ${Flag.variableOf(first.name)}, and so on.`
+  ].join("\n")
+}

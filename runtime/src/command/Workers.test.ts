@@ -1,0 +1,15 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as Workers from "./Workers.ts"
+
+const read = (text: string) => Either.getOrUndefined(Workers.parse(text))
+
+describe("A number of workers", () => {
+  test("is one for all, or one for each name", () => {
+    expect(read("16")).toBe(16)
+    expect(read("webapp=16,backup=4")).toEqual({ webapp: 16, backup: 4 })
+  })
+  for (const text of ["", "0", "-1", "1.5", "x", "webapp=", "webapp=0", "=4", "webapp=4,", "99999"]) {
+    test(`is refused as "${text}"`, () => expect(read(text)).toBeUndefined())
+  }
+})

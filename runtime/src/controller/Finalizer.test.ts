@@ -1,0 +1,189 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type { ApiServer } from "../events/ApiServer.fixture.ts"
+import type { Fields } from "../events/Json.fixture.ts"
+import * as Result from "./Result.ts"
+import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const name = "example.com/clean"
+
+const finalizersOf = (server: ApiServer) => (server.get(Widget, "a")?.metadata as Fields | undefined)?.finalizers
+
+const held = (...finalizers: ReadonlyArray<string>) => ({ ...widget("a"), metadata: { name: "a", finalizers } })
+
+/** A clean-up that behaves by the number of its run, from 1. */
+const cleaning = <E>(behave: (run: number) => Effect.Effect<void, E>) => {
+  const state = { runs: 0 }
+  return { state, finalizer: { name, cleanup: () => Effect.suspend(() => behave(++state.runs)) } }
+}
+
+const done = () => counted(() => Effect.succeed(Result.done))
+
+describe("while the object lives", () => {
+  effect(
+    "the entry is put in before the first reconcile does anything, and once",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held("example.com/other"))
+        const found: Array<unknown> = []
+        const { reconcile } = counted(() =>
+          Effect.as(
+            Effect.sync(() => found.push(finalizersOf(server))),
+            Result.done
+          )
+        )
+        yield* run({ reconcile, finalizer: cleaning(() => Effect.void).finalizer })
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        expect(found[0]).toEqual(["example.com/other", name])
+        expect(found.length).toBeGreaterThan(1)
+        expect(server.writes()).toHaveLength(1)
+      })
+    )
+  )
+
+  effect(
+    "an entry that somebody else adds in the same moment survives",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const hold = server.hold(/PATCH .*widgets/)
+        yield* run({ ...done(), finalizer: cleaning(() => Effect.void).finalizer, retry: Schedule.spaced("1 second") })
+        server.change(Widget, "a", { metadata: { finalizers: ["example.com/other"] } })
+        hold.release()
+        yield* pass("1 second")
+        expect(story(attempts)[0]).toBe("Failed +1000")
+        expect(finalizersOf(server)).toEqual(["example.com/other", name])
+      })
+    )
+  )
+})
+
+describe("when deletion is asked for", () => {
+  effect(
+    "the clean-up runs, then the object goes, and no reconcile sees it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, runs } = done()
+        const there: Array<boolean> = []
+        const cleanup = () => Effect.sync(() => void there.push(server.get(Widget, "a") !== undefined))
+        yield* run({ reconcile, finalizer: { name, cleanup } })
+        const before = runs.length
+        server.remove(Widget, "a")
+        yield* settle
+        expect(there).toEqual([true])
+        expect(server.get(Widget, "a")).toBeUndefined()
+        expect(runs).toHaveLength(before)
+      })
+    )
+  )
+
+  effect(
+    "a clean-up that fails is repeated by the controller's schedule until it succeeds, and the object stays so long",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held(name))
+        const { finalizer, state } = cleaning((n) => (n < 4 ? Effect.fail("not yet") : Effect.void))
+        yield* run({ ...done(), finalizer, retry: Schedule.exponential("1 second") })
+        server.remove(Widget, "a")
+        yield* pass("6 seconds")
+        expect(state.runs).toBe(3)
+        expect(finalizersOf(server)).toEqual([name])
+        yield* pass("1 second")
+        expect(state.runs).toBe(4)
+        expect(server.get(Widget, "a")).toBeUndefined()
+        expect(story(attempts).slice(1, 5)).toEqual(["Failed +1000", "Failed +2000", "Failed +4000", "Done"])
+      })
+    )
+  )
+
+  effect(
+    "a clean-up that succeeded is not run again, though taking the entry out fails",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held(name))
+        const { finalizer, state } = cleaning(() => Effect.void)
+        yield* run({ ...done(), finalizer, retry: Schedule.spaced("1 second") })
+        server.fail(/PATCH .*widgets/, 500, 2)
+        server.remove(Widget, "a")
+        yield* pass("5 seconds")
+        expect(story(attempts)).toEqual(["Done", "Failed +1000", "Failed +1000", "Done", "Vanished"])
+        expect(state.runs).toBe(1)
+        expect(server.get(Widget, "a")).toBeUndefined()
+      })
+    )
+  )
+
+  effect(
+    "entries of others are left, whatever is done to the list meanwhile, and nothing is cleaned up twice for them",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held("example.com/first", name, "example.com/last"))
+        const { finalizer, state } = cleaning(() =>
+          Effect.sync(() => {
+            const finalizers = ["example.com/new", "example.com/first", name, "example.com/last"]
+            server.change(Widget, "a", { metadata: { finalizers } })
+          })
+        )
+        yield* run({ ...done(), finalizer, retry: Schedule.spaced("1 second") })
+        server.remove(Widget, "a")
+        yield* pass("2 seconds")
+        expect(finalizersOf(server)).toEqual(["example.com/new", "example.com/first", "example.com/last"])
+        server.change(Widget, "a", { metadata: { finalizers: ["example.com/last"] } })
+        yield* settle
+        expect(state.runs).toBe(1)
+        expect(finalizersOf(server)).toEqual(["example.com/last"])
+      })
+    )
+  )
+
+  effect(
+    "an entry that is not there asks for no clean-up",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held("example.com/other"))
+        server.remove(Widget, "a")
+        const { finalizer, state } = cleaning(() => Effect.void)
+        const { reconcile, runs } = done()
+        yield* run({ reconcile, finalizer })
+        expect(state.runs).toBe(0)
+        expect(runs).toEqual([])
+        expect(server.writes()).toEqual([])
+      })
+    )
+  )
+
+  for (const own of [true, false]) {
+    effect(
+      `entries inherited from other programs are taken off${own ? " beside our own" : ""}, without a failure on the way`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, held("example.com/old", "example.com/keep", "example.com/older", ...(own ? [name] : [])))
+          server.remove(Widget, "a")
+          const { finalizer, state } = cleaning(() => Effect.void)
+          const inheritedFinalizers = ["example.com/older", "example.com/old"]
+          yield* run({ ...done(), inheritedFinalizers, ...(own ? { finalizer } : {}) })
+          yield* pass("1 second")
+          expect(finalizersOf(server)).toEqual(["example.com/keep"])
+          expect(state.runs).toBe(own ? 1 : 0)
+          expect(new Set(story(attempts))).toEqual(new Set(["Done"]))
+        })
+      )
+    )
+  }
+
+  effect(
+    "an object that does not match its schema loses its inherited entries all the same",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...held("example.com/old"), spec: { size: "big" } })
+        server.remove(Widget, "a")
+        yield* run({ ...done(), inheritedFinalizers: ["example.com/old"] })
+        expect(server.get(Widget, "a")).toBeUndefined()
+      })
+    )
+  )
+})

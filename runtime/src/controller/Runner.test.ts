@@ -1,0 +1,270 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as Cache from "../cache/Cache.ts"
+import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
+import * as Controller from "./Controller.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
+import * as Status from "./Status.ts"
+import {
+  closable,
+  counted,
+  ended,
+  pass,
+  run,
+  settle,
+  story,
+  unreachable,
+  Widget,
+  widget,
+  withWorld
+} from "./World.fixture.ts"
+
+const child = (owner: Widget) =>
+  Owned.apply(owner, ConfigMap, { metadata: { name: owner.metadata.name }, data: { a: "1" } })
+
+const start = <R>(controller: Controller.Controller<R>, settings?: Runner.Settings) =>
+  Effect.tap(Runner.start(controller, { gracePeriod: 0, ...settings }), () => settle)
+
+describe("a controller starts", () => {
+  effect(
+    "when all its caches are synced, so that a child it has not seen yet is not made again",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const make = Controller.make("widgets", {
+          for: Widget,
+          owns: [ConfigMap],
+          reconcile: (owner) => Effect.as(child(owner), Result.done)
+        })
+        const first = yield* closable
+        yield* Scope.extend(start(make), first.scope)
+        expect(server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(1)
+        yield* Fiber.join(yield* first.close)
+
+        const held = server.hold(/WATCH .*configmaps/)
+        const before = server.writes().length
+        // Another process, which knows nothing yet.
+        const fresh = yield* Layer.build(Layer.fresh(Cache.layer()))
+        const runner = yield* Effect.provide(start(make), fresh)
+        yield* pass("10 seconds")
+        expect(runner.queue.snapshot().ready).toBe(1)
+        held.release()
+        yield* runner.started
+        yield* settle
+        expect(runner.queue.snapshot().ready).toBe(0)
+        expect(server.writes().slice(before)).toEqual([])
+      })
+    )
+  )
+
+  for (const [code, word, words] of [
+    [403, "forbidden", "it takes the verbs list and watch on secrets"],
+    [404, "not served", "the API server does not serve v1 Secret"]
+  ] as const) {
+    effect(
+      `though another one cannot, because a kind of its is ${word}, which follows by itself when that is mended`,
+      withWorld(({ logs, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const trouble = server.fail(/(WATCH|GET) .*secrets/, code)
+          const stuck = counted(() => Effect.succeed(Result.done))
+          const fine = counted(() => Effect.succeed(Result.done))
+          yield* start(Controller.make("stuck", { for: Widget, owns: [Secret], reconcile: stuck.reconcile }))
+          yield* start(Controller.make("fine", { for: Widget, owns: [ConfigMap], reconcile: fine.reconcile }))
+          expect(fine.times()).toEqual([0])
+          yield* pass("5 seconds")
+          expect(stuck.times()).toEqual([])
+          expect(logs.filter((line) => line.startsWith("WARN") && line.includes(words))).toHaveLength(1)
+          trouble.mend()
+          yield* pass("10 seconds")
+          expect(stuck.times()).toHaveLength(1)
+          expect(fine.times()).toEqual([0])
+        })
+      )
+    )
+  }
+
+  effect(
+    "for as long as the scope lives, not as the fiber that started it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const { names, reconcile } = counted(() => Effect.succeed(Result.done))
+        const scope = yield* Effect.scope
+        yield* Fiber.join(yield* Effect.fork(Scope.extend(run({ reconcile }), scope)))
+        server.put(Widget, widget("a"))
+        yield* settle
+        expect(names()).toEqual(["a"])
+      })
+    )
+  )
+})
+
+describe("a controller that stops", () => {
+  effect(
+    "finishes what is in progress, undisturbed, and takes up nothing more",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        const finished: Array<string> = []
+        const { names, reconcile } = counted((_, { metadata }) =>
+          Effect.sleep("200 millis").pipe(
+            Effect.zipRight(Effect.sync(() => void finished.push(metadata.name))),
+            Effect.onInterrupt(() => Effect.sync(() => void finished.push("interrupted"))),
+            Effect.as(Result.done)
+          )
+        )
+        const { close, scope } = yield* closable
+        yield* Scope.extend(run({ reconcile, concurrency: 1 }, { gracePeriod: "300 millis" }), scope)
+        yield* pass("10 millis")
+        const closing = yield* close
+        yield* pass("150 millis")
+        server.put(Widget, widget("c"))
+        expect(yield* ended(closing)).toBe(false)
+        yield* pass("50 millis")
+        expect(yield* ended(closing)).toBe(true)
+        expect(finished).toEqual(["a"])
+        expect(names()).toEqual(["a"])
+      })
+    )
+  )
+
+  effect(
+    "interrupts what is left when the grace period is over, and waits for its finalizers",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const finalizer = Effect.sleep("3 seconds")
+        const { close, scope } = yield* closable
+        const reconcile = () => Effect.onInterrupt(Effect.never, () => finalizer)
+        yield* Scope.extend(run({ reconcile, timeout: "1 hour" }, { gracePeriod: "100 millis" }), scope)
+        const closing = yield* close
+        yield* pass("90 millis")
+        expect(attempts).toEqual([])
+        yield* pass("3 seconds")
+        expect(logs).toContain("WARN Controller widgets interrupts 1 reconciles: the grace period is over")
+        expect(yield* ended(closing)).toBe(false)
+        yield* pass("1 second")
+        expect(yield* ended(closing)).toBe(true)
+        expect(story(attempts)).toEqual(["Interrupted"])
+      })
+    )
+  )
+
+  effect(
+    "does so at once when nothing is in progress: workers that wait for a server hold up nobody",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+        server.fail(/GET \/readyz/, "ECONNREFUSED")
+        const { close, scope } = yield* closable
+        yield* Scope.extend(run({ reconcile: () => unreachable, concurrency: 2 }), scope)
+        yield* pass("1 second")
+        expect(attempts).toHaveLength(2)
+        const closing = yield* close
+        yield* settle
+        expect(yield* ended(closing)).toBe(true)
+      })
+    )
+  )
+
+  effect(
+    "does so at once when its caches never synced",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.fail(/WATCH .*widgets/, 403)
+        const { close, scope } = yield* closable
+        const controller = Controller.make("widgets", { for: Widget, reconcile: () => Effect.succeed(Result.done) })
+        yield* Scope.extend(start(controller), scope)
+        const closing = yield* close
+        yield* settle
+        expect(yield* ended(closing)).toBe(true)
+      })
+    )
+  )
+})
+
+describe("a turn comes", () => {
+  effect(
+    "sooner to what changes than to what was there at start",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+        const { names, reconcile } = counted(() => Effect.as(Effect.sleep("1 second"), Result.done))
+        yield* run({ reconcile, concurrency: 1 })
+        server.put(Widget, widget("new"))
+        yield* pass("10 seconds")
+        expect(names()).toEqual(["a", "new", "b", "c"])
+        expect(attempts.map(({ triggers }) => triggers[0]?.kind)).toEqual([
+          "startup",
+          "watch.added",
+          "startup",
+          "startup"
+        ])
+      })
+    )
+  )
+
+  effect(
+    "to every object when the sync period has passed, behind what changes",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        const { names, reconcile, times } = counted((n) =>
+          Effect.as(Effect.sleep(n > 2 ? "20 seconds" : 0), Result.done)
+        )
+        yield* run({ reconcile, concurrency: 1 }, { syncPeriod: "1 minute" })
+        yield* pass("53 seconds")
+        expect(names()).toEqual(["a", "b"])
+        yield* pass("14 seconds")
+        expect(names()).toEqual(["a", "b", "a"])
+        expect(times()[2]).toBeGreaterThan(54_000)
+        expect(attempts.at(-1)?.triggers).toHaveLength(1)
+        server.put(Widget, widget("new"))
+        yield* pass("1 minute")
+        expect(names().slice(2, 5)).toEqual(["a", "new", "b"])
+        expect(attempts[2]?.triggers.map(({ kind }) => kind)).toEqual(["resync"])
+      })
+    )
+  )
+
+  effect(
+    "to no object by time alone when the sync period is 0",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, times } = counted(() => Effect.succeed(Result.done))
+        yield* run({ reconcile }, { syncPeriod: 0 })
+        yield* pass("1 minute")
+        expect(times()).toEqual([0])
+      })
+    )
+  )
+
+  for (const part of ["request", "answer"] as const) {
+    effect(
+      `to an object that fails when its schedule says, though it writes its status each time${part === "answer" ? " and the event comes before the answer" : ""}`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { reconcile, times } = counted((n, owner) =>
+            Effect.zipRight(Status.update(owner, { seen: n }), Effect.fail("no luck"))
+          )
+          const held = server.hold(/PATCH .*status/, part)
+          yield* run({ reconcile, retry: Schedule.spaced("1 second") })
+          yield* pass("500 millis")
+          held.release()
+          yield* pass("3 seconds")
+          expect(times()).toEqual([0, 1500, 2500, 3500])
+          expect(server.get(Widget, "a")?.status).toEqual({ seen: 4 })
+        })
+      )
+    )
+  }
+})

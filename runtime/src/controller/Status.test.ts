@@ -1,0 +1,255 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type { ApiServer } from "../events/ApiServer.fixture.ts"
+import type { Fields } from "../events/Json.fixture.ts"
+import type * as Condition from "../resource/Condition.ts"
+import * as Result from "./Result.ts"
+import * as Status from "./Status.ts"
+import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+
+type Desired = NonNullable<Widget["status"]>
+
+/** A reconcile that wants this status. */
+const wants = (status: (run: number, widget: Widget) => Desired) =>
+  counted((n, owner) => Effect.as(Status.update(owner, status(n, owner)), Result.done))
+
+const patches = (server: ApiServer): ReadonlyArray<unknown> =>
+  server.writes().flatMap(({ body, what }) => (what.endsWith("/status") ? [body] : []))
+
+const condition = (type: string, status: "True" | "False" = "True"): Condition.Condition => ({
+  type,
+  status,
+  reason: "Because",
+  message: "so it is",
+  lastTransitionTime: "2026-11-20T00:00:00Z"
+})
+
+const touch = (server: ApiServer, label: string) => {
+  server.change(Widget, "a", { metadata: { labels: { label } } })
+  return settle
+}
+
+describe("a status", () => {
+  effect(
+    "is sent once, as a merge patch of what changed, and not at all when nothing did",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { phase: "Old", seen: 1 } })
+        let desired: Desired = { seen: 2 }
+        const { reconcile, runs } = wants(() => desired)
+        yield* run({ reconcile })
+        yield* touch(server, "1")
+        expect(runs.length).toBeGreaterThan(1)
+        expect(patches(server)).toEqual([{ status: { phase: null, seen: 2 } }])
+        const [sent] = server.writes()
+        expect(sent?.what).toBe("PATCH /apis/example.com/v1/namespaces/default/widgets/a/status")
+        expect(sent?.contentType).toBe("application/merge-patch+json")
+        expect(sent?.query.get("fieldManager")).toBe("widgets")
+
+        desired = { seen: 2, phase: "New" }
+        yield* touch(server, "2")
+        expect(patches(server).slice(1)).toEqual([{ status: { phase: "New" } }])
+        expect(server.get(Widget, "a")?.status).toEqual({ seen: 2, phase: "New" })
+      })
+    )
+  )
+
+  effect(
+    "written twice in one reconcile is compared with the first the second time",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const reconcile = (owner: Widget) =>
+          Effect.gen(function* () {
+            yield* Status.update(owner, { phase: "Working", seen: 1 })
+            yield* Status.update(owner, { phase: "Working", seen: 1 })
+            yield* Status.update(owner, { phase: "Working", seen: 2 })
+            return Result.requeueAfter("1 hour")
+          })
+        yield* run({ reconcile })
+        expect(patches(server)).toEqual([{ status: { phase: "Working", seen: 1 } }, { status: { seen: 2 } }])
+      })
+    )
+  )
+
+  effect(
+    "of an object that has gone meanwhile is no failure",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = counted((_, owner) => {
+          server.remove(Widget, "a")
+          return Effect.as(Status.update(owner, { seen: 1 }), Result.done)
+        })
+        yield* run({ reconcile })
+        expect(patches(server)).toHaveLength(1)
+        expect(story(attempts)).toEqual(["Done", "Vanished"])
+      })
+    )
+  )
+})
+
+describe("conditions", () => {
+  const conditionsOf = (server: ApiServer) => {
+    const { conditions } = server.get(Widget, "a")?.status as { conditions?: ReadonlyArray<Condition.Condition> }
+    return conditions?.map(({ status, type }) => `${type} ${status}`)
+  }
+
+  effect(
+    "of others stay, and are guarded by the resourceVersion they were seen at",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { conditions: [condition("theirs/One")] } })
+        const { reconcile } = counted((n, owner) => {
+          // Somebody adds one more, of which the cache has not heard when the status is made.
+          const conditions = ["theirs/One", "theirs/Two"].map((type) => ({ ...condition(type) }))
+          if (n === 1) server.change(Widget, "a", { status: { conditions } })
+          return Effect.as(Status.update(owner, { conditions: [condition("Ready")] }), Result.done)
+        })
+        yield* run({ reconcile, retry: Schedule.spaced("1 second") })
+        const [first] = patches(server) as ReadonlyArray<Fields>
+        expect(first?.metadata).toEqual({ resourceVersion: "101" })
+        expect(story(attempts)[0]).toBe("Failed +1000")
+        yield* pass("1 second")
+        expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True", "theirs/Two True"])
+      })
+    )
+  )
+
+  effect(
+    "that are all ours are sent without a resourceVersion: nobody else is to be outwaited",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { conditions: [condition("Ready", "False")] } })
+        yield* run({ reconcile: wants(() => ({ conditions: [condition("Ready")] })).reconcile })
+        expect(patches(server)).toEqual([{ status: { conditions: [condition("Ready")] } }])
+      })
+    )
+  )
+
+  effect(
+    "of others stay where the controller has none of its own",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { conditions: [condition("theirs/One")] } })
+        yield* run({ reconcile: wants(() => ({ seen: 1 })).reconcile })
+        expect(server.get(Widget, "a")?.status).toEqual({ conditions: [condition("theirs/One")], seen: 1 })
+      })
+    )
+  )
+
+  effect(
+    "of kstatus go when they hold no more, whoever else has some",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { conditions: [condition("theirs/One")] } })
+        const { reconcile } = wants((_, { spec }) => ({
+          conditions: spec.size === 1 ? [condition("Ready", "False"), condition("Reconciling")] : [condition("Ready")]
+        }))
+        yield* run({ reconcile })
+        expect(conditionsOf(server)).toEqual(["Ready False", "Reconciling True", "theirs/One True"])
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True"])
+      })
+    )
+  )
+})
+
+describe("a status field that the server prunes", () => {
+  const pruning = ({ status, ...object }: Fields): Fields => {
+    const { seen, ...known } = (status ?? {}) as Fields
+    return { ...object, status: known }
+  }
+
+  effect(
+    "is told of once, by name, and is not written again for itself",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.stores = pruning
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        yield* run({ reconcile: wants(() => ({ phase: "Ready", seen: 4 })).reconcile })
+        yield* touch(server, "1")
+        yield* touch(server, "2")
+        expect(patches(server)).toHaveLength(2)
+        expect(logs.filter((line) => line.startsWith("WARN"))).toEqual([
+          "WARN The API server drops status.seen of a Widget: its CRD is older than this program, apply the newer one"
+        ])
+      })
+    )
+  )
+
+  effect(
+    "does not keep other changes from being written, and is told of no more when they are",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.stores = pruning
+        server.put(Widget, widget("a"))
+        const steps: ReadonlyArray<Desired> = [
+          { phase: "One", seen: 4, conditions: [condition("Ready", "False"), condition("Reconciling")] },
+          { phase: "Two", seen: 5, conditions: [condition("Ready"), condition("Reconciling")] },
+          { phase: "Two", seen: 5, conditions: [condition("Ready")] },
+          { seen: 5, conditions: [condition("Ready")] }
+        ]
+        let step = 0
+        yield* run({ reconcile: wants(() => steps[step] ?? {}).reconcile })
+        for (step = 1; step < steps.length; step++) {
+          yield* touch(server, `${step}`)
+          const { seen, ...known } = steps[step] ?? {}
+          expect(server.get(Widget, "a")?.status).toEqual({ ...known } as Fields)
+        }
+        yield* touch(server, "last")
+        expect(patches(server)).toHaveLength(4)
+        expect(logs.filter((line) => line.startsWith("WARN"))).toHaveLength(1)
+      })
+    )
+  )
+})
+
+describe("an object that does not match its schema", () => {
+  effect(
+    "says so in its conditions, naming the field, and is not tried again until it changes",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        const reconciling = { ...condition("Reconciling") }
+        const status = { phase: "Old", conditions: [{ ...condition("theirs/One") }, reconciling] }
+        server.put(Widget, { metadata: { name: "a" }, spec: { size: "big" }, status })
+        const { reconcile, times } = counted((_, owner) =>
+          Effect.as(Status.update(owner, { phase: "Fine", conditions: [condition("Ready")] }), Result.done)
+        )
+        yield* run({ reconcile })
+        yield* pass("1 minute")
+        expect(times()).toEqual([])
+        expect(new Set(story(attempts))).toEqual(new Set(["Terminal"]))
+        expect(attempts.length).toBeLessThan(4)
+        expect(patches(server)).toHaveLength(1)
+        const message = 'Widget default/a does not match its schema: spec.size: Expected number, actual "big"'
+        const facts = {
+          reason: "InvalidSpec",
+          message,
+          observedGeneration: 1,
+          lastTransitionTime: "1970-01-01T00:00:00Z"
+        }
+        expect(server.get(Widget, "a")?.status).toEqual({
+          phase: "Old",
+          observedGeneration: 1,
+          conditions: [
+            { type: "Ready", status: "False", ...facts },
+            { type: "Stalled", status: "True", ...facts },
+            condition("theirs/One")
+          ]
+        })
+
+        server.change(Widget, "a", { spec: { size: 3 } })
+        yield* settle
+        expect(times()[0]).toBe(60_000)
+        expect(server.get(Widget, "a")?.status).toEqual({
+          phase: "Fine",
+          conditions: [condition("Ready"), condition("theirs/One")]
+        })
+      })
+    )
+  )
+})

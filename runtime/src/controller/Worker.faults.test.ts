@@ -1,0 +1,224 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { Observers } from "./Attempt.ts"
+import * as Result from "./Result.ts"
+import { counted, is, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
+
+class Broken extends Data.TaggedError("Broken")<{ readonly message: string }> {}
+const broken = new Broken({ message: "no luck" })
+
+describe("a defect", () => {
+  effect(
+    "follows the schedule, is told with its cause, and stops nothing else",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["bad", "good"]) server.put(Widget, widget(name))
+        const { reconcile, runs } = counted((_, { metadata }) =>
+          metadata.name === "bad" ? Effect.dieMessage("boom") : Effect.succeed(Result.requeueAfter("1 second"))
+        )
+        yield* run({ reconcile, retry: Schedule.spaced("1 second"), concurrency: 1 })
+        yield* pass("2500 millis")
+        for (const name of ["bad", "good"]) {
+          expect(runs.filter((each) => each.name === name).map(({ at }) => at)).toEqual([0, 1000, 2000])
+        }
+        expect(attempts.filter(({ outcome }) => is("Failed")(outcome) && outcome.defect)).toHaveLength(3)
+        expect(logs).toContain("ERROR Reconcile died, again in 1000 ms: boom (with its cause)")
+      })
+    )
+  )
+
+  effect(
+    "may also be a throw before there is an Effect at all",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const reconcile = (): Effect.Effect<Result.Result> => {
+          throw new Error("boom")
+        }
+        yield* run({ reconcile, retry: Schedule.spaced("1 second") })
+        yield* pass("1 second")
+        expect(story(attempts)).toEqual(["Failed +1000", "Failed +1000"])
+      })
+    )
+  )
+
+  effect(
+    "of one who watches the attempts is told, and the worker goes on",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, times } = counted(() => Effect.succeed(Result.requeueAfter("1 second")))
+        yield* Effect.provideService(run({ reconcile, concurrency: 1 }), Observers, [() => Effect.dieMessage("blind")])
+        yield* pass("2 seconds")
+        expect(times()).toEqual([0, 1000, 2000])
+        expect(logs.filter((line) => line.includes("blind"))).toHaveLength(3)
+      })
+    )
+  )
+})
+
+describe("an attempt that ends before its work does", () => {
+  effect(
+    "is interrupted at the controller's timeout, and tried again by the schedule",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, times } = counted(() => Effect.never)
+        yield* run({ reconcile, timeout: "5 seconds", retry: Schedule.spaced("1 second") })
+        yield* pass("6 seconds")
+        expect(times()).toEqual([0, 6000])
+        expect(story(attempts)).toEqual(["Failed +1000"])
+        expect(logs).toContain("WARN Reconcile failed, again in 1000 ms: the reconcile took longer than 5s")
+      })
+    )
+  )
+
+  for (const [how, body] of [
+    ["timed out", Effect.never],
+    ["failed", broken],
+    ["succeeded", Effect.succeed(Result.done)]
+  ] as const) {
+    effect(
+      `and has ${how} leaves no fiber and no resource behind`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const ended: Array<string> = []
+          const end = (what: string) => Effect.sync(() => void ended.push(`${what} ${attempts.length}`))
+          const forever = (what: string) => Effect.onExit(Effect.never, () => end(what))
+          const reconcile = () =>
+            Effect.gen(function* () {
+              yield* Effect.acquireRelease(Effect.void, () => end("resource"))
+              yield* Effect.fork(forever("child"))
+              yield* Effect.forkScoped(forever("scoped"))
+              yield* Effect.fork(Effect.zip(forever("grandchild"), forever("nobody"), { concurrent: true }))
+              yield* Effect.yieldNow()
+              return yield* body
+            })
+          yield* run({ reconcile, timeout: "5 seconds", retry: Schedule.spaced("1 minute") })
+          yield* pass("10 seconds")
+          expect(attempts).toHaveLength(1)
+          // All of them before the attempt was over.
+          expect(ended.sort()).toEqual(["child 0", "grandchild 0", "nobody 0", "resource 0", "scoped 0"])
+        })
+      )
+    )
+  }
+
+  effect(
+    "because it interrupted itself is a failure like any other",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, times } = counted(() => Effect.interrupt)
+        yield* run({ reconcile, retry: Schedule.spaced("1 second") })
+        yield* pass("2 seconds")
+        expect(times()).toEqual([0, 1000, 2000])
+        expect(story(attempts)[0]).toBe("Failed +1000")
+      })
+    )
+  )
+})
+
+describe("when no API server answers", () => {
+  effect(
+    "workers pause, whoever waits for a key too, and go on at once when a probe gets through",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let isDown = true
+        const { names, reconcile, times } = counted(() => (isDown ? unreachable : Effect.succeed(Result.done)))
+        const probes = server.fail(/GET \/readyz/, "ECONNREFUSED")
+        yield* run({ reconcile, concurrency: 8, retry: Schedule.spaced("1 second") })
+        expect(story(attempts)).toEqual(["Unreachable +0"])
+        server.put(Widget, widget("b"))
+        yield* pass("5 seconds")
+        expect(names()).toEqual(["a"])
+        expect(logs).toContain("WARN No API server answers; reconciles pause until one does")
+
+        // Probes come at 0, 100, 300, 700, 1500, 3100, and then every two seconds.
+        isDown = false
+        probes.mend()
+        yield* pass("1 second")
+        expect(names()).toEqual(["a", "b", "a"])
+        expect(times()).toEqual([0, 5100, 5100])
+        expect(logs).toContain("INFO The API server answers again")
+      })
+    )
+  )
+
+  effect(
+    "no schedule advances and no token is taken",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (let n = 0; n < 100; n++) server.put(Widget, widget(`w${n}`))
+        let isDown = true
+        const probes = server.fail(/GET \/readyz/, "ECONNREFUSED")
+        const { reconcile } = counted(() => Effect.fail(isDown ? unreachable : broken))
+        yield* run({ reconcile, concurrency: 100, retry: Schedule.exponential("1 second") })
+        expect(story(attempts)).toEqual(Array(100).fill("Unreachable +0"))
+        isDown = false
+        probes.mend()
+        yield* pass("500 millis")
+        expect(story(attempts.slice(100))).toEqual(Array(100).fill("Failed +1000"))
+        expect(attempts.slice(100).map(({ number }) => number)).toEqual(Array(100).fill(1))
+      })
+    )
+  )
+
+  effect(
+    "a schedule that was under way goes on where it stood",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = counted((n) => Effect.fail(n === 3 ? unreachable : broken))
+        yield* run({ reconcile, retry: Schedule.exponential("1 second") })
+        yield* pass("3500 millis")
+        expect(story(attempts)).toEqual(["Failed +1000", "Failed +2000", "Unreachable +0", "Failed +4000"])
+      })
+    )
+  )
+
+  effect(
+    "though probes get through, the object that meets it again and again backs off",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = counted((n) => (n === 4 ? Effect.succeed(Result.requeue) : Effect.fail(unreachable)))
+        yield* run({ reconcile, retry: Schedule.exponential("1 second") })
+        yield* pass("8 seconds")
+        expect(story(attempts)).toEqual([
+          "Unreachable +0",
+          "Unreachable +1000",
+          "Unreachable +2000",
+          // It got through once, so the next time is the first again.
+          "Requeue +4000",
+          "Unreachable +0",
+          "Unreachable +8000"
+        ])
+      })
+    )
+  )
+})
+
+effect(
+  "an outage that outlasts the client's own retries is met in a reconcile's request just so",
+  withWorld(({ attempts, server }) =>
+    Effect.gen(function* () {
+      server.put(Widget, widget("a"))
+      const { reconcile, times } = counted(() => Effect.as(Effect.void, Result.done))
+      const outage = server.fail(/^(GET|PATCH)/, "ECONNREFUSED")
+      yield* run({ finalizer: { name: "example.com/clean", cleanup: () => Effect.void }, reconcile })
+      yield* pass("20 seconds")
+      expect(story(attempts)).toEqual(["Unreachable +0"])
+      outage.mend()
+      yield* pass("2 seconds")
+      expect(story(attempts)).toContain("Done")
+      expect(times().length).toBeGreaterThan(0)
+      yield* settle
+    })
+  )
+)

@@ -1,0 +1,167 @@
+/**
+ * For the tests of controllers and managers: a kind, an API server in memory, and the real client, cache, recorder and
+ * runner over it, in virtual time.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as HashMap from "effect/HashMap"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as Cache from "../cache/Cache.ts"
+import * as ApiError from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import * as Condition from "../resource/Condition.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
+import { type Attempt, log, Observers, Outcome } from "./Attempt.ts"
+import * as Controller from "./Controller.ts"
+import * as Reachability from "./Reachability.ts"
+import type { Result } from "./Result.ts"
+import * as Runner from "./Runner.ts"
+
+/** The kind that the tests reconcile. */
+export const Widget = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  spec: Schema.Struct({ size: Schema.Int }),
+  status: Schema.Struct({
+    phase: Schema.optionalWith(Schema.String, { exact: true }),
+    seen: Schema.optionalWith(Schema.Int, { exact: true }),
+    conditions: Schema.optionalWith(Condition.list, { exact: true })
+  })
+})
+
+/** A Widget as a reconcile sees it. */
+export type Widget = typeof Widget.Type
+
+/** A Widget to be put on the server. */
+export const widget = (name: string, size = 1): ApiServer.Put => ({ metadata: { name }, spec: { size } })
+
+/** What a test sees of the world. */
+export interface World {
+  readonly server: ApiServer.ApiServer
+  /** Lines of the log from INFO on: level, then message. */
+  readonly logs: ReadonlyArray<string>
+  readonly attempts: ReadonlyArray<Attempt>
+}
+
+/** What the services of a test are. */
+export type Services = Controller.Services | Reachability.Reachability
+
+/** Gives a test a world of its own. Chance is fixed in it, so that jitter is the same in every run. */
+export const withWorld =
+  (body: (world: World) => Effect.Effect<void, unknown, Services | Scope.Scope>) =>
+  (): Effect.Effect<void, unknown, Scope.Scope> =>
+    Effect.suspend(() => {
+      const server = ApiServer.make()
+      const logs: Array<string> = []
+      const attempts: Array<Attempt> = []
+      const client = Client.layer({ userAgent: "test" }).pipe(Layer.provide(server.transport))
+      const services = Layer.mergeAll(
+        Cache.layer(),
+        EventRecorder.layer({ instance: "test" }),
+        Reachability.layer
+      ).pipe(Layer.provideMerge(client))
+      const observe = (attempt: Attempt) => Effect.sync(() => void attempts.push(attempt))
+      return body({ server, logs, attempts }).pipe(
+        Effect.provide(services),
+        Effect.provideService(Observers, [observe, log]),
+        Effect.provide(capture(logs)),
+        Effect.withRandom(Random.make("homeostat"))
+      )
+    })
+
+/** Takes the place of the log. */
+export const capture = (lines: Array<string>): Layer.Layer<never> =>
+  Layer.merge(
+    Logger.replace(
+      Logger.defaultLogger,
+      Logger.make(({ annotations, logLevel, message }) => {
+        const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
+        const cause = HashMap.has(annotations, "cause") ? " (with its cause)" : ""
+        lines.push(`${logLevel.label} ${text}${cause}`)
+      })
+    ),
+    Logger.minimumLogLevel(LogLevel.Info)
+  )
+
+/** Lets everything that can happen now happen. */
+export const settle = TestClock.adjust(0)
+
+/** A reconcile that behaves by the number of its run, from 1, and the times at which it ran. */
+export const counted = <E, R>(behave: (run: number, widget: Widget) => Effect.Effect<Result, E, R>) => {
+  const runs: Array<{ readonly name: string; readonly at: number; readonly widget: Widget }> = []
+  return {
+    reconcile: (widget: Widget) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) => {
+        runs.push({ name: widget.metadata.name, at, widget })
+        return behave(runs.length, widget)
+      }),
+    runs,
+    /** When it ran, in milliseconds of the virtual clock. */
+    times: () => runs.map(({ at }) => at),
+    names: () => runs.map(({ name }) => name)
+  }
+}
+
+/**
+ * Runs a controller of Widgets until the test ends, and waits until its workers have started and the first work is done. Work
+ * in progress when the test ends is interrupted, for nobody moves the clock then.
+ */
+export const run = <E, R, CE = never, CR = never, TR = never, SR = never>(
+  options: Omit<Controller.Options<Widget, E, R, CE, CR, TR, SR>, "for">,
+  settings?: Runner.Settings
+) =>
+  Effect.gen(function* () {
+    const controller = Controller.make("widgets", { for: Widget, ...options })
+    const runner = yield* Runner.start(controller, { gracePeriod: 0, ...settings })
+    yield* runner.started
+    yield* settle
+    return runner
+  })
+
+/** A scope whose closing a test can watch: `close` begins it, and the fiber it gives ends with it. */
+export const closable = Effect.gen(function* () {
+  const scope = yield* Scope.make()
+  return { scope, close: Effect.fork(Scope.close(scope, Exit.void)) }
+})
+
+/** Whether a fiber has ended. */
+export const ended = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<boolean> =>
+  Effect.map(Fiber.poll(fiber), (exit) => exit._tag === "Some")
+
+/** What came of attempts, in short: `Failed +100` for one that is tried again in 100 ms. */
+export const story = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<string> =>
+  attempts.map(({ next, outcome }) =>
+    next._tag === "Run"
+      ? `${outcome._tag} +${next.afterMillis}`
+      : next._tag === "GiveUp"
+        ? `${outcome._tag} !`
+        : outcome._tag
+  )
+
+/** Whether an outcome is of this kind. */
+export const is = Outcome.$is
+
+/** No server answered. */
+export const unreachable = new ApiError.Transport({
+  message: "GET /: connection refused",
+  code: "ECONNREFUSED",
+  reason: "connection refused",
+  outcome: "unsent",
+  request: { method: "GET", path: "/" }
+})
+
+/** Moves the clock. */
+export const pass = (duration: Duration.DurationInput): Effect.Effect<void> =>
+  TestClock.adjust(Duration.decode(duration))

@@ -1,0 +1,73 @@
+/**
+ * The workers that wait for something to do, in line. One that is *called* fetches for itself when its fiber gets to run,
+ * so that nothing is ever given to a fiber that has just been interrupted, and what is fetched is the best there is at
+ * that moment, not at the moment of the call. Until it has, what is there for it is not given to one who came later.
+ */
+import * as Effect from "effect/Effect"
+
+/** See the top of this file. */
+export interface Takers<out A> {
+  /** Fetches now or waits in line. To be run uninterruptibly; only the waiting can be interrupted. */
+  readonly take: Effect.Effect<A>
+  /** Something may have become available: calls as many as can be served. Plain, and cheap when nobody waits. */
+  readonly call: () => void
+}
+
+/** A worker in line, or called and on its way. */
+interface Taker {
+  called: boolean
+  readonly call: () => void
+}
+
+/**
+ * An empty line. `available` counts what can be fetched; `fetch` fetches, and may return undefined only when nothing is
+ * available.
+ */
+export const make = <A>(available: () => number, fetch: () => A | undefined): Takers<A> => {
+  const line = new Set<Taker>()
+  /** Takers that were called and have not fetched yet; they are no longer in line. */
+  let called = 0
+
+  const call = (): void => {
+    for (const taker of line) {
+      if (available() <= called) return
+      line.delete(taker)
+      taker.called = true
+      called++
+      taker.call()
+    }
+  }
+
+  const fetchOrWait = (): Effect.Effect<A> => {
+    const fetched = fetch()
+    return fetched === undefined ? wait : Effect.succeed(fetched)
+  }
+
+  const wait: Effect.Effect<A> = Effect.suspend(() => {
+    let taker: Taker | undefined
+    const turn = Effect.async<void>((resume) => {
+      taker = { called: false, call: () => resume(Effect.void) }
+      line.add(taker)
+      // Something may be there already: a fiber can be made to yield between looking and lining up. But called at once,
+      // it would run before those that are called and wait for their fibers' turn; they call it when they have fetched.
+      if (called === 0) call()
+    })
+    return Effect.matchCauseEffect(Effect.interruptible(turn), {
+      onFailure: (cause) => {
+        if (taker?.called === true) {
+          called--
+          call()
+        } else if (taker !== undefined) line.delete(taker)
+        return Effect.failCause(cause)
+      },
+      onSuccess: () => {
+        called--
+        const mine = fetchOrWait()
+        call()
+        return mine
+      }
+    })
+  })
+
+  return { take: Effect.suspend(() => (called > 0 ? wait : fetchOrWait())), call }
+}

@@ -1,0 +1,132 @@
+/**
+ * A manager inside the test's own process, on the control plane that the test was given, and what tests of it have in
+ * common: a client for their own reads and writes, and waiting for a condition.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Cluster from "@homeostat/runtime/client/Cluster"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import type { Runner } from "@homeostat/runtime/controller/Runner"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import { Clock, Context, Data, Duration, Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
+
+/** How a manager of a test is run. */
+export interface Settings extends Manager.Settings {
+  /** The namespaces it sees. A test names its own, so that it leaves the objects of others alone. */
+  readonly namespaces: ReadonlyArray<string>
+  /** What it logs, from this level on. Default: nothing. */
+  readonly logLevel?: LogLevel.LogLevel | undefined
+}
+
+/** A manager at work, until the scope that it was started in is closed. */
+export interface Managed {
+  readonly runners: ReadonlyArray<Runner>
+  /** The manager's own client, to be provided: what is written with it counts as the manager's own write. */
+  readonly client: Context.Context<Client.Client>
+  /** All of the manager's services, the cache and the recorder of events too. */
+  readonly services: Context.Context<Manager.Runtime>
+  /** What its workers did so far, oldest first. */
+  readonly attempts: () => ReadonlyArray<Attempt.Attempt>
+}
+
+/** Starts controllers, and returns when their caches are synced and their workers run. */
+export const start = (
+  cluster: ControlPlane,
+  controllers: ReadonlyArray<Controller<Manager.Runtime>>,
+  { namespaces, logLevel = LogLevel.None, ...settings }: Settings
+): Effect.Effect<Managed, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const services = yield* Layer.build(
+      Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport(cluster)))
+    )
+    const attempts: Array<Attempt.Attempt> = []
+    const record: Attempt.Observer = (attempt) => Effect.sync(() => void attempts.push(attempt))
+    const runners = yield* Manager.start(controllers, settings).pipe(
+      Effect.provideService(Attempt.Observers, [record, Attempt.log]),
+      Effect.provide(services)
+    )
+    yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
+    return { runners, client: Context.pick(Client.Client)(services), services, attempts: () => attempts }
+  }).pipe(Logger.withMinimumLogLevel(logLevel))
+
+/** A client for what a test itself reads and writes, to be provided: with caches and managers it has nothing to do. */
+export const client = (cluster: ControlPlane): Effect.Effect<Context.Context<Client.Client>, never, Scope.Scope> =>
+  Layer.build(Client.layer().pipe(Layer.provide(transport(cluster)))).pipe(Logger.withMinimumLogLevel(LogLevel.None))
+
+const transport = ({ admin }: ControlPlane): Layer.Layer<Transport.Transport> =>
+  Transport.layer(
+    Cluster.make({
+      server: admin.server,
+      token: admin.token,
+      tls: { ca: admin.ca, cert: admin.cert, key: admin.key },
+      source: "the test's control plane"
+    })
+  )
+
+/** What a test waited for has not come, or what was to stay has not stayed. */
+export class NotSo extends Data.TaggedError("NotSo")<{
+  readonly description: string
+  readonly after: Duration.Duration
+  /** The last value or failure, as text. */
+  readonly last: string
+}> {
+  override get message(): string {
+    return `${this.description}: not so after ${Duration.format(this.after)}; the last seen was ${this.last}`
+  }
+}
+
+const show = (value: unknown): string =>
+  typeof value === "string"
+    ? value
+    : (JSON.stringify(value, (key, part) => (key === "managedFields" ? undefined : part), 2) ?? String(value))
+
+/**
+ * Looks every 50 ms until what is seen is as wanted, and gives that. A look that fails only says "not yet": what is waited
+ * for often is not there at first.
+ */
+export const eventually = <A, E, R>(
+  description: string,
+  look: Effect.Effect<A, E, R>,
+  wanted: (value: A) => boolean,
+  timeout: Duration.DurationInput = "20 seconds"
+): Effect.Effect<A, NotSo, R> =>
+  Effect.suspend(() => {
+    let last = "nothing"
+    const until: Effect.Effect<A, never, R> = Effect.gen(function* () {
+      while (true) {
+        const seen = yield* Effect.either(look)
+        if (Either.isRight(seen) && wanted(seen.right)) return seen.right
+        last = Either.match(seen, {
+          onLeft: (error) => (error instanceof Error ? error.message : show(error)),
+          onRight: show
+        })
+        yield* Effect.sleep("50 millis")
+      }
+    })
+    return Effect.timeoutFail(until, {
+      duration: timeout,
+      onTimeout: () => new NotSo({ description, after: Duration.decode(timeout), last })
+    })
+  })
+
+/** Looks every 100 ms for that long whether what is seen still equals what was seen first, and gives that. */
+export const stays = <A, E, R>(
+  description: string,
+  look: Effect.Effect<A, E, R>,
+  duration: Duration.DurationInput = "2 seconds"
+): Effect.Effect<A, E | NotSo, R> =>
+  Effect.gen(function* () {
+    const first = yield* look
+    const started = yield* Clock.currentTimeMillis
+    const wanted = show(first)
+    while ((yield* Clock.currentTimeMillis) - started < Duration.toMillis(duration)) {
+      yield* Effect.sleep("100 millis")
+      const last = show(yield* look)
+      if (last === wanted) continue
+      const passed = (yield* Clock.currentTimeMillis) - started
+      return yield* new NotSo({ description, after: Duration.millis(passed), last: `${last}\ninstead of ${wanted}` })
+    }
+    return first
+  })

@@ -1,0 +1,72 @@
+/**
+ * The compiled program, made once per test run by the command of `package.json`, so that a test needs no earlier build and
+ * tests what is shipped.
+ */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
+import { Data, Effect, type Scope } from "effect"
+import manifest from "../../../package.json" with { type: "json" }
+import * as Running from "./Running.ts"
+
+const root = join(import.meta.dir, "../../..")
+
+/** The build did not give an executable; the message is what it wrote. */
+export class BuildFailed extends Data.TaggedError("BuildFailed")<{ readonly message: string }> {}
+
+/** The script without the installation that comes first, and with its output elsewhere. */
+const commandOf = (executable: string): ReadonlyArray<string> => {
+  const compile = manifest.scripts.build.split("&&").at(-1)?.trim() ?? ""
+  return compile
+    .split(/\s+/)
+    .map((word) => (word === "bun" ? process.execPath : word === "dist/homeostat" ? executable : word))
+}
+
+const build = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), "homeostat-binary-"))
+  AtEnd.add(() => rm(folder, { recursive: true, force: true }))
+  const executable = join(folder, "homeostat")
+  const child = Bun.spawn([...commandOf(executable)], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    // `bun test` sets it, and the compiler would take it into the program.
+    env: { ...process.env, NODE_ENV: undefined }
+  })
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited
+  ])
+  if (code !== 0) throw new BuildFailed({ message: `bun build ended with ${code}: ${out}${err}` })
+  return executable
+}
+
+let built: Promise<string> | undefined
+
+/** The path of the executable. The first test that asks builds it, in some seconds. */
+export const path: Effect.Effect<string> = Effect.promise(() => {
+  built ??= build()
+  return built
+})
+
+/** Where nothing is configured: no kubeconfig, no pod, none of our variables. */
+export const bare = (home: string): Running.Environment => ({
+  PATH: process.env.PATH,
+  HOME: home,
+  TMPDIR: process.env.TMPDIR
+})
+
+/** Starts the program for the lifetime of the Scope. */
+export const start = (
+  args: ReadonlyArray<string>,
+  environment: Running.Environment
+): Effect.Effect<Running.Running, never, Scope.Scope> =>
+  Effect.flatMap(path, (executable) => Running.start([executable, ...args], environment))
+
+/** Runs the program to its end, which is to come within the time. */
+export const run = (
+  args: ReadonlyArray<string>,
+  environment: Running.Environment
+): Effect.Effect<Running.End, Running.StillRunning, Scope.Scope> =>
+  Effect.flatMap(start(args, environment), (running) => running.ended("20 seconds"))

@@ -1,0 +1,287 @@
+/** The compiled program as its user meets it, where no cluster is needed. */
+import { describe, expect } from "bun:test"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as Certificates from "@homeostat/testkit/envtest/Certificates"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Kubeconfig from "@homeostat/testkit/envtest/Kubeconfig"
+import * as Port from "@homeostat/testkit/envtest/Port"
+import { live } from "@homeostat/testkit/Test"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import { loadAll } from "js-yaml"
+import manifest from "../../../package.json" with { type: "json" }
+import * as Binary from "./Binary.ts"
+
+/** The first test builds the program. */
+const buildMillis = 120_000
+
+/** Runs several command lines, a few at a time. */
+const each = <A, B, E, R>(cases: ReadonlyArray<A>, check: (one: A) => Effect.Effect<B, E, R>) =>
+  Effect.forEach(cases, check, { concurrency: 3, discard: true })
+
+describe("The program", () => {
+  live(
+    "prints its version",
+    () =>
+      Effect.gen(function* () {
+        const environment = Binary.bare(yield* Directory.make)
+        yield* Binary.path
+        const end = yield* Binary.run(["version"], environment)
+        expect(end).toMatchObject({ code: 0, stdout: `homeostat ${manifest.version}\n`, stderr: "" })
+        process.stdout.write(`  version: ${Math.round(end.livedMillis)} ms from start to end\n`)
+      }),
+    buildMillis
+  )
+
+  live("prints the CustomResourceDefinitions of its kinds, as kubectl takes them", () =>
+    Effect.gen(function* () {
+      const end = yield* Binary.run(["crd"], Binary.bare(yield* Directory.make))
+      expect(end).toMatchObject({ code: 0, stderr: "" })
+      expect(loadAll(end.stdout)).toEqual([JSON.parse(JSON.stringify(Crd.of(WebApp)))])
+    })
+  )
+
+  live("lists verbs and flags where it is asked for help, and nothing else", () =>
+    Effect.gen(function* () {
+      const environment = Binary.bare(yield* Directory.make)
+      const run = yield* Binary.run(["run", "--help"], environment)
+      expect(run).toMatchObject({ code: 0, stderr: "" })
+      const flags = Array.from(run.stdout.matchAll(/^ {2}--([a-z-]+)/gm), ([, name]) => name)
+      expect(flags).toEqual([
+        "kubeconfig",
+        "context",
+        "namespace",
+        "controllers",
+        "selector",
+        "workers",
+        "sync-period",
+        "graceful-shutdown-timeout",
+        "install-crds",
+        "log-level",
+        "log-format"
+      ])
+      // No colours, no paragraphs: a page that is read at a glance.
+      expect(run.stdout).not.toContain("\u001b")
+      expect(run.stdout.split("\n").length).toBeLessThan(24)
+
+      const overview = yield* Binary.run(["--help"], environment)
+      expect(overview.stdout.match(/^ {2}(run|crd|version) {2}/gm)).toHaveLength(3)
+    })
+  )
+})
+
+describe("A mistake on the command line is exit code 2 and one line that names it", () => {
+  const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
+    [[], "say what to do: run, crd, version"],
+    [["start"], `there is no "start"; it is one of run, crd, version`],
+    [["run", "--bogus"], "there is no flag --bogus"],
+    [["crd", "--context", "x"], "there is no flag --context"],
+    [["run", "webapp"], `"webapp" is one word too many`],
+    [["run", "--namespace"], "--namespace needs a value: --namespace NAME"],
+    [
+      ["run", "--controllers", "webapp,cron"],
+      `--controllers: "cron" names no controller of this program, which has webapp`
+    ],
+    [["run", "--workers", "0"], `--workers: "0" is no number of workers: write 16, or webapp=16,backup=4`],
+    [["run", "--workers", "cron=3"], `--workers: "cron=3" names no controller of this program, which has webapp`],
+    [["run", "--sync-period", "soon"], `--sync-period: "soon" is no duration: write it like 15s, 1m30s or 10h`],
+    [["run", "--sync-period", "0s"], `--sync-period: "0s" is too short: at least 1s`],
+    [
+      ["run", "--graceful-shutdown-timeout=-5s"],
+      `--graceful-shutdown-timeout: "-5s" is no duration: write it like 15s, 1m30s or 10h`
+    ],
+    [["run", "--log-format", "xml"], `--log-format: "xml" is none of json, pretty`],
+    [["run", "--log-level", "loud"], `--log-level: "loud" is none of trace, debug, info, warning, error`],
+    [
+      ["run", "--selector", "app in web"],
+      `--selector: "app in web" is no label selector: write it like app=web,tier in (a,b)`
+    ],
+    [
+      ["run", "--namespace", "Shop"],
+      `--namespace: "Shop" is no name of a namespace: lower-case letters, digits and dashes, at most 63`
+    ]
+  ]
+  live("for every flag", () =>
+    Effect.gen(function* () {
+      const environment = Binary.bare(yield* Directory.make)
+      yield* each(mistakes, ([args, line]) =>
+        Effect.map(Binary.run(args, environment), (end) =>
+          expect(end).toMatchObject({ code: 2, stdout: "", stderr: `homeostat: ${line}\n` })
+        )
+      )
+    })
+  )
+
+  live("for every flag that is given as an environment variable, which is named", () =>
+    Effect.gen(function* () {
+      const environment = Binary.bare(yield* Directory.make)
+      const variables: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
+        ["NAMESPACE", "a,B", `"B" is no name of a namespace`],
+        ["CONTROLLERS", "cron", `"cron" names no controller`],
+        ["SELECTOR", "=", `"=" is no label selector`],
+        ["WORKERS", "many", `"many" is no number of workers`],
+        ["SYNC_PERIOD", "10", `"10" is no duration`],
+        ["GRACEFUL_SHUTDOWN_TIMEOUT", "x", `"x" is no duration`],
+        ["INSTALL_CRDS", "perhaps", `"perhaps" is neither true nor false`],
+        ["LOG_LEVEL", "loud", `"loud" is none of`],
+        ["LOG_FORMAT", "xml", `"xml" is none of`]
+      ]
+      yield* each(variables, ([name, value, line]) =>
+        Effect.map(Binary.run(["run"], { ...environment, [`HOMEOSTAT_${name}`]: value }), (end) => {
+          expect(end.code).toBe(2)
+          expect(end.stderr).toStartWith(`homeostat: HOMEOSTAT_${name}: ${line}`)
+          expect(end.stderr.trimEnd()).not.toContain("\n")
+        })
+      )
+    })
+  )
+})
+
+const access = { server: "https://127.0.0.1:1", ca: undefined, user: "somebody", token: "secret-token" }
+
+const kubeconfigIn = (folder: string, text: string) => {
+  const path = join(folder, `${crypto.randomUUID()}.yaml`)
+  return Effect.as(
+    Effect.promise(() => writeFile(path, text)),
+    path
+  )
+}
+
+describe("A wrong setting of the cluster is exit code 1 and one line that says what is wrong and where it came from", () => {
+  live("in the kubeconfig", () =>
+    Effect.gen(function* () {
+      const home = yield* Directory.make
+      const environment = Binary.bare(home)
+      const good = yield* kubeconfigIn(home, Kubeconfig.render(access))
+      const list = yield* kubeconfigIn(home, "- not\n- a mapping\n")
+      const torn = yield* kubeconfigIn(home, "clusters: [\n")
+      const missing = join(home, "missing")
+      const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, environment: object, line: string]> = [
+        [
+          ["run"],
+          {},
+          `no cluster: neither --kubeconfig nor KUBECONFIG is set, this is not a pod (KUBERNETES_SERVICE_HOST is not set), and ${home}/.kube/config does not exist`
+        ],
+        [["run", "--kubeconfig", missing], {}, `kubeconfig ${missing} (from --kubeconfig) does not exist`],
+        [
+          ["run"],
+          { HOMEOSTAT_KUBECONFIG: missing },
+          `kubeconfig ${missing} (from HOMEOSTAT_KUBECONFIG) does not exist`
+        ],
+        [["run"], { KUBECONFIG: missing }, `kubeconfig ${missing} (from KUBECONFIG) does not exist`],
+        [
+          ["run", "--kubeconfig", good, "--context", "prod"],
+          {},
+          `kubeconfig ${good} has no context "prod" (there are envtest)`
+        ],
+        [
+          ["run"],
+          { KUBECONFIG: good, HOMEOSTAT_CONTEXT: "prod" },
+          `kubeconfig ${good} has no context "prod" (there are envtest)`
+        ],
+        [["run", "--kubeconfig", list], {}, `${list} is not a kubeconfig: it has no clusters, contexts or users`],
+        [["run", "--kubeconfig", torn], {}, `kubeconfig ${torn} is not YAML:`],
+        [["run", "--kubeconfig", home], {}, `kubeconfig ${home} (from --kubeconfig) cannot be read:`]
+      ]
+      yield* each(cases, ([args, variables, line]) =>
+        Effect.map(Binary.run(args, { ...environment, ...variables }), (end) => {
+          expect(end).toMatchObject({ code: 1, stdout: "" })
+          expect(end.stderr).toStartWith(`homeostat: ${line}`)
+          expect(end.stderr.trimEnd()).not.toContain("\n")
+        })
+      )
+    })
+  )
+
+  live("at the server: a certificate that is not trusted or another host's, credentials that it does not accept", () =>
+    Effect.gen(function* () {
+      const home = yield* Directory.make
+      const authority = yield* Certificates.authority
+      const stranger = yield* Certificates.authority
+      const ours = yield* serving(yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] }))
+      const elsewhere = yield* serving(yield* authority.server({ dns: ["elsewhere.example"], ip: [] }))
+      const ca = authority.certificate
+      const cases: ReadonlyArray<readonly [server: string, ca: string, reason: string]> = [
+        [
+          ours,
+          stranger.certificate,
+          "the server's certificate is not signed by the configured certificate authority (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"
+        ],
+        [
+          elsewhere,
+          ca,
+          "the server's certificate is not for this host name (see tls-server-name) (ERR_TLS_CERT_ALTNAME_INVALID)"
+        ],
+        [ours, ca, "the server does not accept the credentials (401 Unauthorized)"]
+      ]
+      yield* each(cases, ([server, ca, reason]) =>
+        Effect.gen(function* () {
+          const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server, ca }))
+          const end = yield* Binary.run(["run", "--kubeconfig", path], Binary.bare(home))
+          expect(end.code).toBe(1)
+          expect(end.stderr.trimEnd().split("\n").at(-1)).toBe(
+            `homeostat: cannot work on ${server}, from context "envtest" of ${path} (--kubeconfig): ${reason}`
+          )
+          expect(end.stderr).not.toContain(access.token)
+        })
+      )
+    })
+  )
+})
+
+/** A server that speaks TLS with this certificate and accepts nobody. */
+const serving = (pair: Certificates.Pair) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() =>
+        Bun.serve({
+          hostname: "127.0.0.1",
+          port: 0,
+          tls: { cert: pair.certificate, key: pair.key },
+          fetch: () => Response.json({ kind: "Status", code: 401, reason: "Unauthorized" }, { status: 401 })
+        })
+      ),
+      (server) => Effect.promise(() => server.stop(true))
+    ),
+    (server) => `https://127.0.0.1:${server.port}`
+  )
+
+describe("A server that does not answer", () => {
+  live("is waited for, and said so once; SIGTERM ends the wait within a second, with exit code 0", () =>
+    Effect.gen(function* () {
+      const home = yield* Directory.make
+      const port = yield* Port.free
+      const server = `https://127.0.0.1:${port}`
+      const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server }))
+      const running = yield* Binary.start(["run"], { ...Binary.bare(home), KUBECONFIG: path })
+      yield* running.written(/does not answer, waiting for it: connection refused/)
+      yield* Effect.sleep("2 seconds")
+      const before = performance.now()
+      yield* running.signal("SIGTERM")
+      const end = yield* running.ended("10 seconds")
+      expect(end.code).toBe(0)
+      expect(performance.now() - before).toBeLessThan(1000)
+      expect(end.stderr.match(/waiting for it/g)).toHaveLength(1)
+      expect(end.stderr).toMatch(/"msg":"Stopped"/)
+    })
+  )
+
+  live("does not end the program by its silence either", () =>
+    Effect.gen(function* () {
+      const home = yield* Directory.make
+      // Takes connections and never says a word.
+      const silent = yield* Effect.acquireRelease(
+        Effect.sync(() => Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } })),
+        (listener) => Effect.sync(() => listener.stop(true))
+      )
+      const server = `https://127.0.0.1:${silent.port}`
+      const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server }))
+      const running = yield* Binary.start(["run", "--kubeconfig", path], Binary.bare(home))
+      yield* running.written(/does not answer, waiting for it: no answer in time/)
+      yield* running.signal("SIGINT")
+      expect((yield* running.ended("1 seconds")).code).toBe(0)
+    })
+  )
+})

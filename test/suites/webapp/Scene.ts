@@ -1,0 +1,212 @@
+/**
+ * What each test of WebApps begins with: a namespace of its own, in which the WebApp controller works, and the ways of a user
+ * to look at it and to change it.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import type * as Manager from "@homeostat/runtime/manager/Manager"
+import { Deployment, Event, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Shared from "@homeostat/testkit/envtest/Shared"
+import { controller } from "@homeostat/webapp"
+import { container } from "@homeostat/webapp/children"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Data, Effect, Exit, Scope } from "effect"
+import * as Managed from "../Managed.ts"
+
+/** kubectl ended with another code than 0. */
+export class KubectlFailed extends Data.TaggedError("KubectlFailed")<{
+  readonly args: ReadonlyArray<string>
+  readonly stderr: string
+}> {
+  override get message(): string {
+    return `kubectl ${this.args.join(" ")}: ${this.stderr.trim()}`
+  }
+}
+
+/** A namespace with WebApps. */
+export interface Scene {
+  readonly cluster: ControlPlane
+  readonly namespace: string
+  readonly key: (name: string) => ObjectKey
+  /** Starts a manager in this namespace, with the WebApp controller unless another is given. */
+  readonly manage: (
+    controllers?: ReadonlyArray<Controller<Manager.Runtime>>
+  ) => Effect.Effect<Managed.Managed, never, Scope.Scope>
+  /** kubectl in this namespace: its output, trimmed. */
+  readonly kubectl: (
+    args: ReadonlyArray<string>,
+    stdin?: unknown
+  ) => Effect.Effect<string, KubectlFailed | Effect.Effect.Error<ReturnType<ControlPlane["kubectl"]>>>
+}
+
+const installing = new WeakMap<ControlPlane, Promise<Exit.Exit<void, unknown>>>()
+
+/** The kind is installed once per control plane, though tests run side by side: a new kind restarts the garbage collector. */
+const install = (cluster: ControlPlane): Effect.Effect<void, unknown> =>
+  Effect.suspend(() => {
+    const running = installing.get(cluster) ?? Effect.runPromiseExit(cluster.install(Crd.of(WebApp)))
+    installing.set(cluster, running)
+    return Effect.flatten(Effect.promise(() => running))
+  })
+
+/** A test in a scene without a manager, for those that start one when it suits them. */
+export const empty = <A, E>(
+  name: string,
+  body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
+  timeoutMillis = 60_000
+): void =>
+  Shared.real(
+    name,
+    (cluster) =>
+      Effect.gen(function* () {
+        yield* install(cluster)
+        const namespace = yield* cluster.namespace("webapp")
+        const scene: Scene = {
+          cluster,
+          namespace,
+          key: (name) => ({ namespace, name }),
+          manage: (controllers = [controller]) => Managed.start(cluster, controllers, { namespaces: [namespace] }),
+          kubectl: (args, stdin) =>
+            cluster
+              .kubectl([...args, `--namespace=${namespace}`], {
+                stdin: stdin === undefined || typeof stdin === "string" ? stdin : JSON.stringify(stdin)
+              })
+              .pipe(
+                Effect.flatMap(({ exitCode, stderr, stdout }) =>
+                  exitCode === 0 ? Effect.succeed(stdout.trim()) : new KubectlFailed({ args, stderr })
+                )
+              )
+        }
+        return yield* Effect.provide(body(scene), yield* Managed.client(cluster))
+      }),
+    { ...Envtest.everything, timeoutMillis }
+  )
+
+/** A test in a scene in which the WebApp controller is at work. */
+export const managed = <A, E>(
+  name: string,
+  body: (scene: Scene & { readonly manager: Managed.Managed }) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
+  timeoutMillis?: number
+): void =>
+  empty(name, (scene) => Effect.flatMap(scene.manage(), (manager) => body({ ...scene, manager })), timeoutMillis)
+
+/** Runs with a manager that is stopped when the body ends. */
+export const during = <A, E, R>(
+  manager: Effect.Effect<Managed.Managed, never, Scope.Scope>,
+  body: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, Exclude<R, Scope.Scope>> =>
+  Effect.flatMap(Scope.make(), (scope) =>
+    manager.pipe(
+      Scope.extend(scope),
+      Effect.zipRight(Effect.scoped(body)),
+      Effect.ensuring(Scope.close(scope, Exit.void))
+    )
+  )
+
+type Spec = Parameters<typeof WebApp.Desired>[0]["spec"]
+
+/** Makes a WebApp; without a spec, one that says its image and nothing else. */
+export const create = ({ namespace }: Scene, name: string, spec: Spec = { image: "registry.test/web:1" }) =>
+  Client.create(WebApp, { metadata: { namespace, name }, spec })
+
+/** The WebApp as it is. */
+export const app = ({ key }: Scene, name: string) => Client.get(WebApp, key(name))
+
+/** Its Deployment. */
+export const deployment = ({ key }: Scene, name: string) => Client.get(Deployment, key(name))
+
+/** Its Service. */
+export const service = ({ key }: Scene, name: string) => Client.get(Service, key(name))
+
+/** The pods with its name as their `app` label. */
+export const pods = ({ namespace }: Scene, name: string) =>
+  Effect.map(Client.list(Pod, { namespace, labelSelector: `app=${name}` }), ({ items }) => items)
+
+/** The container of a Deployment that runs the image. */
+export const containerOf = ({ spec }: Deployment) =>
+  spec?.template.spec?.containers.find(({ name }) => name === container)
+
+/** The status of a condition; undefined while there is none. */
+export const condition = ({ status }: WebApp, type: string) => Condition.find(status?.conditions, type)
+
+/** A phase and the generation that it speaks of is the present one. */
+export const isAt =
+  (phase: string) =>
+  ({ metadata, status }: WebApp): boolean =>
+    status?.phase === phase && status.observedGeneration === metadata.generation
+
+/** Waits until the WebApp runs as its present spec says. */
+export const running = (scene: Scene, name: string) =>
+  Managed.eventually(`WebApp ${name} runs`, app(scene, name), isAt("Running"), "30 seconds")
+
+/** Makes a WebApp and waits until it runs. */
+export const launch = (scene: Scene, name: string, spec?: Spec) =>
+  Effect.zipRight(create(scene, name, spec), running(scene, name))
+
+/** An Event as a reader of `kubectl describe` sees it. */
+export interface Told {
+  readonly type: string | undefined
+  readonly reason: string | undefined
+  readonly note: string | undefined
+  readonly count: number
+}
+
+/** What was told about a WebApp, oldest first. */
+export const events = ({ namespace }: Scene, name: string) =>
+  Effect.map(Client.list(Event, { namespace }), ({ items }) =>
+    items
+      .filter(({ regarding }) => regarding?.kind === "WebApp" && regarding.name === name)
+      .sort((a, b) => (a.eventTime ?? "").localeCompare(b.eventTime ?? ""))
+      .map(({ note, reason, series, type }): Told => ({ type, reason, note, count: series?.count ?? 1 }))
+  )
+
+const resourceVersions = (scene: Scene, name: string) =>
+  Effect.map(
+    Effect.all([app(scene, name), deployment(scene, name), service(scene, name)], { concurrency: "unbounded" }),
+    (objects) => objects.map(({ metadata }) => metadata.resourceVersion)
+  )
+
+/**
+ * Waits until the WebApp runs and then nobody writes it or a child of it for two seconds. Fails when the writing does not
+ * end: two that undo each other's work go on for ever.
+ */
+export const settled = (scene: Scene, name: string) =>
+  running(scene, name).pipe(
+    Effect.zipRight(Managed.stays(`WebApp ${name} and its children`, resourceVersions(scene, name))),
+    // The last of a rollout may be written when the WebApp runs already.
+    Effect.retry({ times: 3 })
+  )
+
+/** A state of an object, as a watch told of it. */
+export interface Seen<A> {
+  /** Where it stands in the history of the cluster: counted over all kinds. */
+  readonly at: bigint
+  readonly deleted: boolean
+  readonly object: A
+}
+
+/** Records every state of the scene's objects of a kind from now on, to the end of the scope. */
+export const record = <A extends KubernetesObject>({ namespace }: Scene, kind: Resource.Resource<A, never>) =>
+  Effect.gen(function* () {
+    const seen: Array<Seen<A>> = []
+    const { resourceVersion } = yield* Client.page(kind, { namespace })
+    const watch = yield* Client.watch(kind, { namespace, resourceVersion })
+    yield* Effect.gen(function* () {
+      for (const event of yield* watch.next) {
+        if (event.type === "BOOKMARK" || event.type === "ERROR") continue
+        const object = yield* kind.decode(event.object)
+        seen.push({ at: BigInt(object.metadata.resourceVersion), deleted: event.type === "DELETED", object })
+      }
+    }).pipe(Effect.forever, Effect.forkScoped)
+    return (): ReadonlyArray<Seen<A>> => seen
+  })
+
+/** The values without immediate repetitions. */
+export const steps = <A>(values: ReadonlyArray<A>): ReadonlyArray<A> =>
+  values.filter((value, index) => index === 0 || value !== values[index - 1])

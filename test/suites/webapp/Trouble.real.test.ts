@@ -1,0 +1,147 @@
+/** What keeps a WebApp from running, as its status tells it, and that it recovers by itself. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Scene from "./Scene.ts"
+
+/** The kubelet of the tests can't pull the images of pods with this annotation. */
+const annotatePods = (scene: Scene.Scene, value: string | null) =>
+  Client.patch(
+    Deployment,
+    scene.key("shop"),
+    Patch.merge({ spec: { template: { metadata: { annotations: { "envtest/image-pull-error": value } } } } })
+  )
+
+const deploymentReady = (app: WebApp) => Scene.condition(app, "DeploymentReady")
+
+const quota = (scene: Scene.Scene, pods: number) =>
+  scene.kubectl(["apply", "--filename=-"], {
+    apiVersion: "v1",
+    kind: "ResourceQuota",
+    metadata: { name: "none" },
+    spec: { hard: { pods: String(pods) } }
+  })
+
+describe.concurrent("a WebApp", () => {
+  Scene.managed("whose image can't be pulled says so within seconds, while the old pods serve, and recovers", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 2 })
+      const seen = yield* Scene.record(scene, WebApp)
+      yield* annotatePods(scene, "")
+      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/gone:1" } }))
+      const failing = yield* Managed.eventually(
+        "the kubelet's words are told",
+        Scene.app(scene, "shop"),
+        (app) => deploymentReady(app)?.message.includes("gone:1") === true,
+        "5 seconds"
+      )
+      expect(deploymentReady(failing)).toMatchObject({
+        status: "False",
+        reason: "ImagePullFailed",
+        message: '2/2 ready: Back-off pulling image "registry.test/gone:1"'
+      })
+      expect(Scene.condition(failing, "Ready")).toMatchObject({ status: "False", observedGeneration: 2 })
+      expect(Scene.condition(failing, "Reconciling")?.status).toBe("True")
+      expect(failing.status?.phase).toBe("Deploying")
+      const phases = seen()
+        .filter(({ object }) => object.status?.observedGeneration === 2)
+        .map(({ object }) => object.status?.phase)
+      expect(phases).not.toContain("Running")
+
+      yield* annotatePods(scene, null)
+      const app = yield* Scene.running(scene, "shop")
+      expect(deploymentReady(app)).toMatchObject({ status: "True", reason: "AllReplicasReady" })
+      expect(Scene.condition(app, "Reconciling")).toBeUndefined()
+    })
+  )
+
+  Scene.managed("whose first pods can't start is Pending, and another image mends it", (scene) =>
+    Effect.gen(function* () {
+      yield* quota(scene, 0)
+      yield* Scene.create(scene, "shop", { image: "registry.test/gone:1" })
+      yield* Managed.eventually("its Deployment", Scene.deployment(scene, "shop"), () => true)
+      yield* annotatePods(scene, "")
+      yield* scene.kubectl(["delete", "resourcequota/none"])
+      const failing = yield* Managed.eventually(
+        "the kubelet's words are told",
+        Scene.app(scene, "shop"),
+        (app) => deploymentReady(app)?.reason === "ImagePullFailed",
+        "30 seconds"
+      )
+      expect(deploymentReady(failing)?.message).toBe('0/2 ready: Back-off pulling image "registry.test/gone:1"')
+      expect(failing.status?.phase).toBe("Pending")
+
+      yield* annotatePods(scene, null)
+      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/web:1" } }))
+      yield* Scene.running(scene, "shop")
+    })
+  )
+
+  Scene.managed("that may have no pods says which quota forbids them, and recovers when it is lifted", (scene) =>
+    Effect.gen(function* () {
+      yield* quota(scene, 0)
+      yield* Scene.create(scene, "shop")
+      const app = yield* Managed.eventually(
+        "the quota is told",
+        Scene.app(scene, "shop"),
+        (app) => deploymentReady(app)?.reason === "ReplicaFailure",
+        "10 seconds"
+      )
+      const message = expect.stringContaining("exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0")
+      expect(deploymentReady(app)).toMatchObject({ status: "False", message })
+      expect(Scene.condition(app, "Stalled")).toMatchObject({ status: "True", reason: "ReplicaFailure", message })
+      expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "ReplicaFailure", message })
+      expect(app.status?.phase).toBe("Failed")
+
+      yield* scene.kubectl(["delete", "resourcequota/none"])
+      const running = yield* Scene.running(scene, "shop")
+      expect(Scene.condition(running, "Stalled")).toBeUndefined()
+    })
+  )
+
+  Scene.managed("that loses pods is Degraded until they are back", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 3 })
+      yield* Scene.settled(scene, "shop")
+      const seen = yield* Scene.record(scene, WebApp)
+      // New pods do not start while the quota is full.
+      yield* quota(scene, 3)
+      const [pod] = yield* Scene.pods(scene, "shop")
+      yield* quota(scene, 2)
+      yield* scene.kubectl(["delete", `pod/${pod?.metadata.name}`, "--wait=false"])
+      const degraded = yield* Managed.eventually(
+        "it tells",
+        Scene.app(scene, "shop"),
+        ({ status }) => status?.readyReplicas === 2
+      )
+      expect(["Degraded", "Failed"]).toContain(degraded.status?.phase ?? "")
+      expect(Scene.condition(degraded, "Ready")?.status).toBe("False")
+
+      yield* scene.kubectl(["delete", "resourcequota/none"])
+      yield* Scene.running(scene, "shop")
+      const phases = Scene.steps(seen().map(({ object }) => object.status?.phase))
+      expect(phases).toContain("Degraded")
+      expect(phases).not.toContain("Deploying")
+    })
+  )
+
+  Scene.managed("whose Deployment was paused says so, and goes on when it is resumed", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
+      yield* scene.kubectl(["rollout", "pause", "deployment/shop"])
+      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
+      const app = yield* Managed.eventually(
+        "the pause is told",
+        Scene.app(scene, "shop"),
+        (app) => deploymentReady(app)?.reason === "Paused"
+      )
+      expect(app.status?.phase).toBe("Deploying")
+      yield* scene.kubectl(["rollout", "resume", "deployment/shop"])
+      yield* Scene.running(scene, "shop")
+    })
+  )
+})
