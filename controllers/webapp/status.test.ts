@@ -190,6 +190,11 @@ describe("trouble of pods", () => {
     expect(podTrouble([old, pod({})])).toBeUndefined()
     expect(podTrouble([old])?.reason).toBe("ImagePullFailed")
   })
+  test("is found in a revision that began in the same second as another", () => {
+    const [good, bad] = [pod({ hash: "one" }), pod({ hash: "two", status: pulling })]
+    expect(podTrouble([good, bad])?.reason).toBe("ImagePullFailed")
+    expect(podTrouble([bad, good])?.reason).toBe("ImagePullFailed")
+  })
   test("names the node that isn't there", () => {
     const unschedulable = pod({
       status: { conditions: [{ type: "PodScheduled", status: "False", message: "0/3 nodes are available" }] }

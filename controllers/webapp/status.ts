@@ -175,7 +175,10 @@ export const podTrouble = (
   pods: ReadonlyArray<Pod>
 ): { readonly reason: string; readonly message: string } | undefined => {
   const revisionOf = (pod: Pod) => pod.metadata.labels?.["pod-template-hash"]
-  const newest = pods.map(({ metadata }) => metadata.creationTimestamp).sort().at(-1)
+  const newest = pods
+    .map(({ metadata }) => metadata.creationTimestamp)
+    .sort()
+    .at(-1)
   const revisions = new Set(pods.filter(({ metadata }) => metadata.creationTimestamp === newest).map(revisionOf))
   for (const pod of pods) {
     if (pod.metadata.deletionTimestamp !== undefined || !revisions.has(revisionOf(pod))) continue

@@ -96,13 +96,11 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) {
     throw new Error(`A controller's name is lower-case letters, digits and dashes, not "${name}"`)
   }
-  const attempt = (wire: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
+  const attempt = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Effect.gen(function* () {
-      const deleting = wire.metadata.deletionTimestamp !== undefined
-      if (deleting) {
-        for (const inherited of inheritedFinalizers) yield* Finalizer.remove(wire, inherited)
-        if (finalizer === undefined) return Result.done
-      }
+      const deleting = found.metadata.deletionTimestamp !== undefined
+      const wire = deleting ? yield* Finalizer.remove(found, inheritedFinalizers) : found
+      if (deleting && finalizer === undefined) return Result.done
       const decoded = resource.decode(wire)
       if (Either.isLeft(decoded)) {
         const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)

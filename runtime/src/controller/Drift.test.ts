@@ -133,7 +133,11 @@ describe("mergePatch", () => {
   })
 })
 
-const value: FastCheck.Arbitrary<Json> = FastCheck.jsonValue({ maxDepth: 3 }).map((json) => json as Json)
+/** Any key but the one that JavaScript makes a prototype of; Kubernetes takes no such name either. */
+const key = FastCheck.string().filter((text) => text !== "__proto__")
+const value: FastCheck.Arbitrary<Json> = FastCheck.jsonValue({ maxDepth: 3 }).map(
+  (json): Json => JSON.parse(JSON.stringify(json).replaceAll('"__proto__":', '"proto":'))
+)
 
 /** RFC 7386, as the document's own pseudocode has it. */
 const applyPatch = (target: Json | undefined, patch: Json): Json => {
@@ -160,15 +164,11 @@ const withoutNulls = (json: Json): Json =>
 
 test("a merge patch turns what it was made from into what it was made for", () => {
   FastCheck.assert(
-    FastCheck.property(
-      FastCheck.dictionary(FastCheck.string(), value),
-      FastCheck.dictionary(FastCheck.string(), value),
-      (from, to) => {
-        const [start, end] = [withoutNulls(from), withoutNulls(to)]
-        const patch = mergePatch(start, end)
-        expect(patch === undefined ? start : applyPatch(start, patch)).toEqual(end)
-      }
-    )
+    FastCheck.property(FastCheck.dictionary(key, value), FastCheck.dictionary(key, value), (from, to) => {
+      const [start, end] = [withoutNulls(from), withoutNulls(to)]
+      const patch = mergePatch(start, end)
+      expect(patch === undefined ? start : applyPatch(start, patch)).toEqual(end)
+    })
   )
 })
 

@@ -47,27 +47,33 @@ export const add = (
 }
 
 /**
- * Takes the entry out if it is there: the test of its place makes the server refuse if the list changed meanwhile, and the
- * attempt is then repeated on the new list. An object that is gone is fine.
+ * Takes entries out, those that are there, and gives the object as it is then. The test of their places makes the server
+ * refuse if the list changed meanwhile, and the attempt is then repeated on the new list. An object that is gone is fine.
  */
 export const remove = (
   object: KubernetesObject,
-  name: string
-): Effect.Effect<void, Failure, Reconciliation | Client.Client> => {
-  const index = object.metadata.finalizers?.indexOf(name) ?? -1
-  if (index < 0) return Effect.void
-  const path = `/metadata/finalizers/${index}`
+  names: ReadonlyArray<string>
+): Effect.Effect<KubernetesObject, Failure, Reconciliation | Client.Client> => {
+  const { finalizers = [], uid } = object.metadata
+  const places = [...finalizers.entries()].filter(([, name]) => names.includes(name))
+  if (places.length === 0) return Effect.succeed(object)
+  // The last first: so each place is still right when its turn comes.
+  const operations = places.reverse().flatMap(([index, value]): ReadonlyArray<Patch.Operation> => {
+    const path = `/metadata/finalizers/${index}`
+    return [
+      { op: "test", path, value },
+      { op: "remove", path }
+    ]
+  })
   return Effect.flatMap(Reconciliation, ({ resource }) =>
     Client.patch(
       resource,
       keyOf(object),
-      Patch.json([
-        { op: "test", path: "/metadata/uid", value: object.metadata.uid },
-        { op: "test", path, value: name },
-        { op: "remove", path }
-      ])
+      Patch.json([{ op: "test", path: "/metadata/uid", value: uid }, ...operations])
     )
-  ).pipe(Effect.catchTag("NotFound", () => Effect.void))
+  ).pipe(
+    Effect.catchTag("NotFound", () => Effect.succeed({ ...object, metadata: { ...object.metadata, finalizers: [] } }))
+  )
 }
 
 /** The clean-up of an object that is being deleted, once, and then the removal of our entry. */
@@ -83,5 +89,5 @@ export const release = <A extends KubernetesObject, E, R>(
       yield* finalizer.cleanup(object)
       memory.cleaned(uid)
     }
-    yield* remove(object, finalizer.name)
+    yield* remove(object, [finalizer.name])
   })

@@ -2,7 +2,6 @@
  * From the changes of informers to the queue of a controller. Called once per chunk of a watch, and plain synchronous code
  * but for triggers whose map is an Effect: those run one after the other on one fiber, off the watch's path.
  */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
@@ -14,6 +13,7 @@ import * as Resource from "../resource/Resource.ts"
 import { messageOf } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import type { Memory } from "./Memory.ts"
+import type { Predicate } from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
 
 /** What came with an initial list waits behind what changed since; so does a resync. */
@@ -38,7 +38,7 @@ export const connect = <R>(
     const { queue, memory } = options
     const cache = yield* Cache.Cache
     const slow = yield* Queue.unbounded<Effect.Effect<void, never, R>>()
-    const blunders: Array<string> = []
+    const blunders = new Set<string>()
 
     /**
      * Whether a change is more than our own write coming back. Its event is often here before the write's answer, by which
@@ -47,16 +47,20 @@ export const connect = <R>(
     const isForeign = ({ echo, initial, object: { metadata } }: Change): boolean | (() => boolean) =>
       initial || (!echo && (() => !cache.isOwn(metadata.uid, metadata.resourceVersion)))
 
-    /** A mistake in an author's predicate or map must neither end the watch nor go unseen. */
-    const guarded = (what: string, body: () => void): void => {
+    /** A mistake in an author's predicate or map must neither end the watch nor go unseen. It is told once. */
+    const blundered = (what: "predicate" | "map", error: unknown): void => {
+      const line = `A ${what} of controller ${controller.name} threw: ${messageOf(error)}`
+      if (blunders.size < 100 && !blunders.has(line)) Queue.unsafeOffer(slow, Effect.logError(line))
+      blunders.add(line)
+    }
+
+    /** One that throws lets pass: a reconcile too many does no harm, one too few may. */
+    const passes = (predicate: Predicate | undefined, change: Change): boolean => {
       try {
-        body()
+        return predicate?.(change) ?? true
       } catch (error) {
-        const line = `A ${what} of controller ${controller.name} threw: ${messageOf(error)}`
-        if (blunders.length < 100 && !blunders.includes(line)) {
-          blunders.push(line)
-          Queue.unsafeOffer(slow, Effect.logError(line))
-        }
+        blundered("predicate", error)
+        return true
       }
     }
 
@@ -76,12 +80,10 @@ export const connect = <R>(
         memory.forget(change.object.metadata.uid, key)
         options.gone(key)
       }
-      guarded("predicate", () => {
-        if (change.type !== "deleted" && controller.predicate?.(change) === false) return
-        queue.add(key, Trigger.fired("watch", controller.resource, change), {
-          priority: priorityOf(change),
-          promote: isForeign(change)
-        })
+      if (change.type !== "deleted" && !passes(controller.predicate, change)) return
+      queue.add(key, Trigger.fired("watch", controller.resource, change), {
+        priority: priorityOf(change),
+        promote: isForeign(change)
       })
     })
 
@@ -93,32 +95,32 @@ export const connect = <R>(
         const add = (keys: Iterable<string>) => {
           for (const key of keys) queue.add(key, fired, settings)
         }
-        guarded("predicate", () => {
-          if (trigger.predicate?.(change) === false) return
-          const seen = new Set<string>()
-          const map = (object: KubernetesObject): void => {
-            const keys = trigger.map(object)
-            if (!Effect.isEffect(keys)) {
-              for (const key of keys) seen.add(keyString(key))
-              return
-            }
-            Queue.unsafeOffer(
-              slow,
-              keys.pipe(
-                Effect.map((found) => add(Trigger.keyStrings(found))),
-                Effect.catchAllCause((cause) =>
-                  Effect.logError(`A map of controller ${controller.name} died: ${messageOf(Cause.squash(cause))}`)
-                )
-              )
-            )
+        if (!passes(trigger.predicate, change)) return
+        const seen = new Set<string>()
+        const map = (object: KubernetesObject): void => {
+          const keys = trigger.map(object)
+          if (!Effect.isEffect(keys)) {
+            for (const key of keys) seen.add(keyString(key))
+            return
           }
+          Queue.unsafeOffer(
+            slow,
+            keys.pipe(
+              Effect.map((found) => add(Trigger.keyStrings(found))),
+              Effect.catchAllDefect((defect) => Effect.sync(() => blundered("map", defect)))
+            )
+          )
+        }
+        try {
           map(change.object)
           if (change.type === "updated" && change.previous !== undefined) map(change.previous)
-          if (trigger.relation === "owned") {
-            for (const owner of memory.waiting(`${identity} ${keyString(change.object.metadata)}`)) seen.add(owner)
-          }
-          add(seen)
-        })
+        } catch (error) {
+          blundered("map", error)
+        }
+        if (trigger.relation === "owned") {
+          for (const owner of memory.waiting(`${identity} ${keyString(change.object.metadata)}`)) seen.add(owner)
+        }
+        add(seen)
       })
     }
 

@@ -27,6 +27,9 @@ export class Reachability extends Context.Tag("@homeostat/runtime/Reachability")
 /** From a tenth of a second, as a restarting server is back soon, to two seconds: a probe is one small request. */
 const probing = Schedule.exponential(Duration.millis(100)).pipe(Schedule.union(Schedule.spaced(Duration.seconds(2))))
 
+/** An answer takes milliseconds. A probe that waited longer into the void would hold up what it is there to hasten. */
+const timeoutMillis = 5000
+
 /** @internal */
 export const make = (
   probe: Effect.Effect<boolean>
@@ -62,7 +65,7 @@ export const layer: Layer.Layer<Reachability, never, Client.Client> = Layer.scop
   Reachability,
   Effect.flatMap(Client.Client, (client) =>
     make(
-      client.raw({ method: "GET", path: "/readyz" }).pipe(
+      client.raw({ method: "GET", path: "/readyz", timeoutMillis }).pipe(
         Effect.as(true),
         Effect.catchAll((error) => Effect.succeed(error._tag !== "Transport"))
       )

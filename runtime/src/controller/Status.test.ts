@@ -2,7 +2,7 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import type { ApiServer } from "../events/ApiServer.fixture.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
 import type { Fields } from "../events/Json.fixture.ts"
 import type * as Condition from "../resource/Condition.ts"
 import * as Result from "./Result.ts"
@@ -15,7 +15,7 @@ type Desired = NonNullable<Widget["status"]>
 const wants = (status: (run: number, widget: Widget) => Desired) =>
   counted((n, owner) => Effect.as(Status.update(owner, status(n, owner)), Result.done))
 
-const patches = (server: ApiServer): ReadonlyArray<unknown> =>
+const patches = (server: ApiServer.ApiServer): ReadonlyArray<unknown> =>
   server.writes().flatMap(({ body, what }) => (what.endsWith("/status") ? [body] : []))
 
 const condition = (type: string, status: "True" | "False" = "True"): Condition.Condition => ({
@@ -26,7 +26,7 @@ const condition = (type: string, status: "True" | "False" = "True"): Condition.C
   lastTransitionTime: "2026-11-20T00:00:00Z"
 })
 
-const touch = (server: ApiServer, label: string) => {
+const touch = (server: ApiServer.ApiServer, label: string) => {
   server.change(Widget, "a", { metadata: { labels: { label } } })
   return settle
 }
@@ -92,9 +92,9 @@ describe("a status", () => {
 })
 
 describe("conditions", () => {
-  const conditionsOf = (server: ApiServer) => {
-    const { conditions } = server.get(Widget, "a")?.status as { conditions?: ReadonlyArray<Condition.Condition> }
-    return conditions?.map(({ status, type }) => `${type} ${status}`)
+  const conditionsOf = (server: ApiServer.ApiServer) => {
+    const { status } = ApiServer.typed(Widget, server.get(Widget, "a"))
+    return status?.conditions?.map(({ status, type }) => `${type} ${status}`)
   }
 
   effect(
@@ -195,9 +195,9 @@ describe("a status field that the server prunes", () => {
         ]
         let step = 0
         yield* run({ reconcile: wants(() => steps[step] ?? {}).reconcile })
-        for (step = 1; step < steps.length; step++) {
-          yield* touch(server, `${step}`)
-          const { seen, ...known } = steps[step] ?? {}
+        for (const [index, { seen, ...known }] of steps.entries()) {
+          step = index
+          yield* touch(server, `${index}`)
           expect(server.get(Widget, "a")?.status).toEqual({ ...known } as Fields)
         }
         yield* touch(server, "last")

@@ -57,6 +57,7 @@ interface Watcher {
   readonly namespace: string | undefined
   readonly labels: ReadonlyArray<readonly [string, string]>
   readonly queue: Queue.Queue<Uint8Array>
+  readonly project: (object: Json.Fields) => Json.Fields
 }
 
 interface Target {
@@ -147,13 +148,14 @@ export const make = (): ApiServer => {
     return found
   }
 
-  const tell = ({ collection, namespace, labels, queue }: Watcher, event: Event): void => {
+  const tell = ({ collection, namespace, labels, project, queue }: Watcher, event: Event): void => {
     if (event.collection !== collection) return
     if (namespace !== undefined && meta(event.object).namespace !== namespace) return
     const did = matches(labels, event.before)
     const does = event.type !== "DELETED" && matches(labels, event.object)
     const type = does ? (did ? "MODIFIED" : "ADDED") : did ? "DELETED" : undefined
-    if (type !== undefined) queue.unsafeOffer(encoder.encode(`${JSON.stringify({ type, object: event.object })}\n`))
+    const line = JSON.stringify({ type, object: project(event.object) })
+    if (type !== undefined) queue.unsafeOffer(encoder.encode(`${line}\n`))
   }
 
   const publish = (type: string, collection: string, object: Json.Fields, before: Json.Fields | undefined): void => {
@@ -352,7 +354,8 @@ export const make = (): ApiServer => {
       }
       const target = parse(request.path)
       if (target === undefined) return yield* Effect.dieMessage(`no collection at ${request.path}`)
-      const watcher: Watcher = { ...target, labels: labelsOf(target.query), queue }
+      const labels = labelsOf(target.query)
+      const watcher: Watcher = { ...target, labels, queue, project: (object) => project(request, object) }
       if (target.query.has("sendInitialEvents")) {
         const lines = select(target).map((object) => ({ type: "ADDED", object: project(request, object) }))
         const annotations = { "k8s.io/initial-events-end": "true" }

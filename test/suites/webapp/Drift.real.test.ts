@@ -212,6 +212,23 @@ describe.concurrent("by hand", () => {
     )
   }
 
+  Scene.managed("a port put right can be changed in the spec afterwards, and nothing of either is left", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop", spec)
+      const byHand = [{ op: "replace", path: "/spec/ports/0/port", value: 80 }]
+      yield* scene.kubectl(jsonPatch("service/shop", ...byHand))
+      const port = Effect.map(Scene.service(scene, "shop"), ({ spec }) => spec?.ports?.map(({ port }) => port))
+      yield* Managed.eventually("the repair", port, (ports) => Bun.deepEquals(ports, [8080]))
+
+      yield* scene.kubectl(["patch", "wa/shop", "--type=merge", '--patch={"spec":{"port":9090}}'])
+      yield* Scene.settled(scene, "shop")
+      expect(yield* children(scene)).toMatchObject({
+        containerPorts: [{ containerPort: 9090, protocol: "TCP" }],
+        service: { ports: [{ port: 9090, targetPort: 9090, protocol: "TCP" }] }
+      })
+    })
+  )
+
   for (const { as, change, command, shows } of left) {
     Scene.managed(`${change} is left alone`, (scene) =>
       Effect.gen(function* () {

@@ -123,4 +123,24 @@ describe.concurrent("the life of a WebApp", () => {
       ])
     })
   )
+
+  Scene.managed("a condition of somebody else's in its status stays as it is", (scene) =>
+    Effect.gen(function* () {
+      const { status } = yield* Scene.launch(scene, "shop")
+      const foreign = {
+        type: "example.test/Audited",
+        status: "True" as const,
+        reason: "Seen",
+        message: "",
+        lastTransitionTime: "2026-01-01T00:00:00Z"
+      }
+      const conditions = [foreign, ...(status?.conditions ?? [])]
+      yield* Client.status.patch(WebApp, scene.key("shop"), Patch.merge({ status: { conditions } }))
+      yield* scene.kubectl(["scale", "wa/shop", "--replicas=3"])
+      yield* Scene.settled(scene, "shop")
+      const app = yield* Scene.app(scene, "shop")
+      expect(Scene.condition(app, foreign.type)).toEqual(foreign)
+      expect(Scene.condition(app, "Ready")).toMatchObject({ status: "True", observedGeneration: 2 })
+    })
+  )
 })

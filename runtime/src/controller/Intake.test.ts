@@ -1,0 +1,202 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Cache from "../cache/Cache.ts"
+import type { ApiServer } from "../events/ApiServer.fixture.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Predicate from "./Predicate.ts"
+import * as Result from "./Result.ts"
+import * as Trigger from "./Trigger.ts"
+import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const done = () => counted(() => Effect.succeed(Result.done))
+
+const putWidgets = (server: ApiServer, ...names: ReadonlyArray<string>) => {
+  for (const name of names) server.put(Widget, widget(name))
+}
+
+const config = (name: string, data: { readonly [key: string]: string }) => ({ metadata: { name }, data })
+
+/** A ConfigMap names the Widgets that use it, separated by commas. */
+const users = ({ data }: ConfigMap) =>
+  (data?.users ?? "").split(",").flatMap((name) => (name === "" ? [] : [{ namespace: "default", name }]))
+
+describe("a change of another kind", () => {
+  effect(
+    "wakes whom it concerns now and whom it concerned before, each once",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a", "b", "c")
+        server.put(ConfigMap, config("shared", { users: "a,b" }))
+        const { names, reconcile } = done()
+        yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: users })] })
+        const before = names().length
+        server.change(ConfigMap, "shared", { data: { users: "b,c" } })
+        yield* settle
+        expect(names().slice(before).sort()).toEqual(["a", "b", "c"])
+        expect(attempts.at(-1)?.triggers).toEqual([
+          {
+            kind: "watch.modified",
+            source: { kind: "ConfigMap", key: "default/shared", resourceVersion: "105" },
+            at: 0
+          }
+        ])
+        server.remove(ConfigMap, "shared")
+        yield* settle
+        expect(
+          names()
+            .slice(before + 3)
+            .sort()
+        ).toEqual(["b", "c"])
+      })
+    )
+  )
+
+  effect(
+    "may be mapped by an effect that reads the cache, without holding up the watch",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a", "b")
+        const { names, reconcile } = done()
+        const everyone = () =>
+          Effect.sleep("1 second").pipe(
+            Effect.zipRight(Cache.list(Widget, { namespace: "default" })),
+            Effect.map((widgets) => widgets.map(({ metadata }) => metadata))
+          )
+        yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: everyone })] })
+        expect(names()).toEqual(["a", "b"])
+        server.put(ConfigMap, config("shared", {}))
+        yield* settle
+        server.put(Widget, widget("c"))
+        yield* settle
+        expect(names()).toEqual(["a", "b", "c"])
+        yield* pass("1 second")
+        expect(names().slice(3)).toEqual(["a", "b", "c"])
+      })
+    )
+  )
+
+  effect(
+    "that its predicate or its selector leaves out wakes nobody",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        const { names, reconcile } = done()
+        const labelled = (name: string, used: string, loud: string) => ({
+          metadata: { name, labels: { used, loud } },
+          data: { users: "a" }
+        })
+        yield* run({
+          reconcile,
+          watches: [
+            Trigger.on(ConfigMap, {
+              map: users,
+              predicate: Predicate.labels({ loud: "yes" }),
+              labelSelector: "used=yes"
+            })
+          ]
+        })
+        server.put(ConfigMap, labelled("quiet", "yes", "no"))
+        server.put(ConfigMap, labelled("unused", "no", "yes"))
+        yield* settle
+        expect(names()).toEqual(["a"])
+        server.put(ConfigMap, labelled("both", "yes", "yes"))
+        yield* settle
+        expect(names()).toEqual(["a", "a"])
+      })
+    )
+  )
+
+  effect(
+    "is all that is fetched of it where its metadata is enough",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        server.put(ConfigMap, config("a", { secret: "1" }))
+        const seen: Array<unknown> = []
+        const { names, reconcile } = done()
+        const map = (object: object & { readonly metadata: { readonly name: string } }) => {
+          seen.push(Object.keys(object))
+          return [{ namespace: "default", name: object.metadata.name }]
+        }
+        yield* run({ reconcile, watches: [Trigger.onMetadata(ConfigMap, { map })] })
+        expect(seen).toEqual([["apiVersion", "kind", "metadata"]])
+        expect(names()).toEqual(["a"])
+      })
+    )
+  )
+})
+
+describe("a change of an object itself", () => {
+  effect(
+    "that the controller's predicate leaves out is none of its business; a deletion and a retry always are",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        const { reconcile, times } = counted((n) => (n === 2 ? Effect.fail("no luck") : Effect.succeed(Result.done)))
+        const retry = Schedule.spaced("1 second")
+        yield* run({ reconcile, retry, predicate: Predicate.generationChanged })
+        server.change(Widget, "a", { metadata: { labels: { touched: "yes" } } })
+        server.change(Widget, "a", { status: { phase: "touched" } })
+        yield* pass("1 second")
+        expect(times()).toEqual([0])
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* pass("1 second")
+        expect(times()).toEqual([0, 1000, 2000])
+        server.remove(Widget, "a")
+        yield* settle
+        expect(attempts.at(-1)?.outcome._tag).toBe("Vanished")
+      })
+    )
+  )
+})
+
+describe("an author's mistake", () => {
+  const bad = (): never => {
+    throw new Error("bad")
+  }
+
+  effect(
+    "in a predicate is told once, lets the change pass, and does not end the watch",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        const { names, reconcile } = done()
+        yield* run({ reconcile, predicate: bad, watches: [Trigger.on(ConfigMap, { map: users, predicate: bad })] })
+        putWidgets(server, "b")
+        server.put(ConfigMap, config("shared", { users: "a" }))
+        yield* settle
+        expect(names()).toEqual(["a", "b", "a"])
+        expect(logs.filter((line) => line.startsWith("ERROR"))).toEqual([
+          "ERROR A predicate of controller widgets threw: bad"
+        ])
+      })
+    )
+  )
+
+  for (const [how, fail] of [
+    ["throws", bad],
+    ["dies", () => Effect.dieMessage("bad")]
+  ] as const) {
+    effect(
+      `in a map that ${how} is told once, and does not keep later changes from being mapped`,
+      withWorld(({ logs, server }) =>
+        Effect.gen(function* () {
+          putWidgets(server, "a")
+          const { names, reconcile } = done()
+          const map = (object: ConfigMap) => (object.metadata.name === "odd" ? fail() : Effect.succeed(users(object)))
+          yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map })] })
+          server.put(ConfigMap, config("odd", {}))
+          server.change(ConfigMap, "odd", { data: { more: "yes" } })
+          server.put(ConfigMap, config("even", { users: "a" }))
+          yield* settle
+          expect(names()).toEqual(["a", "a"])
+          expect(logs.filter((line) => line.startsWith("ERROR"))).toEqual([
+            "ERROR A map of controller widgets threw: bad"
+          ])
+        })
+      )
+    )
+  }
+})

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "bun:test"
+import type { Change } from "../cache/Store.ts"
+import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
+import * as Predicate from "./Predicate.ts"
+
+const object = (metadata: Partial<ObjectMeta> = {}): KubernetesObject => ({
+  metadata: { name: "a", uid: "u", resourceVersion: "1", creationTimestamp: "2026-11-20T00:00:00Z", ...metadata }
+})
+
+const change = (type: Change["type"], now: Partial<ObjectMeta> = {}, before?: Partial<ObjectMeta>): Change => ({
+  type,
+  object: object(now),
+  ...(before === undefined ? {} : { previous: object(before) }),
+  initial: false,
+  echo: false,
+  receivedAt: 0
+})
+
+const yes: Predicate.Predicate = () => true
+const no: Predicate.Predicate = () => false
+const any = change("added")
+
+describe("the algebra", () => {
+  test("and holds when all hold, and so with none", () => {
+    expect([[], [yes, yes], [yes, no], [no, no]].map((of) => Predicate.and(...of)(any))).toEqual([
+      true,
+      true,
+      false,
+      false
+    ])
+  })
+  test("or holds when one holds, and so not with none", () => {
+    expect([[], [yes, yes], [yes, no], [no, no]].map((of) => Predicate.or(...of)(any))).toEqual([
+      false,
+      true,
+      true,
+      false
+    ])
+  })
+  test("not holds when what it is of does not", () => {
+    expect([Predicate.not(yes)(any), Predicate.not(no)(any)]).toEqual([false, true])
+  })
+  test("what decides is not asked further", () => {
+    const asked = (): boolean => {
+      throw new Error("asked")
+    }
+    expect(Predicate.and(no, asked)(any)).toBe(false)
+    expect(Predicate.or(yes, asked)(any)).toBe(true)
+  })
+})
+
+describe("a change passes", () => {
+  const updated = (now: Partial<ObjectMeta>, before: Partial<ObjectMeta>) => change("updated", now, before)
+  const { annotationsChanged, generationChanged, labels, labelsChanged } = Predicate
+
+  const table: ReadonlyArray<readonly [string, Predicate.Predicate, Change, boolean]> = [
+    [
+      "generationChanged: an update of the spec",
+      generationChanged,
+      updated({ generation: 2 }, { generation: 1 }),
+      true
+    ],
+    [
+      "generationChanged: no update of the status",
+      generationChanged,
+      updated({ generation: 1 }, { generation: 1 }),
+      false
+    ],
+    [
+      "generationChanged: a deletion asked for",
+      generationChanged,
+      updated({ generation: 1, deletionTimestamp: "2026-11-20T01:00:00Z" }, { generation: 1 }),
+      true
+    ],
+    ["generationChanged: every update of a kind without generations", generationChanged, updated({}, {}), true],
+    ["generationChanged: an appearance", generationChanged, change("added", { generation: 1 }), true],
+    ["generationChanged: a disappearance", generationChanged, change("deleted", { generation: 1 }), true],
+    ["labelsChanged: a new label", labelsChanged, updated({ labels: { a: "1" } }, {}), true],
+    ["labelsChanged: another value", labelsChanged, updated({ labels: { a: "1" } }, { labels: { a: "2" } }), true],
+    ["labelsChanged: a label gone", labelsChanged, updated({ labels: {} }, { labels: { a: "2" } }), true],
+    [
+      "labelsChanged: not another order",
+      labelsChanged,
+      updated({ labels: { a: "1", b: "2" } }, { labels: { b: "2", a: "1" } }),
+      false
+    ],
+    ["labelsChanged: no annotation", labelsChanged, updated({ annotations: { a: "1" } }, {}), false],
+    ["annotationsChanged: a new annotation", annotationsChanged, updated({ annotations: { a: "1" } }, {}), true],
+    ["annotationsChanged: no label", annotationsChanged, updated({ labels: { a: "1" } }, {}), false],
+    [
+      "labels: one that has them all",
+      labels({ a: "1", b: "2" }),
+      change("added", { labels: { a: "1", b: "2", c: "3" } }),
+      true
+    ],
+    ["labels: none that lacks one", labels({ a: "1", b: "2" }), change("added", { labels: { a: "1" } }), false],
+    [
+      "labels: one that was deleted, by its last state",
+      labels({ a: "1" }),
+      change("deleted", { labels: { a: "1" } }),
+      true
+    ],
+    ["labels: none that has them no more", labels({ a: "1" }), updated({}, { labels: { a: "1" } }), false]
+  ]
+  for (const [name, predicate, of, passes] of table) test(name, () => expect(predicate(of)).toBe(passes))
+})

@@ -1,0 +1,161 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as Reachability from "./Reachability.ts"
+import { capture, ended, settle } from "./World.fixture.ts"
+
+/** A gate whose probes answer when the test says so, and the times of those probes. */
+const start = Effect.gen(function* () {
+  const state = { answers: false }
+  const probes: Array<number> = []
+  const logs: Array<string> = []
+  const probe = Effect.map(Clock.currentTimeMillis, (at) => {
+    probes.push(at)
+    return state.answers
+  })
+  const gate = yield* Effect.provide(Reachability.make(probe), capture(logs))
+  yield* settle
+  return { gate, state, probes, logs }
+})
+
+describe("the gate before the workers", () => {
+  effect("is open, and asks nobody, until somebody says that no server answered", () =>
+    Effect.gen(function* () {
+      const { gate, logs, probes } = yield* start
+      yield* TestClock.adjust("1 minute")
+      yield* gate.reached
+      expect(gate.isReached()).toBe(true)
+      expect(probes).toEqual([])
+      expect(logs).toEqual([])
+    })
+  )
+
+  effect("is closed from then on until a probe gets an answer, and lets everybody through at that moment", () =>
+    Effect.gen(function* () {
+      const { gate, logs, state } = yield* start
+      yield* gate.lost
+      expect(gate.isReached()).toBe(false)
+      const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.fork(gate.reached))
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Effect.forEach(waiting, ended)).toEqual([false, false, false])
+      state.answers = true
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.joinAll(waiting)
+      expect(gate.isReached()).toBe(true)
+      expect(logs).toEqual([
+        "WARN No API server answers; reconciles pause until one does",
+        "INFO The API server answers again"
+      ])
+    })
+  )
+
+  effect("probes at once, then ever more rarely, but every two seconds at least", () =>
+    Effect.gen(function* () {
+      const { gate, probes } = yield* start
+      yield* gate.lost
+      yield* TestClock.adjust("10 seconds")
+      expect(probes).toEqual([0, 100, 300, 700, 1500, 3100, 5100, 7100, 9100])
+    })
+  )
+
+  effect("hears of an outage from many workers, and tells of it once", () =>
+    Effect.gen(function* () {
+      const { gate, logs, probes } = yield* start
+      for (let n = 0; n < 16; n++) yield* gate.lost
+      yield* TestClock.adjust("1 second")
+      yield* gate.lost
+      yield* TestClock.adjust("1 second")
+      expect(logs).toHaveLength(1)
+      expect(probes).toEqual([0, 100, 300, 700, 1500])
+    })
+  )
+
+  effect("closes again at the next outage, whose probes begin anew", () =>
+    Effect.gen(function* () {
+      const { gate, probes, state } = yield* start
+      state.answers = true
+      yield* gate.lost
+      yield* settle
+      expect(gate.isReached()).toBe(true)
+      yield* TestClock.adjust("5 seconds")
+      state.answers = false
+      yield* gate.lost
+      yield* TestClock.adjust("400 millis")
+      expect(gate.isReached()).toBe(false)
+      expect(probes).toEqual([0, 5000, 5100, 5300])
+    })
+  )
+})
+
+describe("a probe over the client", () => {
+  const withServer =
+    (body: (server: ApiServer.ApiServer) => Effect.Effect<void, never, Reachability.Reachability>) => () => {
+      const server = ApiServer.make()
+      const client = Client.layer().pipe(Layer.provide(server.transport))
+      return Effect.provide(
+        body(server),
+        Reachability.layer.pipe(Layer.provide(client), Layer.provideMerge(capture([])))
+      )
+    }
+
+  for (const [what, fault] of [
+    ["a server that is not ready", 500],
+    ["a server that refuses", 403]
+  ] as const) {
+    effect(
+      `takes ${what} for an answer`,
+      withServer((server) =>
+        Effect.gen(function* () {
+          const gate = yield* Reachability.Reachability
+          server.fail(/readyz/, fault)
+          yield* gate.lost
+          yield* settle
+          expect(gate.isReached()).toBe(true)
+          expect(server.requests.map(({ what }) => what)).toEqual(["GET /readyz"])
+        })
+      )
+    )
+  }
+
+  effect(
+    "does not wait longer than five seconds for an answer, so that the end of the outage is not missed",
+    withServer((server) =>
+      Effect.gen(function* () {
+        const gate = yield* Reachability.Reachability
+        const silence = server.hold(/readyz/)
+        yield* gate.lost
+        yield* TestClock.adjust("4 seconds")
+        silence.release()
+        server.hold(/never/)
+        const again = server.hold(/readyz/, "answer")
+        yield* TestClock.adjust("900 millis")
+        again.release()
+        yield* TestClock.adjust("1 second")
+        expect(gate.isReached()).toBe(true)
+      })
+    )
+  )
+
+  effect(
+    "takes a connection that is refused, or lost on the way, for none",
+    withServer((server) =>
+      Effect.gen(function* () {
+        const gate = yield* Reachability.Reachability
+        server.fail(/readyz/, "ECONNREFUSED", 2)
+        server.fail(/readyz/, "ECONNRESET", 2)
+        yield* gate.lost
+        yield* TestClock.adjust("1 second")
+        expect(gate.isReached()).toBe(false)
+        yield* TestClock.adjust("1 second")
+        expect(gate.isReached()).toBe(true)
+        expect(server.requests).toHaveLength(5)
+      })
+    )
+  )
+})

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap, Deployment, Namespace } from "../resource/BuiltIn.ts"
+import type { KubernetesObject, OwnerReference } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Trigger from "./Trigger.ts"
+import { Widget } from "./World.fixture.ts"
+
+const owner: OwnerReference = { apiVersion: "example.com/v1", kind: "Widget", name: "a", uid: "u", controller: true }
+
+const child = (...ownerReferences: ReadonlyArray<OwnerReference>): KubernetesObject => ({
+  metadata: {
+    name: "child",
+    namespace: "shop",
+    uid: "c",
+    resourceVersion: "7",
+    creationTimestamp: "2026-11-20T00:00:00Z",
+    ownerReferences
+  }
+})
+
+const mapped = (trigger: Trigger.Trigger, object: KubernetesObject) => {
+  const keys = trigger.map(object)
+  // None of these triggers asks anybody.
+  return Array.from(keys as Iterable<unknown>)
+}
+
+describe("an owned object", () => {
+  const trigger = Trigger.owned(Widget, ConfigMap)
+
+  test("concerns its controlling owner, in its own namespace", () => {
+    expect(mapped(trigger, child(owner))).toEqual([{ namespace: "shop", name: "a" }])
+  })
+  test("made before its owner's kind had a new version concerns it too", () => {
+    expect(mapped(trigger, child({ ...owner, apiVersion: "example.com/v1alpha1" }))).toEqual([
+      { namespace: "shop", name: "a" }
+    ])
+  })
+  test("concerns no owner of another group or kind", () => {
+    expect(mapped(trigger, child({ ...owner, apiVersion: "other.com/v1" }))).toEqual([])
+    expect(mapped(trigger, child({ ...owner, apiVersion: "v1" }))).toEqual([])
+    expect(mapped(trigger, child({ ...owner, kind: "Gadget" }))).toEqual([])
+  })
+  test("concerns no owner that does not control it, and is found by the one that does among several", () => {
+    const { controller, ...plain } = owner
+    expect(mapped(trigger, child(plain))).toEqual([])
+    expect(mapped(trigger, child({ ...owner, controller: false }))).toEqual([])
+    expect(mapped(trigger, child({ ...plain, name: "x" }, owner))).toEqual([{ namespace: "shop", name: "a" }])
+    expect(mapped(trigger, child(owner, { ...plain, kind: "Gadget" }))).toEqual([{ namespace: "shop", name: "a" }])
+  })
+  test("of nobody concerns nobody", () => {
+    expect(mapped(trigger, child())).toEqual([])
+  })
+  test("of an owner in the core group is told by the empty group", () => {
+    const pod = { ...owner, apiVersion: "v1", kind: "ConfigMap" }
+    expect(mapped(Trigger.owned(ConfigMap, Deployment), child(pod))).toEqual([{ namespace: "shop", name: "a" }])
+    expect(mapped(Trigger.owned(ConfigMap, Deployment), child({ ...pod, apiVersion: "apps/v1" }))).toEqual([])
+  })
+  test("of a cluster-scoped owner concerns it by name alone", () => {
+    const reference = { ...owner, apiVersion: "v1", kind: "Namespace" }
+    expect(mapped(Trigger.owned(Namespace, ConfigMap), child(reference))).toEqual([{ name: "a" }])
+  })
+})
+
+describe("a watched object", () => {
+  const map = (object: KubernetesObject) => [{ name: object.metadata.name }]
+
+  test("concerns whom its map says", () => {
+    expect(mapped(Trigger.on(ConfigMap, { map }), child())).toEqual([{ name: "child" }])
+  })
+  test("that does not match its schema concerns nobody", () => {
+    const invalid: KubernetesObject & { readonly spec: unknown } = { ...child(), spec: { size: "big" } }
+    expect(mapped(Trigger.on(Widget, { map }), invalid)).toEqual([])
+    expect(mapped(Trigger.onMetadata(Widget, { map }), invalid)).toEqual([{ name: "child" }])
+  })
+  test("of which only metadata is wanted is of another identity", () => {
+    expect(Resource.identityOf(Trigger.onMetadata(ConfigMap, { map }).resource)).toBe("configmaps/v1:metadata")
+  })
+})
+
+describe("what fired", () => {
+  const change = { object: child(), initial: false, echo: false, receivedAt: 42 }
+  test("says what happened to which object, in which version, when", () => {
+    expect(Trigger.fired("owned", ConfigMap, { ...change, type: "updated" })).toEqual({
+      kind: "owned.modified",
+      source: { kind: "ConfigMap", key: "shop/child", resourceVersion: "7" },
+      at: 42
+    })
+    expect(Trigger.fired("watch", ConfigMap, { ...change, type: "deleted" }).kind).toBe("watch.deleted")
+  })
+  test("at the first list is the start, whatever the relation", () => {
+    expect(Trigger.fired("owned", ConfigMap, { ...change, type: "added", initial: true }).kind).toBe("startup")
+  })
+})

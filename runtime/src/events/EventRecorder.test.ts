@@ -1,0 +1,268 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import { FieldManager } from "../client/FieldManager.ts"
+import { Event } from "../resource/BuiltIn.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as ApiServer from "./ApiServer.fixture.ts"
+import * as EventRecorder from "./EventRecorder.ts"
+
+const object = (name = "a", namespace: string | undefined = "shop"): KubernetesObject => ({
+  apiVersion: "example.com/v1",
+  kind: "Widget",
+  metadata: {
+    name,
+    uid: `uid-${name}`,
+    resourceVersion: "7",
+    creationTimestamp: "2026-11-20T00:00:00Z",
+    ...(namespace === "" ? {} : { namespace })
+  }
+})
+
+const entry = (over: Partial<EventRecorder.Entry> = {}): EventRecorder.Entry => ({
+  regarding: object(),
+  type: "Normal",
+  reason: "PartMade",
+  note: "Made a part",
+  ...over
+})
+
+/** A recorder over a server, and the closing of its scope. */
+const start = Effect.gen(function* () {
+  const server = ApiServer.make()
+  const scope = yield* Scope.make()
+  const context = yield* EventRecorder.layer({ instance: "pod-1" }).pipe(
+    Layer.provide(Client.layer().pipe(Layer.provide(server.transport))),
+    Layer.provideMerge(Logger.remove(Logger.defaultLogger)),
+    Layer.buildWithScope(scope)
+  )
+  const recorder = Context.get(context, EventRecorder.EventRecorder)
+  const record = (over?: Partial<EventRecorder.Entry>) => recorder.record(entry(over))
+  return { server, recorder, record, close: Effect.fork(Scope.close(scope, Exit.void)) }
+})
+
+const settle = TestClock.adjust(0)
+
+const events = (server: ApiServer.ApiServer) => server.list(Event).map((each) => ApiServer.typed(Event, each))
+
+const patches = (server: ApiServer.ApiServer) =>
+  server.writes().flatMap(({ body, what }) => (what.startsWith("PATCH") ? [body] : []))
+
+const isDone = (fiber: Fiber.RuntimeFiber<unknown>) => Effect.map(Fiber.poll(fiber), (exit) => exit._tag === "Some")
+
+describe("an event", () => {
+  effect("says what happened to which object, who reports it, and when", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      yield* TestClock.adjust("1250 millis")
+      yield* Effect.provideService(record({ action: "Make" }), FieldManager, "widgets")
+      yield* settle
+      expect(server.list(Event)).toHaveLength(1)
+      expect(events(server)[0]).toMatchObject({
+        metadata: { namespace: "shop" },
+        eventTime: "1970-01-01T00:00:01.250000Z",
+        type: "Normal",
+        reason: "PartMade",
+        action: "Make",
+        note: "Made a part",
+        reportingController: "widgets",
+        reportingInstance: "pod-1",
+        regarding: {
+          apiVersion: "example.com/v1",
+          kind: "Widget",
+          namespace: "shop",
+          name: "a",
+          uid: "uid-a",
+          resourceVersion: "7"
+        }
+      })
+      expect(events(server)[0]?.metadata.name).toMatch(/^a\.[0-9a-f]+$/)
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("about a cluster-scoped object is in the namespace default", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      yield* record({ regarding: object("node", "") })
+      yield* settle
+      expect(events(server)[0]).toMatchObject({ metadata: { namespace: "default" }, regarding: { namespace: "" } })
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("is cut to what the server takes", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      yield* record({ note: "x".repeat(5000) })
+      yield* settle
+      expect(events(server)[0]?.note).toHaveLength(1024)
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("of another note, reason, type or object is another event", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      yield* record()
+      yield* record({ note: "Made another part" })
+      yield* record({ reason: "PartBroken" })
+      yield* record({ type: "Warning" })
+      yield* record({ regarding: object("b") })
+      yield* settle
+      expect(new Set(events(server).map(({ metadata }) => metadata.name)).size).toBe(5)
+      yield* Fiber.join(yield* close)
+    })
+  )
+})
+
+describe("repeats", () => {
+  effect("count up one series, which is written at most every ten seconds", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      for (let n = 0; n < 25; n++) {
+        yield* record()
+        yield* TestClock.adjust("1 second")
+      }
+      expect(events(server)).toHaveLength(1)
+      expect(patches(server)).toEqual([
+        { series: { count: 10, lastObservedTime: "1970-01-01T00:00:09.000000Z" } },
+        { series: { count: 20, lastObservedTime: "1970-01-01T00:00:19.000000Z" } }
+      ])
+      yield* TestClock.adjust("1 minute")
+      expect(patches(server)).toHaveLength(3)
+      expect(events(server)[0]?.series?.count).toBe(25)
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("after ten minutes of silence are an event of their own", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      yield* record()
+      yield* TestClock.adjust(EventRecorder.seriesMillis - 1)
+      yield* record()
+      yield* settle
+      expect(events(server)).toHaveLength(1)
+      yield* TestClock.adjust(EventRecorder.seriesMillis)
+      yield* record()
+      yield* settle
+      expect(events(server)).toHaveLength(2)
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("of an event that is gone begin anew", () =>
+    Effect.gen(function* () {
+      const { close, record, recorder, server } = yield* start
+      yield* record()
+      yield* settle
+      const patched = server.fail(/PATCH .*events/, 404)
+      yield* record()
+      yield* TestClock.adjust("10 seconds")
+      patched.mend()
+      yield* record()
+      yield* settle
+      expect(events(server)).toHaveLength(2)
+      expect(recorder.dropped()).toBe(0)
+      yield* Fiber.join(yield* close)
+    })
+  )
+})
+
+describe("recording", () => {
+  effect("waits for nobody and fails for nothing; what is lost is counted, and later events are written", () =>
+    Effect.gen(function* () {
+      const { close, record, recorder, server } = yield* start
+      const held = server.hold(/POST .*events/)
+      server.fail(/POST .*events/, 403, 2)
+      for (const note of ["one", "two", "three"]) yield* record({ note })
+      yield* TestClock.adjust("1 second")
+      expect(events(server)).toEqual([])
+      held.release()
+      yield* settle
+      expect(events(server).map(({ note }) => note)).toEqual(["three"])
+      expect(recorder.dropped()).toBe(2)
+      yield* record({ note: "one" })
+      yield* settle
+      expect(events(server).map(({ note }) => note)).toEqual(["three", "one"])
+      yield* Fiber.join(yield* close)
+    })
+  )
+
+  effect("more than a thousand events that nobody takes loses the newest, and counts them", () =>
+    Effect.gen(function* () {
+      const { close, record, recorder, server } = yield* start
+      const held = server.hold(/POST .*events/)
+      yield* record({ note: "first" })
+      yield* settle
+      for (let n = 0; n < 1010; n++) yield* record({ note: `${n}` })
+      expect(recorder.dropped()).toBe(10)
+      held.release()
+      yield* settle
+      expect(events(server).map(({ note }) => note)).toEqual([
+        "first",
+        ...Array.from({ length: 1000 }, (_, n) => `${n}`)
+      ])
+      yield* Fiber.join(yield* close)
+    })
+  )
+})
+
+describe("when the process stops", () => {
+  effect("what is queued and what was counted is written first", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      yield* record()
+      yield* record()
+      yield* record({ note: "last words" })
+      yield* Fiber.join(yield* close)
+      expect(events(server).map(({ note, series }) => [note, series?.count])).toEqual([
+        ["Made a part", 2],
+        ["last words", undefined]
+      ])
+    })
+  )
+
+  effect("a write in progress is finished, and not told twice", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      const held = server.hold(/POST .*events/, "answer")
+      yield* record()
+      yield* settle
+      const closing = yield* close
+      yield* TestClock.adjust("1 second")
+      expect(yield* isDone(closing)).toBe(false)
+      held.release()
+      yield* settle
+      expect(yield* isDone(closing)).toBe(true)
+      expect(server.writes()).toHaveLength(1)
+      expect(events(server)).toHaveLength(1)
+    })
+  )
+
+  for (const part of ["request", "answer"] as const) {
+    effect(`it takes three seconds at most, however long the ${part} of a write takes`, () =>
+      Effect.gen(function* () {
+        const { close, record, server } = yield* start
+        server.hold(/POST .*events/, part)
+        yield* record({ note: "in progress" })
+        yield* settle
+        yield* record({ note: "queued" })
+        const closing = yield* close
+        yield* TestClock.adjust("2900 millis")
+        expect(yield* isDone(closing)).toBe(false)
+        yield* TestClock.adjust("100 millis")
+        expect(yield* isDone(closing)).toBe(true)
+      })
+    )
+  }
+})
