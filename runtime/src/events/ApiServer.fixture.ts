@@ -37,6 +37,8 @@ export interface ApiServer {
   /** Every request so far, and those that would change something. */
   readonly requests: ReadonlyArray<Seen>
   readonly writes: () => ReadonlyArray<Seen>
+  /** How many watches are open. */
+  readonly watches: () => number
   /** What is stored. */
   readonly get: (kind: Resource.Any, name: string) => Json.Fields | undefined
   readonly list: (kind: Resource.Any) => ReadonlyArray<Json.Fields>
@@ -46,8 +48,14 @@ export interface ApiServer {
   readonly remove: (kind: Resource.Any, name: string) => void
   /** The next `times` requests whose `what` matches fail so; all of them, until told otherwise, if that is left out. */
   readonly fail: (what: RegExp, fault: Fault, times?: number) => { readonly mend: () => void }
-  /** Requests whose `what` matches wait, before anything is done or, with `answer`, after it. */
-  readonly hold: (what: RegExp, part?: "request" | "answer") => { readonly release: () => void }
+  /**
+   * Requests whose `what` matches wait, before anything is done or, with `answer`, after it: until they are released, or for
+   * ever if they are lost. Later ones do not wait in either case.
+   */
+  readonly hold: (
+    what: RegExp,
+    part?: "request" | "answer"
+  ) => { readonly release: () => void; readonly lose: () => void }
   /** Makes of every object that is written what is stored: what this version of the server knows, defaults, spelling. */
   stores: (object: Json.Fields) => Json.Fields
 }
@@ -381,6 +389,7 @@ export const make = (): ApiServer => {
   const server: ApiServer = {
     transport: Layer.succeed(Transport.Transport, { server: "memory", send, open }),
     requests,
+    watches: () => watchers.size,
     writes: () => requests.filter(({ what }) => !/^(GET|WATCH) /.test(what)),
     get: (kind, name) => table(collectionOf(kind)).get(keyIn(kind, name))?.object,
     list: (kind) => Array.from(table(collectionOf(kind)).values(), ({ object }) => object),
@@ -415,9 +424,13 @@ export const make = (): ApiServer => {
     hold: (what, part = "request") => {
       const hold = { what, part, gate: Effect.unsafeMakeLatch(false) }
       holds.push(hold)
+      const lose = () => {
+        holds.splice(holds.indexOf(hold), 1)
+      }
       return {
+        lose,
         release: () => {
-          holds.splice(holds.indexOf(hold), 1)
+          lose()
           hold.gate.unsafeOpen()
         }
       }

@@ -42,7 +42,7 @@ const meet = (answers: ReadonlyArray<number | string>) =>
     const lines: Array<string> = []
     const server = answering(answers)
     const fiber = yield* Effect.fork(
-      FirstContact.make(cluster).pipe(Effect.either, Effect.provide(server.layer), Effect.provide(logged(lines)))
+      FirstContact.make(cluster).pipe(Effect.either, Effect.provide([server.layer, logged(lines)]))
     )
     yield* TestClock.adjust("1 minutes")
     const outcome = yield* Fiber.poll(fiber)
