@@ -12,25 +12,34 @@ import type * as LogLevel from "effect/LogLevel"
 /** How lines look. */
 export type Format = "json" | "pretty"
 
-const messageOf = (message: unknown): string =>
-  (Array.isArray(message) ? message : [message])
-    .map((part) => (typeof part === "string" ? part : Inspectable.toStringUnknown(part, 0)))
-    .join(" ")
+/** Anything as text: an error, of which JSON shows nothing, by what it says. */
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : value instanceof Error ? String(value) : Inspectable.toStringUnknown(value, 0)
 
-const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: unknown } => ({
-  ...Object.fromEntries(HashMap.toEntries(options.annotations)),
+const messageOf = (message: unknown): string => (Array.isArray(message) ? message : [message]).map(textOf).join(" ")
+
+type Field = string | number | boolean
+
+const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: Field } => ({
+  ...Object.fromEntries(
+    HashMap.toEntries(options.annotations).map(([key, value]): [string, Field] => [
+      key,
+      typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
+    ])
+  ),
   ...(Cause.isEmpty(options.cause) ? {} : { cause: Cause.pretty(options.cause, { renderErrorCause: true }) })
 })
 
 /** `{"time":"…","level":"info","msg":"…","controller":"webapp",…}`: what log collectors take without a parser of their own. */
-export const json: Logger.Logger<unknown, string> = Logger.make((options) =>
-  Inspectable.stringifyCircular({
+export const json: Logger.Logger<unknown, string> = Logger.make((options) => {
+  const line = {
     time: options.date.toISOString(),
     level: options.logLevel.label.toLowerCase(),
-    msg: messageOf(options.message),
-    ...fieldsOf(options)
-  })
-)
+    msg: messageOf(options.message)
+  }
+  // These come first to the eye, and last so that no annotation takes their place.
+  return JSON.stringify({ ...line, ...fieldsOf(options), ...line })
+})
 
 const colours: { readonly [label: string]: string } = {
   FATAL: "\u001b[31m",
@@ -47,8 +56,8 @@ export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unk
     const level = line.logLevel.label.padEnd(5)
     const shown = options.colour ? `${colours[line.logLevel.label] ?? ""}${level}\u001b[0m` : level
     const fields = Object.entries(fieldsOf(line)).map(([key, value]) => {
-      const text = typeof value === "string" ? value : Inspectable.toStringUnknown(value, 0)
-      return text.includes("\n") ? `\n${text}` : ` ${key}=${/[\s"=]/.test(text) ? JSON.stringify(text) : text}`
+      const text = String(value)
+      return text.includes("\n") ? `\n${text}` : ` ${key}=${/^$|[\s"=]/.test(text) ? JSON.stringify(text) : text}`
     })
     return `${line.date.toISOString().slice(11, 23)} ${shown} ${messageOf(line.message)}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
   })

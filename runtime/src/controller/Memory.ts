@@ -8,9 +8,9 @@ import { canonical, type Difference } from "./Drift.ts"
 export interface Memory {
   /**
    * Remembers that the server stores what we sent otherwise (a quantity written another way, a field its schema prunes), so
-   * that it is not taken for drift for ever. `slot` is the child, or `status`. True if that is news.
+   * that it is not taken for drift for ever. `slot` is the child, or `status`.
    */
-  readonly accept: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
+  readonly accept: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => void
   /** Whether just these differences are what the server made of our last write. */
   readonly accepted: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
   /** Whether this line was not said before: what is true of a whole kind is said once, not for every object. */
@@ -47,13 +47,10 @@ export const make = (): Memory => {
     accept: (uid, slot, differences) => {
       if (differences.length === 0) {
         answers.get(uid)?.delete(slot)
-        return false
+        return
       }
       const slots = answers.get(uid) ?? new Map<string, string>()
-      const answer = text(differences)
-      const news = slots.get(slot) !== answer
-      answers.set(uid, slots.set(slot, answer))
-      return news
+      answers.set(uid, slots.set(slot, text(differences)))
     },
     accepted: (uid, slot, differences) => {
       const answer = answers.get(uid)?.get(slot)

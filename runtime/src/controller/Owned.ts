@@ -203,10 +203,10 @@ const isWithin = (pointer: string, field: string): boolean =>
 /** Remembers what the server made of an intent, and says once what it dropped. */
 const learn = (owner: KubernetesObject, kind: Resource.Any, place: string, answer: ReadonlyArray<Drift.Difference>) =>
   Effect.flatMap(Reconciliation, ({ memory }) => {
+    memory.accept(owner.metadata.uid, place, answer)
     const dropped = answer.filter(({ have }) => have === undefined).map(({ path }) => path)
-    return memory.accept(owner.metadata.uid, place, answer) && dropped.length > 0
-      ? Effect.logWarning(`The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`)
-      : Effect.void
+    const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
+    return dropped.length > 0 && memory.isNews(line) ? Effect.logWarning(line) : Effect.void
   })
 
 /** Changes parts of a child; the test makes the server refuse if it is not any more as it was looked at. */

@@ -136,22 +136,36 @@ describe("a controller that stops", () => {
   )
 
   effect(
-    "interrupts what is left when the grace period is over, and waits for its finalizers",
+    "interrupts what is left when the grace period is over, and waits for all finalizers and fibers of it",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const finalizer = Effect.sleep("3 seconds")
+        const ends: Array<string> = []
+        const endless = (what: string) =>
+          Effect.onInterrupt(Effect.never, () =>
+            Effect.zipRight(
+              Effect.sleep("100 millis"),
+              Effect.sync(() => void ends.push(what))
+            )
+          )
         const { close, scope } = yield* closable
-        const reconcile = () => Effect.onInterrupt(Effect.never, () => finalizer)
+        const reconcile = () =>
+          Effect.gen(function* () {
+            yield* Effect.fork(endless("child"))
+            yield* Effect.forkScoped(endless("scoped"))
+            yield* Effect.yieldNow()
+            return yield* endless("reconcile")
+          })
         yield* Scope.extend(run({ reconcile, timeout: "1 hour" }, { gracePeriod: "100 millis" }), scope)
         const closing = yield* close
         yield* pass("90 millis")
         expect(attempts).toEqual([])
-        yield* pass("3 seconds")
+        yield* pass("200 millis")
         expect(logs).toContain("WARN Controller widgets interrupts 1 reconciles: the grace period is over")
         expect(yield* ended(closing)).toBe(false)
-        yield* pass("1 second")
+        yield* pass("200 millis")
         expect(yield* ended(closing)).toBe(true)
+        expect(ends.sort()).toEqual(["child", "reconcile", "scoped"])
         expect(story(attempts)).toEqual(["Interrupted"])
       })
     )

@@ -172,13 +172,23 @@ export const make = (): ApiServer => {
     for (const watcher of watchers) tell(watcher, event)
   }
 
-  /** Stores an object, or takes it away if nothing holds it any more; gives what the server answers with. */
-  const store = (target: Target, next: Json.Fields, manager: string, intent: Json.Json): Json.Fields => {
+  /**
+   * Stores an object, or takes it away if nothing holds it any more; gives what the server answers with. Nothing changes
+   * where the object is as it was, unless a manager `claims` by an apply what it did not claim before.
+   */
+  const store = (
+    target: Target,
+    next: Json.Fields,
+    manager: string,
+    intent: Json.Json,
+    claims = false
+  ): Json.Fields => {
     const { collection, key = "" } = target
     const before = table(collection).get(key)
     const old = before?.object
     const known = server.stores(next)
-    if (old !== undefined && Json.equal(known, old)) return old
+    const isNewClaim = claims && !Json.equal(before?.intents.get(manager), intent)
+    if (old !== undefined && Json.equal(known, old) && !isNewClaim) return old
     const changed =
       !Json.equal(known.spec, old?.spec) || meta(known).deletionTimestamp !== meta(old ?? {}).deletionTimestamp
     const generation = Number(meta(old ?? {}).generation ?? 0) + (changed ? 1 : 0)
@@ -229,6 +239,10 @@ export const make = (): ApiServer => {
     const done = (next: Json.Fields, intent: Json.Json = body) =>
       answer(200, store(target, through(target, old?.object, next), manager, intent))
     const contentType = request.headers["content-type"]
+    const precondition = Json.isFields(body) ? meta(body).resourceVersion : undefined
+    if (old !== undefined && precondition !== undefined && precondition !== meta(old.object).resourceVersion) {
+      return refusal(409, "the object has been modified; please apply your changes to the latest version")
+    }
     if (contentType === "application/apply-patch+yaml" && Json.isFields(body)) {
       const key = `${manager} ${target.subresource ?? ""}`
       const others = [...(old?.intents ?? [])].flatMap(([other, intent]) => (other === key ? [] : [intent]))
@@ -237,7 +251,8 @@ export const make = (): ApiServer => {
         const causes = conflicts.map((field) => ({ reason: "FieldManagerConflict", field, message: "is another's" }))
         return refusal(409, `Apply failed with ${causes.length} conflicts`, { causes })
       }
-      return answer(200, store(target, through(target, old?.object, Json.isFields(value) ? value : {}), key, body))
+      const next = through(target, old?.object, Json.isFields(value) ? value : {})
+      return answer(200, store(target, next, key, body, true))
     }
     if (old === undefined) return refusal(404, `${target.collection} "${target.key}" not found`)
     if (contentType === "application/json-patch+json") {
@@ -246,10 +261,6 @@ export const make = (): ApiServer => {
       return Json.isFields(next)
         ? done(next, {})
         : refusal(422, "the server rejected our request: testing value failed")
-    }
-    const precondition = Json.isFields(body) ? meta(body).resourceVersion : undefined
-    if (precondition !== undefined && precondition !== meta(old.object).resourceVersion) {
-      return refusal(409, "the object has been modified; please apply your changes to the latest version")
     }
     const next = Json.merge(old.object, body)
     return Json.isFields(next) ? done(next) : refusal(400)

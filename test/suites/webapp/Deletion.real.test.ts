@@ -40,7 +40,8 @@ describe.concurrent("a deleted WebApp", () => {
   Scene.managed("can be made again under its name at once, without a word of conflict", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
-      yield* scene.kubectl(["delete", "wa/shop", "--wait=false"])
+      // Without kubectl: the garbage collector takes some milliseconds only.
+      yield* Client.delete(WebApp, scene.key("shop"))
       const app = yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
       yield* Scene.settled(scene, "shop")
       const children = [yield* Scene.deployment(scene, "shop"), yield* Scene.service(scene, "shop")]

@@ -173,15 +173,17 @@ const resourceVersions = (scene: Scene, name: string) =>
   )
 
 /**
- * Waits until the WebApp runs and then nobody writes it or a child of it for two seconds. Fails when the writing does not
- * end: two that undo each other's work go on for ever.
+ * Waits until nobody writes the WebApp or a child of it for two seconds. Fails when the writing does not end: two that undo
+ * each other's work go on for ever.
  */
-export const settled = (scene: Scene, name: string) =>
-  running(scene, name).pipe(
-    Effect.zipRight(Managed.stays(`WebApp ${name} and its children`, resourceVersions(scene, name))),
+export const quiet = (scene: Scene, name: string) =>
+  Managed.stays(`WebApp ${name} and its children`, resourceVersions(scene, name)).pipe(
     // The last of a rollout may be written when the WebApp runs already.
     Effect.retry({ times: 3 })
   )
+
+/** Waits until the WebApp runs, and then for quiet. */
+export const settled = (scene: Scene, name: string) => Effect.zipRight(running(scene, name), quiet(scene, name))
 
 /** A state of an object, as a watch told of it. */
 export interface Seen<A> {

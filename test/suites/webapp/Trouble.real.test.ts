@@ -143,6 +143,43 @@ describe.concurrent("a WebApp", () => {
     })
   )
 
+  Scene.managed("one of whose pods begins to crash says so, though nothing else of it changes", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.launch(scene, "shop")
+      const [pod] = yield* Scene.pods(scene, "shop")
+      const setStatus = (status: object) =>
+        Client.status.patch(Pod, scene.key(pod?.metadata.name ?? ""), Patch.strategic({ status }))
+      yield* setStatus({ conditions: [{ type: "Ready", status: "False" }] })
+      yield* Managed.eventually("it tells", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
+      yield* Scene.quiet(scene, "shop")
+
+      const waiting = { reason: "CrashLoopBackOff", message: "back-off 10s restarting failed container" }
+      const terminated = { exitCode: 137, reason: "OOMKilled" }
+      yield* setStatus({
+        containerStatuses: [
+          {
+            name: "app",
+            image: "registry.test/web:1",
+            imageID: "",
+            ready: false,
+            restartCount: 1,
+            state: { waiting, running: null },
+            lastState: { terminated }
+          }
+        ]
+      })
+      const app = yield* Managed.eventually(
+        "the crash is told",
+        Scene.app(scene, "shop"),
+        (app) => deploymentReady(app)?.reason === "CrashLoopBackOff",
+        "5 seconds"
+      )
+      expect(deploymentReady(app)?.message).toBe(
+        "1/2 ready: back-off 10s restarting failed container (exit code 137, OOMKilled)"
+      )
+    })
+  )
+
   Scene.managed("whose Deployment was paused says so, and goes on when it is resumed", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })

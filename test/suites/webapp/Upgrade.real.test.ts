@@ -31,7 +31,7 @@ const older = Controller.make("webapp", {
         },
         spec: {
           selector: spec?.selector ?? {},
-          replicas: 1,
+          replicas: app.spec.replicas,
           minReadySeconds: 1,
           template: { ...spec?.template, spec: { containers: containers ?? [], hostname: "legacy" } }
         }
@@ -50,7 +50,7 @@ describe.concurrent("a newer version", () => {
         Managed.eventually(
           "its Deployment",
           Scene.deployment(scene, "shop"),
-          ({ status }) => status?.readyReplicas === 1
+          ({ status }) => status?.readyReplicas === 2
         )
       )
       expect(before.metadata.annotations?.["example.test/legacy"]).toBe("1")

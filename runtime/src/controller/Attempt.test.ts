@@ -1,0 +1,108 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import { type Attempt, log, messageOf, type Next, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
+import * as Result from "./Result.ts"
+import { TerminalError } from "./TerminalError.ts"
+import { capture, unreachable } from "./World.fixture.ts"
+
+describe("the outcome", () => {
+  const terminal = new TerminalError({ message: "never" })
+  const stopped = Cause.interrupt(FiberId.none)
+  const table: ReadonlyArray<readonly [string, Exit.Exit<Result.Result, unknown>, Outcome["_tag"]]> = [
+    ["of success is what it asks for: done", Exit.succeed(Result.done), "Done"],
+    ["of success is what it asks for: requeue", Exit.succeed(Result.requeue), "Requeue"],
+    ["of success is what it asks for: requeueAfter", Exit.succeed(Result.requeueAfter("1 second")), "RequeueAfter"],
+    ["of a failure is Failed", Exit.fail("no luck"), "Failed"],
+    ["of a TerminalError is Terminal", Exit.fail(terminal), "Terminal"],
+    ["of a Transport error is Unreachable", Exit.fail(unreachable), "Unreachable"],
+    ["of a defect is Failed", Exit.die("boom"), "Failed"],
+    ["of an interruption from outside is Interrupted", Exit.failCause(stopped), "Interrupted"],
+    [
+      "is the failure's, though a finalizer died after it",
+      Exit.failCause(Cause.sequential(Cause.fail(terminal), Cause.die("boom"))),
+      "Terminal"
+    ],
+    [
+      "is the failure's, though what ran beside it was interrupted",
+      Exit.failCause(Cause.parallel(stopped, Cause.fail(unreachable))),
+      "Unreachable"
+    ]
+  ]
+  for (const [name, exit, tag] of table) {
+    test(name, () => expect(outcomeOf(exit, { interrupted: true })._tag).toBe(tag))
+  }
+  test("of an interruption that did not come from outside is Failed", () => {
+    expect(outcomeOf(Exit.failCause(stopped), { interrupted: false })).toMatchObject({ _tag: "Failed", defect: true })
+  })
+  test("tells a defect from a failure", () => {
+    expect(outcomeOf(Exit.die("boom"), { interrupted: false })).toMatchObject({ defect: true, error: "boom" })
+    expect(outcomeOf(Exit.fail("no luck"), { interrupted: false })).toMatchObject({ defect: false, error: "no luck" })
+  })
+})
+
+describe("an error in one line", () => {
+  for (const [error, line] of [
+    [new Error("boom"), "boom"],
+    [new TypeError(), "TypeError"],
+    ["no luck", "no luck"],
+    [{ code: 7 }, '{"code":7}'],
+    [new ReconcileTimeout({ after: Duration.minutes(2) }), "the reconcile took longer than 2m"]
+  ] as const) {
+    test(`is ${line}`, () => expect(messageOf(error)).toBe(line))
+  }
+})
+
+describe("the line of an attempt", () => {
+  const attempt = (outcome: Outcome, next: Next = { _tag: "Wait" }): Attempt => ({
+    id: "id",
+    controller: "widgets",
+    kind: "Widget",
+    key: "default/a",
+    uid: "u",
+    generation: 1,
+    resourceVersion: "1",
+    triggers: [],
+    dropped: 0,
+    number: 1,
+    queuedAt: 0,
+    startedAt: 10,
+    finishedAt: 35,
+    outcome,
+    next
+  })
+  const failed = (defect: boolean) => Outcome.Failed({ cause: Cause.die("boom"), error: new Error("boom"), defect })
+  const table: ReadonlyArray<readonly [Attempt, ReadonlyArray<string>]> = [
+    [attempt(Outcome.Done()), []],
+    [attempt(Outcome.Vanished()), []],
+    [attempt(Outcome.Requeue(), { _tag: "Run", afterMillis: 5 }), []],
+    [attempt(Outcome.Unreachable({ error: unreachable })), []],
+    [attempt(Outcome.Interrupted()), ["INFO Reconcile interrupted after 25 ms"]],
+    [attempt(failed(false), { _tag: "Run", afterMillis: 5 }), ["WARN Reconcile failed, again in 5 ms: boom"]],
+    [
+      attempt(failed(false), { _tag: "GiveUp" }),
+      ["ERROR Reconcile failed, given up until the next trigger: its retry schedule has ended: boom"]
+    ],
+    [
+      attempt(failed(true), { _tag: "Run", afterMillis: 5 }),
+      ["ERROR Reconcile died, again in 5 ms: boom (with its cause)"]
+    ],
+    [
+      attempt(Outcome.Terminal({ error: new TerminalError({ message: "never" }) })),
+      ["ERROR Reconcile failed for good: never"]
+    ]
+  ]
+  for (const [of, lines] of table) {
+    effect(`that is ${of.outcome._tag}, then ${of.next._tag}, is ${lines[0] ?? "for debugging only"}`, () =>
+      Effect.gen(function* () {
+        const logged: Array<string> = []
+        yield* Effect.provide(log(of), capture(logged))
+        expect(logged).toEqual([...lines])
+      })
+    )
+  }
+})

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { FieldManager } from "../client/FieldManager.ts"
+import * as Backoff from "../queue/Backoff.ts"
+import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
+import * as Controller from "./Controller.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+import * as Result from "./Result.ts"
+import * as Trigger from "./Trigger.ts"
+import { run, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const reconcile = () => Effect.succeed(Result.done)
+
+describe("a controller", () => {
+  test("has a name of lower-case letters, digits and dashes", () => {
+    for (const name of ["webapp", "a", "backup-2"]) {
+      expect(Controller.make(name, { for: Widget, reconcile }).name).toBe(name)
+    }
+    for (const name of ["", "WebApp", "2nd", "-a", "a-", "a b", "a/b"]) {
+      expect(() => Controller.make(name, { for: Widget, reconcile })).toThrow(`not "${name}"`)
+    }
+  })
+
+  test("has defaults for all that need not be said", () => {
+    const controller = Controller.make("widgets", { for: Widget, reconcile })
+    expect(controller).toMatchObject({ fieldManager: "widgets", concurrency: 16, triggers: [], retry: Backoff.default })
+    expect(Duration.toMillis(controller.timeout)).toBe(120_000)
+  })
+
+  test("watches what it owns first, and then what else it watches", () => {
+    const watches = [Trigger.on(Secret, { map: () => [] })]
+    const { triggers } = Controller.make("widgets", { for: Widget, owns: [ConfigMap], watches, reconcile })
+    expect(triggers.map(({ relation, resource }) => `${relation} ${resource.kind}`)).toEqual([
+      "owned ConfigMap",
+      "watch Secret"
+    ])
+  })
+})
+
+describe("a reconcile", () => {
+  effect(
+    "is given the decoded object, and what it is part of",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a", 7))
+        const seen: Array<unknown> = []
+        const look = (owner: Widget) =>
+          Effect.gen(function* () {
+            const { controller, fieldManager, object, resource } = yield* Reconciliation
+            const inName = yield* FieldManager
+            seen.push([owner.spec.size, controller, fieldManager, inName, object.metadata.name, resource.kind])
+            return Result.done
+          })
+        yield* run({ fieldManager: "widget-maker", reconcile: look })
+        expect(seen).toEqual([[7, "widgets", "widget-maker", "widget-maker", "a", "Widget"]])
+      })
+    )
+  )
+
+  effect(
+    "does not see an object that is being deleted",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers: ["example.com/other"] } })
+        server.remove(Widget, "a")
+        let runs = 0
+        yield* run({
+          reconcile: () =>
+            Effect.as(
+              Effect.sync(() => runs++),
+              Result.done
+            )
+        })
+        expect(attempts.map(({ outcome }) => outcome._tag)).toEqual(["Done"])
+        expect(runs).toBe(0)
+        expect(server.writes()).toEqual([])
+      })
+    )
+  )
+})

@@ -1,0 +1,182 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import type { Fields } from "../events/Json.fixture.ts"
+import { ConfigMap, Event } from "../resource/BuiltIn.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const adoptAnnotation = "example.com/adopt"
+
+/** A reconcile that makes one ConfigMap, reports a taken place instead of failing, and what it reported. */
+const makes = () => {
+  const reported: Array<Owned.NotOwned | Owned.OwnerGone> = []
+  const report = (error: Owned.NotOwned | Owned.OwnerGone) => Effect.sync(() => void reported.push(error))
+  const { reconcile, names } = counted((_, owner) =>
+    Owned.apply(
+      owner,
+      ConfigMap,
+      { metadata: { name: owner.metadata.name }, data: { a: "1" } },
+      { adoptAnnotation }
+    ).pipe(Effect.catchTags({ NotOwned: report, OwnerGone: report }), Effect.as(Result.done))
+  )
+  return { options: { owns: [ConfigMap], reconcile, retry: Schedule.spaced("1 second") }, reported, names }
+}
+
+const other = { apiVersion: "other.com/v1", kind: "Gadget", name: "g", uid: "uid-g", controller: true }
+
+const foreign = (metadata: Fields = {}, data: Fields = { theirs: "yes" }): ApiServer.Put => ({
+  metadata: { name: "a", ...metadata },
+  data
+})
+
+const child = (server: ApiServer.ApiServer) => ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+const writes = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => !what.endsWith("/events"))
+const notes = (server: ApiServer.ApiServer) =>
+  server.list(Event).map((object) => {
+    const { note, reason, type } = ApiServer.typed(Event, object)
+    return `${type} ${reason}: ${note}`
+  })
+const ownersOf = (server: ApiServer.ApiServer) => child(server).metadata.ownerReferences?.map(({ uid }) => uid)
+
+describe("a place that is taken", () => {
+  for (const [by, metadata, words] of [
+    ["nobody's object", {}, "controlled by nobody"],
+    ["another controller's object", { ownerReferences: [other] }, "controlled by Gadget g"],
+    [
+      "another controller's object that is offered",
+      { ownerReferences: [other], annotations: { [adoptAnnotation]: "true" } },
+      "controlled by Gadget g"
+    ],
+    [
+      "an object that is offered with another word",
+      { annotations: { [adoptAnnotation]: "yes" } },
+      "controlled by nobody"
+    ]
+  ] as const) {
+    effect(
+      `by ${by} is left alone, and told of once`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          server.put(ConfigMap, foreign(metadata))
+          const { options, reported } = makes()
+          yield* run(options)
+          for (const label of ["1", "2"]) {
+            server.change(Widget, "a", { metadata: { labels: { label } } })
+            yield* settle
+          }
+          expect(writes(server)).toEqual([])
+          expect(reported.length).toBeGreaterThan(2)
+          expect(reported[0]?.message).toBe(
+            `ConfigMap default/a exists and is ${words}; it is left alone until it is removed or given away`
+          )
+          expect(reported.map((error) => error._tag === "NotOwned" && error.news)).toEqual([
+            true,
+            ...reported.slice(1).map(() => false)
+          ])
+          expect(notes(server)).toEqual([`Warning NameConflict: ${reported[0]?.message}`])
+        })
+      )
+    )
+  }
+
+  effect(
+    "wakes the owner when it becomes free, and is told of again when it is taken again",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, foreign())
+        const { names, options } = makes()
+        yield* run(options)
+        server.remove(ConfigMap, "a")
+        yield* settle
+        expect(child(server).data).toEqual({ a: "1" })
+        const before = names().length
+        server.remove(ConfigMap, "a")
+        server.put(ConfigMap, foreign())
+        yield* settle
+        expect(names().length).toBeGreaterThan(before)
+        expect(child(server).data).toEqual({ theirs: "yes" })
+        expect(notes(server).map((note) => note.split(":")[0])).toEqual([
+          "Warning NameConflict",
+          "Normal ConfigMapCreated"
+        ])
+        yield* pass("10 seconds")
+        const [{ series }] = [ApiServer.typed(Event, server.list(Event)[0])]
+        expect(series?.count).toBe(2)
+      })
+    )
+  )
+
+  effect(
+    "by somebody who was faster by a moment is noticed by the conflict, which is not won by force",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const held = server.hold(/PATCH .*configmaps/)
+        const { options, reported } = makes()
+        yield* run(options)
+        server.put(ConfigMap, foreign({}, { a: "theirs" }))
+        held.release()
+        yield* settle
+        expect(reported[0]?._tag).toBe("NotOwned")
+        expect(child(server).data).toEqual({ a: "theirs" })
+        expect(writes(server).every(({ query }) => query.get("force") === null)).toBe(true)
+        expect(notes(server)).toHaveLength(1)
+      })
+    )
+  )
+})
+
+describe("a place becomes ours", () => {
+  effect(
+    "when its object is given away by the annotation, even later",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, foreign())
+        yield* run(makes().options)
+        expect(ownersOf(server)).toBeUndefined()
+        server.change(ConfigMap, "a", { metadata: { annotations: { [adoptAnnotation]: "true" } } })
+        yield* settle
+        expect(ownersOf(server)).toEqual(["uid-1"])
+        expect(child(server).data).toEqual({ a: "1", theirs: "yes" })
+      })
+    )
+  )
+
+  effect(
+    "when its object was ours and was left an orphan",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, foreign({ annotations: { [Owned.intentAnnotation]: "0123456789abcdef" } }))
+        yield* run(makes().options)
+        expect(ownersOf(server)).toEqual(["uid-1"])
+      })
+    )
+  )
+
+  effect(
+    "but not for an owner that is gone itself, of which the cache has not heard",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, foreign({ annotations: { [adoptAnnotation]: "true" } }))
+        const held = server.hold(/GET .*widgets/)
+        const { options, reported } = makes()
+        yield* run(options)
+        server.remove(Widget, "a")
+        held.release()
+        yield* settle
+        expect(reported.map(({ _tag }) => _tag)).toEqual(["OwnerGone"])
+        expect(ownersOf(server)).toBeUndefined()
+        expect(writes(server)).toEqual([])
+      })
+    )
+  )
+})

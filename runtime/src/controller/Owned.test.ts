@@ -1,0 +1,326 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import type { Fields } from "../events/Json.fixture.ts"
+import { ConfigMap, Deployment, Event } from "../resource/BuiltIn.ts"
+import type { Desired } from "../resource/KubernetesObject.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+
+/** A reconcile that makes one ConfigMap of the Widget's name, with this data. */
+const makes = (
+  data: (owner: Widget) => { readonly [key: string]: string },
+  options?: Owned.Options<ConfigMap>,
+  metadata: object = {}
+) => ({
+  owns: [ConfigMap],
+  ...counted((_, owner) =>
+    Effect.as(
+      Owned.apply(
+        owner,
+        ConfigMap,
+        { metadata: { name: owner.metadata.name, ...metadata }, data: data(owner) },
+        options
+      ),
+      Result.done
+    )
+  )
+})
+
+const child = (server: ApiServer.ApiServer) => ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+
+const writes = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => !what.endsWith("/events"))
+
+const notes = (server: ApiServer.ApiServer) =>
+  server.list(Event).map((object) => {
+    const { note, reason, type } = ApiServer.typed(Event, object)
+    return `${type} ${reason}: ${note}`
+  })
+
+const touch = (server: ApiServer.ApiServer, label: string) => {
+  server.change(Widget, "a", { metadata: { labels: { label } } })
+  return settle
+}
+
+describe("a child", () => {
+  effect(
+    "that is not there is made by one apply of the whole intent, without force, and told of",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run({ ...makes(() => ({ a: "1" }), {}, { labels: { app: "a" } }), fieldManager: "widget-maker" })
+        const [write, ...others] = writes(server)
+        expect(others).toEqual([])
+        expect(write?.what).toBe("PATCH /api/v1/namespaces/default/configmaps/a")
+        expect(write?.contentType).toBe("application/apply-patch+yaml")
+        expect([write?.query.get("fieldManager"), write?.query.get("force")]).toEqual(["widget-maker", null])
+        expect(write?.body).toEqual({
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: {
+            name: "a",
+            namespace: "default",
+            labels: { app: "a" },
+            annotations: { [Owned.intentAnnotation]: expect.stringMatching(/^[0-9a-f]{16}$/) },
+            ownerReferences: [
+              {
+                apiVersion: "example.com/v1",
+                kind: "Widget",
+                name: "a",
+                uid: "uid-1",
+                controller: true,
+                blockOwnerDeletion: true
+              }
+            ]
+          },
+          data: { a: "1" }
+        })
+        expect(notes(server)).toEqual(["Normal ConfigMapCreated: Created ConfigMap a"])
+      })
+    )
+  )
+
+  effect(
+    "that has all of the intent costs no request, whatever others have added to it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { runs, ...options } = makes(() => ({ a: "1" }))
+        yield* run(options)
+        server.change(ConfigMap, "a", { metadata: { labels: { theirs: "yes" } }, data: { theirs: "yes" } })
+        yield* touch(server, "1")
+        expect(runs.length).toBeGreaterThan(2)
+        expect(writes(server)).toHaveLength(1)
+        expect(child(server).data).toEqual({ a: "1", theirs: "yes" })
+      })
+    )
+  )
+
+  effect(
+    "that was changed is put right by one forced apply, and the event names the field but not what was in it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run(makes(() => ({ password: "correct", b: "1" })))
+        server.change(ConfigMap, "a", { data: { password: "hunter2" } })
+        yield* settle
+        expect(writes(server)).toHaveLength(2)
+        expect(writes(server)[1]?.query.get("force")).toBe("true")
+        expect(child(server).data).toEqual({ password: "correct", b: "1" })
+        expect(notes(server)).toContain("Normal ConfigMapUpdated: Updated ConfigMap a (data.password)")
+        expect(notes(server).join()).not.toMatch(/hunter2|correct/)
+      })
+    )
+  )
+
+  effect(
+    "that was deleted is made again",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run(makes(() => ({ a: "1" })))
+        server.remove(ConfigMap, "a")
+        yield* settle
+        expect(child(server).data).toEqual({ a: "1" })
+        expect(writes(server)).toHaveLength(2)
+      })
+    )
+  )
+
+  effect(
+    "loses what a new intent does not name any more, for the hash of the intent is another one",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const data = ({ spec }: Widget): { [key: string]: string } =>
+          spec.size === 1 ? { a: "1", b: "1" } : { a: "1" }
+        yield* run(makes(data))
+        server.change(ConfigMap, "a", { data: { theirs: "yes" } })
+        yield* settle
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        expect(child(server).data).toEqual({ a: "1", theirs: "yes" })
+        expect(writes(server)).toHaveLength(2)
+        expect(notes(server)).toContain("Normal ConfigMapUpdated: Updated ConfigMap a (metadata)")
+      })
+    )
+  )
+
+  effect(
+    "loses what strangers put into a place that is ours alone, in one JSON patch guarded by the resourceVersion",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run(makes(() => ({ a: "1" }), { exclusive: [["data"]] }))
+        server.change(ConfigMap, "a", { metadata: { labels: { theirs: "yes" } }, data: { "x/y": "1", z: "2" } })
+        yield* settle
+        const [, patch, ...more] = writes(server)
+        expect(more).toEqual([])
+        expect(patch?.contentType).toBe("application/json-patch+json")
+        expect(patch?.body).toEqual([
+          { op: "test", path: "/metadata/resourceVersion", value: "104" },
+          { op: "remove", path: "/data/x~1y" },
+          { op: "remove", path: "/data/z" }
+        ])
+        expect(child(server).data).toEqual({ a: "1" })
+        expect(child(server).metadata.labels).toEqual({ theirs: "yes" })
+        expect(notes(server)).toContain("Normal ConfigMapUpdated: Updated ConfigMap a (data.x/y, data.z)")
+      })
+    )
+  )
+
+  effect(
+    "without a name is a mistake of the program, and says so",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run({ ...makes(() => ({}), {}, { name: undefined }), retry: Schedule.recurs(0) })
+        expect(logs.join("\n")).toContain("Owned.apply needs metadata.name on a ConfigMap")
+      })
+    )
+  )
+})
+
+describe("a list in a child", () => {
+  const env = (...variables: ReadonlyArray<{ readonly name: string; readonly value: string }>): Fields => ({
+    spec: { template: { spec: { containers: [{ name: "app", image: "nginx", env: variables }] } } }
+  })
+  const desired = (name: string): Desired<Deployment> => ({
+    metadata: { name },
+    ...(env({ name: "PASSWORD", value: "correct" }) as Pick<Deployment, "spec">)
+  })
+  const exclusive = [["spec", "template", "spec", "containers", { name: "app" }, "env"]] as const
+  const reconcile = (owner: Widget) =>
+    Effect.as(Owned.apply(owner, Deployment, desired(owner.metadata.name), { exclusive }), Result.done)
+
+  effect(
+    "is put right item by item, and the event names the item but not its value",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run({ owns: [Deployment], reconcile })
+        const made = server.get(Deployment, "a")
+        server.change(Deployment, "a", env({ name: "PASSWORD", value: "hunter2" }, { name: "THEIRS", value: "secret" }))
+        yield* settle
+        expect(server.get(Deployment, "a")?.spec).toEqual(made?.spec)
+        const told = notes(server).filter((note) => note.includes("DeploymentUpdated"))
+        expect(told).toHaveLength(1)
+        expect(told[0]).toContain("spec.template.spec.containers[app].env[PASSWORD].value")
+        expect(told[0]).toContain("spec.template.spec.containers[app].env[THEIRS]")
+        expect(told.join()).not.toMatch(/hunter2|secret|correct/)
+      })
+    )
+  )
+})
+
+describe("what the server stores otherwise than it was sent", () => {
+  effect(
+    "is not taken for drift again, while other drift is",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.stores = (object) =>
+          (object.data as Fields | undefined)?.cpu === "1000m"
+            ? { ...object, data: { ...(object.data as Fields), cpu: "1" } }
+            : object
+        server.put(Widget, widget("a"))
+        const { runs, ...options } = makes(() => ({ cpu: "1000m", b: "1" }))
+        yield* run(options)
+        yield* touch(server, "1")
+        yield* touch(server, "2")
+        expect(runs.length).toBeGreaterThan(3)
+        expect(writes(server)).toHaveLength(1)
+        server.change(ConfigMap, "a", { data: { b: "2" } })
+        yield* settle
+        expect(writes(server)).toHaveLength(2)
+        expect(child(server).data).toEqual({ cpu: "1", b: "1" })
+        server.change(ConfigMap, "a", { data: { cpu: "2" } })
+        yield* settle
+        expect(writes(server)).toHaveLength(3)
+        expect(child(server).data).toEqual({ cpu: "1", b: "1" })
+      })
+    )
+  )
+
+  effect(
+    "or drops, is told of once, by name, and not sent again",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.stores = (object) => {
+          const { pruned, ...data } = (object.data ?? {}) as Fields
+          return pruned === undefined ? object : { ...object, data }
+        }
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        yield* run(makes(({ spec }) => ({ kept: "1", pruned: `${spec.size}` })))
+        yield* touch(server, "1")
+        expect(writes(server)).toHaveLength(2)
+        // Another value of it is another intent, and no news.
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        yield* touch(server, "2")
+        expect(writes(server)).toHaveLength(3)
+        expect(logs.filter((line) => line.startsWith("WARN"))).toEqual([
+          "WARN The API server drops data.pruned of a ConfigMap: its schema does not know them"
+        ])
+      })
+    )
+  )
+})
+
+describe("a field that somebody else takes over", () => {
+  effect(
+    "is given to a manager of its own, with the value it has, before the intent without it is applied",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const scaled = (owner: Widget, replicas: number | undefined) =>
+          Owned.apply(
+            owner,
+            Deployment,
+            {
+              metadata: { name: owner.metadata.name },
+              spec: {
+                selector: {},
+                template: { metadata: { labels: { size: `${owner.spec.size}` } } },
+                ...(replicas === undefined ? {} : { replicas })
+              }
+            },
+            replicas === undefined ? { handOver: ({ spec }) => ({ spec: { replicas: spec?.replicas } }) } : {}
+          )
+        const reconcile = (owner: Widget) =>
+          Effect.as(scaled(owner, owner.spec.size === 1 ? 3 : undefined), Result.done)
+        yield* run({ owns: [Deployment], reconcile })
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        expect(writes(server).map(({ query }) => query.get("fieldManager"))).toEqual([
+          "widgets",
+          "widgets-handover",
+          "widgets"
+        ])
+        expect(writes(server)[1]?.body).toMatchObject({ metadata: { name: "a" }, spec: { replicas: 3 } })
+        expect(server.get(Deployment, "a")?.spec).toMatchObject({
+          replicas: 3,
+          template: { metadata: { labels: { size: "2" } } }
+        })
+      })
+    )
+  )
+})
+
+describe("a reconcile whose child cannot be made", () => {
+  effect(
+    "fails as the request did, and is tried again",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.fail(/PATCH .*configmaps/, 403, 1)
+        yield* run({ ...makes(() => ({ a: "1" })), retry: Schedule.spaced("1 second") })
+        yield* pass("1 second")
+        expect(story(attempts).slice(0, 2)).toEqual(["Failed +1000", "Done"])
+        expect(notes(server)).toEqual(["Normal ConfigMapCreated: Created ConfigMap a"])
+      })
+    )
+  )
+})

@@ -1,0 +1,177 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as Controller from "../controller/Controller.ts"
+import * as Result from "../controller/Result.ts"
+import { capture, counted, ended, settle, Widget, widget } from "../controller/World.fixture.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import { ConfigMap, Event, Secret } from "../resource/BuiltIn.ts"
+import * as Manager from "./Manager.ts"
+
+/** A manager whose process a test can stop: `stop` closes everything, as a signal does. */
+const start = <R extends Manager.Runtime>(
+  server: ApiServer.ApiServer,
+  controllers: ReadonlyArray<Controller.Controller<R>>,
+  { namespaces, ...settings }: Manager.Settings & { readonly namespaces?: ReadonlyArray<string> } = {}
+) =>
+  Effect.gen(function* () {
+    const logs: Array<string> = []
+    const scope = yield* Scope.make()
+    const layer = Manager.layer({ instance: "pod-1", namespaces }).pipe(
+      Layer.provide(server.transport),
+      Layer.provideMerge(capture(logs))
+    )
+    const services = yield* Layer.buildWithScope(layer, scope)
+    // The services of a manager are all that the controllers of these tests need.
+    const running = Manager.start(controllers as ReadonlyArray<Controller.Controller<Manager.Runtime>>, settings)
+    const runners = yield* running.pipe(Effect.provide(services), Effect.provide(capture(logs)), Scope.extend(scope))
+    yield* settle
+    return { logs, runners, stop: Effect.fork(Scope.close(scope, Exit.void)) }
+  })
+
+const done = () => counted(() => Effect.succeed(Result.done))
+
+describe("controllers of one manager", () => {
+  effect("share a watch of a kind, and each has workers of its own", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      for (const name of ["a", "b", "c", "d"]) server.put(Widget, widget(name))
+      const busy = { one: 0, two: 0, three: 0 }
+      const make = (name: keyof typeof busy) =>
+        Controller.make(name, {
+          for: Widget,
+          concurrency: 3,
+          owns: [ConfigMap],
+          reconcile: () =>
+            Effect.as(
+              Effect.sync(() => busy[name]++),
+              Result.done
+            ).pipe(Effect.zipLeft(Effect.sleep("1 second")))
+        })
+      const workers = { one: 1, two: 2 }
+      const { stop } = yield* start(server, [make("one"), make("two"), make("three")], { workers })
+      expect(busy).toEqual({ one: 1, two: 2, three: 3 })
+      expect(server.requests.map(({ what }) => what)).toEqual([
+        "WATCH /apis/example.com/v1/widgets",
+        "WATCH /api/v1/configmaps"
+      ])
+      yield* TestClock.adjust("5 seconds")
+      yield* stop
+    })
+  )
+
+  effect("start each by itself: one that cannot holds up no other", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const forbidden = server.fail(/(WATCH|GET) .*secrets/, 403)
+      const stuck = done()
+      const fine = done()
+      const { runners, stop } = yield* start(server, [
+        Controller.make("stuck", { for: Widget, owns: [Secret], reconcile: stuck.reconcile }),
+        Controller.make("fine", { for: Widget, owns: [ConfigMap], reconcile: fine.reconcile })
+      ])
+      expect(runners.map(({ controller }) => controller)).toEqual(["stuck", "fine"])
+      expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
+      expect(runners[0]?.informers.map((informer) => informer.state().status)).toEqual(["synced", "failing"])
+      forbidden.mend()
+      yield* TestClock.adjust("5 seconds")
+      expect(stuck.names()).toEqual(["a"])
+      yield* stop
+    })
+  )
+
+  effect("see the objects of the manager's namespaces, and of its selector", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      for (const namespace of ["one", "two", "three"]) {
+        for (const tier of ["gold", "tin"]) {
+          server.put(Widget, {
+            ...widget(tier),
+            metadata: { name: `${namespace}-${tier}`, namespace, labels: { tier } }
+          })
+        }
+      }
+      const { names, reconcile } = done()
+      const controller = Controller.make("widgets", { for: Widget, reconcile })
+      const { stop } = yield* start(server, [controller], { namespaces: ["one", "two"], labelSelector: "tier=gold" })
+      expect(names().sort()).toEqual(["one-gold", "two-gold"])
+      yield* stop
+    })
+  )
+})
+
+describe("a manager that stops", () => {
+  const slow = (name: string, ends: Array<string>) =>
+    Controller.make(name, {
+      for: Widget,
+      reconcile: (owner) =>
+        EventRecorder.record({ regarding: owner, type: "Normal", reason: "Done", note: `${name} is done` }).pipe(
+          Effect.delay("200 millis"),
+          Effect.zipRight(Effect.sync(() => void ends.push(name))),
+          Effect.onInterrupt(() => Effect.sync(() => void ends.push(`${name} interrupted`))),
+          Effect.as(Result.done)
+        )
+    })
+
+  effect("lets all its controllers finish side by side, writes their last events, and then closes its watches", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const ends: Array<string> = []
+      const { stop } = yield* start(server, [slow("one", ends), slow("two", ends), slow("three", ends)], {
+        gracePeriod: "300 millis"
+      })
+      expect(server.watches()).toBe(1)
+      const stopping = yield* stop
+      yield* TestClock.adjust("190 millis")
+      expect(yield* ended(stopping)).toBe(false)
+      expect(server.watches()).toBe(1)
+      yield* TestClock.adjust("20 millis")
+      expect(yield* ended(stopping)).toBe(true)
+      expect(ends.sort()).toEqual(["one", "three", "two"])
+      expect(server.list(Event)).toHaveLength(3)
+      expect(server.watches()).toBe(0)
+    })
+  )
+
+  effect("interrupts all that is left when the one grace period is over", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const ends: Array<string> = []
+      const { stop } = yield* start(server, [slow("one", ends), slow("two", ends)], { gracePeriod: "100 millis" })
+      const stopping = yield* stop
+      yield* TestClock.adjust("110 millis")
+      expect(yield* ended(stopping)).toBe(true)
+      expect(ends.sort()).toEqual(["one interrupted", "two interrupted"])
+    })
+  )
+
+  effect("does so although the API server answers nothing any more", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        reconcile: (owner) =>
+          Effect.gen(function* () {
+            yield* EventRecorder.record({ regarding: owner, type: "Normal", reason: "Tried", note: "tried" })
+            yield* Client.get(ConfigMap, { namespace: "default", name: "a" })
+            return Result.done
+          })
+      })
+      server.hold(/^(GET|POST)/)
+      const { stop } = yield* start(server, [controller], { gracePeriod: "100 millis" })
+      const stopping = yield* stop
+      yield* TestClock.adjust("4 seconds")
+      expect(yield* ended(stopping)).toBe(true)
+    })
+  )
+})
