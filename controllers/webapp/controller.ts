@@ -12,9 +12,17 @@ import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import { Deployment, HorizontalPodAutoscaler, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
-import { controllerOf, keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import {
+  controllerOf,
+  type KubernetesObject,
+  keyOf,
+  keyString,
+  type ObjectKey
+} from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import {
   desiredDeployment,
@@ -32,6 +40,33 @@ export const adoptAnnotation = "apps.kubedojo.io/adopt"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
 
+/** A pod's Deployment. Labels don't tell it: a Deployment that was taken over has its own. */
+const deploymentsOf = (pod: KubernetesObject): ReadonlyArray<ObjectKey> => {
+  const holder = controllerOf(pod)
+  const revision = pod.metadata.labels?.["pod-template-hash"]
+  return holder?.kind === "ReplicaSet" && revision !== undefined && holder.name.endsWith(`-${revision}`)
+    ? [{ ...keyOf(pod), name: holder.name.slice(0, -revision.length - 1) }]
+    : []
+}
+
+/** The Deployment that an autoscaler scales, if it is one. */
+const targetsOf = (autoscaler: HorizontalPodAutoscaler): ReadonlyArray<ObjectKey> => {
+  const target = autoscaler.spec?.scaleTargetRef
+  return target?.kind === "Deployment" ? [{ ...keyOf(autoscaler), name: target.name }] : []
+}
+
+/** Deployment and WebApp have the same key, so that this finds the objects that concern a WebApp. */
+const deploymentIndex = "webapp.deployment"
+
+const byDeployment = <A extends KubernetesObject>(
+  kind: Resource.Resource<A, never>,
+  keysOf: (object: A) => ReadonlyArray<ObjectKey>
+) => ({
+  name: deploymentIndex,
+  values: (wire: KubernetesObject) =>
+    Either.match(kind.decode(wire), { onLeft: () => [], onRight: (object) => keysOf(object).map(keyString) })
+})
+
 /** The WebApp controller. */
 export const controller = Controller.make("webapp", {
   for: WebApp,
@@ -42,22 +77,20 @@ export const controller = Controller.make("webapp", {
       labelSelector: podLabels,
       // Most changes of a pod reach us through the Deployment's status; only a trouble has to be told apart sooner.
       predicate: ({ object, previous }) => troubleOf(object) !== troubleOf(previous),
-      map: (pod) => {
-        const name = deploymentOf(pod)
-        return name === undefined ? [] : [{ ...keyOf(pod), name }]
-      }
+      map: deploymentsOf,
+      indexes: [byDeployment(Pod, deploymentsOf)]
     }),
     Trigger.on(HorizontalPodAutoscaler, {
-      map: (autoscaler) => {
-        const target = autoscaler.spec?.scaleTargetRef
-        return target?.kind === "Deployment" ? [{ ...keyOf(autoscaler), name: target.name }] : []
-      }
+      map: targetsOf,
+      indexes: [byDeployment(HorizontalPodAutoscaler, targetsOf)]
     })
   ],
   inheritedFinalizers: ["apps.kubedojo.io/finalizer"],
   reconcile: (app) =>
     Effect.gen(function* () {
-      const scaledByOthers = yield* isScaledByOthers(app)
+      const index = { name: deploymentIndex, value: keyString(keyOf(app)) }
+      // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no care.
+      const scaledByOthers = (yield* Cache.list(HorizontalPodAutoscaler, { index })).length > 0
       const existing = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
       const deployment = yield* child(
         Owned.apply(app, Deployment, desiredDeployment(app, { existing, scaledByOthers }), {
@@ -72,9 +105,7 @@ export const controller = Controller.make("webapp", {
           adoptAnnotation
         })
       )
-      const pods = (yield* Cache.list(Pod, { namespace: app.metadata.namespace })).filter(
-        (pod) => deploymentOf(pod) === app.metadata.name
-      )
+      const pods = yield* Cache.list(Pod, { index })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, now: Time.seconds(now) }))
       return Result.done
@@ -84,15 +115,6 @@ export const controller = Controller.make("webapp", {
 const troubleOf = (object: unknown): string | undefined =>
   podTrouble(object === undefined ? [] : [object as Pod])?.message
 
-/** The name of a pod's Deployment. Labels don't tell it: a Deployment that was taken over has its own. */
-const deploymentOf = (pod: Pod): string | undefined => {
-  const holder = controllerOf(pod)
-  const revision = pod.metadata.labels?.["pod-template-hash"]
-  return holder?.kind === "ReplicaSet" && revision !== undefined && holder.name.endsWith(`-${revision}`)
-    ? holder.name.slice(0, -revision.length - 1)
-    : undefined
-}
-
 /** A child whose place is taken is something to report, not to retry: its change or removal wakes the WebApp. */
 const child = <A, E, R>(apply: Effect.Effect<A, E | Owned.NotOwned, R>): Effect.Effect<Child<A>, E, R> =>
   apply.pipe(
@@ -100,13 +122,5 @@ const child = <A, E, R>(apply: Effect.Effect<A, E | Owned.NotOwned, R>): Effect.
     Effect.catchIf(
       (error): error is Owned.NotOwned => error instanceof Owned.NotOwned,
       (error) => Effect.succeed<Child<A>>({ notOwned: error.message })
-    )
-  )
-
-/** An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no care. */
-const isScaledByOthers = (app: WebApp) =>
-  Effect.map(Cache.list(HorizontalPodAutoscaler, { namespace: app.metadata.namespace }), (autoscalers) =>
-    autoscalers.some(
-      ({ spec }) => spec?.scaleTargetRef.kind === "Deployment" && spec.scaleTargetRef.name === app.metadata.name
     )
   )

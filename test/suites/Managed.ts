@@ -78,9 +78,10 @@ export class NotSo extends Data.TaggedError("NotSo")<{
 }
 
 const show = (value: unknown): string =>
-  typeof value === "string"
-    ? value
-    : (JSON.stringify(value, (key, part) => (key === "managedFields" ? undefined : part), 2) ?? String(value))
+  typeof value === "string" ? value : (JSON.stringify(value, presentable, 2) ?? String(value))
+
+const presentable = (key: string, value: unknown): unknown =>
+  key === "managedFields" ? undefined : typeof value === "bigint" ? String(value) : value
 
 /**
  * Looks every 50 ms until what is seen is as wanted, and gives that. A look that fails only says "not yet": what is waited

@@ -109,6 +109,32 @@ describe("a change of another kind", () => {
   )
 
   effect(
+    "can be looked up by what the trigger indexes it by",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a", "b")
+        server.put(ConfigMap, config("one", { users: "a,b" }))
+        server.put(ConfigMap, config("two", { users: "b" }))
+        const found: Array<string> = []
+        const reconcile = ({ metadata }: Widget) =>
+          Cache.list(ConfigMap, { index: { name: "users", value: metadata.name } }).pipe(
+            Effect.map((configs) =>
+              found.push(...configs.map((each) => `${metadata.name} uses ${each.metadata.name}`))
+            ),
+            Effect.as(Result.done)
+          )
+        // What the watch of this kind tells are ConfigMaps.
+        const values = (object: object) => users(object as ConfigMap).map(({ name }) => name)
+        yield* run({
+          reconcile,
+          watches: [Trigger.on(ConfigMap, { map: users, indexes: [{ name: "users", values }] })]
+        })
+        expect(found.sort()).toEqual(["a uses one", "b uses one", "b uses two"])
+      })
+    )
+  )
+
+  effect(
     "is all that is fetched of it where its metadata is enough",
     withWorld(({ server }) =>
       Effect.gen(function* () {
@@ -136,7 +162,8 @@ describe("a change of an object itself", () => {
         putWidgets(server, "a")
         const { reconcile, times } = counted((n) => (n === 2 ? Effect.fail("no luck") : Effect.succeed(Result.done)))
         const retry = Schedule.spaced("1 second")
-        yield* run({ reconcile, retry, predicate: Predicate.generationChanged })
+        const noDeletion: Predicate.Predicate = ({ type }) => type !== "deleted"
+        yield* run({ reconcile, retry, predicate: Predicate.and(Predicate.generationChanged, noDeletion) })
         server.change(Widget, "a", { metadata: { labels: { touched: "yes" } } })
         server.change(Widget, "a", { status: { phase: "touched" } })
         yield* pass("1 second")

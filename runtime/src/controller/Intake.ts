@@ -90,12 +90,12 @@ export const connect = <R>(
     for (const [trigger, informer] of options.informers) {
       const identity = Resource.identityOf(trigger.resource)
       yield* subscribe(informer, (change) => {
+        if (!passes(trigger.predicate, change)) return
         const fired = Trigger.fired(trigger.relation, trigger.resource, change)
         const settings = { priority: priorityOf(change), promote: isForeign(change) }
         const add = (keys: Iterable<string>) => {
           for (const key of keys) queue.add(key, fired, settings)
         }
-        if (!passes(trigger.predicate, change)) return
         const seen = new Set<string>()
         const map = (object: KubernetesObject): void => {
           const keys = trigger.map(object)

@@ -78,7 +78,9 @@ describe("a place that is taken", () => {
             true,
             ...reported.slice(1).map(() => false)
           ])
+          yield* pass("10 seconds")
           expect(notes(server)).toEqual([`Warning NameConflict: ${reported[0]?.message}`])
+          expect(ApiServer.typed(Event, server.list(Event)[0]).series).toBeUndefined()
         })
       )
     )
@@ -108,6 +110,24 @@ describe("a place that is taken", () => {
         yield* pass("10 seconds")
         const [{ series }] = [ApiServer.typed(Event, server.list(Event)[0])]
         expect(series?.count).toBe(2)
+      })
+    )
+  )
+
+  effect(
+    "is told of again to an owner that was made anew",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, foreign())
+        yield* run(makes().options)
+        server.remove(Widget, "a")
+        server.put(Widget, widget("a"))
+        yield* settle
+        expect(notes(server).map((note) => note.split(":")[0])).toEqual([
+          "Warning NameConflict",
+          "Warning NameConflict"
+        ])
       })
     )
   )

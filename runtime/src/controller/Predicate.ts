@@ -32,11 +32,11 @@ export const object =
   (change) =>
     test(change.object)
 
-/** Passes appearances and disappearances, and those updates in which `facet` gives another text. */
+/** Passes appearances and disappearances, which have no `previous`, and those updates in which `facet` gives another text. */
 const facetChanged =
   (facet: (object: KubernetesObject) => string | undefined): Predicate =>
   (change) =>
-    change.type !== "updated" || change.previous === undefined || facet(change.previous) !== facet(change.object)
+    change.previous === undefined || facet(change.previous) !== facet(change.object)
 
 /**
  * The desired state changed, or a deletion was asked for (which moves the generation of custom resources and Deployments).

@@ -66,7 +66,7 @@ export const start = <R>(
     }
     const informers = yield* Effect.forEach(controller.triggers, (trigger) =>
       Effect.map(
-        cache.informer(trigger.resource, { labelSelector: trigger.labelSelector }),
+        cache.informer(trigger.resource, { labelSelector: trigger.labelSelector, indexes: trigger.indexes }),
         (informer) => [trigger, informer] as const
       )
     )

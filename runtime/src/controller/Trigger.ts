@@ -3,6 +3,7 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type { Definition } from "../cache/Index.ts"
 import type { Change } from "../cache/Store.ts"
 import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -21,11 +22,16 @@ export interface Trigger<out R = never> {
   readonly relation: "owned" | "watch"
   readonly resource: Resource.Any
   readonly labelSelector: string | undefined
+  /** By what a reconcile looks the kind up in the cache (`Cache.list` with `index`), besides namespace and owner. */
+  readonly indexes: ReadonlyArray<Definition>
   readonly predicate: Predicate | undefined
   readonly map: (object: KubernetesObject) => Keys<R>
 }
 
-/** Why an object is in the queue. Becomes a span link, a log field and a line of `why`. */
+/**
+ * Why an object is in the queue. Becomes a span link, a log field and a line of `why`. What was `given_up` waits there for one
+ * of the others.
+ */
 export interface Fired {
   /** Such as `watch.modified`, `owned.deleted`, `startup`, `retry`. */
   readonly kind:
@@ -36,6 +42,7 @@ export interface Fired {
     | "requeue_after"
     | "resync"
     | "unreachable"
+    | "given_up"
   /** The object that changed, if one did. */
   readonly source?: { readonly kind: string; readonly key: string; readonly resourceVersion: string } | undefined
   /** When it happened, in milliseconds of the Clock. */
@@ -69,11 +76,13 @@ export const on = <A extends KubernetesObject, R = never>(
     readonly map: (object: A) => Keys<R>
     readonly predicate?: Predicate | undefined
     readonly labelSelector?: string | undefined
+    readonly indexes?: ReadonlyArray<Definition> | undefined
   }
 ): Trigger<R> => ({
   relation: "watch",
   resource,
   labelSelector: options.labelSelector,
+  indexes: options.indexes ?? [],
   predicate: options.predicate,
   map: (wire) => {
     const decoded = resource.decode(wire)
@@ -88,6 +97,7 @@ export const onMetadata = <R = never>(
     readonly map: (object: KubernetesObject) => Keys<R>
     readonly predicate?: Predicate | undefined
     readonly labelSelector?: string | undefined
+    readonly indexes?: ReadonlyArray<Definition> | undefined
   }
 ): Trigger<R> => on(Resource.metadataOnly(resource), options)
 
@@ -99,6 +109,7 @@ export const owned = (owner: Resource.Any, child: Resource.Any): Trigger => ({
   relation: "owned",
   resource: child,
   labelSelector: undefined,
+  indexes: [],
   predicate: undefined,
   map: (object) => {
     const reference = controllerOf(object)

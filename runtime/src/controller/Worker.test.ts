@@ -4,6 +4,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Result from "./Result.ts"
+import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -146,6 +147,33 @@ describe("what follows a reconcile", () => {
     )
   )
 
+  for (const [how, error] of [
+    ["was given up", broken],
+    ["failed for good", new TerminalError({ message: "there is no such size" })]
+  ] as const) {
+    effect(
+      `that ${how} is nothing, though it told of that in the status, until somebody else changes the object`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { reconcile, times } = counted((n, owner) =>
+            Effect.zipRight(Status.update(owner, { seen: n }), Effect.fail(error))
+          )
+          yield* run({ reconcile, retry: Schedule.recurs(0) })
+          yield* pass("20 seconds")
+          expect(times()).toEqual([0])
+          server.change(Widget, "a", { metadata: { labels: { touched: "yes" } } })
+          yield* pass("20 seconds")
+          expect(times()).toEqual([0, 20_000])
+          expect(attempts[1]?.triggers.map(({ kind }) => kind)).toContain("watch.modified")
+          server.remove(Widget, "a")
+          yield* settle
+          expect(attempts.at(-1)?.outcome._tag).toBe("Vanished")
+        })
+      )
+    )
+  }
+
   effect(
     "of an object that is gone by then is nothing, and the author's code is not called",
     withWorld(({ attempts, server }) =>
@@ -177,6 +205,22 @@ describe("the retry schedule of an object", () => {
         server.change(Widget, "a", { spec: { size: 2 } })
         yield* settle
         expect(story(attempts).at(-1)).toBe("Failed +1000")
+        expect(attempts.at(-1)?.number).toBe(1)
+      })
+    )
+  )
+
+  effect(
+    "is not inherited by an object of the same name that takes its place",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run({ reconcile: () => broken, retry: Schedule.exponential("1 second") })
+        yield* pass("3 seconds")
+        server.remove(Widget, "a")
+        server.put(Widget, widget("a"))
+        yield* settle
+        expect(story(attempts)).toEqual(["Failed +1000", "Failed +2000", "Failed +4000", "Failed +1000"])
         expect(attempts.at(-1)?.number).toBe(1)
       })
     )

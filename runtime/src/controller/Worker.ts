@@ -155,6 +155,14 @@ const settle = <R>(
     forget(shared, key)
     return { _tag: "Wait" }
   })
+  /** No more by itself. It waits for a trigger: what the attempt itself wrote comes back as an event, and that is none. */
+  const giveUp = (next: Next) =>
+    Effect.map(Effect.clock, (clock) => {
+      forget(shared, key)
+      const trigger: Fired = { kind: "given_up", at: clock.unsafeCurrentTimeMillis() }
+      queue.addAfter(key, Number.POSITIVE_INFINITY, trigger, { priority })
+      return next
+    })
   const unreachable = state.failing?.unreachable ?? 0
 
   const again = (kind: Fired["kind"], input: unknown) =>
@@ -166,10 +174,7 @@ const settle = <R>(
           Option.none()
         )
       )
-      if (Option.isNone(delay)) {
-        forget(shared, key)
-        return { _tag: "GiveUp" } as const
-      }
+      if (Option.isNone(delay)) return yield* giveUp({ _tag: "GiveUp" })
       trouble.set(key, {
         generation: state.generation,
         number: (state.failing?.number ?? 0) + 1,
@@ -184,7 +189,7 @@ const settle = <R>(
   return Outcome.$match(outcome, {
     Done: () => wait,
     Vanished: () => wait,
-    Terminal: () => wait,
+    Terminal: () => giveUp({ _tag: "Wait" }),
     Interrupted: () => Effect.succeed<Next>({ _tag: "Wait" }),
     RequeueAfter: ({ after }) =>
       Effect.map(Effect.clock, (clock): Next => {

@@ -20,23 +20,29 @@ const withServer = (body: (server: ApiServer.ApiServer) => Effect.Effect<void, u
   return Effect.provide(body(server), Layer.merge(client, capture([])))
 }
 
-const establish = (server: ApiServer.ApiServer): void =>
-  server.change(CustomResourceDefinition, name, { status: { conditions: [{ type: "Established", status: "True" }] } })
+const establish = (server: ApiServer.ApiServer, status = "True"): void => {
+  const conditions = [
+    { type: "NamesAccepted", status: "True" },
+    { type: "Established", status }
+  ]
+  server.change(CustomResourceDefinition, name, { status: { conditions } })
+}
 
 describe("installing CRDs", () => {
   effect(
     "applies each, takes it over from whoever had it, and waits until the kind is served",
     withServer((server) =>
       Effect.gen(function* () {
-        const unserved = server.fail(/GET .*\/v1\/widgets/, 404)
         const installing = yield* Effect.fork(Crds.install([Widget]))
         yield* settle
+        establish(server, "False")
         const [write] = server.writes()
         expect(write?.what).toBe(`PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`)
         expect(write?.contentType).toBe("application/apply-patch+yaml")
         expect([write?.query.get("force"), write?.query.get("fieldManager")]).toEqual(["true", "homeostat"])
         yield* TestClock.adjust("2 seconds")
         expect(yield* ended(installing)).toBe(false)
+        const unserved = server.fail(/GET .*\/v1\/widgets/, 404)
         establish(server)
         yield* TestClock.adjust("2 seconds")
         expect(yield* ended(installing)).toBe(false)
