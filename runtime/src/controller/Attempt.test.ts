@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
+import { fromStatus } from "../client/ApiError.ts"
 import { type Attempt, log, messageOf, type Next, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import * as Result from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -76,8 +77,13 @@ describe("the line of an attempt", () => {
     next
   })
   const failed = (defect: boolean) => Outcome.Failed({ cause: Cause.die("boom"), error: new Error("boom"), defect })
+  const conflict = fromStatus({ method: "PATCH", path: "/x" }, { message: "modified" }, 409)
+  const lost = Outcome.Failed({ cause: Cause.fail(conflict), error: conflict, defect: false })
+  const again: Next = { _tag: "Run", afterMillis: 5 }
   const table: ReadonlyArray<readonly [Attempt, ReadonlyArray<string>]> = [
     [attempt(Outcome.Done()), []],
+    [attempt(lost, again), []],
+    [{ ...attempt(lost, again), number: 2 }, ["WARN Reconcile failed, again in 5 ms: PATCH /x: modified"]],
     [attempt(Outcome.Vanished()), []],
     [attempt(Outcome.Requeue(), { _tag: "Run", afterMillis: 5 }), []],
     [attempt(Outcome.Unreachable({ error: unreachable })), []],

@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { Transport } from "../client/ApiError.ts"
+import { Conflict, Transport } from "../client/ApiError.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
 import type { Fired } from "./Trigger.ts"
@@ -109,7 +109,10 @@ export const outcomeOf = (
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : typeof error === "string" ? error : JSON.stringify(error)
 
-/** One log line per attempt: failures as warnings with what is next, terminal ones and give-ups as errors, the rest for debugging. */
+/**
+ * One log line per attempt: failures as warnings with what is next (a first conflict for debugging), terminal ones and
+ * give-ups as errors, the rest for debugging.
+ */
 export const log: Observer = (attempt) => {
   const took = `${Math.round(attempt.finishedAt - attempt.startedAt)} ms`
   const next =
@@ -125,6 +128,8 @@ export const log: Observer = (attempt) => {
     Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${error.message}`),
     Failed: ({ cause, error, defect }) => {
       const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${messageOf(error)}`
+      // Somebody wrote in between: that is the guard at work, and worth a line only if it goes on.
+      if (error instanceof Conflict && attempt.number === 1 && attempt.next._tag === "Run") return Effect.logDebug(text)
       const line = attempt.next._tag === "GiveUp" || defect ? Effect.logError(text) : Effect.logWarning(text)
       // A stack helps with a defect only: a failure is a value that says what happened.
       return defect ? Effect.annotateLogs(line, "cause", Cause.pretty(cause, { renderErrorCause: true })) : line

@@ -13,9 +13,10 @@ import * as Disconnect from "../client/Disconnect.ts"
 import { infoOf, type Request } from "../client/Request.ts"
 import type { Response } from "../client/Response.ts"
 import * as Transport from "../client/Transport.ts"
-import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Json from "./Json.fixture.ts"
+import * as Storage from "./Storage.fixture.ts"
 
 /** A request as a test looks at it. `what` reads like `PATCH /apis/apps/v1/namespaces/a/deployments/b`; watches are `WATCH …`. */
 export interface Seen {
@@ -60,6 +61,8 @@ export interface ApiServer {
   stores: (object: Json.Fields) => Json.Fields
 }
 
+const { meta } = Storage
+
 interface Watcher {
   readonly collection: string
   readonly namespace: string | undefined
@@ -74,20 +77,6 @@ interface Target {
   readonly key: string | undefined
   readonly subresource: string | undefined
   readonly query: URLSearchParams
-}
-
-interface Stored {
-  readonly object: Json.Fields
-  /** What each field manager applied or wrote. */
-  readonly intents: ReadonlyMap<string, Json.Json>
-}
-
-interface Event {
-  readonly type: string
-  readonly revision: number
-  readonly collection: string
-  readonly object: Json.Fields
-  readonly before: Json.Fields | undefined
 }
 
 const path =
@@ -106,18 +95,8 @@ const parse = (text: string): Target | undefined => {
   }
 }
 
-const meta = (object: Json.Fields): Json.Fields => (Json.isFields(object.metadata) ? object.metadata : {})
-const finalizersOf = (object: Json.Fields) => meta(object).finalizers
-const isHeld = (object: Json.Fields): boolean => {
-  const finalizers = finalizersOf(object)
-  return Array.isArray(finalizers) && finalizers.length > 0
-}
-const collectionOf = (kind: Resource.Any): string => `${kind.plural}.${kind.group}`
-const keyIn = (kind: Resource.Any, name: string, namespace = "default"): string =>
-  keyString(kind.namespaced ? { namespace, name } : { name })
-
 const matches = (labels: Watcher["labels"], object: Json.Fields | undefined): boolean => {
-  const own = object === undefined ? undefined : meta(object).labels
+  const own = meta(object).labels
   return object !== undefined && labels.every(([name, value]) => Json.isFields(own) && own[name] === value)
 }
 
@@ -141,22 +120,11 @@ const encoder = new TextEncoder()
 
 /** A server without objects. */
 export const make = (): ApiServer => {
-  const tables = new Map<string, Map<string, Stored>>()
-  const history: Array<Event> = []
   const watchers = new Set<Watcher>()
   const requests: Array<Seen> = []
   const faults: Array<{ readonly what: RegExp; readonly fault: Fault; left: number }> = []
   const holds: Array<{ readonly what: RegExp; readonly part: "request" | "answer"; readonly gate: Effect.Latch }> = []
-  let revision = 100
-  let uids = 0
-
-  const table = (collection: string): Map<string, Stored> => {
-    const found = tables.get(collection) ?? new Map<string, Stored>()
-    tables.set(collection, found)
-    return found
-  }
-
-  const tell = ({ collection, namespace, labels, project, queue }: Watcher, event: Event): void => {
+  const tell = ({ collection, namespace, labels, project, queue }: Watcher, event: Storage.Event): void => {
     if (event.collection !== collection) return
     if (namespace !== undefined && meta(event.object).namespace !== namespace) return
     const did = matches(labels, event.before)
@@ -166,65 +134,12 @@ export const make = (): ApiServer => {
     if (type !== undefined) queue.unsafeOffer(encoder.encode(`${line}\n`))
   }
 
-  const publish = (type: string, collection: string, object: Json.Fields, before: Json.Fields | undefined): void => {
-    const event: Event = { type, revision, collection, object, before }
-    history.push(event)
-    for (const watcher of watchers) tell(watcher, event)
-  }
-
-  /**
-   * Stores an object, or takes it away if nothing holds it any more; gives what the server answers with. Nothing changes
-   * where the object is as it was, unless a manager `claims` by an apply what it did not claim before.
-   */
-  const store = (
-    target: Target,
-    next: Json.Fields,
-    manager: string,
-    intent: Json.Json,
-    claims = false
-  ): Json.Fields => {
-    const { collection, key = "" } = target
-    const before = table(collection).get(key)
-    const old = before?.object
-    const known = server.stores(next)
-    const isNewClaim = claims && !Json.equal(before?.intents.get(manager), intent)
-    if (old !== undefined && Json.equal(known, old) && !isNewClaim) return old
-    const changed =
-      !Json.equal(known.spec, old?.spec) || meta(known).deletionTimestamp !== meta(old ?? {}).deletionTimestamp
-    const generation = Number(meta(old ?? {}).generation ?? 0) + (changed ? 1 : 0)
-    const object: Json.Fields = {
-      ...known,
-      metadata: {
-        ...meta(known),
-        uid: meta(old ?? {}).uid ?? `uid-${++uids}`,
-        creationTimestamp: "2026-11-20T00:00:00Z",
-        resourceVersion: String(++revision),
-        ...(known.spec === undefined ? {} : { generation })
-      }
+  const storage = Storage.make(
+    (object) => server.stores(object),
+    (event) => {
+      for (const watcher of watchers) tell(watcher, event)
     }
-    if (meta(object).deletionTimestamp !== undefined && !isHeld(object)) {
-      table(collection).delete(key)
-      publish("DELETED", collection, object, old)
-      return object
-    }
-    const intents = new Map(before?.intents)
-    table(collection).set(key, { object, intents: intents.set(manager, intent) })
-    publish(old === undefined ? "ADDED" : "MODIFIED", collection, object, old)
-    return object
-  }
-
-  const drop = (target: Target): Json.Fields | undefined => {
-    const { collection, key = "" } = target
-    const old = table(collection).get(key)?.object
-    if (old === undefined) return undefined
-    if (isHeld(old)) {
-      return store(target, { ...old, metadata: { ...meta(old), deletionTimestamp: "2026-11-20T01:00:00Z" } }, "", {})
-    }
-    table(collection).delete(key)
-    const object = { ...old, metadata: { ...meta(old), resourceVersion: String(++revision) } }
-    publish("DELETED", collection, object, old)
-    return undefined
-  }
+  )
 
   /** Of a write to `/status` only the status counts, of any other write all but the status. */
   const through = (target: Target, old: Json.Fields | undefined, next: Json.Fields): Json.Fields => {
@@ -234,27 +149,28 @@ export const make = (): ApiServer => {
   }
 
   const write = (request: Request, target: Target, body: Json.Json): Response => {
-    const old = table(target.collection).get(target.key ?? "")
+    const { collection, key = "" } = target
+    const old = storage.get({ collection, key })
     const manager = target.query.get("fieldManager") ?? "unknown"
     const done = (next: Json.Fields, intent: Json.Json = body) =>
-      answer(200, store(target, through(target, old?.object, next), manager, intent))
+      answer(200, storage.put({ collection, key }, through(target, old?.object, next), { manager, intent }))
     const contentType = request.headers["content-type"]
     const precondition = Json.isFields(body) ? meta(body).resourceVersion : undefined
     if (old !== undefined && precondition !== undefined && precondition !== meta(old.object).resourceVersion) {
       return refusal(409, "the object has been modified; please apply your changes to the latest version")
     }
     if (contentType === "application/apply-patch+yaml" && Json.isFields(body)) {
-      const key = `${manager} ${target.subresource ?? ""}`
-      const others = [...(old?.intents ?? [])].flatMap(([other, intent]) => (other === key ? [] : [intent]))
-      const { value, conflicts } = Json.apply(old?.object, old?.intents.get(key), body, others)
+      const applier = `${manager} ${target.subresource ?? ""}`
+      const others = [...(old?.intents ?? [])].flatMap(([other, intent]) => (other === applier ? [] : [intent]))
+      const { value, conflicts } = Json.apply(old?.object, old?.intents.get(applier), body, others)
       if (conflicts.length > 0 && target.query.get("force") !== "true") {
         const causes = conflicts.map((field) => ({ reason: "FieldManagerConflict", field, message: "is another's" }))
         return refusal(409, `Apply failed with ${causes.length} conflicts`, { causes })
       }
       const next = through(target, old?.object, Json.isFields(value) ? value : {})
-      return answer(200, store(target, next, key, body, true))
+      return answer(200, storage.put({ collection, key }, next, { manager: applier, intent: body, claims: true }))
     }
-    if (old === undefined) return refusal(404, `${target.collection} "${target.key}" not found`)
+    if (old === undefined) return refusal(404, `${collection} "${key}" not found`)
     if (contentType === "application/json-patch+json") {
       // What a JSON patch has for a body is a list of operations.
       const next = Json.patch(old.object, body as unknown as ReadonlyArray<Json.Operation>)
@@ -272,11 +188,13 @@ export const make = (): ApiServer => {
       : object
 
   const select = (target: Target): ReadonlyArray<Json.Fields> =>
-    Array.from(table(target.collection).values(), ({ object }) => object).filter(
-      (object) =>
-        (target.namespace === undefined || meta(object).namespace === target.namespace) &&
-        matches(labelsOf(target.query), object)
-    )
+    storage
+      .list(target.collection)
+      .filter(
+        (object) =>
+          (target.namespace === undefined || meta(object).namespace === target.namespace) &&
+          matches(labelsOf(target.query), object)
+      )
 
   const labelsOf = (query: URLSearchParams): Watcher["labels"] =>
     (query.get("labelSelector") ?? "").split(",").flatMap((part) => {
@@ -289,25 +207,29 @@ export const make = (): ApiServer => {
     const target = parse(request.path)
     if (target === undefined) return refusal(404)
     const body: Json.Json = request.body === undefined ? {} : JSON.parse(request.body)
-    const found = table(target.collection).get(target.key ?? "")?.object
+    const { collection } = target
+    const found = storage.get({ collection, key: target.key ?? "" })?.object
     switch (request.method) {
       case "GET":
         if (target.key === undefined) {
           const items = select(target).map((object) => project(request, object))
-          return answer(200, { metadata: { resourceVersion: String(revision) }, items })
+          return answer(200, { metadata: { resourceVersion: String(storage.revision()) }, items })
         }
         return found === undefined ? refusal(404) : answer(200, project(request, found))
       case "POST": {
         const object = Json.isFields(body) ? body : {}
         const name = String(meta(object).name)
         const key = keyString({ namespace: target.namespace, name })
-        if (table(target.collection).has(key)) return refusal(409, `${target.collection} "${key}" already exists`)
+        if (storage.get({ collection, key }) !== undefined) return refusal(409, `${collection} "${key}" already exists`)
         const manager = target.query.get("fieldManager") ?? "unknown"
-        return answer(201, store({ ...target, key }, through(target, undefined, object), manager, object))
+        return answer(
+          201,
+          storage.put({ collection, key }, through(target, undefined, object), { manager, intent: object })
+        )
       }
       case "DELETE": {
         if (found === undefined) return refusal(404)
-        const left = drop(target)
+        const left = storage.remove({ collection, key: target.key ?? "" })
         return answer(200, left ?? { kind: "Status", status: "Success", details: { uid: meta(found).uid } })
       }
       default:
@@ -378,23 +300,23 @@ export const make = (): ApiServer => {
       if (target.query.has("sendInitialEvents")) {
         const lines = select(target).map((object) => ({ type: "ADDED", object: project(request, object) }))
         const annotations = { "k8s.io/initial-events-end": "true" }
-        const end = { type: "BOOKMARK", object: { metadata: { resourceVersion: String(revision), annotations } } }
+        const end = {
+          type: "BOOKMARK",
+          object: { metadata: { resourceVersion: String(storage.revision()), annotations } }
+        }
         queue.unsafeOffer(encoder.encode([...lines, end].map((line) => `${JSON.stringify(line)}\n`).join("")))
       } else {
         const from = Number(target.query.get("resourceVersion"))
-        for (const event of history) if (event.revision > from) tell(watcher, event)
+        for (const event of storage.history) if (event.revision > from) tell(watcher, event)
       }
       watchers.add(watcher)
       yield* Effect.addFinalizer(() => Effect.sync(() => watchers.delete(watcher)))
       return streaming
     })
 
-  const targetOf = (kind: Resource.Any, key: string): Target => ({
-    collection: collectionOf(kind),
-    namespace: undefined,
-    key,
-    subresource: undefined,
-    query: new URLSearchParams()
+  const placeOf = (kind: Resource.Any, name: string, namespace = "default"): Storage.Place => ({
+    collection: `${kind.plural}.${kind.group}`,
+    key: keyString(kind.namespaced ? { namespace, name } : { name })
   })
 
   const server: ApiServer = {
@@ -402,26 +324,20 @@ export const make = (): ApiServer => {
     requests,
     watches: () => watchers.size,
     writes: () => requests.filter(({ what }) => !/^(GET|WATCH) /.test(what)),
-    get: (kind, name) => table(collectionOf(kind)).get(keyIn(kind, name))?.object,
-    list: (kind) => Array.from(table(collectionOf(kind)).values(), ({ object }) => object),
+    get: (kind, name) => storage.get(placeOf(kind, name))?.object,
+    list: (kind) => storage.list(placeOf(kind, "").collection),
     put: (kind, { metadata, ...rest }) => {
-      const namespace = kind.namespaced ? { namespace: "default" } : {}
-      const object = {
-        apiVersion: Resource.apiVersionOf(kind),
-        kind: kind.kind,
-        ...rest,
-        metadata: { ...namespace, ...metadata }
-      }
-      const key: ObjectKey = { name: metadata.name, namespace: meta(object).namespace as string | undefined }
-      store(targetOf(kind, keyString(key)), object, "somebody", object)
+      const namespace = typeof metadata.namespace === "string" ? metadata.namespace : "default"
+      const placed = { ...(kind.namespaced ? { namespace } : {}), ...metadata }
+      const object = { apiVersion: Resource.apiVersionOf(kind), kind: kind.kind, ...rest, metadata: placed }
+      storage.put(placeOf(kind, metadata.name, namespace), object, { manager: "somebody", intent: object })
     },
     change: (kind, name, patch, manager = "somebody") => {
-      const target = targetOf(kind, keyIn(kind, name))
       const next = Json.merge(server.get(kind, name), patch)
-      if (Json.isFields(next)) store(target, next, manager, patch)
+      if (Json.isFields(next)) storage.put(placeOf(kind, name), next, { manager, intent: patch })
     },
     remove: (kind, name) => {
-      drop(targetOf(kind, keyIn(kind, name)))
+      storage.remove(placeOf(kind, name))
     },
     fail: (what, fault, times = Number.POSITIVE_INFINITY) => {
       const entry = { what, fault, left: times }
