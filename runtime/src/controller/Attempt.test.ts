@@ -77,7 +77,7 @@ describe("the line of an attempt", () => {
     next
   })
   const failed = (defect: boolean) => Outcome.Failed({ cause: Cause.die("boom"), error: new Error("boom"), defect })
-  const conflict = fromStatus({ method: "PATCH", path: "/x" }, { message: "modified" }, 409)
+  const conflict = fromStatus({ method: "PATCH", path: "/x" }, { kind: "Status", message: "modified" }, 409)
   const lost = Outcome.Failed({ cause: Cause.fail(conflict), error: conflict, defect: false })
   const again: Next = { _tag: "Run", afterMillis: 5 }
   const table: ReadonlyArray<readonly [Attempt, ReadonlyArray<string>]> = [
