@@ -8,6 +8,7 @@ import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type { Runner } from "@homeostat/runtime/controller/Runner"
+import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Clock, Context, Data, Duration, Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
@@ -29,6 +30,8 @@ export interface Managed {
   readonly services: Context.Context<Manager.Runtime>
   /** What its workers did so far, oldest first. */
   readonly attempts: () => ReadonlyArray<Attempt.Attempt>
+  /** The events it recorded so far, repeats too, which the cluster shows as a count some seconds later. */
+  readonly recorded: () => ReadonlyArray<EventRecorder.Entry>
 }
 
 /** Starts controllers, and returns when their caches are synced and their workers run. */
@@ -38,9 +41,19 @@ export const start = (
   { namespaces, logLevel = LogLevel.None, ...settings }: Settings
 ): Effect.Effect<Managed, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const services = yield* Layer.build(
+    const built = yield* Layer.build(
       Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport(cluster)))
     )
+    const recorded: Array<EventRecorder.Entry> = []
+    const recorder = Context.get(built, EventRecorder.EventRecorder)
+    const services = Context.add(built, EventRecorder.EventRecorder, {
+      ...recorder,
+      record: (entry) =>
+        Effect.zipRight(
+          Effect.sync(() => void recorded.push(entry)),
+          recorder.record(entry)
+        )
+    })
     const attempts: Array<Attempt.Attempt> = []
     const record: Attempt.Observer = (attempt) => Effect.sync(() => void attempts.push(attempt))
     const runners = yield* Manager.start(controllers, settings).pipe(
@@ -48,7 +61,13 @@ export const start = (
       Effect.provide(services)
     )
     yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
-    return { runners, client: Context.pick(Client.Client)(services), services, attempts: () => attempts }
+    return {
+      runners,
+      client: Context.pick(Client.Client)(services),
+      services,
+      attempts: () => attempts,
+      recorded: () => recorded
+    }
   }).pipe(Logger.withMinimumLogLevel(logLevel))
 
 /** A client for what a test itself reads and writes, to be provided: with caches and managers it has nothing to do. */

@@ -1,10 +1,12 @@
 /**
  * One kind in the cache: its store, who is told of changes, and how it is doing.
  */
+import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
+import type * as Writes from "../client/Writes.ts"
 import { parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import type * as Index from "./Index.ts"
@@ -73,7 +75,7 @@ export interface Handle {
   /** Follows the server for ever. To be run once. */
   readonly run: Effect.Effect<void>
   /** A write of ours was answered. */
-  readonly written: (write: Write.Write) => void
+  readonly written: (write: Writes.Write) => void
   readonly addIndex: (definition: Index.Definition) => void
 }
 
@@ -137,7 +139,7 @@ export const make = (options: Options): Handle => {
     const thrown = defects.splice(0)
     if (problem === feed.reported && thrown.length === 0) return undefined
     const lines: Array<Effect.Effect<void>> = thrown.map((defect) =>
-      Effect.logError(`a listener for changes of ${Resource.nameOf(resource)} threw`, defect)
+      Effect.logError(`a listener for changes of ${Resource.nameOf(resource)} threw`, Cause.die(defect))
     )
     if (problem !== feed.reported) {
       lines.push(

@@ -168,6 +168,7 @@ export const make = (table: Table, namespace?: string): Overlay => {
       refresh(key, target)
       if (covered.size <= covers) return
       for (const [oldest, each] of covered) {
+        if (each.buried) continue
         each.laid = undefined
         refresh(oldest, each)
         break

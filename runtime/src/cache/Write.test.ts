@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import type * as Writes from "../client/Writes.ts"
 import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as LabelSelector from "./LabelSelector.ts"
@@ -23,7 +24,7 @@ const scope = (resource: Resource.Any, selector?: string): Write.Scope => ({
   matches: LabelSelector.parse(selector)
 })
 
-const write = (change: Partial<Write.Write> = {}): Write.Write => ({
+const write = (change: Partial<Writes.Write> = {}): Writes.Write => ({
   resource: WebApp,
   verb: "update",
   key: { namespace: "default", name: "a" },

@@ -2,21 +2,10 @@
  * What the answer to a write says about a kind that is cached: the object as it now is, that it left the cache, or that it
  * is gone.
  */
-import { type KubernetesObject, keyString, type ObjectKey, type ObjectMeta } from "../resource/KubernetesObject.ts"
+import type { Write } from "../client/Writes.ts"
+import { type KubernetesObject, keyString, type ObjectMeta } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { LabelSelector } from "./LabelSelector.ts"
-
-/** An answered write, as `Client.onWrite` reports it. Never a dry run. */
-export interface Write {
-  readonly resource: Resource.Any
-  readonly verb: "create" | "update" | "patch" | "apply" | "delete"
-  readonly subresource?: string | undefined
-  readonly key: ObjectKey
-  /** What the server answered with; absent when a deletion is answered by a Status. */
-  readonly object: KubernetesObject | undefined
-  /** Of the object that was deleted, when a Status names it. */
-  readonly uid?: string | undefined
-}
 
 /** What a write means to a cache. */
 export type Meaning =

@@ -9,7 +9,20 @@ describe("A number of workers", () => {
     expect(read("16")).toBe(16)
     expect(read("webapp=16,backup=4")).toEqual({ webapp: 16, backup: 4 })
   })
-  for (const text of ["", "0", "-1", "1.5", "x", "webapp=", "webapp=0", "=4", "webapp=4,", "99999"]) {
+  for (const text of [
+    "",
+    "0",
+    "-1",
+    "1.5",
+    "x",
+    "webapp=",
+    "webapp=0",
+    "=4",
+    "webapp=4,",
+    "99999",
+    "webapp=16=5",
+    "webapp=1,webapp=2"
+  ]) {
     test(`is refused as "${text}"`, () => expect(read(text)).toBeUndefined())
   }
 })

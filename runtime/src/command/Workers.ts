@@ -12,9 +12,9 @@ export const parse = (text: string): Either.Either<Workers, string> => {
   if (all !== undefined) return Either.right(all)
   const each: { [controller: string]: number } = {}
   for (const part of text.split(",")) {
-    const [name = "", number = ""] = part.split("=")
+    const [, name = "", number = ""] = /^([a-z][-a-z0-9]*)=(\d+)$/.exec(part) ?? []
     const workers = count(number)
-    if (name === "" || workers === undefined) {
+    if (workers === undefined || each[name] !== undefined) {
       return Either.left(`"${text}" is no number of workers: write 16, or webapp=16,backup=4`)
     }
     each[name] = workers

@@ -8,6 +8,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Inspectable from "effect/Inspectable"
 import * as Option from "effect/Option"
 import { Conflict, Transport } from "../client/ApiError.ts"
 import type { Result } from "./Result.ts"
@@ -107,7 +108,11 @@ export const outcomeOf = (
 
 /** One line of an error, for a log or an event. */
 export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message || error.name : typeof error === "string" ? error : JSON.stringify(error)
+  error instanceof Error
+    ? error.message || error.name
+    : typeof error === "string"
+      ? error
+      : Inspectable.toStringUnknown(error, 0)
 
 /**
  * One log line per attempt: failures as warnings with what is next (a first conflict for debugging), terminal ones and

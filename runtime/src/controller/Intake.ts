@@ -2,6 +2,7 @@
  * From the changes of informers to the queue of a controller. Called once per chunk of a watch, and plain synchronous code
  * but for triggers whose map is an Effect: those run one after the other on one fiber, off the watch's path.
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
@@ -38,7 +39,6 @@ export const connect = <R>(
     const { queue, memory } = options
     const cache = yield* Cache.Cache
     const slow = yield* Queue.unbounded<Effect.Effect<void, never, R>>()
-    const blunders = new Set<string>()
 
     /**
      * Whether a change is more than our own write coming back. Its event is often here before the write's answer, by which
@@ -50,8 +50,7 @@ export const connect = <R>(
     /** A mistake in an author's predicate or map must neither end the watch nor go unseen. It is told once. */
     const blundered = (what: "predicate" | "map", error: unknown): void => {
       const line = `A ${what} of controller ${controller.name} threw: ${messageOf(error)}`
-      if (blunders.size < 100 && !blunders.has(line)) Queue.unsafeOffer(slow, Effect.logError(line))
-      blunders.add(line)
+      if (memory.isNews(line)) Queue.unsafeOffer(slow, Effect.logError(line))
     }
 
     /** One that throws lets pass: a reconcile too many does no harm, one too few may. */
@@ -83,7 +82,8 @@ export const connect = <R>(
       if (change.type !== "deleted" && !passes(controller.predicate, change)) return
       queue.add(key, Trigger.fired("watch", controller.resource, change), {
         priority: priorityOf(change),
-        promote: isForeign(change)
+        // A deletion ends whatever the key waits for, our own too.
+        promote: change.type === "deleted" || isForeign(change)
       })
     })
 
@@ -107,7 +107,9 @@ export const connect = <R>(
             slow,
             keys.pipe(
               Effect.map((found) => add(Trigger.keyStrings(found))),
-              Effect.catchAllDefect((defect) => Effect.sync(() => blundered("map", defect)))
+              // One that does not end would hold up all that come after it.
+              Effect.timeout(controller.timeout),
+              Effect.catchAllCause((cause) => Effect.sync(() => blundered("map", Cause.squash(cause))))
             )
           )
         }

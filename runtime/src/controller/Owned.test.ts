@@ -324,3 +324,51 @@ describe("a reconcile whose child cannot be made", () => {
     )
   )
 })
+
+describe("a field handed over while strangers are in a place of ours", () => {
+  effect(
+    "costs no failed attempt, and the field is handed over once",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const template = (env: ReadonlyArray<{ readonly name: string; readonly value?: string }>, image: string) => ({
+          spec: { containers: [{ name: "app", image, env }] }
+        })
+        const scaled = (owner: Widget) =>
+          Owned.apply(
+            owner,
+            Deployment,
+            {
+              metadata: { name: "a" },
+              spec: {
+                selector: {},
+                template: template([{ name: "MODE", value: "shop" }], `web:${owner.spec.size}`),
+                ...(owner.spec.size === 1 ? { replicas: 3 } : {})
+              }
+            },
+            {
+              exclusive: [["spec", "template", "spec", "containers", { name: "app" }, "env"]],
+              handOver: owner.spec.size === 1 ? undefined : ({ spec }) => ({ spec: { replicas: spec?.replicas } })
+            }
+          )
+        yield* run({ owns: [Deployment], reconcile: (owner) => Effect.as(scaled(owner), Result.done) })
+        const dirty = [
+          { name: "MODE", value: "other" },
+          { name: "DEBUG", value: "1" }
+        ]
+        server.change(Widget, "a", { spec: { size: 2 } })
+        yield* settle
+        server.change(Deployment, "a", { spec: { template: template(dirty, "web:2") } })
+        yield* settle
+        yield* pass("5 seconds")
+        expect(story(attempts).filter((each) => each.startsWith("Failed"))).toEqual([])
+        const managers = writes(server).map(({ query }) => query.get("fieldManager"))
+        expect(managers.filter((manager) => manager === "widgets-handover")).toHaveLength(1)
+        expect(server.get(Deployment, "a")?.spec).toMatchObject({
+          replicas: 3,
+          template: template([{ name: "MODE", value: "shop" }], "web:2")
+        })
+      })
+    )
+  )
+})

@@ -160,21 +160,13 @@ const correct = <A extends KubernetesObject, D extends Intended>(
   { exclusive = [], handOver }: Options<A>
 ) =>
   Effect.gen(function* () {
-    if (handOver !== undefined) {
-      const { fieldManager } = yield* Reconciliation
-      const { name, namespace } = intent.metadata
-      // With the state it was read from: the values of a child that has changed since are not to be brought back.
-      const metadata = { name, namespace, resourceVersion: child.metadata.resourceVersion }
-      // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
-      const part = { ...handOver(child), metadata } as object as D
-      yield* Client.apply(kind, part, { force: true, fieldManager: `${fieldManager}-handover` })
-    }
+    const isNew = hashOf(child) !== hashOf(intent)
+    const base = handOver !== undefined && isNew ? yield* handedOver(kind, child, handOver(child)) : child
     const claim = Client.apply(kind, intent, { force: true })
-    const expelled = Drift.strangers(Drift.json(intent), Drift.json(child), exclusive)
+    const expelled = Drift.strangers(Drift.json(intent), Drift.json(base), exclusive)
     if (expelled.length === 0) return { child: yield* claim, expelled }
 
-    const restore = amend(kind, child, Drift.restoration(Drift.json(intent), Drift.json(child), exclusive))
-    const isNew = hashOf(child) !== hashOf(intent)
+    const restore = amend(kind, base, Drift.restoration(Drift.json(intent), Drift.json(base), exclusive))
     if (!isNew) return { child: yield* Effect.zipRight(restore, claim), expelled }
     // With a new intent they are rather what the old one wanted, and go with the apply; unless somebody else holds them too.
     const refused = (error: Invalid): boolean =>
@@ -187,6 +179,21 @@ const correct = <A extends KubernetesObject, D extends Intended>(
           : Effect.fail(error)
       )
     )
+  })
+
+/** Holds fields in the name of nobody's, until their new owner writes them: only an intent that stops naming them needs it. */
+const handedOver = <A extends KubernetesObject, D extends Intended>(
+  kind: Resource.Resource<A, D>,
+  child: A,
+  fields: object
+) =>
+  Effect.flatMap(Reconciliation, ({ fieldManager }) => {
+    const { name, namespace, resourceVersion } = child.metadata
+    // With the state it was read from: the values of a child that has changed since are not to be brought back.
+    const metadata = { name, namespace, resourceVersion }
+    // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
+    const part = { ...fields, metadata } as object as D
+    return Client.apply(kind, part, { force: true, fieldManager: `${fieldManager}-handover` })
   })
 
 const hashOf = ({ metadata }: Intended): string | undefined => metadata.annotations?.[intentAnnotation]

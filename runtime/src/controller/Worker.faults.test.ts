@@ -3,7 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { Observers } from "./Attempt.ts"
+import { log, Observers } from "./Attempt.ts"
 import * as Result from "./Result.ts"
 import { counted, is, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -222,3 +222,30 @@ effect(
     })
   )
 )
+
+describe("a failure that JSON has no text for", () => {
+  effect(
+    "is told like any other, and an observer that throws at once stops nothing either",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const told: Array<number> = []
+        const circular: { self?: unknown } = {}
+        circular.self = circular
+        const { reconcile, runs } = counted((time) => Effect.fail(time === 1 ? circular : { size: 1n }))
+        yield* Effect.provideService(run({ reconcile, retry: Schedule.spaced("1 second") }), Observers, [
+          () => {
+            throw new Error("watching is hard")
+          },
+          (attempt) => Effect.sync(() => void told.push(attempt.number)),
+          log
+        ])
+        yield* pass("2500 millis")
+        expect(runs.map(({ at }) => at)).toEqual([0, 1000, 2000])
+        expect(told).toEqual([1, 2, 3])
+        expect(logs.filter((line) => line.startsWith("WARN Reconcile failed"))).toHaveLength(3)
+        expect(logs.filter((line) => line.includes("watching is hard"))).toHaveLength(3)
+      })
+    )
+  )
+})

@@ -1,6 +1,7 @@
 /**
  * The loop: take a key, run one attempt, tell the queue what follows. Everything else about an attempt is an observer's.
  */
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HashSet from "effect/HashSet"
@@ -54,9 +55,17 @@ export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reacha
       const item = yield* shared.queue.take
       if (Option.isNone(item)) return
       // The server may have been lost while this worker waited for a key: then the key has not had its turn.
-      if (reachability.isReached()) yield* attempt(shared, item.value)
+      // (An interruption here loses nothing: workers are interrupted when their queue is shut down, and then only.)
+      if (reachability.isReached()) yield* survive(shared, item.value.key, attempt(shared, item.value))
       else shared.queue.putBack(item.value)
     }
+  })
+
+/** Should the runtime itself have made a mistake, it costs this one run and not the controller. */
+const survive = <R>({ controller, queue }: Shared<R>, key: string, run: Effect.Effect<void, never, R | Reachability>) =>
+  Effect.catchAllDefect(run, (defect) => {
+    queue.done(key)
+    return Effect.logError(`A worker of controller ${controller.name} died and goes on`, Cause.die(defect))
   })
 
 const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, never, R | Reachability> =>
@@ -80,6 +89,10 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
         exit === undefined ? Outcome.Vanished() : outcomeOf(exit, { interrupted: HashSet.size(interruptors) > 0 })
       const next = yield* settle(shared, item, outcome, { generation, failing })
       queue.done(item.key)
+      // What this run remembered of an object that was deleted meanwhile: the event that makes it forgotten is past.
+      if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
+        shared.memory.forget(object.metadata.uid, item.key)
+      }
 
       const record: Attempt = {
         id,
@@ -100,8 +113,9 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
       }
       for (const observe of yield* Observers) {
         // Whoever watches must not be able to stop the work.
-        yield* Effect.catchAllDefect(observe(record), (defect) =>
-          Effect.logError(`An observer of attempts died: ${messageOf(defect)}`)
+        yield* Effect.catchAllDefect(
+          Effect.suspend(() => observe(record)),
+          (defect) => Effect.logError(`An observer of attempts died: ${messageOf(defect)}`)
         )
       }
     })

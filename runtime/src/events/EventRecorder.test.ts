@@ -266,3 +266,29 @@ describe("when the process stops", () => {
     )
   }
 })
+
+describe("an event that is longer than the server takes, or is none at all", () => {
+  effect("is cut by bytes, not by characters", () =>
+    Effect.gen(function* () {
+      const { record, server } = yield* start
+      yield* record({ note: "é".repeat(600), reason: "R".repeat(200), regarding: object(`${"a".repeat(219)}-b`) })
+      yield* settle
+      const [event] = events(server)
+      expect(event?.note).toBe("é".repeat(512))
+      expect(event?.reason).toHaveLength(128)
+      expect(event?.metadata.name).toMatch(/^a{219}\.[0-9a-f]+$/)
+    })
+  )
+  effect("is lost alone: what comes after it is written", () =>
+    Effect.gen(function* () {
+      const { record, recorder, server } = yield* start
+      // What an author's mistake makes of a note, the types notwithstanding.
+      const nothing: { readonly note: string } = JSON.parse("{}")
+      yield* recorder.record({ regarding: object(), type: "Normal", reason: "Odd", note: nothing.note })
+      yield* record()
+      yield* settle
+      expect(events(server).map(({ reason }) => reason)).toEqual(["PartMade"])
+      expect(recorder.dropped()).toBe(1)
+    })
+  )
+})

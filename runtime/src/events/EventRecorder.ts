@@ -15,6 +15,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
@@ -35,7 +36,7 @@ export interface Entry {
   readonly reason: string
   /** What was done, in one CamelCase word. Defaults to `Reconcile`. */
   readonly action?: string | undefined
-  /** One sentence for people. Cut at 1024 characters, the server's limit. */
+  /** One sentence for people. Cut at 1024 bytes, the server's limit. */
   readonly note: string
 }
 
@@ -82,6 +83,18 @@ interface Pending extends Entry {
   readonly controller: string
 }
 
+/** The beginning of a text, at most so many bytes of it: the server counts bytes, and refuses what is longer. */
+const cut = (text: string, bytes: number): string => {
+  const encoded = Buffer.from(text)
+  // A character cut in two is decoded to a replacement character; the texts of events hold none otherwise.
+  return encoded.byteLength <= bytes
+    ? text
+    : encoded
+        .subarray(0, bytes)
+        .toString()
+        .replace(/\uFFFD+$/, "")
+}
+
 /** @internal */
 export const make = (options: {
   /** Who reports: the pod's name or the host's. */
@@ -99,17 +112,17 @@ export const make = (options: {
       const { regarding } = pending
       const namespace = regarding.metadata.namespace ?? "default"
       // Unique enough for the life of an Event, and the same prefix for one object, so that a listing reads well.
-      const name = `${regarding.metadata.name.slice(0, 220)}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
+      const name = `${regarding.metadata.name.slice(0, 220).replace(/[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
       remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
         metadata: { namespace, name },
         eventTime: Time.micros(pending.at),
         type: pending.type,
-        reason: pending.reason,
-        action: pending.action ?? "Reconcile",
-        note: pending.note.slice(0, 1024),
+        reason: cut(pending.reason, 128),
+        action: cut(pending.action ?? "Reconcile", 128),
+        note: cut(pending.note, 1024),
         reportingController: pending.controller,
-        reportingInstance: options.instance.slice(0, 128),
+        reportingInstance: cut(options.instance, 128),
         regarding: {
           ...(regarding.apiVersion === undefined ? {} : { apiVersion: regarding.apiVersion }),
           ...(regarding.kind === undefined ? {} : { kind: regarding.kind }),
@@ -184,7 +197,10 @@ export const make = (options: {
       )
     )
 
-    yield* Queue.take(queue).pipe(Effect.flatten, Effect.forever, Effect.interruptible, Effect.forkScoped)
+    // One event that can't be written, whatever the reason, is lost alone.
+    const guarded = (job: Effect.Effect<void>) =>
+      Effect.catchAllDefect(job, (defect) => lost({ message: Inspectable.toStringUnknown(defect, 0) }))
+    yield* Queue.take(queue).pipe(Effect.flatMap(guarded), Effect.forever, Effect.interruptible, Effect.forkScoped)
     yield* Clock.sleep(tickMillis).pipe(
       Effect.zipRight(Queue.offer(queue, countUp)),
       Effect.forever,

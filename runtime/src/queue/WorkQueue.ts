@@ -272,7 +272,8 @@ export const make = <T>(options?: {
         return
       }
       if (stopped) return
-      retries++
+      // For ever is no retry: it is to wait for a trigger.
+      if (delayMillis < Number.POSITIVE_INFINITY) retries++
       const priority = options?.priority ?? 0
       const entry = enter(key, trigger, priority)
       raise(entry, priority)

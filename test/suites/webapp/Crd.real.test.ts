@@ -6,6 +6,7 @@ import { CustomResourceDefinition } from "@homeostat/runtime/resource/BuiltIn"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Schema } from "effect"
+import * as Managed from "../Managed.ts"
 import * as Scene from "./Scene.ts"
 
 const root = join(import.meta.dir, "../../..")
@@ -238,7 +239,8 @@ spec:
       const explain = (path: string) =>
         // kubectl breaks lines where they get long.
         Effect.map(scene.kubectl(["explain", path]), (text) => text.replaceAll(/\s+/g, " "))
-      const kind = yield* explain("webapp")
+      // The API server publishes the schema of a kind some seconds after it serves it.
+      const kind = yield* Managed.eventually("explain knows the kind", explain("webapp"), () => true)
       expect(kind).toContain("A container image that runs in a number of pods behind a Service of the same name.")
       const spec = yield* explain("webapp.spec")
       expect(spec).toContain("image <string> -required- The container image to run, such as nginx:1.27.")

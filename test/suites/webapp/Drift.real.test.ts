@@ -192,6 +192,7 @@ describe.concurrent("by hand", () => {
         const before = yield* children(scene)
         const toldBefore = yield* tally(scene)
         const attemptsBefore = scene.manager.attempts().length
+        const recordedBefore = scene.manager.recorded().length
 
         yield* scene.kubectl(command)
         yield* Managed.eventually("the repair", news(scene, toldBefore), ({ length }) => length > 0, "15 seconds")
@@ -201,6 +202,7 @@ describe.concurrent("by hand", () => {
         expect(yield* news(scene, toldBefore)).toEqual([
           { type: "Normal", reason, note: expect.stringContaining(names), count: 1 }
         ])
+        expect(scene.manager.recorded().slice(recordedBefore)).toHaveLength(1)
         const outcomes = scene.manager
           .attempts()
           .slice(attemptsBefore)

@@ -107,6 +107,7 @@ describe.concurrent("the life of a WebApp", () => {
           count: 1
         }
       ])
+      expect(scene.manager.recorded().filter(({ reason }) => reason === "DeploymentUpdated")).toHaveLength(1)
     })
   )
 

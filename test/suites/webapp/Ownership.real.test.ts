@@ -69,6 +69,7 @@ describe.concurrent("a name that is taken", () => {
         expect(app2.status).toMatchObject({ phase: "Failed", observedGeneration: 1 })
         expect(written(yield* Scene.deployment(scene, "shop"))).toEqual(before)
         expect(yield* conflicts(scene)).toEqual([{ type: "Warning", reason: "NameConflict", note: message, count: 1 }])
+        expect(scene.manager.recorded().filter(({ reason }) => reason === "NameConflict")).toHaveLength(1)
 
         yield* scene.kubectl(["delete", "deployment/shop"])
         const healed = yield* Managed.eventually(
