@@ -17,6 +17,7 @@ import { type KubernetesObject, keyString, type ObjectKey } from "../resource/Ku
 import * as Resource from "../resource/Resource.ts"
 import type * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
+import * as Metered from "./Metered.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import type { Source } from "./Source.ts"
 import type { Selection } from "./Store.ts"
@@ -40,8 +41,8 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
     /** The informer of a kind, started if it is not there. It lives as long as the cache. */
     readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
     /**
-     * An object, as of now. Dies, with a message that says so, if no informer of the kind was declared: reading a kind that is
-     * not followed is a mistake in the program. Before the informer has synced, absence means nothing.
+     * An object, as of now. Dies, with a message that says so, if no informer of the kind was declared or the namespace is not
+     * followed: reading what is not followed is a mistake in the program. Before the informer has synced, absence means nothing.
      */
     readonly get: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
@@ -89,6 +90,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const clock = yield* Effect.clock
   const own = OwnWrites.make()
   const handles = new Map<string, Informer.Handle>()
+  const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
 
@@ -122,7 +124,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         namespaces: resource.namespaced ? namespaces : [undefined],
         source: sourceOf(client, resource, labelSelector),
         own,
-        clock
+        clock,
+        counted: metered.counted(Resource.nameOf(resource))
       })
       handles.set(identity, handle)
       return Effect.as(Queue.offer(declared, handle), handle.informer)
@@ -145,6 +148,14 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     )
   }
 
+  /** Absence would mean nothing where nobody looks. */
+  const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
+    if (namespace === undefined || namespaces.some((one) => one === undefined || one === namespace)) return
+    throw new Error(
+      `namespace ${namespace} is not in the cache: follow it with --namespace ${namespace}, or read its ${Resource.nameOf(resource)} with Client.get`
+    )
+  }
+
   const decodeAll = <A extends KubernetesObject>(
     resource: Resource.Resource<A, never>,
     objects: ReadonlyArray<KubernetesObject>
@@ -161,10 +172,15 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     informer,
     get: (resource, key) =>
       Effect.suspend(() => {
+        mustFollow(resource, key.namespace)
         const object = read(resource).store.get(keyString(key))
         return object === undefined ? Effect.succeedNone : Either.map(resource.decode(object), Option.some)
       }),
-    list: (resource, selection) => Effect.sync(() => decodeAll(resource, read(resource).store.list(selection))),
+    list: (resource, selection) =>
+      Effect.sync(() => {
+        mustFollow(resource, selection?.namespace)
+        return decodeAll(resource, read(resource).store.list(selection))
+      }),
     byOwner: (resource, ownerUid) => Effect.sync(() => decodeAll(resource, read(resource).store.byOwner(ownerUid))),
     isOwn: own.has,
     informers: () => Array.from(handles.values(), (handle) => handle.informer),

@@ -89,6 +89,8 @@ export interface Options {
   readonly source: (namespace: string | undefined) => Source
   readonly own: OwnWrites
   readonly clock: Clock.Clock
+  /** Told what the state counts, for who counts all informers of a kind together. */
+  readonly counted?: Watcher.Sink["counted"] | undefined
 }
 
 /** One namespace: the copy, and what its reflector last said. */
@@ -161,6 +163,7 @@ export const make = (options: Options): Handle => {
       if (what === "Restarted") restarts++
       else relists++
       reasons[reason] = (reasons[reason] ?? 0) + 1
+      options.counted?.(what, reason)
     },
     moved: (state) => {
       feed.state = state

@@ -56,6 +56,13 @@ interface Cover {
   buried: boolean
 }
 
+/** A write that the watch has not passed when it was laid. */
+interface Expected {
+  readonly key: string
+  readonly order: number
+  readonly sequence: number
+}
+
 interface Death {
   readonly order: number | undefined
   readonly sequence: number
@@ -71,6 +78,12 @@ const covers = 8192
 export const make = (table: Table, namespace?: string): Overlay => {
   const covered = new Map<string, Cover>()
   const dead = new Map<string, Death>()
+  /**
+   * What the watch will pass, in that order, from `passing` on: so that an event costs as much as it ends, and not as much as is
+   * laid (4,000 laid and ended one by one: 10 ms instead of 200). What was laid over since then is still in it.
+   */
+  let expected: Array<Expected> = []
+  let passing = 0
   let position: number | undefined
   let sequence = 0
   let listing = 0
@@ -112,13 +125,21 @@ export const make = (table: Table, namespace?: string): Overlay => {
     return found
   }
 
-  const unlay = (ends: (laid: Laid) => boolean): void => {
-    if (covered.size === 0) return
-    for (const [key, each] of covered) {
-      if (each.laid === undefined || !ends(each.laid)) continue
-      each.laid = undefined
-      refresh(key, each)
+  const unlay = (key: string, each: Cover): void => {
+    each.laid = undefined
+    refresh(key, each)
+  }
+
+  const expect = (entry: Expected): void => {
+    if (expected.length >= 2 * covers) {
+      expected = expected.filter(({ key, sequence }) => covered.get(key)?.laid?.sequence === sequence)
+      passing = 0
     }
+    // Answers come nearly in the order of their writes: the place is at the end, or close to it.
+    let at = expected.length
+    for (let before = expected[at - 1]; before !== undefined && before.order > entry.order; before = expected[at - 1])
+      at--
+    expected.splice(Math.max(at, passing), 0, entry)
   }
 
   return {
@@ -143,7 +164,14 @@ export const make = (table: Table, namespace?: string): Overlay => {
       const reached = ResourceVersion.order(resourceVersion)
       if (reached === undefined) return
       position = reached
-      unlay((laid) => laid.order <= reached)
+      for (let next = expected[passing]; next !== undefined && next.order <= reached; next = expected[++passing]) {
+        const each = covered.get(next.key)
+        if (each?.laid?.sequence === next.sequence) unlay(next.key, each)
+      }
+      if (passing === expected.length && passing > 0) {
+        expected = []
+        passing = 0
+      }
     },
     relisting: () => {
       listing = sequence
@@ -153,7 +181,11 @@ export const make = (table: Table, namespace?: string): Overlay => {
       // What was answered before the list was asked for is in it, whatever the numbers say: a server restored from a backup
       // counts from an earlier one, and may have a deleted object again.
       for (const [uid, death] of dead) if (death.sequence <= listing) dead.delete(uid)
-      unlay((laid) => laid.sequence <= listing || (position !== undefined && laid.order <= position))
+      for (const [key, each] of covered) {
+        const { laid } = each
+        if (laid === undefined) continue
+        if (laid.sequence <= listing || (position !== undefined && laid.order <= position)) unlay(key, each)
+      }
     },
     lay: (key, resourceVersion, object) => {
       const order = ResourceVersion.order(resourceVersion)
@@ -165,12 +197,12 @@ export const make = (table: Table, namespace?: string): Overlay => {
       // The late answer to a write of what we have deleted since: what the watch shows before it is older still.
       const dying = object !== undefined && dead.size > 0 && isDead(object)
       target.laid = { object: dying ? undefined : object, order, sequence: ++sequence }
+      expect({ key, order, sequence })
       refresh(key, target)
       if (covered.size <= covers) return
       for (const [oldest, each] of covered) {
         if (each.buried) continue
-        each.laid = undefined
-        refresh(oldest, each)
+        unlay(oldest, each)
         break
       }
     },

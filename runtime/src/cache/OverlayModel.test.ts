@@ -77,7 +77,12 @@ interface Answer {
 type Listing =
   | "no"
   | "asked"
-  | { readonly at: number; readonly revision: number; readonly objects: ReadonlyArray<KubernetesObject> }
+  | {
+      readonly at: number
+      readonly revision: number
+      readonly objects: ReadonlyArray<KubernetesObject>
+      readonly moments: ReadonlyMap<string, number>
+    }
 
 /** Runs commands; `version` makes resourceVersions of numbers. Fails by throwing. */
 const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) => string): void => {
@@ -87,8 +92,13 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   const replica = Replica.make({ table, namespace: undefined, own, clock: Clock.make() })
   const { overlay } = replica
   const histories = new Map<string, Array<Moment>>()
-  const log: Array<{ readonly revision: number; readonly event: Watch.Event }> = []
-  /** The oldest moment that a reader may still see. */
+  const log: Array<{
+    readonly revision: number
+    readonly event: Watch.Event
+    readonly key: string
+    readonly moment: number
+  }> = []
+  /** The oldest moment that a reader may still see: of what was answered, what the watch has told, and what was read. */
   const floors = new Map<string, number>()
   /** Objects whose deletion has been answered. */
   const dead = new Set<string>()
@@ -97,7 +107,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   let uids = 0
   /** How much of the log the watch has told. */
   let toldTo = 0
-  const server: { listing: Listing } = { listing: { at: 0, revision, objects: [] } }
+  const server: { listing: Listing } = { listing: { at: 0, revision, objects: [], moments: new Map() } }
   const told = new Map<string, KubernetesObject>()
 
   const history = (key: string): Array<Moment> => {
@@ -125,7 +135,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
 
   const remember = (key: string, event: Watch.Event, object: KubernetesObject | undefined): void => {
     history(key).push({ object })
-    log.push({ revision, event })
+    log.push({ revision, event, key, moment: history(key).length - 1 })
   }
 
   const answer = (key: string, dead: string | undefined, deliver: () => void): void => {
@@ -142,6 +152,11 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
       if (history(key).findIndex(({ object }) => object?.metadata.uid === uid) > floor) return
     }
     floors.set(key, Math.max(floor, moment))
+  }
+
+  /** What a reader knows once the watch, or a list, has told a moment. */
+  const heard = (key: string, moment: number): void => {
+    floors.set(key, Math.max(floors.get(key) ?? 0, moment))
   }
 
   const write = (name: string, key: string, by: "us" | "them"): void => {
@@ -180,6 +195,10 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
           `${key} shows ${shown?.metadata.uid ?? "nothing"} at ${shown?.metadata.resourceVersion}, but moment ${floor} was known`
         )
       }
+      // A version that compares with nothing is the watch's to tell, but for what is dead.
+      const known = told.get(key)
+      if (!numeric && shown !== known && !(shown === undefined && known !== undefined && dead.has(known.metadata.uid)))
+        throw new Error(`${key} shows ${shown?.metadata.resourceVersion}, the watch says otherwise`)
       // Reads do not go back either.
       floors.set(key, Math.max(floor, found))
     }
@@ -189,6 +208,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     if (server.listing === "no" || server.listing === "asked") return
     replica.edit({ _tag: "Stage", objects: server.listing.objects })
     follow(replica.edit({ _tag: "Commit", resourceVersion: version(server.listing.revision) }))
+    for (const [key, moment] of server.listing.moments) heard(key, moment)
     toldTo = server.listing.at
     server.listing = "no"
   }
@@ -196,11 +216,13 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   const snapshot = (): void => {
     if (server.listing !== "asked") return
     const objects: Array<KubernetesObject> = []
+    const moments = new Map<string, number>()
     for (const key of histories.keys()) {
       const object = current(key)
       if (object !== undefined) objects.push({ ...object })
+      moments.set(key, history(key).length - 1)
     }
-    server.listing = { at: log.length, revision, objects }
+    server.listing = { at: log.length, revision, objects, moments }
   }
 
   const events = (count: number): void => {
@@ -209,13 +231,18 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     const last = next.at(-1)
     if (last === undefined) return
     toldTo += next.length
-    follow(
-      replica.edit({
-        _tag: "Apply",
-        events: next.map(({ event }) => event),
-        resourceVersion: version(last.revision)
-      })
-    )
+    const changes = replica.edit({
+      _tag: "Apply",
+      events: next.map(({ event }) => event),
+      resourceVersion: version(last.revision)
+    })
+    // Every event is told, our own writes and what they hide included, as itself and in its place.
+    expect(changes.length).toBe(next.length)
+    next.forEach(({ event }, index) => {
+      expect("object" in event && changes[index]?.object === event.object).toBe(true)
+    })
+    follow(changes)
+    for (const { key, moment } of next) heard(key, moment)
   }
 
   replica.edit({ _tag: "Begin" })
@@ -276,7 +303,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   }
 }
 
-test("a read after a write never shows an older state, whatever order answers, events, deletions and lists come in", () => {
+test("a read never shows a state older than what was answered, told or read before, whatever order answers, events, deletions and lists come in", () => {
   FastCheck.assert(
     FastCheck.property(commands, (all) => simulate(all, String)),
     { numRuns: 2000, seed: 20261120 }

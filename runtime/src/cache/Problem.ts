@@ -1,7 +1,7 @@
 /**
  * What keeps a copy from being current, sorted by what to do about it.
  */
-import type { ApiError } from "../client/ApiError.ts"
+import { type ApiError, isAnswer } from "../client/ApiError.ts"
 import * as Resource from "../resource/Resource.ts"
 
 /**
@@ -61,14 +61,17 @@ export const of = (error: ApiError, verb: Problem["verb"]): Problem => ({
   error
 })
 
-/** First and longest delay, in ms. What appears (a server, a CRD, a right) shall be noticed within seconds. */
+/**
+ * First and longest delay, in ms, before they are lengthened by up to half. What appears (a server, a CRD, a right) shall be
+ * noticed within seconds; of a server that comes back, all that follows has to happen within five.
+ */
 const delays: { readonly [kind in Kind]: readonly [base: number, cap: number] } = {
   expired: [200, 30_000],
   missing: [1000, 5000],
   denied: [200, 30_000],
   refused: [200, 30_000],
   throttled: [200, 30_000],
-  unreachable: [200, 5000],
+  unreachable: [200, 2000],
   unavailable: [200, 30_000]
 }
 
@@ -80,7 +83,7 @@ export const delay = (kind: Kind, attempt: number, atLeast = 0): number => {
 
 /** How long the server asks to be left alone, in ms. */
 export const retryAfter = (error: ApiError | undefined): number =>
-  error === undefined || error._tag === "Transport" ? 0 : (error.retryAfterMillis ?? 0)
+  error !== undefined && isAnswer(error) ? (error.retryAfterMillis ?? 0) : 0
 
 /** One line that names the kind, where, what fails, and what would help. */
 export const describe = (problem: Problem, resource: Resource.Any, namespace: string | undefined): string => {

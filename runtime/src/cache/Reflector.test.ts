@@ -293,8 +293,8 @@ describe("delays", () => {
     ])
   })
 
-  test("end at 5 s while there is no server, so that it is found soon after it came back", () => {
-    expect(delays(asking, failed(unreachable), 8)).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000])
+  test("end at 2 s while there is no server, so that it is found soon after it came back", () => {
+    expect(delays(asking, failed(unreachable), 8)).toEqual([200, 400, 800, 1600, 2000, 2000, 2000, 2000])
   })
 
   test("begin at 1 s and end at 5 s while the kind is not served", () => {
@@ -308,10 +308,17 @@ describe("delays", () => {
   })
 
   test("begin anew once the server has told something", () => {
-    const failing = after(asking, failed(unreachable), elapsed, failed(unreachable), elapsed)
-    expect(failing.failures).toBe(2)
-    expect(after(failing, opened).failures).toBe(2)
-    expect(after(failing, opened, told(added("a", "11"))).failures).toBe(0)
+    const refusing = failed(refusal(503, "ServiceUnavailable"))
+    const failing = after(asking, failed(unreachable), elapsed, refusing, elapsed, refusing, elapsed)
+    expect(failing).toMatchObject({ failures: 2, losses: 1 })
+    expect(after(failing, opened)).toMatchObject({ failures: 2, losses: 1 })
+    expect(after(failing, opened, told(added("a", "11")))).toMatchObject({ failures: 0, losses: 0 })
+  })
+
+  test("are short again for a server that was away for long and is not ready yet", () => {
+    const away = Array.from({ length: 20 }, () => [failed(unreachable), elapsed]).flat()
+    const starting = failed(refusal(503, "ServiceUnavailable"))
+    expect(delays(after(asking, ...away), starting, 3)).toEqual([200, 400, 800])
   })
 
   test("grow while watches are accepted and broken without a word", () => {

@@ -44,8 +44,13 @@ export interface State {
   readonly strategy: "stream" | "pages"
   /** How far the copy is; `undefined` while there is none. */
   readonly resourceVersion: string | undefined
-  /** Requests that failed and watches that broke since the server last told anything. */
+  /** Requests that were refused and watches that the server broke off since it last told anything. */
   readonly failures: number
+  /**
+   * Requests and watches that were lost on the way in that time. Counted apart, as a server that was away for long begins
+   * with refusals, and those are not to be waited out as if it had refused all the while.
+   */
+  readonly losses: number
   /** Watches in a row that ended without a word. */
   readonly empties: number
   /** Watches in a row that the watchdog gave up. */
@@ -144,13 +149,19 @@ const relist = (state: State, reason: Reason, before: ReadonlyArray<Action> = []
     : wait(next, first(next), Problem.delay("expired", state.relists), actions)
 }
 
+/** One more failure, and how long to wait after it. */
+const counted = (state: State, kind: Problem.Kind, error: ApiError | undefined): readonly [State, millis: number] => {
+  const lost = kind === "unreachable"
+  const next: State = lost ? { ...state, losses: state.losses + 1 } : { ...state, failures: state.failures + 1 }
+  return [next, Problem.delay(kind, lost ? next.losses : next.failures, Problem.retryAfter(error))]
+}
+
 /** Makes the request again, later. */
 const retry = (state: State, request: Request, problem: Problem.Problem, before: ReadonlyArray<Action> = []): Step => {
-  const failures = state.failures + 1
+  const [next, millis] = counted(state, problem.kind, problem.error)
   // An unreachable server has not said anything about what it serves.
   const absences = problem.kind === "unreachable" ? state.absences : 0
-  const millis = Problem.delay(problem.kind, failures, Problem.retryAfter(problem.error))
-  return wait({ ...state, failures, absences, problem }, request, millis, before)
+  return wait({ ...next, absences, problem }, request, millis, before)
 }
 
 /** The kind is not served. One such answer may be a server that is starting; several mean that its objects are gone. */
@@ -186,13 +197,8 @@ const refused = (state: State, request: Request, error: ApiError): Step => {
 const interrupted = (state: State, error: ApiError, reason: Reason, before: ReadonlyArray<Action> = []): Step => {
   const kind = Problem.kindOf(error)
   if (kind === "expired" || kind === "refused") return relist(state, kind, before)
-  const failures = state.failures + 1
-  return wait(
-    { ...state, failures, idles: 0 },
-    resume(state),
-    Problem.delay(kind, failures, Problem.retryAfter(error)),
-    [...before, { _tag: "Restarted", reason }]
-  )
+  const [next, millis] = counted(state, kind, error)
+  return wait({ ...next, idles: 0 }, resume(state), millis, [...before, { _tag: "Restarted", reason }])
 }
 
 const ended = (state: State, quiet: boolean, livedMillis: number): Step => {
@@ -235,6 +241,7 @@ const told = (state: State, quiet: boolean, from: string, events: ReadonlyArray<
         phase: { _tag: "Watching", quiet: false },
         resourceVersion,
         failures: 0,
+        losses: 0,
         empties: 0,
         idles: 0,
         relists: 0
@@ -251,6 +258,7 @@ const committed = (state: State, resourceVersion: string): State => ({
   phase: { _tag: "Watching", quiet: false },
   resourceVersion,
   failures: 0,
+  losses: 0,
   empties: 0,
   idles: 0,
   problem: undefined
@@ -299,7 +307,7 @@ const listed = (state: State, page: Page): Step => {
   const staged: ReadonlyArray<Action> = page.items.length === 0 ? [] : [{ _tag: "Stage", objects: page.items }]
   if (page.continue !== undefined && page.continue !== "") {
     return ask(
-      { ...state, failures: 0, absences: 0, problem: undefined },
+      { ...state, failures: 0, losses: 0, absences: 0, problem: undefined },
       { _tag: "List", continue: page.continue },
       staged
     )
@@ -324,6 +332,7 @@ export const initial = (strategy: State["strategy"] = "stream"): State => ({
   strategy,
   resourceVersion: undefined,
   failures: 0,
+  losses: 0,
   empties: 0,
   idles: 0,
   relists: 0,

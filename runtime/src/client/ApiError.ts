@@ -1,6 +1,7 @@
 /**
- * What a request can fail with, one class for each failure that a caller can act on. All but `Transport` are made from
- * the API server's answer; `Transport` says that there was none, and whether the request may have had an effect.
+ * What a request can fail with, one class for each failure that a caller can act on. All but two are made from the API
+ * server's answer; `Transport` says that there was none, and whether the request may have had an effect; `Fenced`, that we did
+ * not send it.
  *
  * `message` is one line: method and path of the request, then the server's words.
  */
@@ -94,6 +95,14 @@ export class Transport extends Data.TaggedError("Transport")<{
   readonly request: RequestInfo
 }> {}
 
+/** A write of a leader whose leadership is over (see `Fence`). It was not sent, and trying again is the next leader's. */
+export class Fenced extends Data.TaggedError("Fenced")<{
+  readonly message: string
+  readonly code: "FENCED"
+  readonly reason: string
+  readonly request: RequestInfo
+}> {}
+
 /** An error that the server answered. */
 export type Answered =
   | NotFound
@@ -109,7 +118,7 @@ export type Answered =
   | BadRequest
 
 /** Everything a request can fail with. */
-export type ApiError = Answered | Transport
+export type ApiError = Answered | Transport | Fenced
 
 const classes = [
   NotFound,
@@ -123,7 +132,8 @@ const classes = [
   Timeout,
   ServerError,
   BadRequest,
-  Transport
+  Transport,
+  Fenced
 ] as const
 
 /** Whether a value is one of these errors. */
@@ -279,6 +289,13 @@ export const fromResponse = (
     retryAfterMillis: wait
   })
 }
+
+/** A write that a fence held back. */
+export const fenced = (request: RequestInfo, reason: string): Fenced =>
+  new Fenced({ message: `${request.method} ${request.path}: not sent, ${reason}`, code: "FENCED", reason, request })
+
+/** Whether the error is the server's word. */
+export const isAnswer = (error: ApiError): error is Answered => error._tag !== "Transport" && error._tag !== "Fenced"
 
 /** A request that is wrong before it is sent, such as one without a namespace. */
 export const unusable = (request: RequestInfo, message: string): BadRequest =>

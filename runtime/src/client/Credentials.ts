@@ -18,6 +18,17 @@ export interface Issued {
   readonly authorization?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
+  /** When it ends, in milliseconds since 1970; `undefined`: when the server refuses it. */
+  readonly expiresAt?: number | undefined
+}
+
+/** Whom to act as, with the rights of that user and not of our own. */
+export interface Impersonation {
+  readonly user: string
+  readonly uid: string | undefined
+  readonly group: string | undefined
+  /** Further things that authorizers may want to know. */
+  readonly extra: { readonly [key: string]: string }
 }
 
 /** Where each part of the credentials comes from. `what` and the like name the part and the place it is configured at. */
@@ -28,17 +39,16 @@ export interface Source {
   readonly token: Material | undefined
   readonly basic: { readonly username: string; readonly password: string } | undefined
   /** Asks a plugin (exec, oidc), which keeps what it gets until that expires. */
-  readonly plugin: Effect.Effect<Issued, CredentialsError> | undefined
+  readonly plugin: Effect.Effect<Issued, CredentialsError, FileSystem> | undefined
   readonly serverName: string | undefined
   readonly insecure: boolean
-  /** The user to act as. */
-  readonly impersonate: string | undefined
+  readonly impersonate: Impersonation | undefined
 }
 
 /** How old a reading may be. As client-go; a token of a pod is replaced at 80 % of its life, so ten minutes before its end. */
 export const refreshMillis = 60_000
 
-/** No reading follows another faster than this, so that a server which refuses everything does not start a plugin per request. */
+/** No renewal follows another faster than this, so that a server which refuses everything does not start a plugin per request. */
 export const renewMillis = 5_000
 
 const fail = (message: string) => Effect.fail(new CredentialsError({ message }))
@@ -75,14 +85,39 @@ const pemOf = (
 const checkCertificate = (pem: string) => new X509Certificate(pem)
 const checkKey = (pem: string) => createPrivateKey(pem)
 
+// A name of an extra is part of a header's name, which has no case and few signs.
+const impersonation = ({ extra, group, uid, user }: Impersonation): Credentials["headers"] => ({
+  "impersonate-user": user,
+  ...(uid !== undefined && { "impersonate-uid": uid }),
+  ...(group !== undefined && { "impersonate-group": group }),
+  ...Object.fromEntries(
+    Object.entries(extra).map(([key, value]) => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, value])
+  )
+})
+
+const issuedPart = (what: string, text: string | undefined): Material | undefined =>
+  text === undefined ? undefined : { text, what: `${what} of the plugin` }
+
+/** What was read, and when it ends if that is known. */
+interface Reading {
+  readonly credentials: Credentials
+  readonly expiresAt: number | undefined
+}
+
 /** Reads all parts once. */
-export const read = (source: Source): Effect.Effect<Credentials, CredentialsError, FileSystem> =>
+const read = (source: Source): Effect.Effect<Reading, CredentialsError, FileSystem> =>
   Effect.gen(function* () {
     const issued: Issued = source.plugin === undefined ? {} : yield* source.plugin
+    const certOf = issuedPart("certificate", issued.cert) ?? source.cert
+    const keyOf = issuedPart("key", issued.key) ?? source.key
     const ca = source.ca && (yield* pemOf(source.ca, checkCertificate))
-    const cert = issued.cert ?? (source.cert && (yield* pemOf(source.cert, checkCertificate)))
-    const key = issued.key ?? (source.key && (yield* pemOf(source.key, checkKey)))
-    if (cert !== undefined && key === undefined) return yield* fail(`${source.cert?.what ?? "certificate"} has no key`)
+    const cert = certOf && (yield* pemOf(certOf, checkCertificate))
+    const key = keyOf && (yield* pemOf(keyOf, checkKey))
+    if (cert !== undefined && key === undefined) return yield* fail(`${certOf?.what ?? "certificate"} has no key`)
+    // Between the two writes of a rotation they are of different pairs, which no server could tell us in words.
+    if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+      return yield* fail(`${certOf?.what} and ${keyOf?.what} do not belong together`)
+    }
     const token = source.token === undefined ? undefined : (yield* textOf(source.token)).trim()
     if (source.token !== undefined && token === "")
       return yield* fail(`${source.token.what}${placeOf(source.token)} is empty`)
@@ -94,11 +129,14 @@ export const read = (source: Source): Effect.Effect<Credentials, CredentialsErro
             ? undefined
             : `Basic ${Buffer.from(`${source.basic.username}:${source.basic.password}`).toString("base64")}`))
     return {
-      tls: { ca, cert, key, serverName: source.serverName, insecure: source.insecure },
-      headers: {
-        ...(authorization !== undefined && { authorization }),
-        ...(source.impersonate !== undefined && { "impersonate-user": source.impersonate })
-      }
+      credentials: {
+        tls: { ca, cert, key, serverName: source.serverName, insecure: source.insecure },
+        headers: {
+          ...(authorization !== undefined && { authorization }),
+          ...(source.impersonate !== undefined && impersonation(source.impersonate))
+        }
+      },
+      expiresAt: issued.expiresAt
     }
   })
 
@@ -124,8 +162,9 @@ export const rotating = (
     const clock: Clock.Clock = yield* Effect.clock
     const one = yield* Effect.makeSemaphore(1)
     let source = yield* load
-    let current = yield* read(source)
+    let { credentials: current, expiresAt } = yield* read(source)
     let readAt = clock.unsafeCurrentTimeMillis()
+    let renewedAt = Number.NEGATIVE_INFINITY
     let reading = false
 
     const reread = (renewed: boolean) =>
@@ -135,7 +174,9 @@ export const rotating = (
         if (renewed) source = yield* load
         const next = yield* read(source)
         // Connections hang on the identity of `tls`: it changes only when its contents do.
-        current = sameTls(next.tls, current.tls) ? { ...next, tls: current.tls } : next
+        const tls = sameTls(next.credentials.tls, current.tls) ? current.tls : next.credentials.tls
+        current = { ...next.credentials, tls }
+        expiresAt = next.expiresAt
       }).pipe(
         Effect.catchAll((error) => Effect.logWarning(`${error.message}; the credentials read before stay in use`)),
         Effect.ensuring(
@@ -145,19 +186,26 @@ export const rotating = (
         ),
         Effect.provideService(FileSystem, fs)
       )
-    const olderThan = (millis: number) => clock.unsafeCurrentTimeMillis() - readAt >= millis
+    const since = (moment: number) => clock.unsafeCurrentTimeMillis() - moment
+    const expired = () => expiresAt !== undefined && since(expiresAt) >= 0
+    const rested = () => since(readAt) >= renewMillis
     const latest = Effect.sync(() => current)
+    /** One at a time; who had to wait looks again whether it still has to be done. */
+    const when = (due: () => boolean, read: Effect.Effect<void>) =>
+      Effect.zipRight(one.withPermits(1)(Effect.suspend(() => (due() ? read : Effect.void))), latest)
+    const renewing = Effect.suspend(() => {
+      renewedAt = clock.unsafeCurrentTimeMillis()
+      return reread(true)
+    })
     return {
-      // While one request reads, the others go on with what there is: it is still good.
-      credentials: Effect.suspend(() =>
-        !reading && olderThan(refreshMillis) && rotates(source)
-          ? Effect.zipRight(one.withPermits(1)(reread(false)), latest)
+      credentials: Effect.suspend(() => {
+        if (expired() && (reading || rested())) return when(() => expired() && rested(), reread(false))
+        // While one request reads, the others go on with what there is: it is still good.
+        return !reading && since(readAt) >= refreshMillis && rotates(source)
+          ? when(() => true, reread(false))
           : Effect.succeed(current)
-      ),
+      }),
       // Refused, they are not: all wait for the one that reads.
-      renew: Effect.zipRight(
-        one.withPermits(1)(Effect.suspend(() => (olderThan(renewMillis) ? reread(true) : Effect.void))),
-        latest
-      )
+      renew: when(() => since(renewedAt) >= renewMillis, renewing)
     }
   })

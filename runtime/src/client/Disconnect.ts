@@ -28,8 +28,11 @@ const meanings: { readonly [code: string]: Meaning } = {
   EPIPE: lost("connection lost"),
   ETIMEDOUT: lost("connection timed out"),
   HTTP2StreamReset: lost("the server reset the stream"),
+  HTTP2ProtocolError: lost("connection lost, or the server reset the stream"),
   DEADLINE: lost("no answer in time"),
-  ERR_PROXY_TUNNEL: unsent("the proxy refused the connection"),
+  ERR_PROXY_TUNNEL: unsent("the proxy has no connection to the server"),
+  PROXY_DENIED: misconfigured("the proxy does not let us through: does its URL have the right name and password?"),
+  PROXY_URL: misconfigured("the proxy's URL is not valid"),
   EPROTO: misconfigured("the TLS handshake failed: does the server speak TLS on this port?"),
   HTTP2Unsupported: misconfigured("the server does not speak HTTP/2"),
   UnsupportedProxyProtocol: misconfigured("this kind of proxy is not supported: use an http:// or https:// one"),
@@ -47,9 +50,18 @@ const meanings: { readonly [code: string]: Meaning } = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted
 }
 
+/** An answer other than 200 to CONNECT. */
+const isTunnel = (error: object): error is { readonly status: number } =>
+  "code" in error && error.code === "ERR_PROXY_TUNNEL" && "status" in error && typeof error.status === "number"
+
+/** What a proxy says to whom it does not know, or to a server that it is not for. Of all else another try may get through. */
+const deniedBy: ReadonlyArray<number> = [401, 403, 405, 407]
+
 const codeOf = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return "UNKNOWN"
   if ("name" in error && error.name === "TimeoutError") return "ETIMEDOUT"
+  if (isTunnel(error) && deniedBy.includes(error.status)) return "PROXY_DENIED"
+  if ("message" in error && error.message === "fetch() proxy URL is invalid") return "PROXY_URL"
   if ("code" in error && typeof error.code === "string" && error.code !== "") return error.code
   return "UNKNOWN"
 }
@@ -65,10 +77,13 @@ export const make = (
   words = "connection failed"
 ): ApiError.Transport => {
   const meaning = meanings[code] ?? lost(words)
+  // Of a proxy's answer, the status: "Proxy refused to open a tunnel: 502 Bad Gateway".
+  const detail = code === "PROXY_DENIED" || code === "ERR_PROXY_TUNNEL" ? ` (${words.replace(/^.*: /, "")})` : ""
+  const reason = meaning.reason + detail
   return new ApiError.Transport({
-    message: `${request.method} ${request.path}: ${meaning.reason} (${server}, ${code})`,
+    message: `${request.method} ${request.path}: ${reason} (${server}, ${code})`,
     code,
-    reason: meaning.reason,
+    reason,
     outcome: meaning.unsent ? "unsent" : "unknown",
     request
   })
@@ -80,3 +95,6 @@ export const fromThrown = (request: ApiError.RequestInfo, server: string, error:
 
 /** Whether a setting is wrong (a certificate, a proxy, a URL), so that trying again cannot help. */
 export const isFatal = (error: ApiError.Transport): boolean => meanings[error.code]?.fatal === true
+
+/** Whether the server's certificate is from an authority that we do not know: it may have a new one. */
+export const isUntrusted = (error: ApiError.Transport): boolean => meanings[error.code] === untrusted

@@ -1,83 +1,11 @@
-import { afterAll, beforeAll, describe, expect } from "bun:test"
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { describe, expect } from "bun:test"
 import { join } from "node:path"
-import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
-import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { effect } from "@homeostat/testkit/Test"
-import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
-import * as TestClock from "effect/TestClock"
-import * as KubeConfig from "./KubeConfig.ts"
+import { base64, config, load, make } from "./KubeConfig.fixture.ts"
+import type * as KubeConfig from "./KubeConfig.ts"
 
-let folder = ""
-let ca = ""
-let client: Certificates.Pair = { certificate: "", key: "" }
-let other: Certificates.Pair = { certificate: "", key: "" }
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "homeostat-kubeconfig-"))
-  const authority = await Effect.runPromise(Certificates.authority)
-  ca = authority.certificate
-  client = await Effect.runPromise(authority.client("admin", []))
-  other = await Effect.runPromise(authority.client("other", []))
-})
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-const base64 = (text: string) => Buffer.from(text).toString("base64")
-
-let files = 0
-
-/** A new file with this text. */
-const write = (text: string, name = `file-${++files}`): string => {
-  const file = join(folder, name)
-  mkdirSync(join(file, ".."), { recursive: true })
-  writeFileSync(file, text)
-  return file
-}
-
-/** A kubeconfig with one context `name`, as JSON, which is YAML. */
-const config = (options: {
-  readonly name?: string
-  readonly server?: string
-  readonly cluster?: object
-  readonly user?: object
-  readonly current?: string
-  readonly namespace?: string
-}) => {
-  const name = options.name ?? "main"
-  return JSON.stringify({
-    clusters: [{ name, cluster: { server: options.server ?? `https://${name}:6443`, ...options.cluster } }],
-    users: [{ name, user: options.user ?? { token: `token-${name}` } }],
-    contexts: [{ name, context: { cluster: name, user: name, namespace: options.namespace } }],
-    "current-context": options.current ?? name
-  })
-}
-
-const load = (options: KubeConfig.Options, variables: Record<string, string> = {}) =>
-  KubeConfig.load(options).pipe(
-    Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))),
-    Effect.provide(BunFileSystem.layer)
-  )
-
-const loadText = (text: string, options: KubeConfig.Options = {}) => load({ kubeconfig: write(text), ...options })
-
-const credentials = (text: string) => Effect.flatMap(loadText(text), (cluster) => cluster.credentials)
-
-const failureOf = (effect: Effect.Effect<unknown, KubeConfig.KubeConfigError>) =>
-  Effect.map(Effect.flip(effect), (error) => error.message.replaceAll(folder, "DIR").replace(/file-\d+/g, "FILE"))
-
-/** A pod's service account, and a home with a kubeconfig. */
-const places = () => {
-  const serviceAccount = join(folder, `sa-${++files}`)
-  write("pod-token\n", `sa-${files}/token`)
-  write(ca, `sa-${files}/ca.crt`)
-  write("pod-namespace", `sa-${files}/namespace`)
-  const home = join(folder, `home-${files}`)
-  write(config({ name: "home" }), `home-${files}/.kube/config`)
-  return { serviceAccount, home }
-}
+const { credentials, failureOf, folder, loadText, pki, places, write } = make()
 
 describe("KubeConfig finds the cluster", () => {
   effect("by --kubeconfig, before KUBECONFIG, before the pod's service account, before ~/.kube/config", () =>
@@ -125,7 +53,10 @@ describe("KubeConfig finds the cluster", () => {
         { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443" }
       )
       expect(cluster).toMatchObject({ server: "https://[fd00::1]:6443", namespace: "pod-namespace" })
-      expect(yield* cluster.credentials).toMatchObject({ headers: { authorization: "Bearer pod-token" }, tls: { ca } })
+      expect(yield* cluster.credentials).toMatchObject({
+        headers: { authorization: "Bearer pod-token" },
+        tls: { ca: pki.ca }
+      })
     })
   )
 
@@ -159,20 +90,20 @@ describe("KubeConfig reads", () => {
     Effect.gen(function* () {
       const inLine = yield* credentials(
         config({
-          cluster: { "certificate-authority-data": base64(ca) },
-          user: { "client-certificate-data": base64(client.certificate), "client-key-data": base64(client.key) }
+          cluster: { "certificate-authority-data": base64(pki.ca) },
+          user: { "client-certificate-data": base64(pki.client.certificate), "client-key-data": base64(pki.client.key) }
         })
       )
-      write(ca, "pki/ca.crt")
-      write(client.certificate, "pki/client.crt")
-      write(client.key, "pki/client.key")
+      write(pki.ca, "pki/ca.crt")
+      write(pki.client.certificate, "pki/client.crt")
+      write(pki.client.key, "pki/pki.client.key")
       const inFiles = yield* credentials(
         config({
           cluster: { "certificate-authority": "pki/ca.crt" },
-          user: { "client-certificate": "pki/client.crt", "client-key": join(folder, "pki/client.key") }
+          user: { "client-certificate": "pki/client.crt", "client-key": join(folder, "pki/pki.client.key") }
         })
       )
-      expect(inLine.tls).toMatchObject({ ca, cert: client.certificate, key: client.key })
+      expect(inLine.tls).toMatchObject({ ca: pki.ca, cert: pki.client.certificate, key: pki.client.key })
       expect(inFiles).toEqual(inLine)
       expect(inLine.headers).toEqual({})
     })
@@ -207,27 +138,14 @@ describe("KubeConfig reads", () => {
         authorization: "Bearer t",
         "impersonate-user": "jane"
       })
-    })
-  )
-
-  effect("an exec plugin: it is told what is asked of it, and gives a token", () =>
-    Effect.gen(function* () {
-      const plugin = write(
-        '#!/bin/sh\necho "{\\"status\\":{\\"token\\":\\"$GREETING-$(echo "$KUBERNETES_EXEC_INFO" | tr -dc a-zA-Z0-9.)\\"}}"\n',
-        "bin/plugin"
-      )
-      chmodSync(plugin, 0o700)
-      const exec = {
-        apiVersion: "client.authentication.k8s.io/v1",
-        command: "./bin/plugin",
-        env: [{ name: "GREETING", value: "hello" }]
-      }
-      const { headers } = yield* credentials(config({ user: { exec } }))
-      expect(headers.authorization).toBe(
-        "Bearer hello-apiVersionclient.authentication.k8s.iov1kindExecCredentialspecinteractivefalse"
-      )
-      const told = yield* credentials(config({ name: "told", user: { exec: { ...exec, provideClusterInfo: true } } }))
-      expect(told.headers.authorization).toContain("clusterserverhttpstold6443")
+      const whole = { as: "jane", "as-uid": "7", "as-groups": ["dev"], "as-user-extra": { "Acme.com/Scope": ["a b"] } }
+      expect(yield* headers({ token: "t", ...whole })).toEqual({
+        authorization: "Bearer t",
+        "impersonate-user": "jane",
+        "impersonate-uid": "7",
+        "impersonate-group": "dev",
+        "impersonate-extra-acme.com%2Fscope": "a b"
+      })
     })
   )
 
@@ -318,13 +236,13 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       "a certificate that is none",
       () =>
         loadText(
-          config({ user: { "client-certificate-data": base64("hello"), "client-key-data": base64(client.key) } })
+          config({ user: { "client-certificate-data": base64("hello"), "client-key-data": base64(pki.client.key) } })
         ),
       "client-certificate-data of DIR/FILE is not in PEM format"
     ],
     [
       "a certificate without a key",
-      () => loadText(config({ user: { "client-certificate-data": base64(client.certificate) } })),
+      () => loadText(config({ user: { "client-certificate-data": base64(pki.client.certificate) } })),
       "client-certificate-data of DIR/FILE has no key"
     ],
     [
@@ -348,9 +266,46 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       'user "main" of DIR/FILE: auth-provider gcp is not supported, use its exec plugin'
     ],
     [
-      "an impersonation that we cannot do in full",
-      () => loadText(config({ user: { token: "t", as: "jane", "as-groups": ["a"] } })),
-      'user "main" of DIR/FILE: as-groups is not supported'
+      "a certificate with the key of another",
+      () =>
+        loadText(
+          config({
+            user: {
+              "client-certificate-data": base64(pki.client.certificate),
+              "client-key-data": base64(pki.other.key)
+            }
+          })
+        ),
+      "client-certificate-data of DIR/FILE and client-key-data of DIR/FILE do not belong together"
+    ],
+    [
+      "groups to act in, and nobody to act as",
+      () => loadText(config({ user: { token: "t", "as-groups": ["a"] } })),
+      'user "main" of DIR/FILE: as-uid, as-groups and as-user-extra need an `as`'
+    ],
+    [
+      "several groups to act in, which would become one",
+      () => loadText(config({ user: { token: "t", as: "jane", "as-groups": ["a", "b"] } })),
+      'user "main" of DIR/FILE: more than one entry of as-groups is not supported'
+    ],
+    [
+      "several values of an extra, which would become one",
+      () => loadText(config({ user: { token: "t", as: "jane", "as-user-extra": { scopes: ["a", "b"] } } })),
+      'user "main" of DIR/FILE: more than one value of as-user-extra scopes is not supported'
+    ],
+    [
+      "a proxy of a kind that we do not speak to, without its password",
+      () => loadText(config({ cluster: { "proxy-url": "socks5://me:secret@proxy:1080" } })),
+      'cluster "main" of DIR/FILE: proxy-url "socks5://proxy:1080" is not an http:// or https:// URL'
+    ],
+    [
+      "an OpenID Connect token that has expired and cannot be refreshed",
+      () => {
+        const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+        const token = `${part({ alg: "none" })}.${part({ exp: 1 })}.x`
+        return loadText(config({ user: { "auth-provider": { name: "oidc", config: { "id-token": token } } } }))
+      },
+      'OpenID Connect of user "main" of DIR/FILE failed: the id-token has expired and has no refresh-token'
     ],
     [
       "no cluster anywhere",
@@ -372,81 +327,4 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       })
     )
   }
-})
-
-describe("Credentials", () => {
-  const headersOf = (cluster: { readonly credentials: Effect.Effect<{ readonly headers: object }, unknown> }) =>
-    Effect.map(cluster.credentials, (read) => read.headers)
-
-  effect("a token that is replaced on disk is used within a minute", () =>
-    Effect.gen(function* () {
-      const { serviceAccount } = places()
-      const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
-      writeFileSync(join(serviceAccount, "token"), "new-token")
-      yield* TestClock.adjust("59 seconds")
-      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer pod-token" })
-      yield* TestClock.adjust("1 second")
-      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer new-token" })
-    })
-  )
-
-  effect("connections are kept while the certificates are the same, and only then", () =>
-    Effect.gen(function* () {
-      const { serviceAccount } = places()
-      const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
-      const { tls } = yield* cluster.credentials
-      writeFileSync(join(serviceAccount, "token"), "new-token")
-      yield* TestClock.adjust("1 minute")
-      expect((yield* cluster.credentials).tls).toBe(tls)
-      writeFileSync(join(serviceAccount, "ca.crt"), `${ca}\n${ca}`)
-      yield* TestClock.adjust("1 minute")
-      expect((yield* cluster.credentials).tls).toMatchObject({ ca: `${ca}\n${ca}` })
-    })
-  )
-
-  effect("what cannot be read for a moment stays in use as it was", () =>
-    Effect.gen(function* () {
-      const { serviceAccount } = places()
-      const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
-      rmSync(join(serviceAccount, "token"))
-      yield* TestClock.adjust("1 minute")
-      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer pod-token" })
-      writeFileSync(join(serviceAccount, "token"), "new-token")
-      yield* TestClock.adjust("1 minute")
-      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer new-token" })
-    })
-  )
-
-  effect("a renewal reads the kubeconfig itself again, at most every five seconds", () =>
-    Effect.gen(function* () {
-      const user = (pair: Certificates.Pair) => ({
-        "client-certificate-data": base64(pair.certificate),
-        "client-key-data": base64(pair.key)
-      })
-      const kubeconfig = write(config({ user: user(client) }))
-      const cluster = yield* load({ kubeconfig })
-      writeFileSync(kubeconfig, config({ user: user(other) }))
-      expect((yield* cluster.renew).tls.cert).toBe(client.certificate)
-      yield* TestClock.adjust("5 seconds")
-      expect((yield* cluster.credentials).tls.cert).toBe(client.certificate)
-      expect((yield* cluster.renew).tls.cert).toBe(other.certificate)
-      expect((yield* cluster.credentials).tls.cert).toBe(other.certificate)
-    })
-  )
-
-  effect("an exec plugin runs once while its token holds, and again for a renewal", () =>
-    Effect.gen(function* () {
-      const log = join(folder, `runs-${++files}`)
-      const script = `echo run >> ${log}; echo "{\\"status\\":{\\"token\\":\\"token-$(wc -l < ${log} | tr -d ' ')\\"}}"`
-      const cluster = yield* loadText(config({ user: { exec: { command: "sh", args: ["-c", script] } } }))
-      yield* TestClock.adjust("10 minutes")
-      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer token-1" })
-      expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer token-1" })
-      yield* TestClock.adjust("5 seconds")
-      const renewed = yield* Effect.all([cluster.renew, cluster.renew, cluster.renew], { concurrency: "unbounded" })
-      expect(renewed.map(({ headers }) => headers.authorization)).toEqual(
-        Array.from({ length: 3 }, () => "Bearer token-2")
-      )
-    })
-  )
 })

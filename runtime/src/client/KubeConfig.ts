@@ -15,7 +15,8 @@ import * as Effect from "effect/Effect"
 import * as AuthPlugin from "./AuthPlugin.ts"
 import { type Cluster, CredentialsError } from "./Cluster.ts"
 import * as Credentials from "./Credentials.ts"
-import { type Entry, KubeConfigError, type Selected, select } from "./KubeConfigFile.ts"
+import { type Entry, KubeConfigError, mapping, type Selected, select } from "./KubeConfigFile.ts"
+import * as ProxySettings from "./ProxySettings.ts"
 
 export { KubeConfigError } from "./KubeConfigFile.ts"
 
@@ -63,19 +64,45 @@ const tokenOf = ({ file, raw, value }: NonNullable<Selected["user"]>): Credentia
   return value.token ? { text: value.token, what: `token of user ${JSON.stringify(value.name)} of ${file}` } : undefined
 }
 
+/**
+ * Whom the user acts as. To act as somebody with fewer groups or another identity than the file says would be wrong in
+ * silence. Of several groups, or several values of one extra, each is a header of the same name, and Bun's fetch makes one
+ * header of those, which the server reads as one odd group.
+ */
+const impersonationOf = ({
+  file,
+  raw,
+  value
+}: NonNullable<Selected["user"]>): Effect.Effect<Credentials.Impersonation | undefined, CredentialsError> => {
+  const wrong = (words: string) =>
+    new CredentialsError({ message: `user ${JSON.stringify(value.name)} of ${file}: ${words}` })
+  const uid = typeof raw["as-uid"] === "string" ? raw["as-uid"] : ""
+  const groups: ReadonlyArray<unknown> = Array.isArray(raw["as-groups"]) ? raw["as-groups"] : []
+  const extra = Object.entries(mapping(raw["as-user-extra"])).map(
+    ([key, values]) => [key, Array.isArray(values) ? values.map(String) : []] as const
+  )
+  if (!value.impersonateUser) {
+    return uid === "" && groups.length === 0 && extra.length === 0
+      ? Effect.sync(() => undefined)
+      : Effect.fail(wrong("as-uid, as-groups and as-user-extra need an `as`"))
+  }
+  if (groups.length > 1) return Effect.fail(wrong("more than one entry of as-groups is not supported"))
+  const several = extra.find(([, values]) => values.length > 1)
+  if (several !== undefined) {
+    return Effect.fail(wrong(`more than one value of as-user-extra ${several[0]} is not supported`))
+  }
+  return Effect.succeed({
+    user: value.impersonateUser,
+    uid: uid === "" ? undefined : uid,
+    group: groups.length === 0 ? undefined : String(groups[0]),
+    extra: Object.fromEntries(extra.map(([key, values]) => [key, values[0] ?? ""]))
+  })
+}
+
 const sourceOf = (selected: Selected): Effect.Effect<Credentials.Source, CredentialsError> =>
   Effect.gen(function* () {
     const cluster = selected.cluster
     const user = selected.user
-    if (user !== undefined) {
-      // Acting with fewer groups or another identity than the file says would be wrong in silence.
-      const unsupported = ["as-uid", "as-groups", "as-user-extra"].find((key) => user.raw[key] !== undefined)
-      if (unsupported !== undefined) {
-        return yield* new CredentialsError({
-          message: `user ${JSON.stringify(user.value.name)} of ${user.file}: ${unsupported} is not supported`
-        })
-      }
-    }
     const source: Credentials.Source = {
       ca: material("certificate-authority", cluster.file, cluster.value.caData, cluster.value.caFile),
       cert: user && material("client-certificate", user.file, user.value.certData, user.value.certFile),
@@ -85,7 +112,7 @@ const sourceOf = (selected: Selected): Effect.Effect<Credentials.Source, Credent
       plugin: yield* AuthPlugin.of(selected),
       serverName: cluster.value.tlsServerName || undefined,
       insecure: cluster.value.skipTLSVerify,
-      impersonate: user?.value.impersonateUser || undefined
+      impersonate: user && (yield* impersonationOf(user))
     }
     return source
   })
@@ -103,6 +130,18 @@ const serverOf = ({ file, value }: Entry<{ readonly name: string; readonly serve
       )
 }
 
+/** The proxy that a cluster of a file names. */
+const proxyOf = ({ file, value }: Selected["cluster"]): Effect.Effect<string | undefined, KubeConfigError> => {
+  if (!value.proxyUrl) return Effect.sync(() => undefined)
+  const url = URL.parse(value.proxyUrl)
+  if (url !== null && (url.protocol === "http:" || url.protocol === "https:")) return Effect.succeed(value.proxyUrl)
+  return Effect.fail(
+    new KubeConfigError({
+      message: `cluster ${JSON.stringify(value.name)} of ${file}: proxy-url ${JSON.stringify(ProxySettings.shown(value.proxyUrl))} is not an http:// or https:// URL`
+    })
+  )
+}
+
 const fromFiles = (
   files: ReadonlyArray<string>,
   origin: string,
@@ -111,17 +150,29 @@ const fromFiles = (
   Effect.gen(function* () {
     const selected = yield* select(files, origin, wanted)
     const server = yield* serverOf(selected.cluster)
+    const proxy = yield* proxyOf(selected.cluster)
+    const within = `context ${JSON.stringify(selected.context)} of ${files.join(", ")} (${origin})`
+    if (selected.cluster.value.skipTLSVerify && server.startsWith("https:")) {
+      yield* Effect.logWarning(
+        `${within} has insecure-skip-tls-verify: whoever is between here and ${server} can read and use our credentials`
+      )
+    }
     // Certificates in the file itself are replaced by rewriting it, so a renewal reads it again.
-    const source = select(files, origin, selected.context).pipe(
-      Effect.mapError((error) => new CredentialsError({ message: error.message })),
-      Effect.flatMap(sourceOf)
-    )
+    const source = Effect.gen(function* () {
+      const again = yield* select(files, origin, selected.context)
+      const other = yield* serverOf(again.cluster)
+      // Caches and leases are of the server that we began with, and credentials of another are not for its eyes.
+      if (other === server) return yield* sourceOf(again)
+      return yield* new CredentialsError({
+        message: `${within} now leads to ${other} instead of ${server}: start again to go there`
+      })
+    }).pipe(Effect.mapError((error) => new CredentialsError({ message: error.message })))
     const rotating = yield* Effect.mapError(Credentials.rotating(source), asKubeConfigError)
     return {
       server,
       namespace: selected.namespace,
-      source: `context ${JSON.stringify(selected.context)} of ${files.join(", ")} (${origin})`,
-      proxy: selected.cluster.value.proxyUrl || undefined,
+      source: within,
+      proxy,
       ...rotating
     }
   })

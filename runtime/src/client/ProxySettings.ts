@@ -55,6 +55,9 @@ const excepts = (entry: string, host: string, port: string): boolean => {
   return name.startsWith(".") ? host.endsWith(name) : host === name || host.endsWith(`.${name}`)
 }
 
+/** A proxy's URL for messages: without the password that may be in it. */
+export const shown = (proxy: string): string => proxy.replace(/\/\/[^/]*@/, "//")
+
 /** The proxy's URL, or `undefined` to connect directly. Loopback is always reached directly. */
 export const resolve = (server: URL, environment: Environment): string | undefined => {
   const proxy = server.protocol === "https:" ? environment.https : environment.http

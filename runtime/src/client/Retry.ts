@@ -8,6 +8,7 @@
  * | 500, 502, 503, 504                        | yes (1)            | no: outcome unknown  |
  * | 429                                       | yes                | yes: not processed   |
  * | a wrong setting (certificate, proxy, URL) | no                 | no                   |
+ * | held back by a fence                      | no                 | no                   |
  * | everything else, 409 above all            | no                 | no                   |
  *
  * (1) but a 500 to a server-side apply: so it answers to fields that its schema does not have, and always will.
@@ -22,7 +23,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Attribute from "../telemetry/Attribute.ts"
-import type { ApiError } from "./ApiError.ts"
+import { type ApiError, isAnswer } from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
 import type { Request } from "./Request.ts"
@@ -80,15 +81,18 @@ export const next = (
 ): number | undefined => {
   if (request.once === true || made >= attempts || !mayHelp(request, error)) return undefined
   const backoff = firstDelayMillis * factor ** (made - 1) * (1 + jitter * (2 * random - 1))
-  const asked = error._tag === "Transport" ? undefined : error.retryAfterMillis
+  const asked = isAnswer(error) ? error.retryAfterMillis : undefined
   // What the server asked for is a floor, so the spread goes on top of it.
   const delay = asked === undefined ? backoff : asked + Math.min(backoff, asked * jitter)
   return elapsedMillis + delay > windowMillis ? undefined : Math.round(delay)
 }
 
-/** The layer. A request that succeeds at once pays nothing for it but the look at the clock. */
+/**
+ * The layer. A request that succeeds at once pays nothing for it but the look at the clock. `retried` is told of each that is to
+ * be sent again, and why.
+ */
 export const layer =
-  (send: Handler): Handler =>
+  (send: Handler, retried?: (request: Request, error: ApiError) => void): Handler =>
   (request) =>
     Effect.flatMap(Effect.clock, (clock) => {
       const start = clock.unsafeCurrentTimeMillis()
@@ -97,6 +101,7 @@ export const layer =
           Effect.flatMap(Random.next, (random) => {
             const delay = next(request, error, made, clock.unsafeCurrentTimeMillis() - start, random)
             if (delay === undefined) return Effect.fail(error)
+            retried?.(request, error)
             return Effect.logDebug(`${error.message}: trying again in ${delay} ms`).pipe(
               Effect.zipRight(Effect.annotateCurrentSpan(Attribute.httpResendCount, made)),
               Effect.zipRight(Clock.sleep(delay)),

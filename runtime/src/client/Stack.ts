@@ -3,24 +3,27 @@
  *
  * 1. overlay: the answer to a write is published before the writer goes on, so that the cache shows it (`Writes`; it takes the
  *    parsed object, so it stands in `Client`)
- * 2. fence: no write of a leader-elected reconcile leaves after its lease ran out. It belongs here, outside of retry, which
- *    must not carry a write past the deadline, and outside of trace, which is for what is sent. There is no election yet,
- *    hence no fence
- * 3. trace: one span for a request, however often it is sent
- * 4. retry: again where it is safe
+ * 2. trace: one span for a request, however often it is sent
+ * 3. retry: again where it is safe
+ * 4. fence: no write of a leader-elected reconcile leaves after its leadership ended. It stands inside of retry, because it is
+ *    each sending that counts: a write must not be carried past the end by a back-off
  * 5. deadline: for each attempt
  * 6. answer: a status becomes an error; the server's warnings are logged
- * 7. transport: the network, or a cluster in memory
+ * 7. meter: each sending and its status are counted (`Retry` tells it of those that are repeated)
+ * 8. transport: the network, or a cluster in memory
  *
- * Watches pass deadline (for the headers), answer and transport: their driver, the reflector, retries by its own rules and
+ * Watches pass deadline (for the headers), answer, meter and transport: their driver, the reflector, retries by its own rules and
  * has to see each failure, and a span that lasts for minutes says nothing.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { Metrics } from "../telemetry/Metrics.ts"
 import * as Answer from "./Answer.ts"
 import type { ApiError } from "./ApiError.ts"
 import * as Deadline from "./Deadline.ts"
+import * as Fence from "./Fence.ts"
 import type { Handler } from "./Handler.ts"
+import * as Meter from "./Meter.ts"
 import type { Request } from "./Request.ts"
 import type { Streaming } from "./Response.ts"
 import * as Retry from "./Retry.ts"
@@ -43,12 +46,14 @@ export const make = Effect.fnUntraced(function* (transport: typeof Transport.Ser
     ...request,
     headers: { "user-agent": userAgent, ...request.headers }
   })
-  const answered = Answer.check(warn)((request) => transport.send(signed(request)))
+  const meter = yield* Meter.make(server, yield* Metrics)
+  const answered = Answer.check(warn)(meter.send((request) => transport.send(signed(request))))
+  const opened = meter.open((request) => transport.open(signed(request)))
   const stack: Stack = {
-    send: Trace.layer(server)(Retry.layer(deadline.layer(answered))),
+    send: Trace.layer(server)(Retry.layer(Fence.layer(deadline.layer(answered)), meter.retried)),
     open: (request) =>
       deadline.within(request, (bounded) =>
-        Effect.flatMap(transport.open(signed(bounded)), (streaming) =>
+        Effect.flatMap(opened(bounded), (streaming) =>
           Effect.zipRight(warn(streaming.headers), Answer.checkStreaming(bounded, streaming))
         )
       )

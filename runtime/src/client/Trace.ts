@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
+import { isAnswer } from "./ApiError.ts"
 import type { Handler } from "./Handler.ts"
 import type { Request } from "./Request.ts"
 
@@ -49,7 +50,7 @@ export const layer = (server: string): ((send: Handler) => Handler) => {
             onFailure: (error) =>
               Effect.sync(() => {
                 span.attribute(Attribute.errorType, error._tag)
-                if (error._tag !== "Transport") span.attribute(Attribute.httpStatus, error.code)
+                if (isAnswer(error)) span.attribute(Attribute.httpStatus, error.code)
               })
           })
         )

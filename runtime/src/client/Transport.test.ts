@@ -7,6 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Cluster from "./Cluster.ts"
+import * as Fence from "./Fence.ts"
 import type { Request } from "./Request.ts"
 import * as Transport from "./Transport.ts"
 
@@ -284,6 +285,103 @@ describe("Transport", () => {
     })
   )
 
+  live("a server with a certificate of a new authority is known as soon as the credentials name that one", () =>
+    Effect.gen(function* () {
+      const [before, after] = [yield* Certificates.authority, yield* Certificates.authority]
+      const server = yield* serve({ tls: yield* after.server(ip), fetch: () => new Response("ok") })
+      let renewals = 0
+      const fixed = Cluster.make({ server: `https://127.0.0.1:${server.port}`, tls: { ca: before.certificate } })
+      const renewTo = (ca: string) =>
+        Effect.sync(() => {
+          renewals++
+          return { tls: { ca }, headers: {} }
+        })
+      const transport = yield* connect({ ...fixed, renew: renewTo(after.certificate) })
+      expect((yield* transport.send(get)).body).toBe("ok")
+      expect(renewals).toBe(1)
+
+      const stubborn = yield* connect({ ...fixed, renew: fixed.credentials })
+      expect(yield* Effect.flip(stubborn.send(get))).toMatchObject({ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" })
+    })
+  )
+
+  live("a write whose leadership ended while credentials were read is not sent, a read is", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const server = yield* serve({
+        fetch: (request) => {
+          seen.push(request.method)
+          return new Response("", { status: request.headers.get("authorization") === null ? 401 : 200 })
+        }
+      })
+      let leads = true
+      const renewed = Effect.sync(() => {
+        leads = false
+        return { tls: {}, headers: { authorization: "Bearer new" } }
+      })
+      const fixed = Cluster.make({ server: `http://127.0.0.1:${server.port}` })
+      const transport = yield* connect({ ...fixed, renew: renewed })
+      const permit = { permits: () => leads, reason: "the leadership has ended" }
+      const sent = (method: "GET" | "POST") => Fence.within(transport.send({ ...get, method }), permit)
+      expect(yield* Effect.flip(sent("POST"))).toMatchObject({ _tag: "Fenced" })
+      expect(seen).toEqual(["POST"])
+      expect((yield* sent("GET")).status).toBe(200)
+    })
+  )
+
+  live("a proxy that is down, or refuses, is named without its password, and so is what to do", () =>
+    Effect.gen(function* () {
+      const answer = (status: string) =>
+        Effect.acquireRelease(
+          Effect.sync(() =>
+            Bun.listen({
+              hostname: "127.0.0.1",
+              port: 0,
+              socket: { data: (socket) => void socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`) }
+            })
+          ),
+          (listener) => Effect.sync(() => listener.stop(true))
+        )
+      const denying = yield* answer("407 Proxy Authentication Required")
+      const failing = yield* answer("502 Bad Gateway")
+      const gone = yield* Effect.scoped(Effect.map(answer("200 OK"), ({ port }) => port))
+      const failure = (proxy: string) =>
+        Effect.flatMap(connect(Cluster.make({ server: "https://kube.invalid", proxy })), (transport) =>
+          Effect.flip(transport.send({ ...get, method: "POST" }))
+        )
+      expect(yield* failure(`http://me:secret@127.0.0.1:${denying.port}`)).toMatchObject({
+        code: "PROXY_DENIED",
+        outcome: "unsent",
+        message: `POST /version: the proxy does not let us through: does its URL have the right name and password? (407 Proxy Authentication Required) (proxy http://127.0.0.1:${denying.port} to https://kube.invalid, PROXY_DENIED)`
+      })
+      expect(yield* failure(`http://127.0.0.1:${failing.port}`)).toMatchObject({
+        code: "ERR_PROXY_TUNNEL",
+        outcome: "unsent",
+        message: expect.stringContaining("the proxy has no connection to the server (502 Bad Gateway)")
+      })
+      expect(yield* failure(`http://me:secret@127.0.0.1:${gone}`)).toMatchObject({
+        code: "ECONNREFUSED",
+        outcome: "unsent",
+        message: `POST /version: connection refused, nothing listens there (proxy http://127.0.0.1:${gone} to https://kube.invalid, ECONNREFUSED)`
+      })
+      expect(yield* failure("http://[")).toMatchObject({ code: "PROXY_URL", outcome: "unsent" })
+    })
+  )
+
+  live("an abort ends what waits in memory, also where nothing may be interrupted", () =>
+    Effect.gen(function* () {
+      const abort = new AbortController()
+      const waiting = yield* Effect.fork(
+        Effect.uninterruptible(Effect.flip(Transport.abortable({ ...get, abort }, Effect.never)))
+      )
+      yield* Effect.yieldNow()
+      abort.abort()
+      expect(yield* Fiber.join(waiting)).toMatchObject({ code: "ABORTED" })
+      const answered = Transport.abortable({ ...get, abort: new AbortController() }, Effect.delay(Effect.succeed(1), 5))
+      expect(yield* Effect.uninterruptible(answered)).toBe(1)
+    })
+  )
+
   live("goes through the proxy of the environment or the kubeconfig, but reaches loopback directly", () =>
     Effect.gen(function* () {
       const server = yield* serve({ fetch: () => new Response("server") })
@@ -298,6 +396,22 @@ describe("Transport", () => {
         "proxy for http://kube.invalid/version?x=1"
       )
       const loopback = `http://127.0.0.1:${server.port}`
+      // Bun reads the environment of the process with every request, by rules of its own.
+      const before = { HTTP_PROXY: process.env.HTTP_PROXY, NO_PROXY: process.env.NO_PROXY }
+      yield* Effect.acquireRelease(
+        Effect.sync(() => Object.assign(process.env, { HTTP_PROXY: url, NO_PROXY: "*" })),
+        () =>
+          Effect.sync(() => {
+            for (const [name, value] of Object.entries(before)) {
+              if (value === undefined) delete process.env[name]
+              else process.env[name] = value
+            }
+          })
+      )
+      expect(yield* body(Cluster.make({ server: "http://kube.invalid", proxy: url }))).toBe(
+        "proxy for http://kube.invalid/version?x=1"
+      )
+      delete process.env.NO_PROXY
       expect(yield* body(Cluster.make({ server: loopback }))).toBe("server")
       expect(yield* body(Cluster.make({ server: loopback, proxy: url }))).toBe(`proxy for ${loopback}/version?x=1`)
     })

@@ -14,6 +14,7 @@ import type * as Scope from "effect/Scope"
 import * as ApiError from "./ApiError.ts"
 import type { Cluster, Credentials, CredentialsError, Tls } from "./Cluster.ts"
 import * as Disconnect from "./Disconnect.ts"
+import * as Fence from "./Fence.ts"
 import * as ProxySettings from "./ProxySettings.ts"
 import { infoOf, type Request } from "./Request.ts"
 import type { Response, Streaming } from "./Response.ts"
@@ -28,28 +29,29 @@ export class Transport extends Context.Tag("@homeostat/runtime/Transport")<
     /** Its URL or another name of it, for messages and spans. */
     readonly server: string
     /** Sends a request and reads the whole answer. */
-    readonly send: (request: Request) => Effect.Effect<Response, ApiError.Transport>
+    readonly send: (request: Request) => Effect.Effect<Response, ApiError.Transport | ApiError.Fenced>
     /** Sends a request whose answer goes on: a watch. Closing the scope ends it. */
-    readonly open: (request: Request) => Effect.Effect<Streaming, ApiError.Transport, Scope.Scope>
+    readonly open: (request: Request) => Effect.Effect<Streaming, ApiError.Transport | ApiError.Fenced, Scope.Scope>
   }
 >() {}
 
-/** Makes an effect that knows nothing of a request's `abort` obey it: for transports in memory. */
+/**
+ * Makes an effect that knows nothing of a request's `abort` obey it: for transports in memory. It does so where the caller
+ * cannot be interrupted, too (the last words of a reconcile): a race ends when its loser has been interrupted.
+ */
 export const abortable = <A, E, R>(
   request: Request,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | ApiError.Transport, R> => {
   const signal = request.abort?.signal
   if (signal === undefined) return effect
-  return Effect.raceFirst(
-    effect,
-    Effect.async<never, ApiError.Transport>((resume) => {
-      const abort = () => resume(Effect.fail(Disconnect.make(infoOf(request), "memory", "ABORTED", "aborted")))
-      if (signal.aborted) abort()
-      else signal.addEventListener("abort", abort, { once: true })
-      return Effect.sync(() => signal.removeEventListener("abort", abort))
-    })
-  )
+  const aborted = Effect.async<never, ApiError.Transport>((resume) => {
+    const abort = () => resume(Effect.fail(Disconnect.make(infoOf(request), "memory", "ABORTED", "aborted")))
+    if (signal.aborted) abort()
+    else signal.addEventListener("abort", abort, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", abort))
+  })
+  return Effect.raceFirst(Effect.interruptible(effect), Effect.interruptible(aborted))
 }
 
 /** How to reach the cluster. */
@@ -118,17 +120,23 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
       ...(url.protocol === "https:" && { protocol: http2 ? "http2" : "http1.1" })
     })
 
-  const failed = (request: Request) => (error: unknown) => Disconnect.fromThrown(infoOf(request), cluster.server, error)
+  const place = proxy === undefined ? cluster.server : `proxy ${ProxySettings.shown(proxy)} to ${cluster.server}`
+  const failed = (request: Request) => (error: unknown) => Disconnect.fromThrown(infoOf(request), place, error)
 
-  /** Attempts with the credentials of the moment, and once more where that is free of risk: the server took no notice. */
+  /**
+   * Attempts with the credentials of the moment, and once more where that is free of risk, as nothing was done yet: when the
+   * server does not know us, or we do not know the server any more, and reading the credentials anew has brought others.
+   */
   const negotiate = <A extends { readonly status: number }, R>(
     request: Request,
-    attempt: (credentials: Credentials) => Effect.Effect<A, ApiError.Transport, R>
-  ): Effect.Effect<A, ApiError.Transport, R> => {
+    sendOnce: (credentials: Credentials) => Effect.Effect<A, ApiError.Transport, R>
+  ): Effect.Effect<A, ApiError.Transport | ApiError.Fenced, R> => {
+    // Asking a plugin may have taken half a minute, in which a leader may have ceased to be one.
+    const attempt = (credentials: Credentials) => Fence.guard(request, sendOnce(credentials))
     const attemptDowngraded = (credentials: Credentials) =>
       Effect.catchAll(attempt(credentials), (error) => {
         // The TLS handshake told, before anything was sent. From now on without asking.
-        if (error.code !== "HTTP2Unsupported") return Effect.fail(error)
+        if (error._tag !== "Transport" || error.code !== "HTTP2Unsupported") return Effect.fail(error)
         const first = http2
         http2 = false
         return Effect.zipRight(
@@ -136,21 +144,28 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
           attempt(credentials)
         )
       })
+    const renewed = (
+      refused: Credentials,
+      otherwise: Effect.Effect<A, ApiError.Transport>
+    ): Effect.Effect<A, ApiError.Transport | ApiError.Fenced, R> =>
+      Effect.matchEffect(cluster.renew, {
+        onFailure: () => otherwise,
+        onSuccess: (credentials) =>
+          credentials.headers.authorization === refused.headers.authorization && credentials.tls === refused.tls
+            ? otherwise
+            : attemptDowngraded(credentials)
+      })
     return cluster.credentials.pipe(
       Effect.mapError((error) => refused(request, error)),
       Effect.flatMap((credentials) =>
-        Effect.filterOrElse(
-          attemptDowngraded(credentials),
-          (answer) => answer.status !== 401,
-          (answer) =>
-            Effect.matchEffect(cluster.renew, {
-              onFailure: () => Effect.succeed(answer),
-              onSuccess: (renewed) =>
-                renewed.headers.authorization === credentials.headers.authorization && renewed.tls === credentials.tls
-                  ? Effect.succeed(answer)
-                  : attempt(renewed)
-            })
-        )
+        Effect.matchEffect(attemptDowngraded(credentials), {
+          onFailure: (error) =>
+            error._tag === "Transport" && Disconnect.isUntrusted(error)
+              ? renewed(credentials, Effect.fail(error))
+              : Effect.fail(error),
+          onSuccess: (answer) =>
+            answer.status === 401 ? renewed(credentials, Effect.succeed(answer)) : Effect.succeed(answer)
+        })
       )
     )
   }

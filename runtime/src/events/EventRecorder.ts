@@ -26,6 +26,8 @@ import * as Patch from "../client/Patch.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
+import * as Metric from "../telemetry/Metric.ts"
+import { Metrics } from "../telemetry/Metrics.ts"
 
 /** An event to be told. */
 export interface Entry {
@@ -46,6 +48,8 @@ export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder
   {
     /** Never waits and never fails. */
     readonly record: (entry: Entry) => Effect.Effect<void>
+    /** Waits until what was recorded so far is written or lost, but {@link flushTimeout} at most. */
+    readonly flush: Effect.Effect<void>
     /** Events lost because the queue was full or a write failed for good. */
     readonly dropped: () => number
   }
@@ -67,8 +71,8 @@ const capacity = 1000
 /** How many series are remembered; the oldest is forgotten first. */
 const remembered = 4096
 
-/** When the process stops, writing what is queued takes at most this long, a write in progress included. */
-const flushTimeout = Duration.seconds(3)
+/** Writing what is queued takes at most this long when it is waited for, a write in progress included. */
+export const flushTimeout = Duration.seconds(3)
 
 interface Series {
   readonly namespace: string
@@ -106,7 +110,12 @@ export const make = (options: {
     // What there is to write, in order, and one fiber that writes: so nothing is ever written twice.
     const queue = yield* Queue.unbounded<Effect.Effect<void>>()
     const series = new Map<string, Series>()
+    const losses = (yield* Metrics).counter(Metric.eventsDropped, {})
     let dropped = 0
+    const drop = (): void => {
+      dropped++
+      losses.add()
+    }
 
     const create = (key: string, pending: Pending) => {
       const { regarding } = pending
@@ -146,7 +155,7 @@ export const make = (options: {
 
     const lost = (error: { readonly message: string }) =>
       Effect.suspend(() => {
-        dropped++
+        drop()
         return Effect.logDebug(`An event was lost: ${error.message}`)
       })
 
@@ -190,34 +199,43 @@ export const make = (options: {
       )
     )
 
+    /** A series that is over: the next repeat begins another one, and so nothing has to be known of this one. */
+    const forget = Effect.sync(() => {
+      const now = clock.unsafeCurrentTimeMillis()
+      for (const [key, { count, lastAt, written }] of series) {
+        if (count === written && now - lastAt >= seriesMillis) series.delete(key)
+      }
+    })
+
     const flush = Effect.flatMap(Deferred.make<void>(), (flushed) =>
       Effect.zipRight(
         Queue.offer(queue, Effect.zipRight(countUp, Deferred.succeed(flushed, undefined))),
         Deferred.await(flushed)
       )
-    )
+    ).pipe(Effect.interruptible, Effect.timeoutOption(flushTimeout), Effect.asVoid)
 
     // One event that can't be written, whatever the reason, is lost alone.
     const guarded = (job: Effect.Effect<void>) =>
       Effect.catchAllDefect(job, (defect) => lost({ message: Inspectable.toStringUnknown(defect, 0) }))
     yield* Queue.take(queue).pipe(Effect.flatMap(guarded), Effect.forever, Effect.interruptible, Effect.forkScoped)
     yield* Clock.sleep(tickMillis).pipe(
-      Effect.zipRight(Queue.offer(queue, countUp)),
+      Effect.zipRight(Queue.offer(queue, Effect.zipRight(countUp, forget))),
       Effect.forever,
       Effect.interruptible,
       Effect.forkScoped
     )
     // It joins the scope last, so it runs while the writer still does.
-    yield* Effect.addFinalizer(() => flush.pipe(Effect.interruptible, Effect.timeoutOption(flushTimeout)))
+    yield* Effect.addFinalizer(() => flush)
 
     return EventRecorder.of({
       record: (entry) =>
         Effect.flatMap(FieldManager, (controller) =>
           Effect.sync(() => {
-            if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) dropped++
+            if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) drop()
             else queue.unsafeOffer(write({ ...entry, controller, at: clock.unsafeCurrentTimeMillis() }))
           })
         ),
+      flush,
       dropped: () => dropped
     })
   })

@@ -134,6 +134,8 @@ export interface WorkQueue<T> {
   readonly putBack: (item: Item<T>) => void
   /** Drops all that waits, ignores what comes, and answers every taker with none. Runs in progress go on to `done`. */
   readonly shutDown: () => void
+  /** Waits until the queue is shut down and no run is in progress. */
+  readonly drained: Effect.Effect<void>
   /** The queue in numbers. O(ready), for a scrape. */
   readonly snapshot: () => Snapshot
   /** Where the key stands. O(ready), for a human's question. */
@@ -160,6 +162,7 @@ export const make = <T>(options?: {
     let adds = 0
     let retries = 0
     let stopped = false
+    const drained = yield* Effect.makeLatch(false)
 
     const alarm = yield* Alarm.make(clock, () => {
       const now = clock.unsafeCurrentTimeMillis()
@@ -314,6 +317,7 @@ export const make = <T>(options?: {
       if (entry?.running !== true) return undefined
       entry.running = false
       running.delete(entry)
+      if (stopped && running.size === 0) drained.unsafeOpen()
       return entry
     }
 
@@ -381,6 +385,7 @@ export const make = <T>(options?: {
       ready.drain(drop)
       delayed.drain(drop)
       for (const entry of running) drop(entry)
+      if (running.size === 0) drained.unsafeOpen()
       available = 0
       takers.call()
     }
@@ -426,6 +431,7 @@ export const make = <T>(options?: {
       done,
       putBack,
       shutDown,
+      drained: drained.await,
       snapshot,
       position
     }

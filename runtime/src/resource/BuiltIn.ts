@@ -29,6 +29,7 @@ import type {
   V1Role,
   V1RoleBinding,
   V1Secret,
+  V1SelfSubjectAccessReview,
   V1Service,
   V1ServiceAccount,
   V1StatefulSet,
@@ -246,6 +247,17 @@ export const ClusterRoleBinding = Resource.make<Kind<V1ClusterRoleBinding>>({
 })
 /** A ClusterRoleBinding as the server returned it. */
 export type ClusterRoleBinding = typeof ClusterRoleBinding.Type
+
+/** `authorization.k8s.io/v1` SelfSubjectAccessReview, cluster-scoped: only made, never stored. The answer is in its status. */
+export const SelfSubjectAccessReview = Resource.make<Kind<V1SelfSubjectAccessReview>>({
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SelfSubjectAccessReview",
+  plural: "selfsubjectaccessreviews",
+  namespaced: false
+})
+/** A SelfSubjectAccessReview as the server answered it. */
+export type SelfSubjectAccessReview = typeof SelfSubjectAccessReview.Type
 
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition, cluster-scoped. */
 export const CustomResourceDefinition = Resource.make<Kind<V1CustomResourceDefinition>>({

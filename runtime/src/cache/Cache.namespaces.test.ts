@@ -1,0 +1,45 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import { ConfigMap, Namespace } from "../resource/BuiltIn.ts"
+import * as Cache from "./Cache.ts"
+
+describe("a read in a namespace that is not followed", () => {
+  effect("dies and says what to do, for absence would mean nothing there; a cluster-scoped kind has no namespace", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(ConfigMap, { metadata: { name: "a", namespace: "one" } })
+      server.put(ConfigMap, { metadata: { name: "a", namespace: "three" } })
+      server.put(Namespace, { metadata: { name: "three" } })
+      const services = yield* Layer.build(
+        Cache.layer({ namespaces: ["one", "two"] }).pipe(
+          Layer.provide(Client.layer({ userAgent: "test" })),
+          Layer.provide(server.transport)
+        )
+      )
+      yield* Effect.gen(function* () {
+        const cache = yield* Cache.Cache
+        yield* cache.informer(ConfigMap)
+        yield* cache.informer(Namespace)
+        yield* TestClock.adjust(0)
+        const there = { namespace: "three", name: "a" }
+        for (const read of [
+          Effect.asVoid(Cache.get(ConfigMap, there)),
+          Effect.asVoid(Cache.list(ConfigMap, { namespace: "three" }))
+        ]) {
+          expect(Cause.pretty(yield* Effect.sandbox(read).pipe(Effect.flip))).toContain(
+            "namespace three is not in the cache: follow it with --namespace three, or read its configmaps with Client.get"
+          )
+        }
+        expect(yield* Cache.list(ConfigMap, { namespace: "one" })).toHaveLength(1)
+        expect(yield* Cache.list(ConfigMap, { namespace: "two" })).toHaveLength(0)
+        expect((yield* Cache.get(Namespace, { name: "three" }))._tag).toBe("Some")
+      }).pipe(Effect.provide(services))
+    })
+  )
+})

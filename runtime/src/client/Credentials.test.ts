@@ -1,0 +1,99 @@
+import { describe, expect } from "bun:test"
+import { rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type * as Certificates from "@homeostat/testkit/envtest/Certificates"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/TestClock"
+import { base64, config, load, make } from "./KubeConfig.fixture.ts"
+
+const { pki, places, write } = make()
+
+describe("Credentials", () => {
+  const headersOf = (cluster: { readonly credentials: Effect.Effect<{ readonly headers: object }, unknown> }) =>
+    Effect.map(cluster.credentials, (read) => read.headers)
+
+  effect("a token that is replaced on disk is used within a minute", () =>
+    Effect.gen(function* () {
+      const { serviceAccount } = places()
+      const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
+      writeFileSync(join(serviceAccount, "token"), "new-token")
+      yield* TestClock.adjust("59 seconds")
+      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer pod-token" })
+      yield* TestClock.adjust("1 second")
+      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer new-token" })
+    })
+  )
+
+  effect("connections are kept while the certificates are the same, and only then", () =>
+    Effect.gen(function* () {
+      const { serviceAccount } = places()
+      const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
+      const { tls } = yield* cluster.credentials
+      writeFileSync(join(serviceAccount, "token"), "new-token")
+      yield* TestClock.adjust("1 minute")
+      expect((yield* cluster.credentials).tls).toBe(tls)
+      writeFileSync(join(serviceAccount, "ca.crt"), `${pki.ca}\n${pki.ca}`)
+      yield* TestClock.adjust("1 minute")
+      expect((yield* cluster.credentials).tls).toMatchObject({ ca: `${pki.ca}\n${pki.ca}` })
+    })
+  )
+
+  effect("what cannot be read for a moment stays in use as it was", () =>
+    Effect.gen(function* () {
+      const { serviceAccount } = places()
+      const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" })
+      rmSync(join(serviceAccount, "token"))
+      yield* TestClock.adjust("1 minute")
+      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer pod-token" })
+      writeFileSync(join(serviceAccount, "token"), "new-token")
+      yield* TestClock.adjust("1 minute")
+      expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer new-token" })
+    })
+  )
+
+  effect("a renewal reads the kubeconfig itself again, at most every five seconds", () =>
+    Effect.gen(function* () {
+      const user = (pair: Certificates.Pair) => ({
+        "client-certificate-data": base64(pair.certificate),
+        "client-key-data": base64(pair.key)
+      })
+      const kubeconfig = write(config({ user: user(pki.client) }))
+      const cluster = yield* load({ kubeconfig })
+      writeFileSync(kubeconfig, config({ user: user(pki.other) }))
+      expect((yield* cluster.credentials).tls.cert).toBe(pki.client.certificate)
+      expect((yield* cluster.renew).tls.cert).toBe(pki.other.certificate)
+      expect((yield* cluster.credentials).tls.cert).toBe(pki.other.certificate)
+      writeFileSync(kubeconfig, config({ user: user(pki.client) }))
+      yield* TestClock.adjust("4999 millis")
+      expect((yield* cluster.renew).tls.cert).toBe(pki.other.certificate)
+      yield* TestClock.adjust("1 millis")
+      expect((yield* cluster.renew).tls.cert).toBe(pki.client.certificate)
+    })
+  )
+
+  effect("a certificate that was replaced before its key is not used until the key is, too", () =>
+    Effect.gen(function* () {
+      const user = { "client-certificate": write(pki.client.certificate), "client-key": write(pki.client.key) }
+      const cluster = yield* load({ kubeconfig: write(config({ user })) })
+      writeFileSync(user["client-certificate"], pki.other.certificate)
+      yield* TestClock.adjust("1 minute")
+      expect((yield* cluster.credentials).tls).toMatchObject({ cert: pki.client.certificate, key: pki.client.key })
+      writeFileSync(user["client-key"], pki.other.key)
+      yield* TestClock.adjust("1 minute")
+      expect((yield* cluster.credentials).tls).toMatchObject({ cert: pki.other.certificate, key: pki.other.key })
+    })
+  )
+
+  effect("a kubeconfig that leads to another server now gives nothing to the one that we began with", () =>
+    Effect.gen(function* () {
+      const kubeconfig = write(config({ server: "https://one", user: { token: "for-one" } }))
+      const cluster = yield* load({ kubeconfig })
+      writeFileSync(kubeconfig, config({ server: "https://two", user: { token: "for-two" } }))
+      expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer for-one" })
+      yield* TestClock.adjust("5 seconds")
+      writeFileSync(kubeconfig, config({ server: "https://one", user: { token: "new" } }))
+      expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer new" })
+    })
+  )
+})

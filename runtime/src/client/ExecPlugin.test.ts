@@ -1,0 +1,196 @@
+import { describe, expect } from "bun:test"
+import { chmodSync, existsSync, readFileSync, unlinkSync } from "node:fs"
+import { join } from "node:path"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { base64, config, make } from "./KubeConfig.fixture.ts"
+
+const { credentials, failureOf, folder, loadText, pki, write } = make()
+
+/** A kubeconfig whose user has the credentials that a shell script prints. */
+const scripted = (script: string, exec: object = {}) =>
+  config({ user: { exec: { command: "sh", args: ["-c", script], ...exec } } })
+
+/** A script that prints a status, as JSON. */
+const printing = (status: object | string) =>
+  `cat <<END\n${typeof status === "string" ? status : JSON.stringify({ status })}\nEND\n`
+
+/** A script that counts its runs in a file, and prints the count as a token that holds until `expires`. */
+const counting = (name: string, expires?: number) =>
+  `echo run >> ${join(folder, name)}; echo "{\\"status\\":{\\"token\\":\\"token-$(wc -l < ${join(folder, name)} | tr -d ' ')\\"${
+    expires === undefined ? "" : `,\\"expirationTimestamp\\":\\"${new Date(expires).toISOString()}\\"`
+  }}}"`
+
+const tokenOf = (cluster: Effect.Effect.Success<ReturnType<typeof loadText>>) =>
+  Effect.map(cluster.credentials, ({ headers }) => headers.authorization)
+
+/** Waits in real time, as programs run in it. */
+const real = (condition: () => boolean) =>
+  Effect.promise(async () => {
+    while (!condition()) await Bun.sleep(5)
+  })
+
+const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe("An exec plugin", () => {
+  effect("is told what is asked of it, and gives a token", () =>
+    Effect.gen(function* () {
+      const said = join(folder, "info")
+      const plugin = write(
+        `#!/bin/sh\nprintf %s "$KUBERNETES_EXEC_INFO" > ${said}\n${printing({ token: "$GREETING-$1" })}`,
+        "bin/plugin"
+      )
+      chmodSync(plugin, 0o700)
+      const exec = {
+        apiVersion: "client.authentication.k8s.io/v1beta1",
+        command: "./bin/plugin",
+        args: ["world"],
+        env: [{ name: "GREETING", value: "hello" }]
+      }
+      const told = (): unknown => JSON.parse(readFileSync(said, "utf8"))
+      const asked = { apiVersion: exec.apiVersion, kind: "ExecCredential", spec: { interactive: false } }
+
+      const { headers } = yield* credentials(config({ user: { exec } }))
+      expect(headers).toEqual({ authorization: "Bearer hello-world" })
+      expect(told()).toEqual(asked)
+
+      write(pki.ca, "exec-ca.crt")
+      const cluster = {
+        "certificate-authority": "exec-ca.crt",
+        "tls-server-name": "kube",
+        "proxy-url": "http://proxy:3128",
+        extensions: [{ name: "client.authentication.k8s.io/exec", extension: { audience: "me" } }]
+      }
+      yield* credentials(config({ cluster, user: { exec: { ...exec, provideClusterInfo: true } } }))
+      expect(told()).toEqual({
+        ...asked,
+        spec: {
+          interactive: false,
+          cluster: {
+            server: "https://main:6443",
+            "tls-server-name": "kube",
+            "certificate-authority-data": base64(pki.ca),
+            "proxy-url": "http://proxy:3128",
+            config: { audience: "me" }
+          }
+        }
+      })
+    })
+  )
+
+  effect("gives a certificate", () =>
+    Effect.gen(function* () {
+      const status = { clientCertificateData: pki.client.certificate, clientKeyData: pki.client.key }
+      const { headers, tls } = yield* credentials(scripted(printing({ ...status })))
+      expect(tls).toMatchObject({ cert: pki.client.certificate, key: pki.client.key })
+      expect(headers).toEqual({})
+    })
+  )
+
+  effect("runs once while its token holds, and again for a renewal, once for all who wait for it", () =>
+    Effect.gen(function* () {
+      const cluster = yield* loadText(scripted(counting("runs")))
+      yield* TestClock.adjust("10 minutes")
+      expect(yield* tokenOf(cluster)).toBe("Bearer token-1")
+      const renewed = yield* Effect.all([cluster.renew, cluster.renew, cluster.renew], { concurrency: "unbounded" })
+      expect(renewed.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill("Bearer token-2"))
+      yield* TestClock.adjust("4 seconds")
+      expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer token-2" })
+    })
+  )
+
+  effect("runs again when its token has expired, once for all who ask, and not before", () =>
+    Effect.gen(function* () {
+      const cluster = yield* loadText(scripted(counting("expiring", 90_000)))
+      yield* TestClock.adjust("89 seconds")
+      expect(yield* tokenOf(cluster)).toBe("Bearer token-1")
+      yield* TestClock.adjust("6 seconds")
+      const all = yield* Effect.all(
+        Array.from({ length: 20 }, () => tokenOf(cluster)),
+        { concurrency: "unbounded" }
+      )
+      expect(all).toEqual(Array(20).fill("Bearer token-2"))
+      // It prints the same time again, which is over: once in five seconds is enough.
+      yield* TestClock.adjust("4 seconds")
+      expect(yield* tokenOf(cluster)).toBe("Bearer token-2")
+      yield* TestClock.adjust("1 second")
+      expect(yield* tokenOf(cluster)).toBe("Bearer token-3")
+    })
+  )
+
+  effect("that fails leaves in use what it gave before", () =>
+    Effect.gen(function* () {
+      const file = write("{}")
+      const cluster = yield* loadText(scripted(`test -f ${file} || exit 1; ${printing({ token: "first" })}`))
+      unlinkSync(file)
+      expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer first" })
+    })
+  )
+
+  effect("that hangs is ended after 30 seconds, with all that it started", () =>
+    Effect.gen(function* () {
+      const file = join(folder, "pid")
+      const loading = yield* Effect.fork(failureOf(loadText(scripted(`sleep 600 & echo $! > ${file}; wait`))))
+      yield* real(() => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"))
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* Fiber.join(loading)).toBe('exec plugin "sh" of user "main" of DIR/FILE did not finish within 30 s')
+      yield* real(() => !alive(Number(readFileSync(file, "utf8"))))
+    })
+  )
+})
+
+describe("An exec plugin that gives no credentials is named in one line", () => {
+  const cases: ReadonlyArray<readonly [string, string, string]> = [
+    ["that is not there", config({ user: { exec: { command: "no-such-plugin" } } }), "failed: "],
+    [
+      "that is not there, with the hint of the kubeconfig",
+      config({ user: { exec: { command: "./no-such", installHint: "get it from example.com\n" } } }),
+      /failed: .*\(get it from example.com\)$/.source
+    ],
+    ["that fails", scripted("echo log in first >&2; echo trace >&2; exit 1"), "failed: log in first$"],
+    ["that fails without a word", scripted("exit 3"), "failed: exit code 3, no message$"],
+    ["that is none", config({ user: { exec: {} } }), "failed: the kubeconfig names no command$"],
+    [
+      "that wants a terminal",
+      scripted(printing({ token: "t" }), { interactiveMode: "Always" }),
+      "failed: it wants a terminal \\(interactiveMode: Always\\)$"
+    ],
+    ["that prints something else", scripted("echo hello"), "did not print an ExecCredential$"],
+    ["that prints nothing of use", scripted(printing({})), "printed neither a token nor a certificate$"],
+    [
+      "that prints half a pair",
+      scripted(printing({ token: "t", clientCertificateData: "x" })),
+      "printed a certificate without a key, or a key alone$"
+    ],
+    [
+      "that prints an answer of another version",
+      scripted(printing('{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential"}')),
+      "printed client.authentication.k8s.io/v1beta1 ExecCredential, not the client.authentication.k8s.io/v1 ExecCredential that it was asked for$"
+    ],
+    [
+      "whose token ends at no time",
+      scripted(printing({ token: "t", expirationTimestamp: "soon" })),
+      "printed expirationTimestamp soon, which is no time$"
+    ]
+  ]
+  for (const [what, text, message] of cases) {
+    effect(what, () =>
+      Effect.gen(function* () {
+        const said = yield* failureOf(loadText(text))
+        expect(said).toStartWith("exec plugin ")
+        expect(said).toContain(' of user "main" of DIR/FILE ')
+        expect(said).toMatch(new RegExp(message))
+        expect(said).not.toContain("\n")
+      })
+    )
+  }
+})

@@ -1,0 +1,110 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { isApiError } from "./ApiError.ts"
+import * as Client from "./Client.ts"
+import * as Fence from "./Fence.ts"
+import * as Patch from "./Patch.ts"
+import * as Scripted from "./Scripted.fixture.ts"
+
+const key = { namespace: "a", name: "x" }
+const { ConfigMap } = Scripted
+
+/** A fence that can be closed. */
+const gate = () => {
+  let isOpen = true
+  return {
+    permit: { permits: () => isOpen, reason: "the leadership of default/homeostat has ended" },
+    close: () => {
+      isOpen = false
+    }
+  }
+}
+
+const writes = {
+  create: Client.create(ConfigMap, { metadata: key }),
+  replace: Client.replace(ConfigMap, { metadata: { ...key, resourceVersion: "7" } }),
+  patch: Client.patch(ConfigMap, key, Patch.merge({ data: { a: "1" } })),
+  apply: Client.apply(ConfigMap, { metadata: key }),
+  delete: Client.delete(ConfigMap, key),
+  "delete of all": Client.deleteAll(ConfigMap, { namespace: "a" }),
+  "status patch": Client.status.patch(ConfigMap, key, Patch.merge({ status: {} })),
+  "scale patch": Client.scale.patch(Scripted.Deployment, key, Patch.merge({ spec: { replicas: 1 } })),
+  "raw write": Client.raw({ method: "POST", path: "/apis/x" })
+}
+
+const reads = {
+  get: Client.get(ConfigMap, key),
+  list: Client.list(ConfigMap, { namespace: "a" }),
+  "raw read": Client.raw({ method: "GET", path: "/readyz" })
+}
+
+const answers = Scripted.make(() => Scripted.answer(200, { ...Scripted.configMap("x"), items: [] }))
+
+describe("behind a closed fence", () => {
+  for (const [what, write] of Object.entries<Effect.Effect<unknown, unknown, Client.Client>>(writes)) {
+    effect(`a ${what} is not sent, and fails with what kept it`, () =>
+      Effect.gen(function* () {
+        const scripted = yield* answers
+        const { close, permit } = gate()
+        const fenced = Fence.within(write, permit).pipe(Effect.provide(Scripted.client(scripted)))
+        yield* fenced
+        expect(scripted.requests).toHaveLength(1)
+        close()
+        const error = yield* Effect.flip(fenced)
+        expect(scripted.requests).toHaveLength(1)
+        expect(isApiError(error)).toBe(true)
+        expect(error).toMatchObject({ _tag: "Fenced", code: "FENCED", reason: permit.reason })
+        const { method, path } = scripted.requests[0] ?? { method: "", path: "" }
+        expect(String(error)).toContain(`${method} ${path.replace(/\?.*/, "")}: not sent, ${permit.reason}`)
+      })
+    )
+  }
+
+  for (const [what, read] of Object.entries<Effect.Effect<unknown, unknown, Client.Client>>(reads)) {
+    effect(`a ${what} is sent`, () =>
+      Effect.gen(function* () {
+        const scripted = yield* answers
+        const { close, permit } = gate()
+        close()
+        yield* Fence.within(read, permit).pipe(Effect.provide(Scripted.client(scripted)))
+        expect(scripted.requests).toHaveLength(1)
+      })
+    )
+  }
+
+  effect("are fibers that one of it starts, and no others", () =>
+    Effect.gen(function* () {
+      const scripted = yield* answers
+      const client = Scripted.client(scripted)
+      const { close, permit } = gate()
+      close()
+      const child = Effect.flatMap(Effect.fork(writes.create), Fiber.join)
+      expect(yield* Fence.within(child, permit).pipe(Effect.flip, Effect.provide(client))).toMatchObject({
+        _tag: "Fenced"
+      })
+      yield* Effect.provide(writes.create, client)
+      expect(scripted.requests).toHaveLength(1)
+    })
+  )
+})
+
+describe("a fence that closes", () => {
+  effect("while a write waits to be sent again keeps it from that", () =>
+    Effect.gen(function* () {
+      const scripted = yield* Scripted.make((request) => Scripted.disconnect(request, "ECONNREFUSED"))
+      const { close, permit } = gate()
+      const write = yield* Effect.fork(
+        Effect.flip(Fence.within(writes.apply, permit)).pipe(Effect.provide(Scripted.client(scripted)))
+      )
+      yield* TestClock.adjust("10 millis")
+      expect(scripted.requests).toHaveLength(1)
+      close()
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(write)).toMatchObject({ _tag: "Fenced" })
+      expect(scripted.requests).toHaveLength(1)
+    })
+  )
+})

@@ -1,0 +1,127 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { reading } from "../telemetry/Reading.fixture.ts"
+import * as Client from "./Client.ts"
+import * as Fence from "./Fence.ts"
+import type { Request } from "./Request.ts"
+import * as Scripted from "./Scripted.fixture.ts"
+
+const { ConfigMap, answer, configMap, disconnect, failure } = Scripted
+
+const key = { namespace: "a", name: "x" }
+
+/** What is counted while a client is used on a script. */
+const counted = (
+  script: (request: Request, sent: number) => Scripted.Reaction,
+  use: Effect.Effect<unknown, unknown, Client.Client>,
+  opening?: Scripted.Reaction
+) =>
+  Effect.gen(function* () {
+    const registry = Metrics.make()
+    const scripted = yield* Scripted.make(script, opening)
+    const client = Scripted.client(scripted).pipe(Layer.provide(Layer.succeed(Metrics.Metrics, registry)))
+    const fiber = yield* Effect.fork(Effect.exit(Effect.provide(use, client)))
+    yield* TestClock.adjust("1 minute")
+    yield* Fiber.interrupt(fiber)
+    return reading(registry)
+  })
+
+const requests = (code: string, method: string) =>
+  `rest_client_requests_total{code="${code}",method="${method}",host="server"}`
+
+const repetitions = (code: string, method: string) =>
+  `rest_client_request_retries_total{code="${code}",verb="${method}",host="server"}`
+
+describe("a request is counted", () => {
+  effect("by its method and the status of the answer, with what it took and the bytes that were sent and came", () =>
+    Effect.gen(function* () {
+      const body = JSON.stringify(configMap("é"))
+      const seen = yield* counted(
+        () => answer(201, body),
+        Client.create(ConfigMap, { metadata: { name: "é", namespace: "a" } })
+      )
+      expect(seen[requests("201", "POST")]).toBe(1)
+      const of = (what: string) => `rest_client_${what}{verb="POST",host="server"}`
+      expect(seen[of("request_duration_seconds_count")]).toBe(1)
+      expect(seen[of("response_size_bytes_sum")]).toBe(Buffer.byteLength(body))
+      expect(seen[of("request_size_bytes_sum")]).toBeGreaterThan(60)
+      expect(Object.keys(seen).filter((name) => name.includes("retries"))).toEqual([])
+    })
+  )
+
+  effect("when it is refused, too", () =>
+    Effect.gen(function* () {
+      const seen = yield* counted(() => failure(404, "NotFound"), Client.get(ConfigMap, key))
+      expect(seen[requests("404", "GET")]).toBe(1)
+    })
+  )
+
+  effect("each time it is sent, and as a retry each time but the first, by what it was sent again for", () =>
+    Effect.gen(function* () {
+      const script = (request: Request, sent: number) =>
+        sent === 1
+          ? disconnect(request, "ECONNRESET")
+          : sent < 4
+            ? failure(503, "ServiceUnavailable")
+            : answer(200, configMap("x"))
+      const seen = yield* counted(script, Client.get(ConfigMap, key))
+      expect(seen[requests("<error>", "GET")]).toBe(1)
+      expect(seen[requests("503", "GET")]).toBe(2)
+      expect(seen[requests("200", "GET")]).toBe(1)
+      expect(seen[repetitions("<error>", "GET")]).toBe(1)
+      expect(seen[repetitions("503", "GET")]).toBe(2)
+      // Latency is what an answer took: where there was none, there is none.
+      expect(seen['rest_client_request_duration_seconds_count{verb="GET",host="server"}']).toBe(3)
+    })
+  )
+
+  effect("as one without an answer when it is too late", () =>
+    Effect.gen(function* () {
+      const late = Client.create(ConfigMap, { metadata: { name: "x", namespace: "a" } })
+      const seen = yield* counted(() => "silence", late)
+      expect(seen[requests("<error>", "POST")]).toBe(1)
+    })
+  )
+
+  effect("as one without an answer when nobody waits for it any more", () =>
+    Effect.gen(function* () {
+      const given = Effect.timeout(Client.get(ConfigMap, key), "1 second")
+      const seen = yield* counted(() => "silence", given)
+      expect(seen[requests("<error>", "GET")]).toBe(1)
+    })
+  )
+
+  effect("not at all when a fence has held it back", () =>
+    Effect.gen(function* () {
+      const closed = Fence.within(Client.delete(ConfigMap, key), { permits: () => false, reason: "over" })
+      const seen = yield* counted(() => answer(200, {}), closed)
+      expect(seen).toEqual({})
+    })
+  )
+})
+
+describe("a watch is counted", () => {
+  const watch = Effect.scoped(
+    Effect.zipRight(Client.watch(ConfigMap, { resourceVersion: "1" }), Effect.sleep("1 hour"))
+  )
+
+  effect("when it is accepted, and not by what it takes", () =>
+    Effect.gen(function* () {
+      const seen = yield* counted(() => answer(200, ""), watch)
+      expect(seen[requests("200", "GET")]).toBe(1)
+      expect(seen['rest_client_request_duration_seconds_count{verb="GET",host="server"}'] ?? 0).toBe(0)
+    })
+  )
+
+  effect("when it is refused", () =>
+    Effect.gen(function* () {
+      const seen = yield* counted(() => answer(200, ""), watch, failure(410, "Expired"))
+      expect(seen[requests("410", "GET")]).toBe(1)
+    })
+  )
+})

@@ -1,0 +1,81 @@
+import { expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import * as WorkQueue from "./WorkQueue.ts"
+
+const take = <T>(queue: WorkQueue.WorkQueue<T>) => Effect.flatten(queue.take).pipe(Effect.orDie)
+
+effect("a queue that is shut down at any moment while workers are handed keys lets every one of them end", () =>
+  Effect.gen(function* () {
+    for (let moment = 0; moment < 40; moment++) {
+      const queue = yield* WorkQueue.make<string>()
+      const served: Array<string> = []
+      const work = Effect.repeat(
+        queue.process(({ key }) =>
+          Effect.zipRight(
+            Effect.yieldNow(),
+            Effect.sync(() => void served.push(key))
+          )
+        ),
+        { while: (went) => went }
+      )
+      const workers = yield* Effect.replicateEffect(Effect.fork(work), 4)
+      const feed = Effect.forEach(
+        Array.from({ length: 20 }, (_, n) => n),
+        (n) =>
+          Effect.zipRight(
+            Effect.sync(() => queue.add(`k${n % 7}`, "updated")),
+            Effect.yieldNow()
+          ),
+        { discard: true }
+      )
+      const feeder = yield* Effect.fork(feed)
+      for (let turn = 0; turn < moment; turn++) yield* Effect.yieldNow()
+      queue.shutDown()
+      const after = served.length
+      yield* Fiber.joinAll(workers)
+      yield* Fiber.join(feeder)
+      // Runs in progress end; nothing more is begun.
+      expect(served.length - after).toBeLessThanOrEqual(4)
+      expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 0 })
+    }
+  })
+)
+
+effect("a key keeps the highest priority that it was asked for at, from a delay through being ready to its run", () =>
+  Effect.gen(function* () {
+    const queue = yield* WorkQueue.make<string>()
+    queue.addAfter("a", 10, "retry", { priority: 3 })
+    queue.addAfter("a", 20, "resync", { priority: WorkQueue.low })
+    queue.add("b", "updated", { priority: 2 })
+    yield* TestClock.adjust("10 millis")
+    expect(yield* take(queue)).toMatchObject({ key: "a", priority: 3 })
+    // Asked for during the run, it has the priority of what asks: the run before took its own with it.
+    queue.add("a", "initial", { priority: WorkQueue.low })
+    queue.addAfter("a", 10, "retry", { priority: 1 })
+    queue.done("a")
+    expect(yield* take(queue)).toMatchObject({ key: "b", priority: 2 })
+    expect(yield* take(queue)).toMatchObject({ key: "a", priority: 1 })
+  })
+)
+
+effect("what waits for its time or is being worked on does not count as ready", () =>
+  Effect.gen(function* () {
+    const queue = yield* WorkQueue.make<string>()
+    const ready = () => queue.snapshot().ready
+    queue.addAfter("later", 1000, "retry")
+    expect(ready()).toBe(0)
+    queue.add("now", "updated")
+    expect(ready()).toBe(1)
+    yield* take(queue)
+    expect(ready()).toBe(0)
+    yield* TestClock.adjust("1 second")
+    expect(ready()).toBe(1)
+    queue.shutDown()
+    expect(ready()).toBe(0)
+    expect(Option.isNone(yield* queue.take)).toBe(true)
+  })
+)

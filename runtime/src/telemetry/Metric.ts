@@ -1,0 +1,276 @@
+/**
+ * Every metric, defined once: name, help, type, labels, buckets. Those that controller-runtime and client-go have are named
+ * and cut as they are there, so that existing dashboards and alerts work; ours begin with `homeostat_`.
+ *
+ * What they have and we do not: the client's rate limiter (there is none: the server's own fairness is used) and its lookups of
+ * names (made by Bun, out of sight), and Go's runtime.
+ */
+
+/** Names of labels, and the value that a series has for each. */
+export type Labels<L extends string> = { readonly [label in L]: string }
+
+/** What goes up only. */
+export interface Counter<out L extends string = string> {
+  readonly type: "counter"
+  /** Ends in `_total`, unless it is one of a kind whose name everybody knows. */
+  readonly name: string
+  readonly help: string
+  readonly labels: ReadonlyArray<L>
+}
+
+/** What goes up and down. */
+export interface Gauge<out L extends string = string> {
+  readonly type: "gauge"
+  readonly name: string
+  readonly help: string
+  readonly labels: ReadonlyArray<L>
+}
+
+/** How often a value was at most so much. */
+export interface Histogram<out L extends string = string> {
+  readonly type: "histogram"
+  readonly name: string
+  readonly help: string
+  readonly labels: ReadonlyArray<L>
+  /** Upper bounds, rising; the one at infinity is not written. */
+  readonly buckets: ReadonlyArray<number>
+}
+
+/** Any of them. */
+export type Metric<L extends string = string> = Counter<L> | Gauge<L> | Histogram<L>
+
+const counter = <const L extends string = never>(name: string, help: string, labels: ReadonlyArray<L> = []) =>
+  ({ type: "counter", name, help, labels }) satisfies Counter<L>
+
+const gauge = <const L extends string = never>(name: string, help: string, labels: ReadonlyArray<L> = []) =>
+  ({ type: "gauge", name, help, labels }) satisfies Gauge<L>
+
+const histogram = <const L extends string = never>(
+  name: string,
+  help: string,
+  buckets: ReadonlyArray<number>,
+  labels: ReadonlyArray<L> = []
+) => ({ type: "histogram", name, help, labels, buckets }) satisfies Histogram<L>
+
+/** From 10 ns to 1000 s, each ten times the one before. */
+const decades: ReadonlyArray<number> = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]
+
+const requestSeconds: ReadonlyArray<number> = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60]
+
+const requestBytes: ReadonlyArray<number> = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216]
+
+/** Reconciles that ended, by what they asked for; one of {@link reconcileResults}. */
+export const reconcileTotal = counter(
+  "controller_runtime_reconcile_total",
+  "Total number of reconciliations per controller",
+  ["controller", "result"]
+)
+
+/** The results of {@link reconcileTotal}. */
+export const reconcileResults = ["success", "error", "requeue", "requeue_after"] as const
+
+/** Reconciles that failed, for whatever reason. */
+export const reconcileErrors = counter(
+  "controller_runtime_reconcile_errors_total",
+  "Total number of reconciliation errors per controller",
+  ["controller"]
+)
+
+/** Those of them that are not tried again. */
+export const terminalReconcileErrors = counter(
+  "controller_runtime_terminal_reconcile_errors_total",
+  "Total number of terminal reconciliation errors per controller",
+  ["controller"]
+)
+
+/** Those of them that were a defect: a mistake in the program. */
+export const reconcilePanics = counter(
+  "controller_runtime_reconcile_panics_total",
+  "Total number of reconciliation panics per controller",
+  ["controller"]
+)
+
+/** Those of them that took longer than the controller allows. */
+export const reconcileTimeouts = counter(
+  "controller_runtime_reconcile_timeouts_total",
+  "Total number of reconciliation timeouts per controller",
+  ["controller"]
+)
+
+/** How long reconciles take. */
+export const reconcileTime = histogram(
+  "controller_runtime_reconcile_time_seconds",
+  "Length of time per reconciliation per controller",
+  [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75,
+    2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60
+  ],
+  ["controller"]
+)
+
+/** Workers of a controller. */
+export const maxConcurrentReconciles = gauge(
+  "controller_runtime_max_concurrent_reconciles",
+  "Maximum number of concurrent reconciles per controller",
+  ["controller"]
+)
+
+/** Workers of a controller with a key in hand. */
+export const activeWorkers = gauge(
+  "controller_runtime_active_workers",
+  "Number of currently used workers per controller",
+  ["controller"]
+)
+
+/** Keys that are ready, by priority. */
+export const queueDepth = gauge("workqueue_depth", "Current depth of workqueue by workqueue and priority", [
+  "name",
+  "controller",
+  "priority"
+])
+
+/** Keys that became ready. */
+export const queueAdds = counter("workqueue_adds_total", "Total number of adds handled by workqueue", [
+  "name",
+  "controller"
+])
+
+/** Runs that were asked for with a delay. */
+export const queueRetries = counter("workqueue_retries_total", "Total number of retries handled by workqueue", [
+  "name",
+  "controller"
+])
+
+/** From ready to running. */
+export const queueDuration = histogram(
+  "workqueue_queue_duration_seconds",
+  "How long in seconds an item stays in workqueue before being requested",
+  decades,
+  ["name", "controller"]
+)
+
+/** From handed out to done. */
+export const workDuration = histogram(
+  "workqueue_work_duration_seconds",
+  "How long in seconds processing an item from workqueue takes.",
+  decades,
+  ["name", "controller"]
+)
+
+/** What the runs in progress have taken so far, summed up. */
+export const unfinishedWork = gauge(
+  "workqueue_unfinished_work_seconds",
+  "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
+  ["name", "controller"]
+)
+
+/** What the longest run in progress has taken so far. */
+export const longestRun = gauge(
+  "workqueue_longest_running_processor_seconds",
+  "How many seconds has the longest running processor for workqueue been running.",
+  ["name", "controller"]
+)
+
+/** Requests sent, watches and repetitions too. The code of one without an answer is `<error>`. */
+export const requests = counter(
+  "rest_client_requests_total",
+  "Number of HTTP requests, partitioned by status code, method, and host.",
+  ["code", "method", "host"]
+)
+
+/** From sent to answered, of requests with a whole answer: of a watch it would say nothing. */
+export const requestDuration = histogram(
+  "rest_client_request_duration_seconds",
+  "Request latency in seconds. Broken down by verb, and host.",
+  requestSeconds,
+  ["verb", "host"]
+)
+
+/** The size of what is sent, without headers. */
+export const requestSize = histogram(
+  "rest_client_request_size_bytes",
+  "Request size in bytes. Broken down by verb and host.",
+  requestBytes,
+  ["verb", "host"]
+)
+
+/** The size of what is answered, without headers, after decompression. */
+export const responseSize = histogram(
+  "rest_client_response_size_bytes",
+  "Response size in bytes. Broken down by verb and host.",
+  requestBytes,
+  ["verb", "host"]
+)
+
+/** Repetitions, by the code that was the reason for them. */
+export const requestRetries = counter(
+  "rest_client_request_retries_total",
+  "Number of request retries, partitioned by status code, verb, and host.",
+  ["code", "verb", "host"]
+)
+
+/** 1 while this process holds the Lease, else 0. */
+export const leaderElectionMasterStatus = gauge(
+  "leader_election_master_status",
+  "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+  ["name"]
+)
+
+/** Renewals that found the Lease not as the leader had left it, and had to look first. */
+export const leaderElectionSlowpath = counter(
+  "leader_election_slowpath_total",
+  "Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
+  ["name"]
+)
+
+/** How long the server takes to renew a Lease: near the renew deadline, leadership is about to be lost. */
+export const leaseRenewDuration = histogram(
+  "homeostat_lease_renew_duration_seconds",
+  "How long successful renewals of the leader's Lease took",
+  [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  ["name"]
+)
+
+/** Watches that were resumed, by why the one before ended. A kind is named as in a rule: `deployments.apps`. */
+export const watchRestarts = counter(
+  "homeostat_watch_restarts_total",
+  "Watches resumed from where the last one ended, by kind and by why it ended",
+  ["kind", "reason"]
+)
+
+/** States that were asked for anew, by why the copy could not go on. */
+export const watchRelists = counter(
+  "homeostat_watch_relists_total",
+  "Times the whole state of a kind was asked for again, by kind and reason",
+  ["kind", "reason"]
+)
+
+/** Objects in the cache. */
+export const cacheObjects = gauge("homeostat_cache_objects", "Objects in the cache, by kind", ["kind"])
+
+/** Kubernetes Events that could not be written. */
+export const eventsDropped = counter(
+  "homeostat_events_dropped_total",
+  "Kubernetes Events lost, because too many waited or the API server refused them"
+)
+
+/** Seconds of CPU. */
+export const processCpu = counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.")
+
+/** When the process started, in seconds since 1970. */
+export const processStart = gauge(
+  "process_start_time_seconds",
+  "Start time of the process since unix epoch in seconds."
+)
+
+/** Memory in RAM. */
+export const processResident = gauge("process_resident_memory_bytes", "Resident memory size in bytes.")
+
+/** Address space. */
+export const processVirtual = gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.")
+
+/** File descriptors in use. */
+export const processOpenFds = gauge("process_open_fds", "Number of open file descriptors.")
+
+/** File descriptors that may be in use. */
+export const processMaxFds = gauge("process_max_fds", "Maximum number of open file descriptors.")

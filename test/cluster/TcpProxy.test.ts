@@ -1,0 +1,219 @@
+import { describe, expect } from "bun:test"
+import { connect, createServer, type Server, type Socket } from "node:net"
+import { Effect, Exit, Scope } from "effect"
+import * as Port from "./envtest/Port.ts"
+import * as TcpProxy from "./TcpProxy.ts"
+import { live } from "./Test.ts"
+
+/** A server that says what it hears, and how many speak to it. */
+const echo: Effect.Effect<{ readonly port: number; readonly sockets: Set<Socket> }, never, Scope.Scope> = Effect.gen(
+  function* () {
+    const sockets = new Set<Socket>()
+    const port = yield* Port.free
+    yield* Effect.acquireRelease(
+      Effect.async<Server>((resume) => {
+        const server = createServer((socket) => {
+          sockets.add(socket)
+          socket.on("data", (bytes) => socket.write(bytes))
+          socket.on("error", () => undefined)
+          socket.on("close", () => sockets.delete(socket))
+        })
+        server.listen({ host: Port.host, port }, () => resume(Effect.succeed(server)))
+      }),
+      (server) =>
+        Effect.sync(() => {
+          server.close()
+          for (const socket of sockets) socket.destroy()
+        })
+    )
+    return { port, sockets }
+  }
+)
+
+interface Caller {
+  readonly say: (text: string) => Effect.Effect<void>
+  readonly heard: () => string
+  /** How the connection ended, if it did: a code, or `closed`. */
+  readonly end: () => string | undefined
+  readonly hangUp: Effect.Effect<void>
+}
+
+const call = (port: number): Effect.Effect<Caller, string, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.async<{ readonly caller: Caller; readonly socket: Socket }, string>((resume) => {
+      let heard = ""
+      let end: string | undefined
+      const socket = connect({ host: Port.host, port })
+      const caller: Caller = {
+        say: (text) => Effect.sync(() => void socket.write(text)),
+        heard: () => heard,
+        end: () => end,
+        hangUp: Effect.sync(() => void socket.end())
+      }
+      socket.on("data", (bytes) => {
+        heard += bytes
+      })
+      socket.on("connect", () => resume(Effect.succeed({ caller, socket })))
+      socket.on("error", (error) => {
+        const code = "code" in error ? String(error.code) : error.message
+        end = code
+        resume(Effect.fail(code))
+      })
+      socket.on("close", () => {
+        end ??= "closed"
+      })
+    }),
+    ({ socket }) => Effect.sync(() => socket.destroy())
+  ).pipe(Effect.map(({ caller }) => caller))
+
+const until = (holds: () => boolean): Effect.Effect<void, unknown> =>
+  Effect.sleep("5 millis").pipe(Effect.repeat({ until: holds }), Effect.timeout("5 seconds"), Effect.asVoid)
+
+const test = (
+  name: string,
+  body: (place: {
+    readonly proxy: TcpProxy.TcpProxy
+    readonly target: Effect.Effect.Success<typeof echo>
+  }) => Effect.Effect<unknown, unknown, Scope.Scope>
+): void =>
+  live(name, () =>
+    Effect.gen(function* () {
+      const target = yield* echo
+      yield* body({ target, proxy: yield* TcpProxy.make(target) })
+    })
+  )
+
+describe("A TcpProxy", () => {
+  test("passes bytes both ways, as many as there are, and counts them", ({ proxy }) =>
+    Effect.gen(function* () {
+      const caller = yield* call(proxy.port)
+      const text = "0123456789abcdef".repeat(1 << 18)
+      yield* caller.say(text)
+      yield* until(() => caller.heard().length === text.length)
+      expect(caller.heard()).toBe(text)
+      expect(proxy.counted()).toEqual({ connections: 1, open: 1, sent: text.length, received: text.length })
+    }))
+
+  test("passes the end of a connection on, after what came before", ({ proxy, target }) =>
+    Effect.gen(function* () {
+      const caller = yield* call(proxy.port)
+      yield* proxy.delay(100)
+      yield* caller.say("last")
+      yield* caller.hangUp
+      yield* until(() => caller.end() !== undefined)
+      expect([caller.heard(), caller.end()]).toEqual(["last", "closed"])
+      yield* until(() => proxy.counted().open === 0 && target.sockets.size === 0)
+    }))
+
+  test("delays each way, and keeps the order when the delay gets shorter", ({ proxy }) =>
+    Effect.gen(function* () {
+      const caller = yield* call(proxy.port)
+      yield* proxy.delay(200)
+      const begun = performance.now()
+      yield* caller.say("first ")
+      yield* Effect.sleep("20 millis")
+      yield* proxy.delay(0)
+      yield* caller.say("second")
+      yield* until(() => caller.heard().length === 12)
+      expect(caller.heard()).toBe("first second")
+      // The answer to what was delayed is not delayed any more.
+      expect(performance.now() - begun).toBeGreaterThanOrEqual(195)
+      yield* proxy.delay(150)
+      const again = performance.now()
+      yield* caller.say("!")
+      yield* until(() => caller.heard().length === 13)
+      expect(performance.now() - again).toBeGreaterThanOrEqual(295)
+    }))
+
+  test("cuts connections at both ends, and takes new ones", ({ proxy, target }) =>
+    Effect.gen(function* () {
+      const caller = yield* call(proxy.port)
+      yield* caller.say("hello")
+      yield* until(() => caller.heard() === "hello")
+      yield* proxy.cut
+      yield* until(() => caller.end() !== undefined && target.sockets.size === 0)
+      expect(caller.end()).toBe("ECONNRESET")
+      const next = yield* call(proxy.port)
+      yield* next.say("again")
+      yield* until(() => next.heard() === "again")
+      expect(proxy.counted()).toMatchObject({ connections: 2, open: 1 })
+    }))
+
+  test("refuses new connections and leaves the old ones, until it is healed", ({ proxy }) =>
+    Effect.gen(function* () {
+      const caller = yield* call(proxy.port)
+      yield* proxy.refuse
+      expect(yield* Effect.flip(Effect.scoped(call(proxy.port)))).toBe("ECONNREFUSED")
+      yield* caller.say("still here")
+      yield* until(() => caller.heard() === "still here")
+      yield* proxy.heal
+      const next = yield* call(proxy.port)
+      yield* next.say("back")
+      yield* until(() => next.heard() === "back")
+    }))
+
+  test("swallowing everything, keeps it for when it is healed", ({ proxy, target }) =>
+    Effect.gen(function* () {
+      const old = yield* call(proxy.port)
+      yield* until(() => target.sockets.size === 1)
+      yield* proxy.blackhole
+      const late = yield* call(proxy.port)
+      // More than it holds for one connection: the sender has to wait, and goes on later.
+      const much = "old".repeat(1 << 20)
+      yield* old.say(much)
+      yield* late.say("late")
+      yield* Effect.sleep("200 millis")
+      expect([old.heard(), late.heard(), old.end(), late.end()]).toEqual(["", "", undefined, undefined])
+      expect(target.sockets.size).toBe(1)
+      yield* proxy.heal
+      yield* until(() => old.heard() === much && late.heard() === "late")
+    }))
+
+  test("does not tell a client that its server is gone while it swallows everything, but then", ({ proxy, target }) =>
+    Effect.gen(function* () {
+      const caller = yield* call(proxy.port)
+      yield* until(() => target.sockets.size === 1)
+      yield* proxy.blackhole
+      for (const socket of target.sockets) socket.resetAndDestroy()
+      yield* Effect.sleep("200 millis")
+      expect(caller.end()).toBeUndefined()
+      yield* proxy.heal
+      yield* until(() => caller.end() !== undefined)
+    }))
+
+  test("half-open, leaves old clients in the dark for ever and serves new ones", ({ proxy, target }) =>
+    Effect.gen(function* () {
+      const old = yield* call(proxy.port)
+      yield* until(() => target.sockets.size === 1)
+      yield* proxy.halfOpen
+      yield* until(() => target.sockets.size === 0)
+      yield* old.say("anybody?")
+      const next = yield* call(proxy.port)
+      yield* next.say("hello")
+      yield* until(() => next.heard() === "hello")
+      yield* proxy.heal
+      yield* Effect.sleep("200 millis")
+      expect([old.heard(), old.end()]).toEqual(["", undefined])
+      expect(proxy.counted().open).toBe(2)
+      yield* old.hangUp
+      yield* until(() => proxy.counted().open === 1)
+    }))
+
+  live("is gone with its scope, and so is every connection", () =>
+    Effect.gen(function* () {
+      const target = yield* echo
+      const scope = yield* Scope.make()
+      const { port } = yield* Scope.extend(TcpProxy.make(target), scope)
+      const caller = yield* call(port)
+      yield* until(() => target.sockets.size === 1)
+      yield* Scope.close(scope, Exit.void)
+      yield* until(() => caller.end() !== undefined && target.sockets.size === 0)
+      expect(yield* Effect.flip(Effect.scoped(call(port)))).toBe("ECONNREFUSED")
+    })
+  )
+
+  test("leads a URL to itself", ({ proxy }) =>
+    Effect.sync(() => {
+      expect(proxy.instead("https://127.0.0.1:6443")).toBe(`https://127.0.0.1:${proxy.port}`)
+    }))
+})

@@ -1,0 +1,171 @@
+/**
+ * A server of the test's own in front of the API server, which ends TLS itself: its certificate can be replaced, and it can
+ * keep an answer from arriving after the API server has done what was asked.
+ *
+ * It passes on the token of a request; one without a token becomes the administrator's.
+ */
+import * as http2 from "node:http2"
+import type { Socket } from "node:net"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import { Effect, type Scope } from "effect"
+
+/** A certificate and its key, PEM. */
+interface Pair {
+  readonly certificate: string
+  readonly key: string
+}
+
+/** A request that has arrived, and, when it was passed on, what the API server said. */
+export interface Passed {
+  readonly method: string
+  readonly path: string
+  readonly http: string
+  readonly authorization: string | undefined
+  readonly status: number | undefined
+}
+
+/** What becomes of an answer: it is passed on, its connection (or stream) is broken instead, or nothing ever comes. */
+export type Fate = "pass" | "cut" | "silence"
+
+/** What a server says that does not do what was asked. */
+export interface Refusal {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The front, until the end of the Scope. */
+export interface Front {
+  readonly url: string
+  /** What has been answered by the API server, oldest first. */
+  readonly passed: () => ReadonlyArray<Passed>
+  /** From now on, answers that are not watches have the fate that this says. */
+  readonly answers: (fate: (passed: Passed) => Fate) => void
+  /** From now on, requests to which this gives an answer are not passed on. */
+  readonly instead: (refuse: (method: string, path: string) => Refusal | undefined) => void
+  /** Ends all connections, and goes on at the same port with another certificate. */
+  readonly present: (pair: Pair) => Effect.Effect<void>
+}
+
+/** HTTP/1.1 needs these for itself, HTTP/2 does not know them. */
+const ofConnection = ["connection", "host", "transfer-encoding", "content-length", "keep-alive"]
+
+const bodyOf = async (request: http2.Http2ServerRequest): Promise<string> => {
+  const parts: Array<Buffer> = []
+  for await (const part of request) parts.push(Buffer.from(part))
+  return Buffer.concat(parts).toString()
+}
+
+/** Its types know HTTP/2 alone; a request over HTTP/1.1 has no stream. */
+const streamOf = (request: http2.Http2ServerRequest): http2.ServerHttp2Stream | undefined => request.stream
+
+/** Starts it on a free port. */
+export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const passed: Array<Passed> = []
+    const sockets = new Set<Socket>()
+    let fateOf: (passed: Passed) => Fate = () => "pass"
+    let refuse: (method: string, path: string) => Refusal | undefined = () => undefined
+    const session = {
+      admin: new Bun.FetchSession({
+        tls: {
+          ...(admin.ca !== undefined && { ca: admin.ca }),
+          ...(admin.cert !== undefined && { cert: admin.cert }),
+          ...(admin.key !== undefined && { key: admin.key })
+        }
+      }),
+      nobody: new Bun.FetchSession({ tls: { ...(admin.ca !== undefined && { ca: admin.ca }) } })
+    }
+
+    const handle = async (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse): Promise<void> => {
+      const { method = "GET", url = "/" } = request
+      const body = await bodyOf(request)
+      const refusal = refuse(method, url)
+      if (refusal !== undefined) {
+        response.writeHead(refusal.status, refusal.headers)
+        response.end(refusal.body)
+        return
+      }
+      const headers: Record<string, string> = {}
+      for (const [name, value] of Object.entries(request.headers)) {
+        if (typeof value === "string" && !name.startsWith(":") && !ofConnection.includes(name)) headers[name] = value
+      }
+      const left = new AbortController()
+      response.on("close", () => left.abort())
+      const { authorization } = headers
+      const answer = await session[authorization === undefined ? "admin" : "nobody"].fetch(admin.server + url, {
+        method,
+        headers: {
+          ...headers,
+          ...(authorization === undefined && admin.token !== undefined && { authorization: `Bearer ${admin.token}` })
+        },
+        ...(body !== "" && { body }),
+        signal: left.signal,
+        timeout: false,
+        decompress: false
+      })
+      const one: Passed = { method, path: url, http: request.httpVersion, authorization, status: answer.status }
+      const isWatch = url.includes("watch=true") && answer.status === 200
+      const whole = isWatch ? undefined : Buffer.from(await answer.arrayBuffer())
+      passed.push(one)
+      const fate = isWatch ? "pass" : fateOf(one)
+      if (fate === "silence") return
+      if (fate === "cut") {
+        const stream = streamOf(request)
+        if (stream === undefined) request.socket.destroy()
+        else stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR)
+        return
+      }
+      const kept = [...answer.headers].filter(([name]) => !ofConnection.includes(name))
+      response.writeHead(answer.status, Object.fromEntries(kept))
+      if (whole !== undefined) {
+        response.end(whole)
+        return
+      }
+      for await (const part of answer.body ?? []) response.write(part)
+      response.end()
+    }
+
+    const listen = (chosen: Pair, port: number) =>
+      Effect.async<http2.Http2SecureServer>((resume) => {
+        const server = http2.createSecureServer({ cert: chosen.certificate, key: chosen.key, allowHTTP1: true })
+        server.on("request", (request, response) => {
+          // Either side may have gone; the other is told.
+          handle(request, response).catch(() => (streamOf(request) ?? request.socket).destroy())
+        })
+        server.on("secureConnection", (socket) => {
+          sockets.add(socket)
+          socket.on("close", () => sockets.delete(socket))
+          socket.on("error", () => {})
+        })
+        server.listen(port, "127.0.0.1", () => resume(Effect.succeed(server)))
+      })
+    const stop = (server: http2.Http2SecureServer) =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        for (const socket of sockets) socket.destroy()
+      })
+    const portOf = (server: http2.Http2SecureServer): number => {
+      const address = server.address()
+      return typeof address === "object" && address !== null ? address.port : 0
+    }
+
+    let server = yield* listen(pair, 0)
+    const port = portOf(server)
+    yield* Effect.addFinalizer(() => stop(server))
+    return {
+      url: `https://127.0.0.1:${port}`,
+      passed: () => passed,
+      answers: (fate) => {
+        fateOf = fate
+      },
+      instead: (next) => {
+        refuse = next
+      },
+      present: (next) =>
+        Effect.gen(function* () {
+          yield* stop(server)
+          server = yield* listen(next, port)
+        })
+    }
+  })
