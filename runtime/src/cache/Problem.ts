@@ -1,7 +1,7 @@
 /**
  * What keeps a copy from being current, sorted by what to do about it.
  */
-import { type ApiError, isAnswer } from "../client/ApiError.ts"
+import { type ApiError, askedMillis } from "../client/ApiError.ts"
 import * as Resource from "../resource/Resource.ts"
 
 /**
@@ -83,7 +83,7 @@ export const delay = (kind: Kind, attempt: number, atLeast = 0): number => {
 
 /** How long the server asks to be left alone, in ms. */
 export const retryAfter = (error: ApiError | undefined): number =>
-  error !== undefined && isAnswer(error) ? (error.retryAfterMillis ?? 0) : 0
+  (error === undefined ? undefined : askedMillis(error)) ?? 0
 
 /** One line that names the kind, where, what fails, and what would help. */
 export const describe = (problem: Problem, resource: Resource.Any, namespace: string | undefined): string => {

@@ -119,4 +119,11 @@ describe("ApiError", () => {
     expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden", { details: { causes } })))).toBe(true)
     expect(ApiError.isNamespaceTerminating(from(403, status(403, "Forbidden")))).toBe(false)
   })
+
+  test("an overloaded server is left alone for as long as it asks, one that starts for two seconds at most", () => {
+    const asks = (code: number, seconds: number) =>
+      ApiError.askedMillis(from(code, "", { "retry-after": `${seconds}` }))
+    expect([asks(429, 60), asks(503, 1), asks(503, 5)]).toEqual([60_000, 1000, 2000])
+    expect(ApiError.askedMillis(from(503, ""))).toBeUndefined()
+  })
 })

@@ -297,6 +297,21 @@ export const fenced = (request: RequestInfo, reason: string): Fenced =>
 /** Whether the error is the server's word. */
 export const isAnswer = (error: ApiError): error is Answered => error._tag !== "Transport" && error._tag !== "Fenced"
 
+/** See {@link askedMillis}. */
+const longestUnavailableMillis = 2000
+
+/**
+ * How long the server asks to be left alone, in ms; undefined if it asks for nothing. A kube-apiserver that starts asks five
+ * seconds of everybody, though it is ready in one or two, and all work waits for it: so of one that is unavailable, and not
+ * overloaded, no more than two seconds are taken at its word, and the caller's own back-off does the rest.
+ */
+export const askedMillis = (error: ApiError): number | undefined => {
+  if (!isAnswer(error) || error.retryAfterMillis === undefined) return undefined
+  return error._tag === "TooManyRequests"
+    ? error.retryAfterMillis
+    : Math.min(error.retryAfterMillis, longestUnavailableMillis)
+}
+
 /** A request that is wrong before it is sent, such as one without a namespace. */
 export const unusable = (request: RequestInfo, message: string): BadRequest =>
   new BadRequest(local(request, message, 400, "BadRequest"))

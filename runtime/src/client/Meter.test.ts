@@ -6,8 +6,10 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
+import * as ApiError from "./ApiError.ts"
 import * as Client from "./Client.ts"
 import * as Fence from "./Fence.ts"
+import * as Meter from "./Meter.ts"
 import type { Request } from "./Request.ts"
 import * as Scripted from "./Scripted.fixture.ts"
 
@@ -104,6 +106,17 @@ describe("a request is counted", () => {
     })
   )
 })
+
+effect("A request that the transport holds back, as its leadership ended while it was prepared, is none", () =>
+  Effect.gen(function* () {
+    const registry = Metrics.make()
+    const meter = yield* Meter.make("https://server", registry)
+    const request: Request = { method: "PUT", path: "/x", template: "/x", headers: {}, repeatable: true }
+    const held = ApiError.fenced({ method: "PUT", path: "/x" }, "over")
+    yield* Effect.flip(meter.send(() => Effect.fail(held))(request))
+    expect(Object.keys(reading(registry, "rest_client_requests_total"))).toEqual([])
+  })
+)
 
 describe("a watch is counted", () => {
   const watch = Effect.scoped(

@@ -4,10 +4,8 @@
  *
  * It stands next to the transport, because there a sending is one, and its answer still a status.
  */
-
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Metric from "../telemetry/Metric.ts"
 import type { Counting, Observing, Registry } from "../telemetry/Metrics.ts"
@@ -74,31 +72,39 @@ export const make = (server: string, registry: Registry): Effect.Effect<Meter> =
       counting.add()
     }
 
-    /** Counts a sending once it has ended, however it has. */
+    /**
+     * Counts a sending once it has ended, interruption included, and gives its answer to `measure`. What `Effect.onExit` and
+     * `Effect.map` would do in two steps, at half their cost.
+     */
     const counted = <A extends { readonly status: number }, E extends ApiError, R>(
       request: Request,
-      sending: Effect.Effect<A, E, R>
+      send: (request: Request) => Effect.Effect<A, E, R>,
+      measure?: (answer: A, instruments: Instruments, began: number) => void
     ): Effect.Effect<A, E, R> =>
-      Effect.onExit(sending, (exit) => {
-        const instruments = of(request.method)
-        if (Exit.isSuccess(exit)) count(request.method, instruments, exit.value.status)
-        else if (!isFenced(exit.cause)) count(request.method, instruments, noAnswer)
-        return Effect.void
+      Effect.uninterruptibleMask((restore) => {
+        const began = clock.unsafeCurrentTimeMillis()
+        return Effect.matchCauseEffect(restore(send(request)), {
+          onFailure: (cause) => {
+            if (!isFenced(cause)) count(request.method, of(request.method), noAnswer)
+            return Effect.failCause(cause)
+          },
+          onSuccess: (answer) => {
+            const instruments = of(request.method)
+            count(request.method, instruments, answer.status)
+            measure?.(answer, instruments, began)
+            return Effect.succeed(answer)
+          }
+        })
       })
 
     return {
       send: (send) => (request) =>
-        Effect.suspend(() => {
-          const began = clock.unsafeCurrentTimeMillis()
-          return Effect.map(counted(request, send(request)), (response) => {
-            const { duration, received, sent } = of(request.method)
-            duration.observe((clock.unsafeCurrentTimeMillis() - began) / 1000)
-            sent.observe(request.body === undefined ? 0 : Buffer.byteLength(request.body))
-            received.observe(Buffer.byteLength(response.body))
-            return response
-          })
+        counted(request, send, ({ body }, { duration, received, sent }, began) => {
+          duration.observe((clock.unsafeCurrentTimeMillis() - began) / 1000)
+          sent.observe(request.body === undefined ? 0 : Buffer.byteLength(request.body))
+          received.observe(Buffer.byteLength(body))
         }),
-      open: (open) => (request) => counted(request, open(request)),
+      open: (open) => (request) => counted(request, open),
       retried: ({ method }, error) => {
         const code = isAnswer(error) ? String(error.code) : noAnswer
         registry.counter(Metric.requestRetries, { code, verb: method, host }).add()

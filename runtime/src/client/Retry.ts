@@ -23,7 +23,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Attribute from "../telemetry/Attribute.ts"
-import { type ApiError, isAnswer } from "./ApiError.ts"
+import { type ApiError, askedMillis } from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
 import type { Request } from "./Request.ts"
@@ -81,7 +81,7 @@ export const next = (
 ): number | undefined => {
   if (request.once === true || made >= attempts || !mayHelp(request, error)) return undefined
   const backoff = firstDelayMillis * factor ** (made - 1) * (1 + jitter * (2 * random - 1))
-  const asked = isAnswer(error) ? error.retryAfterMillis : undefined
+  const asked = askedMillis(error)
   // What the server asked for is a floor, so the spread goes on top of it.
   const delay = asked === undefined ? backoff : asked + Math.min(backoff, asked * jitter)
   return elapsedMillis + delay > windowMillis ? undefined : Math.round(delay)

@@ -5,7 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
-import { fromStatus } from "../client/ApiError.ts"
+import { fenced, fromStatus } from "../client/ApiError.ts"
 import { type Attempt, log, messageOf, type Next, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import * as Result from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -14,6 +14,7 @@ import { capture, unreachable } from "./World.fixture.ts"
 describe("the outcome", () => {
   const terminal = new TerminalError({ message: "never" })
   const stopped = Cause.interrupt(FiberId.none)
+  const heldBack = fenced({ method: "PATCH", path: "/x" }, "too late")
   const table: ReadonlyArray<readonly [string, Exit.Exit<Result.Result, unknown>, Outcome["_tag"]]> = [
     ["of success is what it asks for: done", Exit.succeed(Result.done), "Done"],
     ["of success is what it asks for: requeue", Exit.succeed(Result.requeue), "Requeue"],
@@ -23,6 +24,7 @@ describe("the outcome", () => {
     ["of a Transport error is Unreachable", Exit.fail(unreachable), "Unreachable"],
     ["of a defect is Failed", Exit.die("boom"), "Failed"],
     ["of an interruption from outside is Interrupted", Exit.failCause(stopped), "Interrupted"],
+    ["of a write that was held back, as the leadership had ended, is Interrupted", Exit.fail(heldBack), "Interrupted"],
     [
       "is the failure's, though a finalizer died after it",
       Exit.failCause(Cause.sequential(Cause.fail(terminal), Cause.die("boom"))),
@@ -85,7 +87,7 @@ describe("the line of an attempt", () => {
     [attempt(lost, again), []],
     [{ ...attempt(lost, again), number: 2 }, ["WARN Reconcile failed, again in 5 ms: PATCH /x: modified"]],
     [attempt(Outcome.Vanished()), []],
-    [attempt(Outcome.Requeue(), { _tag: "Run", afterMillis: 5 }), []],
+    [attempt(Outcome.Requeue({}), { _tag: "Run", afterMillis: 5 }), []],
     [attempt(Outcome.Unreachable({ error: unreachable })), []],
     [attempt(Outcome.Interrupted()), ["INFO Reconcile interrupted after 25 ms"]],
     [attempt(failed(false), { _tag: "Run", afterMillis: 5 }), ["WARN Reconcile failed, again in 5 ms: boom"]],

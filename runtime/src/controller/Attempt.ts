@@ -8,9 +8,11 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
 import * as Inspectable from "effect/Inspectable"
+import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
-import { Conflict, Transport } from "../client/ApiError.ts"
+import { Conflict, Fenced, Transport } from "../client/ApiError.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
 import type { Fired } from "./Trigger.ts"
@@ -25,7 +27,7 @@ export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ rea
 /**
  * What came of an attempt, the first that fits:
  * - `Vanished`: the object is gone; nothing ran.
- * - `Interrupted`: the process (or the leadership) ended first.
+ * - `Interrupted`: the process or the leadership ended first: it was cut off, or a write of its was held back.
  * - `Terminal`: it failed, and trying again cannot mend it.
  * - `Unreachable`: no API server answered.
  * - `Failed`: any other failure, a defect (`defect`) or a timeout.
@@ -37,8 +39,8 @@ export type Outcome = Data.TaggedEnum<{
   Terminal: { readonly error: TerminalError }
   Unreachable: { readonly error: Transport }
   Failed: { readonly cause: Cause.Cause<unknown>; readonly error: unknown; readonly defect: boolean }
-  RequeueAfter: { readonly after: Duration.Duration }
-  Requeue: {}
+  RequeueAfter: { readonly after: Duration.Duration; readonly priority?: number | undefined }
+  Requeue: { readonly priority?: number | undefined }
   Done: {}
 }>
 
@@ -80,6 +82,14 @@ export class Observers extends Context.Reference<Observers>()("@homeostat/runtim
   defaultValue: (): ReadonlyArray<Observer> => [log]
 }) {}
 
+/** Has one more told of the attempts in an effect. */
+export const observedBy =
+  (observer: Observer) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.mapInputContext(effect, (context: Context.Context<R>) =>
+      Context.add(context, Observers, [...Context.get(context, Observers), observer])
+    )
+
 /**
  * The outcome of a reconcile that ended so. `interrupted`: its worker was. A reconcile that interrupts itself has failed, and
  * would be forgotten if it were taken for one that the process cut off.
@@ -93,7 +103,7 @@ export const outcomeOf = (
       result._tag === "RequeueAfter"
         ? Outcome.RequeueAfter(result)
         : result._tag === "Requeue"
-          ? Outcome.Requeue()
+          ? Outcome.Requeue(result)
           : Outcome.Done(),
     onFailure: (cause) => {
       if (interrupted && Cause.isInterruptedOnly(cause)) return Outcome.Interrupted()
@@ -101,6 +111,7 @@ export const outcomeOf = (
       if (Option.isNone(failure)) return Outcome.Failed({ cause, error: Cause.squash(cause), defect: true })
       const error = failure.value
       if (error instanceof TerminalError) return Outcome.Terminal({ error })
+      if (error instanceof Fenced) return Outcome.Interrupted()
       if (error instanceof Transport) return Outcome.Unreachable({ error })
       return Outcome.Failed({ cause, error, defect: false })
     }
@@ -114,11 +125,22 @@ export const messageOf = (error: unknown): string =>
       ? error
       : Inspectable.toStringUnknown(error, 0)
 
+/** What is told for debugging only: nearly every attempt. */
+const isQuiet = ({ _tag }: Outcome): boolean => _tag !== "Failed" && _tag !== "Terminal" && _tag !== "Interrupted"
+
 /**
  * One log line per attempt: failures as warnings with what is next (a first conflict for debugging), terminal ones and
  * give-ups as errors, the rest for debugging.
  */
-export const log: Observer = (attempt) => {
+export const log: Observer = (attempt) =>
+  Effect.withFiberRuntime((fiber) =>
+    // A line that nobody sees is not made: it costs a quarter of a reconcile that has nothing to do.
+    isQuiet(attempt.outcome) && LogLevel.greaterThan(fiber.getFiberRef(FiberRef.currentMinimumLogLevel), LogLevel.Debug)
+      ? Effect.void
+      : tell(attempt)
+  )
+
+const tell: Observer = (attempt) => {
   const took = `${Math.round(attempt.finishedAt - attempt.startedAt)} ms`
   const next =
     attempt.next._tag === "Run"

@@ -14,9 +14,11 @@ import * as Backoff from "../queue/Backoff.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
+import * as Access from "./Access.ts"
 import * as Finalizer from "./Finalizer.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Reconciliation } from "./Reconciliation.ts"
+import * as Refusal from "./Refusal.ts"
 import * as Result from "./Result.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -46,6 +48,10 @@ export interface Controller<out R = never> {
   readonly retry: Schedule.Schedule<unknown, unknown, R>
   readonly concurrency: number
   readonly timeout: Duration.Duration
+  /** Whether only the leader runs it, where leaders are elected. */
+  readonly leaderElected: boolean
+  /** All that it may do in the cluster: what follows from its declarations, and then what it says itself. */
+  readonly access: ReadonlyArray<Access.Access>
   /** Decodes, finalizes or reconciles an object in its wire form. */
   readonly attempt: (object: KubernetesObject) => Effect.Effect<Result.Result, unknown, R | Provided>
 }
@@ -73,8 +79,15 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
   readonly concurrency?: number | undefined
   /** How long one reconcile may take before it is interrupted and retried. Default 2 minutes: four request deadlines. */
   readonly timeout?: Duration.DurationInput | undefined
+  /**
+   * Whether only the leader runs it, where leaders are elected. Default true. `false`: it runs in every replica, so several may
+   * work on one object at a time.
+   */
+  readonly leaderElected?: boolean | undefined
   /** The field manager of its writes. Default: the controller's name. Changing it later orphans what the old one owns. */
   readonly fieldManager?: string | undefined
+  /** What its effects do in the cluster beyond what the declarations above imply: `[Access.get(Secret)]`. */
+  readonly access?: ReadonlyArray<Access.Access> | undefined
   /**
    * Makes the world be as the object says. Called with an object that exists, is not being deleted, and matches its
    * schema. May run any number of times, so it looks at everything and remembers nothing.
@@ -104,7 +117,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       const decoded = resource.decode(wire)
       if (Either.isLeft(decoded)) {
         const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-        yield* Status.reportInvalid(wire, decoded.left, Time.seconds(now))
+        yield* Status.reportInvalid(resource, wire, decoded.left, Time.seconds(now))
         return yield* new TerminalError({ message: decoded.left.message, cause: decoded.left })
       }
       if (finalizer !== undefined) {
@@ -112,7 +125,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
         yield* Finalizer.add(wire, finalizer.name)
       }
       return yield* options.reconcile(decoded.right)
-    })
+    }).pipe(Refusal.told(resource, found))
   return {
     name,
     fieldManager: options.fieldManager ?? name,
@@ -122,6 +135,16 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     retry: options.retry ?? Backoff.default,
     concurrency: options.concurrency ?? 16,
     timeout: Duration.decode(options.timeout ?? "2 minutes"),
+    leaderElected: options.leaderElected ?? true,
+    access: [
+      ...Access.implied({
+        for: resource,
+        owns: options.owns ?? [],
+        watches: (options.watches ?? []).map((trigger) => trigger.resource),
+        finalizes: finalizer !== undefined || inheritedFinalizers.length > 0
+      }),
+      ...(options.access ?? [])
+    ],
     // Reconciliation and Scope are provided by the worker to whatever else the effects need.
     attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"]
   }

@@ -28,7 +28,7 @@ const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low :
 export const connect = <R>(
   controller: Controller<R>,
   options: {
-    readonly queue: WorkQueue.WorkQueue<Trigger.Fired>
+    readonly queue: Pick<WorkQueue.WorkQueue<Trigger.Fired>, "add">
     readonly memory: Memory
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>

@@ -1,17 +1,23 @@
 /** What a reconcile asks for when it succeeds. What it asks for when it fails is its controller's retry schedule. */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
+import * as WorkQueue from "../queue/WorkQueue.ts"
 
 /**
  * - `Done`: nothing until the next trigger; the object's retry schedule starts afresh.
  * - `Requeue`: again, when the retry schedule says.
  * - `RequeueAfter`: again after a time; the retry schedule starts afresh.
+ *
+ * The next run has the `priority` that is given, or else that of this one.
  */
 export type Result = Data.TaggedEnum<{
   Done: {}
-  Requeue: {}
-  RequeueAfter: { readonly after: Duration.Duration }
+  Requeue: { readonly priority?: number | undefined }
+  RequeueAfter: { readonly after: Duration.Duration; readonly priority?: number | undefined }
 }>
+
+/** A result that asks for another run. */
+export type Again = Exclude<Result, { readonly _tag: "Done" }>
 
 const constructors = Data.taggedEnum<Result>()
 
@@ -19,8 +25,17 @@ const constructors = Data.taggedEnum<Result>()
 export const done: Result = constructors.Done()
 
 /** Not there yet, and nothing will tell when: try again by the retry schedule. */
-export const requeue: Result = constructors.Requeue()
+export const requeue: Again = constructors.Requeue({})
 
 /** Look again after `duration`, whatever happens in between. */
-export const requeueAfter = (duration: Duration.DurationInput): Result =>
+export const requeueAfter = (duration: Duration.DurationInput): Again =>
   constructors.RequeueAfter({ after: Duration.decode(duration) })
+
+/** The priority of initial lists and resyncs: whatever has just changed goes first. For looks that may wait. */
+export const low = WorkQueue.low
+
+/**
+ * The same at another priority: any finite number, higher first, 0 for what has just changed. A failure keeps it. Few different
+ * ones should be used, as each is a line of its own in the queue.
+ */
+export const withPriority = (result: Again, priority: number): Again => Data.struct({ ...result, priority })

@@ -3,6 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -54,11 +55,11 @@ describe("a controller starts", () => {
         const fresh = yield* Layer.build(Layer.fresh(Cache.layer()))
         const runner = yield* Effect.provide(start(make), fresh)
         yield* pass("10 seconds")
-        expect(runner.queue.snapshot().ready).toBe(1)
+        expect(Option.getOrUndefined(runner.queue())?.snapshot().ready).toBe(1)
         held.release()
         yield* runner.started
         yield* settle
-        expect(runner.queue.snapshot().ready).toBe(0)
+        expect(Option.getOrUndefined(runner.queue())?.snapshot().ready).toBe(0)
         expect(server.writes().slice(before)).toEqual([])
       })
     )

@@ -1,5 +1,16 @@
 /**
- * A controller at work: its informers, its queue and its workers, from start to drained.
+ * A controller in a process: its informers for as long as the process lives, and its work while it leads.
+ *
+ * Informers are shared by all terms and kept warm by a standby, whose queue doesn't exist: it holds nothing back that would have
+ * to be thrown away. A term begins with a fresh queue, fresh back-offs and no memory; subscribing to the informers tells it of
+ * everything there is, which makes the first pass, and what changed lately comes first. It ends in one of two ways:
+ *
+ * - stopped: no key is handed out any more, reconciles in progress go on undisturbed for the grace period, and what is left
+ *   is interrupted;
+ * - interrupted (leadership is lost): reconciles in progress are interrupted at once.
+ *
+ * Interrupted reconciles have {@link cleanUp} for their finalizers. One that still does not end holds up neither the process
+ * that stops nor the other controllers, but no term of its own controller begins before: there are never two runs of one key.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -8,14 +19,18 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
+import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as RateLimiter from "../queue/RateLimiter.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as Attempt from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import * as Intake from "./Intake.ts"
 import * as Memory from "./Memory.ts"
+import * as Metered from "./Metered.ts"
 import type { Reachability } from "./Reachability.ts"
+import * as Recent from "./Recent.ts"
 import type { Fired } from "./Trigger.ts"
 import * as Worker from "./Worker.ts"
 
@@ -27,112 +42,202 @@ export interface Settings {
   readonly labelSelector?: string | undefined
   /** Every object is reconciled this often, even if nothing changed, ± a tenth; 0: never. Default 10 hours, controller-runtime's. */
   readonly syncPeriod?: Duration.DurationInput | undefined
-  /** How long reconciles in progress may go on when the scope closes; then they are interrupted. Default 30 seconds. */
+  /** How long reconciles in progress may go on when a term is stopped; then they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
 }
 
-/** A running controller. */
+/** How long an interrupted reconcile may take to end: enough for a request or two of a finalizer. */
+export const cleanUp = Duration.seconds(5)
+
+/** A controller in a process. */
 export interface Runner {
   readonly controller: string
   readonly informers: ReadonlyArray<Cache.Informer>
-  /** Done when every cache of the controller is synced and its workers have started. */
+  /** Done when every cache of the controller is synced and its workers have started, in its first term. */
   readonly started: Effect.Effect<void>
-  readonly queue: WorkQueue.WorkQueue<Fired>
+  /** The queue of the current term. */
+  readonly queue: () => Option.Option<WorkQueue.WorkQueue<Fired>>
 }
 
-/**
- * Starts a controller; it runs as long as the scope. Its workers start once **all** its caches are synced, because a child
- * that is only not seen yet must not be taken for missing. A cache that can't sync holds up this controller and no other.
- *
- * When the scope closes: no key is handed out any more, reconciles in progress go on undisturbed for the grace period, and
- * what is left is interrupted and waited for.
- */
-export const start = <R>(
+/** One that can be told to work. */
+export interface Prepared<out R> extends Runner {
+  readonly leaderElected: boolean
+  /** Remembers what changes while there is no term: the next one begins with it. To be run where terms have to be waited for. */
+  readonly standBy: Effect.Effect<never, never, R | Cache.Cache>
+  /**
+   * A term: works until `stop`, and ends when all is drained. True if no reconcile runs any more. To be run by one at a time.
+   *
+   * Workers start once **all** caches are synced, because a child that is only not seen yet must not be taken for missing. A
+   * cache that can't sync holds up this controller and no other. Writes of reconciles are subject to `permit`.
+   */
+  readonly lead: (
+    permit: Fence.Permit,
+    stop: Effect.Effect<void>
+  ) => Effect.Effect<boolean, never, R | Cache.Cache | Reachability>
+}
+
+/** Declares the informers of a controller, which starts them. */
+export const prepare = <R>(
   controller: Controller<R>,
   settings: Settings = {}
-): Effect.Effect<Runner, never, R | Cache.Cache | Reachability | Scope.Scope> =>
+): Effect.Effect<Prepared<R>, never, Cache.Cache> =>
   Effect.gen(function* () {
     const cache = yield* Cache.Cache
-    const queue = yield* WorkQueue.make<Fired>()
-    const shared: Worker.Shared<R> = {
-      controller,
-      queue,
-      informer: yield* cache.informer(controller.resource, { labelSelector: settings.labelSelector }),
-      wire: Resource.make({ ...controller.resource, decode: undefined }),
-      backoffs: yield* Backoff.make(controller.retry),
-      limiter: yield* RateLimiter.make(),
-      memory: Memory.make(),
-      trouble: new Map()
-    }
+    const primary = yield* cache.informer(controller.resource, { labelSelector: settings.labelSelector })
     const informers = yield* Effect.forEach(controller.triggers, (trigger) =>
       Effect.map(
         cache.informer(trigger.resource, { labelSelector: trigger.labelSelector, indexes: trigger.indexes }),
         (informer) => [trigger, informer] as const
       )
     )
-    yield* Intake.connect(controller, {
-      queue,
-      memory: shared.memory,
-      primary: shared.informer,
-      informers,
-      gone: (key) => {
-        shared.backoffs.forget(key)
-        shared.trouble.delete(key)
-      }
-    })
-
-    const all = [shared.informer, ...informers.map(([, informer]) => informer)]
+    const all = [primary, ...informers.map(([, informer]) => informer)]
     const synced = Effect.forEach(all, (informer) => informer.synced, { discard: true })
     const started = yield* Effect.makeLatch(false)
+    /** Open while no worker runs, of whatever term. */
+    const idle = yield* Effect.makeLatch(true)
     const concurrency = settings.concurrency ?? controller.concurrency
-    const workers = yield* Effect.acquireRelease(
+    const gracePeriod = Duration.decode(settings.gracePeriod ?? "30 seconds")
+    const syncPeriod = Duration.decode(settings.syncPeriod ?? "10 hours")
+    const metered = yield* Metered.make(controller.name, concurrency)
+    const recent = Recent.make()
+    /** Open during a term, and between terms. */
+    const during = yield* Effect.makeLatch(false)
+    const between = yield* Effect.makeLatch(true)
+    let current = Option.none<WorkQueue.WorkQueue<Fired>>()
+
+    const standBy = Intake.connect(controller, {
+      queue: recent,
+      memory: Memory.make(),
+      primary,
+      informers,
+      gone: () => {}
+    }).pipe(Effect.zipRight(during.await), Effect.scoped, Effect.zipRight(between.await), Effect.forever)
+
+    /** What every term begins with. */
+    const begin = Effect.gen(function* () {
+      const shared: Worker.Shared<R> = {
+        controller,
+        queue: yield* WorkQueue.make<Fired>(),
+        informer: primary,
+        wire: Resource.make({ ...controller.resource, decode: undefined }),
+        backoffs: yield* Backoff.make(controller.retry),
+        limiter: yield* RateLimiter.make(),
+        memory: Memory.make(),
+        trouble: new Map()
+      }
+      const { memory, queue } = shared
+      yield* metered.follow(queue)
+      yield* Effect.acquireRelease(
+        Effect.suspend(() => {
+          current = Option.some(queue)
+          return Effect.zipRight(between.close, during.open)
+        }),
+        () =>
+          Effect.suspend(() => {
+            current = Option.none()
+            return Effect.zipRight(during.close, between.open)
+          })
+      )
+      yield* Intake.connect(controller, {
+        queue,
+        memory,
+        primary,
+        informers,
+        gone: (key) => {
+          shared.backoffs.forget(key)
+          shared.trouble.delete(key)
+        }
+      })
+      recent.handOver(queue.add)
+      return shared
+    })
+
+    const work = (shared: Worker.Shared<R>) =>
       synced.pipe(
         Effect.zipRight(Effect.logInfo(`Controller ${controller.name} starts with ${concurrency} workers`)),
         Effect.zipRight(started.open),
         Effect.zipRight(
           Effect.replicateEffect(Worker.run(shared), concurrency, { concurrency: "unbounded", discard: true })
-        ),
-        Effect.interruptible,
-        // A fiber of the scope and no child of this one: children are interrupted with their parent, at once, and a signal
-        // interrupts the parent of all. The drain below comes first, as it joins the scope last.
+        )
+      )
+
+    /** Waits for what was interrupted, in vain if need be. */
+    const settled = idle.await.pipe(Effect.interruptible, Effect.timeoutOption(cleanUp), Effect.map(Option.isSome))
+
+    const workers = (shared: Worker.Shared<R>) =>
+      Effect.acquireUseRelease(
+        idle.close,
+        () => work(shared),
+        () => idle.open
+      ).pipe(
+        // Who interrupts does not wait for the end: it would have to wait for ever for one that does not come.
+        Effect.disconnect,
         Effect.forkScoped
-      ),
-      (fiber) => drain(controller, queue, fiber, Duration.decode(settings.gracePeriod ?? "30 seconds"))
+      )
+
+    const abandon = (queue: WorkQueue.WorkQueue<Fired>, fiber: Fiber.Fiber<void>) =>
+      Effect.suspend(() => {
+        queue.shutDown()
+        return Effect.zipRight(Fiber.interrupt(fiber), settled)
+      })
+
+    const drain = (queue: WorkQueue.WorkQueue<Fired>, fiber: Fiber.Fiber<void>) =>
+      Effect.gen(function* () {
+        queue.shutDown()
+        const inFlight = queue.snapshot().processing
+        if (inFlight > 0) {
+          yield* Effect.logInfo(`Controller ${controller.name} finishes ${inFlight} reconciles`)
+          // Not the end of the workers but of their work is awaited: some may be waiting for a server to answer.
+          const drained = yield* Effect.timeoutOption(queue.drained, gracePeriod)
+          if (Option.isNone(drained)) {
+            yield* Effect.logWarning(
+              `Controller ${controller.name} interrupts ${queue.snapshot().processing} reconciles: the grace period is over`
+            )
+          }
+        }
+        yield* Fiber.interrupt(fiber)
+        const ended = yield* settled
+        if (!ended) {
+          yield* Effect.logError(
+            `Controller ${controller.name} leaves ${queue.snapshot().processing} reconciles behind, which do not end although they were interrupted`
+          )
+        }
+        return ended
+      })
+
+    const term = (stop: Effect.Effect<void>) =>
+      Effect.gen(function* () {
+        const shared = yield* begin
+        const fiber = yield* workers(shared)
+        if (Duration.toMillis(syncPeriod) > 0) yield* resync(shared, syncPeriod)
+        return yield* Effect.zipRight(stop, drain(shared.queue, fiber)).pipe(
+          Effect.onInterrupt(() => abandon(shared.queue, fiber))
+        )
+      }).pipe(Effect.scoped)
+
+    const free = Effect.flatMap(settled, (isFree) =>
+      isFree
+        ? Effect.void
+        : Effect.zipRight(
+            Effect.logError(`Controller ${controller.name} waits for reconciles of its last term, which do not end`),
+            idle.await
+          )
     )
-    const period = Duration.decode(settings.syncPeriod ?? "10 hours")
-    if (Duration.toMillis(period) > 0) yield* resync(shared, period)
+
     return {
       controller: controller.name,
       informers: all,
-      started: Effect.raceFirst(started.await, Fiber.join(workers)),
-      queue
-    }
-  })
-
-const drain = <R>(
-  controller: Controller<R>,
-  queue: WorkQueue.WorkQueue<Fired>,
-  workers: Fiber.RuntimeFiber<void>,
-  gracePeriod: Duration.Duration
-) =>
-  Effect.gen(function* () {
-    queue.shutDown()
-    const inFlight = queue.snapshot().processing
-    if (inFlight > 0) {
-      yield* Effect.logInfo(`Controller ${controller.name} finishes ${inFlight} reconciles`)
-      // Not the end of the workers but of their work is awaited: some may be waiting for a server to answer.
-      const drained = yield* Effect.sleep(Duration.millis(10)).pipe(
-        Effect.repeat({ until: () => queue.snapshot().processing === 0 }),
-        Effect.interruptible,
-        Effect.timeoutOption(gracePeriod)
-      )
-      if (Option.isNone(drained)) {
-        yield* Effect.logWarning(
-          `Controller ${controller.name} interrupts ${queue.snapshot().processing} reconciles: the grace period is over`
+      started: started.await,
+      queue: () => current,
+      leaderElected: controller.leaderElected,
+      standBy,
+      lead: (permit, stop) =>
+        Effect.raceFirst(Effect.as(free, true), Effect.as(stop, false)).pipe(
+          Effect.flatMap((isFree) => (isFree ? term(stop) : Effect.succeed(false))),
+          (lead) => Fence.within(lead, permit),
+          Attempt.observedBy(metered.observe)
         )
-      }
     }
-    yield* Fiber.interrupt(workers)
   })
 
 const resync = <R>({ informer, queue }: Worker.Shared<R>, period: Duration.Duration) =>
@@ -143,3 +248,22 @@ const resync = <R>({ informer, queue }: Worker.Shared<R>, period: Duration.Durat
     const at = clock.unsafeCurrentTimeMillis()
     for (const key of informer.store.keys()) queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
   }).pipe(Effect.forever, Effect.forkScoped)
+
+/**
+ * Prepares a controller and lets it work until the scope closes; that waits until it is drained. For those who elect nobody and
+ * run one controller.
+ */
+export const start = <R>(
+  controller: Controller<R>,
+  settings?: Settings
+): Effect.Effect<Runner, never, R | Cache.Cache | Reachability | Scope.Scope> =>
+  Effect.gen(function* () {
+    const runner = yield* prepare(controller, settings)
+    const stopping = yield* Effect.makeLatch(false)
+    yield* Effect.acquireRelease(
+      // A fiber of the scope and no child of this one: children are interrupted with their parent, at once.
+      runner.lead(Fence.open, stopping.await).pipe(Effect.interruptible, Effect.forkScoped),
+      (fiber) => Effect.zipRight(stopping.open, Fiber.await(fiber))
+    )
+    return runner
+  })

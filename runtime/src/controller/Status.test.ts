@@ -47,6 +47,7 @@ describe("a status", () => {
         expect(sent?.what).toBe("PATCH /apis/example.com/v1/namespaces/default/widgets/a/status")
         expect(sent?.contentType).toBe("application/merge-patch+json")
         expect(sent?.query.get("fieldManager")).toBe("widgets")
+        expect(sent?.query.get("fieldValidation")).toBe("Ignore")
 
         desired = { seen: 2, phase: "New" }
         yield* touch(server, "2")

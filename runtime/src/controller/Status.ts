@@ -17,7 +17,9 @@ import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Patch from "../client/Patch.ts"
 import * as Condition from "../resource/Condition.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
+import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import * as Drift from "./Drift.ts"
 import { Reconciliation } from "./Reconciliation.ts"
@@ -25,20 +27,19 @@ import { Reconciliation } from "./Reconciliation.ts"
 /** The reason of the conditions by which the runtime reports an object that does not match its schema. */
 export const invalidReason = "InvalidSpec"
 
+/** A write of a status, or none. */
+type Writing = Effect.Effect<void, ApiError | InvalidObject, Reconciliation | Client.Client | Cache.Cache>
+
 /**
  * Makes the status be `desired`, which is all of it but for conditions of others. An object that is gone by now is no
  * failure: there is nobody left to tell.
  */
-export const update = <S extends object>(
-  object: KubernetesObject & { readonly status?: S },
-  desired: S
-): Effect.Effect<void, ApiError | InvalidObject, Reconciliation | Client.Client | Cache.Cache> =>
+export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
   Effect.gen(function* () {
     const { resource, memory } = yield* Reconciliation
     const { uid } = object.metadata
     // The cache shows our own writes at once, so a second update within one reconcile is compared with the first.
-    const latest = Option.filter(yield* Cache.get(resource, keyOf(object)), ({ metadata }) => metadata.uid === uid)
-    const current = Option.getOrElse(latest, () => object)
+    const current = yield* latest(object)
     const status = statusOf(current)
     const foreign = foreignConditions(status, Drift.json(desired))
     const wanted = { ...Drift.json(desired), ...mergedConditions(Drift.json(desired), foreign) }
@@ -46,7 +47,13 @@ export const update = <S extends object>(
     const patch = Drift.mergePatch(status, wanted)
     if (patch === undefined || memory.accepted(uid, "status", left(patch))) return
     const metadata = foreign.length === 0 ? {} : { metadata: { resourceVersion: current.metadata.resourceVersion } }
-    const answer = yield* Client.status.patch(resource, keyOf(object), Patch.merge({ ...metadata, status: patch }))
+    const answer = yield* Client.status.patch(
+      resource,
+      keyOf(object),
+      Patch.merge({ ...metadata, status: patch }),
+      // A server that refuses the whole status for one field that its CRD lacks would leave people with none of it.
+      { fieldValidation: "Ignore" }
+    )
 
     const stored = statusOf(answer)
     memory.accept(uid, "status", left(Drift.mergePatch(stored, wanted)))
@@ -55,25 +62,68 @@ export const update = <S extends object>(
     if (dropped.length > 0 && memory.isNews(warning)) yield* Effect.logWarning(warning)
   }).pipe(Effect.catchTag("NotFound", () => Effect.void))
 
-/** Reports an object that does not match its schema: `Ready` false and `Stalled` true, naming the fields. */
+/**
+ * Tells of an object what keeps the runtime from working on it: `Ready` false and `Stalled` true. The rest of its status stays
+ * as it is. A kind whose status has no conditions is told nothing.
+ */
+export const stall = (
+  kind: Resource.Any,
+  object: KubernetesObject,
+  facts: { readonly reason: string; readonly message: string },
+  now: string
+): Writing =>
+  Effect.flatMap(latest(object), (current) => {
+    if (declares(kind, "conditions") === false) return Effect.void
+    const status = statusOf(current)
+    const observed = { observedGeneration: object.metadata.generation ?? 0 }
+    const before = conditionsOf(status).filter(({ type }) => type === Condition.Ready || type === Condition.Stalled)
+    const told = { reason: facts.reason, message: facts.message.slice(0, 32_768), ...observed }
+    const drafts = [Condition.false(Condition.Ready, told), Condition.true(Condition.Stalled, told)]
+    return update(object, {
+      ...status,
+      ...((declares(kind, "observedGeneration") ?? status.observedGeneration !== undefined) ? observed : {}),
+      conditions: Condition.set(before, drafts, now)
+    })
+  })
+
+/** Whether the status of a kind has such a field; of a kind that is declared elsewhere this is not known. */
+export const declares = (kind: Resource.Any, field: string): boolean | undefined =>
+  CustomResource.isCustomResource(kind)
+    ? kind.definition.schema.properties?.status?.properties?.[field] !== undefined
+    : undefined
+
+/** Takes conditions of kstatus out: those that the runtime has told and that hold no more, unless the controller has spoken since. */
+export const retract = (object: KubernetesObject, isOver: (condition: Condition.Condition) => boolean): Writing =>
+  Effect.flatMap(latest(object), (current) => {
+    const status = statusOf(current)
+    const conditions = conditionsOf(status)
+    const kept = conditions.filter((condition) => !kstatus.includes(condition.type) || !isOver(condition))
+    return kept.length === conditions.length ? Effect.void : update(object, { ...status, conditions: kept })
+  })
+
+/** The conditions that an object carries. */
+export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Condition> =>
+  conditionsOf(statusOf(object))
+
+/** Reports an object that does not match its schema, naming the fields. */
 export const reportInvalid = (
+  kind: Resource.Any,
   object: KubernetesObject,
   error: InvalidObject,
   now: string
-): Effect.Effect<void, ApiError | InvalidObject, Reconciliation | Client.Client | Cache.Cache> =>
-  Effect.suspend(() => {
-    const generation =
-      object.metadata.generation === undefined ? {} : { observedGeneration: object.metadata.generation }
-    const before = conditionsOf(statusOf(object)).filter(
-      ({ type }) => type === Condition.Ready || type === Condition.Stalled
+): Writing => stall(kind, object, { reason: invalidReason, message: error.message }, now)
+
+/** The object as the cache has it by now, with our own writes in it. */
+const latest = (
+  object: KubernetesObject
+): Effect.Effect<KubernetesObject, InvalidObject, Reconciliation | Cache.Cache> =>
+  Effect.gen(function* () {
+    const { resource } = yield* Reconciliation
+    const found = yield* Cache.get(resource, keyOf(object))
+    return Option.getOrElse(
+      Option.filter(found, ({ metadata }) => metadata.uid === object.metadata.uid),
+      () => object
     )
-    const facts = { reason: invalidReason, message: error.message.slice(0, 32_768), ...generation }
-    const drafts = [Condition.false(Condition.Ready, facts), Condition.true(Condition.Stalled, facts)]
-    return update(object, {
-      ...statusOf(object),
-      ...generation,
-      conditions: Condition.set(before, drafts, now)
-    })
   })
 
 type Fields = { readonly [key: string]: Drift.Json | undefined }

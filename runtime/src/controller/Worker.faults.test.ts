@@ -3,6 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as ApiError from "../client/ApiError.ts"
 import { log, Observers } from "./Attempt.ts"
 import * as Result from "./Result.ts"
 import { counted, is, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -55,6 +56,23 @@ describe("a defect", () => {
         yield* pass("2 seconds")
         expect(times()).toEqual([0, 1000, 2000])
         expect(logs.filter((line) => line.includes("blind"))).toHaveLength(3)
+      })
+    )
+  )
+})
+
+describe("a refusal for too many requests", () => {
+  effect(
+    "is followed by what the server asked for, if the schedule would come back sooner",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const request = { method: "GET", path: "/" }
+        const busy = ApiError.fromStatus(request, { kind: "Status", reason: "TooManyRequests", code: 429 }, 429, 3000)
+        const { reconcile } = counted(() => Effect.fail(busy))
+        yield* run({ reconcile, retry: Schedule.exponential("1 second") })
+        yield* pass("9 seconds")
+        expect(story(attempts)).toEqual(["Failed +3000", "Failed +3000", "Failed +4000"])
       })
     )
   )

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as HashSet from "effect/HashSet"
 import * as Option from "effect/Option"
 import type { Informer } from "../cache/Cache.ts"
+import * as ApiError from "../client/ApiError.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
 import type { RateLimiter } from "../queue/RateLimiter.ts"
@@ -157,6 +158,10 @@ const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
   trouble.delete(key)
 }
 
+/** How long the server that refused asks to be left alone, in ms. */
+const askedMillis = (error: unknown): number =>
+  (ApiError.isApiError(error) ? ApiError.askedMillis(error) : undefined) ?? 0
+
 /** Tells the queue what follows from an outcome: design 2's table, one row a case. */
 const settle = <R>(
   shared: Shared<R>,
@@ -179,7 +184,7 @@ const settle = <R>(
     })
   const unreachable = state.failing?.unreachable ?? 0
 
-  const again = (kind: Fired["kind"], input: unknown) =>
+  const again = (kind: Fired["kind"], input: unknown, at = priority) =>
     Effect.gen(function* () {
       const clock = yield* Effect.clock
       const delay = yield* Effect.catchAllDefect(backoffs.next(key, input), (defect) =>
@@ -194,9 +199,9 @@ const settle = <R>(
         number: (state.failing?.number ?? 0) + 1,
         unreachable: kind === "unreachable" ? unreachable + 1 : 0
       })
-      // Whichever allows it later: the object's own back-off, or the bucket that all retries share.
-      const afterMillis = Math.max(delay.value, limiter.reserve())
-      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis() }, { priority })
+      // Whichever allows it later: the object's own back-off, the bucket that all retries share, or the server.
+      const afterMillis = Math.max(delay.value, limiter.reserve(), askedMillis(input))
+      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis() }, { priority: at })
       return { _tag: "Run", afterMillis } as const
     })
 
@@ -205,14 +210,15 @@ const settle = <R>(
     Vanished: () => wait,
     Terminal: () => giveUp({ _tag: "Wait" }),
     Interrupted: () => Effect.succeed<Next>({ _tag: "Wait" }),
-    RequeueAfter: ({ after }) =>
+    RequeueAfter: ({ after, priority: asked = priority }) =>
       Effect.map(Effect.clock, (clock): Next => {
         forget(shared, key)
         const afterMillis = Duration.toMillis(after)
-        queue.addAfter(key, afterMillis, { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis() }, { priority })
+        const trigger: Fired = { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis() }
+        queue.addAfter(key, afterMillis, trigger, { priority: asked })
         return { _tag: "Run", afterMillis }
       }),
-    Requeue: () => again("requeue", "Requeue"),
+    Requeue: (result) => again("requeue", "Requeue", result.priority),
     Failed: ({ error }) => again("retry", error),
     Unreachable: ({ error }) =>
       Effect.gen(function* () {

@@ -37,6 +37,7 @@ export const Widget = CustomResource.make({
   status: Schema.Struct({
     phase: Schema.optionalWith(Schema.String, { exact: true }),
     seen: Schema.optionalWith(Schema.Int, { exact: true }),
+    observedGeneration: Schema.optionalWith(Schema.Int, { exact: true }),
     conditions: Schema.optionalWith(Condition.list, { exact: true })
   })
 })

@@ -292,3 +292,34 @@ describe("an event that is longer than the server takes, or is none at all", () 
     })
   )
 })
+
+describe("a flush", () => {
+  effect("waits until what was recorded so far is written", () =>
+    Effect.gen(function* () {
+      const { record, recorder, server } = yield* start
+      const held = server.hold(/POST .*events/)
+      yield* record()
+      yield* record({ note: "Made another part" })
+      const flushing = yield* Effect.fork(recorder.flush)
+      yield* settle
+      expect(yield* isDone(flushing)).toBe(false)
+      held.release()
+      yield* settle
+      expect(yield* isDone(flushing)).toBe(true)
+      expect(events(server)).toHaveLength(2)
+    })
+  )
+
+  effect("waits three seconds at most, also where it can't be interrupted", () =>
+    Effect.gen(function* () {
+      const { record, recorder, server } = yield* start
+      server.hold(/POST .*events/)
+      yield* record()
+      const flushing = yield* Effect.fork(Effect.uninterruptible(recorder.flush))
+      yield* TestClock.adjust("2900 millis")
+      expect(yield* isDone(flushing)).toBe(false)
+      yield* TestClock.adjust("200 millis")
+      expect(yield* isDone(flushing)).toBe(true)
+    })
+  )
+})

@@ -1,0 +1,249 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as Fence from "../client/Fence.ts"
+import * as WorkQueue from "../queue/WorkQueue.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { reading } from "../telemetry/Reading.fixture.ts"
+import * as Controller from "./Controller.ts"
+import * as Metered from "./Metered.ts"
+import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
+import { TerminalError } from "./TerminalError.ts"
+import type { Fired } from "./Trigger.ts"
+import { counted, pass, run, settle, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const own = (name: string) => `controller_runtime_${name}{controller="widgets"}`
+const total = (result: string) => `controller_runtime_reconcile_total{controller="widgets",result="${result}"}`
+const queued = (name: string) => `workqueue_${name}{name="widgets",controller="widgets"}`
+const depth = (priority: string | number) =>
+  `workqueue_depth{name="widgets",controller="widgets",priority="${priority}"}`
+
+/** A test with a registry of its own. */
+const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withWorld>) => () => {
+  const registry = Metrics.make()
+  return Effect.provideService(body(registry)(), Metrics.Metrics, registry)
+}
+
+const once = { retry: Schedule.recurs(0) }
+
+describe("a reconcile is counted", () => {
+  const outcomes: ReadonlyArray<readonly [string, () => Effect.Effect<Result.Result, unknown>, object]> = [
+    ["that is done as a success", () => Effect.succeed(Result.done), { [total("success")]: 1 }],
+    ["that asks to run again as a requeue", () => Effect.succeed(Result.requeue), { [total("requeue")]: 1 }],
+    [
+      "that asks for a time as a requeue_after",
+      () => Effect.succeed(Result.requeueAfter("1 hour")),
+      { [total("requeue_after")]: 1 }
+    ],
+    [
+      "that failed as an error",
+      () => Effect.fail("no luck"),
+      { [total("error")]: 1, [own("reconcile_errors_total")]: 1 }
+    ],
+    [
+      // Twice: an object is not made to wait for the first time, which is not its fault.
+      "that found no server as an error",
+      () => Effect.fail(unreachable),
+      { [total("error")]: 2, [own("reconcile_errors_total")]: 2 }
+    ],
+    [
+      "that failed for good as an error and a terminal one",
+      () => Effect.fail(new TerminalError({ message: "never" })),
+      {
+        [total("error")]: 1,
+        [own("reconcile_errors_total")]: 1,
+        [own("terminal_reconcile_errors_total")]: 1
+      }
+    ],
+    [
+      "that died as an error and a panic",
+      () => Effect.die("boom"),
+      { [total("error")]: 1, [own("reconcile_errors_total")]: 1, [own("reconcile_panics_total")]: 1 }
+    ],
+    [
+      "that took too long as an error and a timeout",
+      () => Effect.never,
+      { [total("error")]: 1, [own("reconcile_errors_total")]: 1, [own("reconcile_timeouts_total")]: 1 }
+    ]
+  ]
+
+  for (const [name, reconcile, expected] of outcomes) {
+    effect(
+      name,
+      metered((registry) =>
+        withWorld(({ attempts, server }) =>
+          Effect.gen(function* () {
+            server.put(Widget, widget("a"))
+            yield* run({ ...once, timeout: "2 seconds", reconcile })
+            while (attempts.length === 0) yield* pass("1 second")
+            yield* settle
+            const seen = reading(registry, "controller_runtime_")
+            const counters = Object.entries(seen).filter(([name, value]) => name.includes("_total") && value !== 0)
+            expect(Object.fromEntries(counters)).toEqual({ ...expected })
+            expect(seen[own("reconcile_time_seconds_count")]).toBe(attempts.length)
+          })
+        )
+      )
+    )
+  }
+
+  effect(
+    "with the time it took",
+    metered((registry) =>
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          yield* run({ reconcile: () => Effect.delay(Effect.succeed(Result.done), "3 seconds") })
+          yield* pass("3 seconds")
+          const seen = reading(registry)
+          expect(seen[own("reconcile_time_seconds_sum")]).toBe(3)
+          expect(seen[queued("work_duration_seconds_sum")]).toBe(3)
+        })
+      )
+    )
+  )
+})
+
+describe("a queue is measured", () => {
+  effect(
+    "by what waits, by priority, and by what is in progress",
+    metered((registry) =>
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+          const { reconcile } = counted(() => Effect.delay(Effect.succeed(Result.done), "4 seconds"))
+          yield* run({ concurrency: 1, reconcile })
+          yield* pass("1 second")
+          const during = reading(registry)
+          expect(during[own("max_concurrent_reconciles")]).toBe(1)
+          expect(during[own("active_workers")]).toBe(1)
+          expect(during[depth(WorkQueue.low)]).toBe(2)
+          expect(during[depth(0)]).toBe(0)
+          expect(during[queued("adds_total")]).toBe(3)
+          expect(during[queued("unfinished_work_seconds")]).toBe(1)
+          expect(during[queued("longest_running_processor_seconds")]).toBe(1)
+          yield* pass("20 seconds")
+          const after = reading(registry)
+          expect(after[own("active_workers")]).toBe(0)
+          expect(after[depth(WorkQueue.low)]).toBe(0)
+          expect(after[queued("unfinished_work_seconds")]).toBe(0)
+          // The second waited for the first, the third for both.
+          expect(after[queued("queue_duration_seconds_sum")]).toBe(12)
+          expect(after[queued("queue_duration_seconds_count")]).toBe(3)
+        })
+      )
+    )
+  )
+
+  effect(
+    "by how often a delay was asked for",
+    metered((registry) =>
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          yield* run({ retry: Schedule.spaced("1 second"), reconcile: () => Effect.fail("no luck") })
+          yield* pass("3500 millis")
+          expect(reading(registry)[queued("retries_total")]).toBe(4)
+        })
+      )
+    )
+  )
+
+  effect("to the end, whether anybody has read before or not, and not beyond it", () =>
+    Effect.gen(function* () {
+      const registry = Metrics.make()
+      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1), Metrics.Metrics, registry)
+      const queue = yield* WorkQueue.make<Fired>()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* follow(queue)
+          for (const key of ["a", "b"]) queue.add(key, { kind: "resync", at: 0 })
+          // A run that will not end, though the term does.
+          yield* queue.take
+        })
+      )
+      const seen = reading(registry)
+      expect(seen[queued("adds_total")]).toBe(2)
+      expect(seen[own("active_workers")]).toBe(0)
+      expect(seen[depth(0)]).toBe(0)
+    })
+  )
+
+  effect("with a bound to the number of priorities that have a series", () =>
+    Effect.gen(function* () {
+      const registry = Metrics.make()
+      const queue = yield* WorkQueue.make<Fired>()
+      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1), Metrics.Metrics, registry)
+      yield* follow(queue)
+      for (let priority = 1; priority <= 40; priority++) {
+        queue.add(`key-${priority}`, { kind: "resync", at: 0 }, { priority })
+      }
+      const seen = Object.entries(reading(registry, "workqueue_depth"))
+      expect(seen).toHaveLength(26)
+      expect(seen.reduce((sum, [, value]) => sum + value, 0)).toBe(40)
+      expect(reading(registry)[depth("exceeded_cardinality_limit")]).toBe(16)
+    })
+  )
+})
+
+describe("a controller", () => {
+  const prepared = (reconcile: () => Effect.Effect<Result.Result, never>) =>
+    Runner.prepare(Controller.make("widgets", { for: Widget, reconcile }), { gracePeriod: 0 })
+
+  effect(
+    "has all its series before it leads, at 0",
+    metered((registry) =>
+      withWorld(() =>
+        Effect.gen(function* () {
+          yield* prepared(() => Effect.succeed(Result.done))
+          const seen = reading(registry)
+          const names = [
+            ...["success", "error", "requeue", "requeue_after"].map(total),
+            ...["errors", "panics", "timeouts"].map((what) => own(`reconcile_${what}_total`)),
+            ...["terminal_reconcile_errors_total", "reconcile_time_seconds_count", "active_workers"].map(own),
+            ...["adds_total", "retries_total", "queue_duration_seconds_count", "work_duration_seconds_count"].map(
+              queued
+            ),
+            ...["unfinished_work_seconds", "longest_running_processor_seconds"].map(queued),
+            depth(0)
+          ]
+          expect(Object.fromEntries(names.map((name) => [name, seen[name]]))).toEqual(
+            Object.fromEntries(names.map((name) => [name, 0]))
+          )
+        })
+      )
+    )
+  )
+
+  effect(
+    "goes on counting through its terms, and is at rest between them",
+    metered((registry) =>
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          for (const name of ["a", "b"]) server.put(Widget, widget(name))
+          const runner = yield* prepared(() => Effect.delay(Effect.succeed(Result.done), "1 second"))
+          for (const term of [1, 2]) {
+            const stop = yield* Deferred.make<void>()
+            const scope = yield* Scope.make()
+            yield* Effect.forkIn(runner.lead(Fence.open, Deferred.await(stop)), scope)
+            yield* settle
+            expect(reading(registry)[own("active_workers")]).toBe(2)
+            yield* pass("1 second")
+            yield* Deferred.succeed(stop, undefined)
+            yield* settle
+            yield* Scope.close(scope, Exit.void)
+            const seen = reading(registry)
+            expect(seen[total("success")]).toBe(2 * term)
+            expect(seen[queued("adds_total")]).toBe(2 * term)
+            expect(seen[own("active_workers")]).toBe(0)
+          }
+        })
+      )
+    )
+  )
+})

@@ -1,0 +1,150 @@
+/**
+ * What a controller's metrics are fed from: the records of its attempts, and its queue in numbers when somebody reads.
+ *
+ * All series are there from the start, at 0, on a standby too: what happens first is seen as a rise, and what never happens as
+ * a zero. One controller lives through many terms, each with a queue of its own; the totals go on.
+ *
+ * What counts as what: an attempt at an object that is gone is a success, as controller-runtime counts it. One that was
+ * interrupted, as its process or its leadership ended, has come to nothing that could be counted.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Snapshot, WorkQueue } from "../queue/WorkQueue.ts"
+import * as Metric from "../telemetry/Metric.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { type Attempt, type Observer, ReconcileTimeout } from "./Attempt.ts"
+import type { Fired } from "./Trigger.ts"
+
+/** The feeder of one controller. */
+export interface Metered {
+  /** To be told of every attempt. */
+  readonly observe: Observer
+  /** Takes the queue's numbers until the scope closes. */
+  readonly follow: (queue: WorkQueue<Fired>) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** Priorities that get a series of their own, and the label of the others: controller-runtime's bound and its name. */
+const priorities = 25
+const otherPriorities = "exceeded_cardinality_limit"
+
+/** A controller without a queue. Priority 0 always has a series, the others once they were seen. */
+const empty: Pick<Snapshot, "processing" | "unfinishedMillis" | "longestRunMillis" | "depth"> = {
+  processing: 0,
+  unfinishedMillis: 0,
+  longestRunMillis: 0,
+  depth: new Map([[0, 0]])
+}
+
+type Result = (typeof Metric.reconcileResults)[number]
+
+const resultOf = ({ outcome }: Attempt): Result | undefined => {
+  switch (outcome._tag) {
+    case "Done":
+    case "Vanished":
+      return "success"
+    case "Requeue":
+      return "requeue"
+    case "RequeueAfter":
+      return "requeue_after"
+    case "Interrupted":
+      return undefined
+    default:
+      return "error"
+  }
+}
+
+/** Feeds the metrics of the fiber's registry. */
+export const make = (controller: string, concurrency: number): Effect.Effect<Metered> =>
+  Effect.map(Metrics.Metrics, (registry) => {
+    const own = { controller }
+    const queued = { name: controller, controller }
+    const counter = <L extends string>(metric: Metric.Counter<L>, labels: Metric.Labels<L>) =>
+      registry.counter(metric, labels)
+    const total = (result: Result) => counter(Metric.reconcileTotal, { controller, result })
+    const results: { readonly [result in Result]: Metrics.Counting } = {
+      success: total("success"),
+      error: total("error"),
+      requeue: total("requeue"),
+      requeue_after: total("requeue_after")
+    }
+    const errors = counter(Metric.reconcileErrors, own)
+    const terminal = counter(Metric.terminalReconcileErrors, own)
+    const panics = counter(Metric.reconcilePanics, own)
+    const timeouts = counter(Metric.reconcileTimeouts, own)
+    const time = registry.histogram(Metric.reconcileTime, own)
+    registry.gauge(Metric.maxConcurrentReconciles, own).set(concurrency)
+    const active = registry.gauge(Metric.activeWorkers, own)
+
+    const adds = counter(Metric.queueAdds, queued)
+    const retries = counter(Metric.queueRetries, queued)
+    const waited = registry.histogram(Metric.queueDuration, queued)
+    const worked = registry.histogram(Metric.workDuration, queued)
+    const unfinished = registry.gauge(Metric.unfinishedWork, queued)
+    const longest = registry.gauge(Metric.longestRun, queued)
+
+    const known = new Set<number>()
+    /** A priority that was seen once keeps its series, at 0 while nothing waits with it. */
+    const setDepth = (depth: Snapshot["depth"]): void => {
+      let others = 0
+      for (const [priority, size] of depth) {
+        if (known.size < priorities) known.add(priority)
+        if (!known.has(priority)) others += size
+      }
+      for (const priority of known) {
+        registry.gauge(Metric.queueDepth, { ...queued, priority: String(priority) }).set(depth.get(priority) ?? 0)
+      }
+      if (others > 0 || known.size === priorities) {
+        registry.gauge(Metric.queueDepth, { ...queued, priority: otherPriorities }).set(others)
+      }
+    }
+    const setState = (state: typeof empty): void => {
+      active.set(state.processing)
+      unfinished.set(state.unfinishedMillis / 1000)
+      longest.set(state.longestRunMillis / 1000)
+      setDepth(state.depth)
+    }
+    setState(empty)
+
+    return {
+      observe: (attempt) =>
+        Effect.sync(() => {
+          const { outcome } = attempt
+          const seconds = (attempt.finishedAt - attempt.startedAt) / 1000
+          waited.observe((attempt.startedAt - attempt.queuedAt) / 1000)
+          worked.observe(seconds)
+          const result = resultOf(attempt)
+          if (result === undefined) return
+          results[result].add()
+          time.observe(seconds)
+          if (result !== "error") return
+          errors.add()
+          if (outcome._tag === "Terminal") terminal.add()
+          if (outcome._tag !== "Failed") return
+          if (outcome.defect) panics.add()
+          if (outcome.error instanceof ReconcileTimeout) timeouts.add()
+        }),
+      follow: (queue) =>
+        Effect.suspend(() => {
+          const followAdds = Metrics.following(adds)
+          const followRetries = Metrics.following(retries)
+          const collect = (): void => {
+            const snapshot = queue.snapshot()
+            followAdds(snapshot.adds)
+            followRetries(snapshot.retries)
+            setState(snapshot)
+          }
+          return Effect.asVoid(
+            Effect.acquireRelease(
+              Effect.sync(() => registry.onCollect(collect)),
+              (forget) =>
+                Effect.sync(() => {
+                  forget()
+                  // What nobody has read yet goes into the totals; beyond that, a controller without a queue has nothing.
+                  collect()
+                  setState(empty)
+                })
+            )
+          )
+        })
+    }
+  })

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "bun:test"
+import * as WorkQueue from "../queue/WorkQueue.ts"
+import * as Recent from "./Recent.ts"
+import type { Fired } from "./Trigger.ts"
+
+const fired = (at: number): Fired => ({ kind: "watch.modified", at })
+
+const handedOver = (recent: Recent.Recent): ReadonlyArray<readonly [string, number]> => {
+  const all: Array<readonly [string, number]> = []
+  recent.handOver((key, { at }) => all.push([key, at]))
+  return all
+}
+
+describe("what changed lately", () => {
+  test("is handed over once, each key with its latest change, in the order of those", () => {
+    const recent = Recent.make()
+    for (const [key, at] of [
+      ["a", 1],
+      ["b", 2],
+      ["a", 3]
+    ] as const) {
+      recent.add(key, fired(at))
+    }
+    expect(handedOver(recent)).toEqual([
+      ["b", 2],
+      ["a", 3]
+    ])
+    expect(handedOver(recent)).toEqual([])
+  })
+
+  test("is not what a list told", () => {
+    const recent = Recent.make()
+    recent.add("a", { kind: "startup", at: 1 }, { priority: WorkQueue.low })
+    expect(handedOver(recent)).toEqual([])
+  })
+
+  test("is a thousand keys at most, the latest", () => {
+    const recent = Recent.make()
+    for (let number = 0; number < 1500; number++) recent.add(`key-${number}`, fired(number))
+    const kept = handedOver(recent)
+    expect([kept.length, kept[0]?.[0], kept.at(-1)?.[0]]).toEqual([1000, "key-500", "key-1499"])
+  })
+})

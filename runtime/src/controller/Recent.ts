@@ -1,0 +1,42 @@
+/**
+ * What changed lately, as a standby sees it: what the leader before may not have got round to, and what to do first if this
+ * process leads next. Without it, the one object that needs a repair would wait behind the first pass over all the others.
+ *
+ * It is bounded, and an old entry does no harm: its object is looked at once, as all are, only sooner.
+ */
+import type { WorkQueue } from "../queue/WorkQueue.ts"
+import type { Fired } from "./Trigger.ts"
+
+/** The latest changes, by the keys of the objects that they concern. */
+export interface Recent extends Pick<WorkQueue<Fired>, "add"> {
+  /** Hands all of them out, oldest first, and forgets them. */
+  readonly handOver: (add: (key: string, trigger: Fired) => void) => void
+}
+
+/**
+ * More than a cluster of this program's size changes in the seconds between a leader's end and the next one's beginning; few
+ * enough that the first pass hardly waits for them.
+ */
+const capacity = 1000
+
+/** Nothing has changed yet. */
+export const make = (): Recent => {
+  const triggers = new Map<string, Fired>()
+  return {
+    add: (key, trigger, { priority = 0 } = {}) => {
+      // What came with a list is not news.
+      if (priority < 0) return
+      triggers.delete(key)
+      triggers.set(key, trigger)
+      if (triggers.size <= capacity) return
+      for (const oldest of triggers.keys()) {
+        triggers.delete(oldest)
+        break
+      }
+    },
+    handOver: (add) => {
+      for (const [key, trigger] of triggers) add(key, trigger)
+      triggers.clear()
+    }
+  }
+}

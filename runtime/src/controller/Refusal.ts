@@ -1,0 +1,67 @@
+/**
+ * A request that the API server refuses, as whoever looks at the object is told of it: `Ready` false and `Stalled` true with
+ * reason `Forbidden`, naming the request and, if it is for want of a right, the rule that would allow it.
+ *
+ * The attempt fails as it does anyhow and is repeated by the controller's schedule. The same refusal is written once. When an
+ * attempt succeeds, the conditions go, if the controller has not put its own in their place.
+ *
+ * Only kinds whose status has conditions are written to. A refusal of the status itself, and one because the namespace is being
+ * deleted, which takes no right, stand in the log alone.
+ */
+import * as Effect from "effect/Effect"
+import type * as Cache from "../cache/Cache.ts"
+import * as ApiError from "../client/ApiError.ts"
+import type * as Client from "../client/Client.ts"
+import type * as Condition from "../resource/Condition.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type * as Resource from "../resource/Resource.ts"
+import * as Time from "../resource/Time.ts"
+import type { Reconciliation } from "./Reconciliation.ts"
+import * as Status from "./Status.ts"
+
+/** The reason of the conditions. */
+export const reason = "Forbidden"
+
+/** How their messages begin, which tells them from conditions that a controller gives the same reason. */
+const opening = "The API server refuses "
+
+/** The words of every authorizer; those of admission (a quota, a policy) are others. */
+const wantOfRight =
+  /User "[^"]*" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/
+
+/** One line: the request, the server's words, and the rule that would allow it. */
+export const describe = (error: ApiError.Forbidden): string => {
+  const [, verb, resource, group = "", namespace] = wantOfRight.exec(error.message) ?? []
+  if (verb === undefined) return `${opening}${error.message}`
+  const where = namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`
+  return `${opening}${error.message}; it takes the verb ${verb} on ${resource} of API group "${group}" ${where}`
+}
+
+type Needs = Reconciliation | Client.Client | Cache.Cache
+
+/** Adds to the attempts on an object of a kind that a refusal is told, and that it is taken back when it is over. */
+export const told = (
+  resource: Resource.Any,
+  object: KubernetesObject
+): (<A, E, R>(
+  attempt: Effect.Effect<A, E, R>
+) => Effect.Effect<A, E | ApiError.ApiError | Resource.InvalidObject, R | Needs>) => {
+  if (Status.declares(resource, "conditions") !== true) return (attempt) => attempt
+  const isToBeTold = (error: ApiError.Forbidden): boolean =>
+    wantOfRight.exec(error.message)?.[2] !== `${resource.plural}/status` && !ApiError.isNamespaceTerminating(error)
+  const tell = (error: ApiError.Forbidden) =>
+    Effect.clockWith((clock) => clock.currentTimeMillis).pipe(
+      Effect.flatMap((now) => Status.stall(resource, object, { reason, message: describe(error) }, Time.seconds(now))),
+      Effect.catchAll((failure) => Effect.logDebug(`The refusal could not be told: ${failure.message}`))
+    )
+  return (attempt) =>
+    attempt.pipe(
+      Effect.tapError((error) =>
+        error instanceof ApiError.Forbidden && isToBeTold(error) ? tell(error) : Effect.void
+      ),
+      Effect.tap(() => (Status.conditions(object).some(isTold) ? Status.retract(object, isTold) : Effect.void))
+    )
+}
+
+const isTold = (condition: Condition.Condition): boolean =>
+  condition.reason === reason && condition.message.startsWith(opening)

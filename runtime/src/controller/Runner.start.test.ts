@@ -1,0 +1,127 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
+import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
+import * as Controller from "./Controller.ts"
+import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
+import * as Trigger from "./Trigger.ts"
+import { closable, counted, ended, pass, settle, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const done = () => counted(() => Effect.succeed(Result.done))
+
+const start = <R>(controller: Controller.Controller<R>, settings?: Runner.Settings) =>
+  Effect.tap(Runner.start(controller, { gracePeriod: 0, ...settings }), () => settle)
+
+describe("the first pass", () => {
+  effect(
+    "begins when all that the first lists have to say was said, so that an object's first run is for all of it",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        server.put(ConfigMap, { metadata: { name: "config" } })
+        server.put(Secret, { metadata: { name: "secret" } })
+        const wakes = (name: string) => ({ map: () => [{ namespace: "default", name }] })
+        const held = server.hold(/WATCH .*secrets/)
+        yield* start(
+          Controller.make("widgets", {
+            for: Widget,
+            watches: [Trigger.on(ConfigMap, wakes("a")), Trigger.on(Secret, wakes("a"))],
+            reconcile: () => Effect.succeed(Result.done)
+          })
+        )
+        yield* pass("1 second")
+        expect(attempts).toEqual([])
+        held.release()
+        yield* settle
+        expect(attempts.map(({ key, triggers }) => [key, triggers.map(({ source }) => source?.kind).sort()])).toEqual([
+          ["default/a", ["ConfigMap", "Secret", "Widget"]],
+          ["default/b", ["Widget"]]
+        ])
+      })
+    )
+  )
+})
+
+describe("a first list that is never answered", () => {
+  effect(
+    "is asked for again, and holds up its own controller only",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const hung = server.hold(/WATCH .*secrets/)
+        const [stuck, fine] = [done(), done()]
+        yield* start(Controller.make("stuck", { for: Widget, owns: [Secret], reconcile: stuck.reconcile }))
+        yield* start(Controller.make("fine", { for: Widget, reconcile: fine.reconcile }))
+        yield* pass("2 minutes")
+        expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
+        // What hangs stays so; the server answers whatever is asked from now on.
+        hung.lose()
+        yield* pass("1 minute")
+        expect([stuck.names(), fine.names()]).toEqual([["a"], ["a"]])
+      })
+    )
+  )
+
+  effect(
+    "does not hold up the end either",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.hold(/WATCH /)
+        const { close, scope } = yield* closable
+        const controller = Controller.make("widgets", { for: Widget, owns: [Secret], reconcile: done().reconcile })
+        yield* Scope.extend(start(controller, { gracePeriod: "30 seconds" }), scope)
+        const closing = yield* close
+        yield* settle
+        expect(yield* ended(closing)).toBe(true)
+      })
+    )
+  )
+})
+
+describe("a controller is a value", () => {
+  effect(
+    "which can be started again when it has ended, and finds everything as if for the first time",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, times } = done()
+        const controller = Controller.make("widgets", { for: Widget, reconcile })
+        for (const before of [0, 1]) {
+          const { close, scope } = yield* closable
+          yield* Scope.extend(start(controller), scope)
+          expect(times()).toHaveLength(before + 1)
+          const closing = yield* close
+          yield* settle
+          expect(yield* ended(closing)).toBe(true)
+          server.change(Widget, "a", { spec: { size: 2 + before } })
+          yield* pass("1 minute")
+          expect(times()).toHaveLength(before + 1)
+        }
+      })
+    )
+  )
+})
+
+describe("a grace period without end", () => {
+  effect(
+    "waits for a reconcile as long as it takes",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { close, scope } = yield* closable
+        const reconcile = () => Effect.as(Effect.sleep("2 minutes"), Result.done)
+        const controller = Controller.make("widgets", { for: Widget, reconcile, timeout: "1 hour" })
+        yield* Scope.extend(start(controller, { gracePeriod: Duration.infinity }), scope)
+        const closing = yield* close
+        yield* pass("1 minute")
+        expect(yield* ended(closing)).toBe(false)
+        yield* pass("1 minute")
+        expect(yield* ended(closing)).toBe(true)
+        expect(attempts.map(({ outcome }) => outcome._tag)).toEqual(["Done"])
+      })
+    )
+  )
+})

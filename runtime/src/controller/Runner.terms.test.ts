@@ -1,0 +1,287 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Client from "../client/Client.ts"
+import * as Fence from "../client/Fence.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Controller from "./Controller.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
+import { counted, ended, pass, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const prepare = (
+  reconcile: (widget: Widget) => Effect.Effect<Result.Result, unknown, Client.Client>,
+  settings?: Runner.Settings
+) =>
+  Runner.prepare(Controller.make("widgets", { for: Widget, reconcile, retry: undefined }), {
+    gracePeriod: 0,
+    syncPeriod: 0,
+    ...settings
+  })
+
+/** A term on a fiber: what stops it, and what cuts it off. */
+const term = <R>(runner: Runner.Prepared<R>, permit: Fence.Permit = Fence.open) =>
+  Effect.gen(function* () {
+    const stop = yield* Deferred.make<void>()
+    const fiber = yield* Effect.forkScoped(runner.lead(permit, Deferred.await(stop)))
+    yield* settle
+    return {
+      fiber,
+      stop: Effect.zipRight(Deferred.succeed(stop, undefined), settle),
+      lose: Effect.zipRight(Fiber.interruptFork(fiber), settle)
+    }
+  })
+
+describe("a controller that does not lead", () => {
+  effect(
+    "has warm caches and no queue, so that nothing piles up in it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const { names, reconcile } = counted(() => Effect.succeed(Result.done))
+        const runner = yield* prepare(reconcile)
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        yield* settle
+        server.remove(Widget, "a")
+        yield* settle
+        expect(runner.informers.map(({ state, store }) => [state().status, store.size()])).toEqual([["synced", 1]])
+        expect(Option.isNone(runner.queue())).toBe(true)
+        const requests = server.requests.length
+        yield* term(runner)
+        // All there is, and nothing that is gone; and the server was not asked again.
+        expect(names()).toEqual(["b"])
+        expect(server.requests).toHaveLength(requests)
+      })
+    )
+  )
+})
+
+describe("a controller that stands by", () => {
+  effect(
+    "begins its term with what changed meanwhile, before the first pass over the rest; so does the next term",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b", "c", "d"]) server.put(Widget, widget(name))
+        const { names, reconcile } = counted(() => Effect.succeed(Result.done))
+        const runner = yield* prepare(reconcile, { concurrency: 1 })
+        yield* Effect.forkScoped(runner.standBy)
+        yield* settle
+        server.change(Widget, "c", { spec: { size: 2 } })
+        yield* settle
+        const first = yield* term(runner)
+        expect(names()).toEqual(["c", "a", "b", "d"])
+        expect(attempts[0]?.triggers.map(({ kind }) => kind)).toEqual(["startup", "watch.modified"])
+        yield* first.stop
+        server.change(Widget, "b", { spec: { size: 2 } })
+        yield* settle
+        yield* term(runner)
+        expect(names().slice(4)).toEqual(["b", "a", "c", "d"])
+      })
+    )
+  )
+
+  effect(
+    "is no longer told once it leads",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        const { names, reconcile } = counted(() => Effect.succeed(Result.done))
+        const runner = yield* prepare(reconcile, { concurrency: 1 })
+        yield* Effect.forkScoped(runner.standBy)
+        const first = yield* term(runner)
+        server.change(Widget, "b", { spec: { size: 2 } })
+        yield* settle
+        yield* first.stop
+        yield* term(runner)
+        expect(names()).toEqual(["a", "b", "b", "a", "b"])
+      })
+    )
+  )
+})
+
+describe("a term that is stopped", () => {
+  effect(
+    "ends when its reconciles have, and the next one begins with all there is",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        const { names, reconcile } = counted(() => Effect.as(Effect.sleep("1 second"), Result.done))
+        const runner = yield* prepare(reconcile, { gracePeriod: "2 seconds", concurrency: 1 })
+        const first = yield* term(runner)
+        yield* first.stop
+        expect(yield* ended(first.fiber)).toBe(false)
+        yield* pass("1 second")
+        expect(yield* Fiber.join(first.fiber)).toBe(true)
+        expect(names()).toEqual(["a"])
+        expect(Option.isNone(runner.queue())).toBe(true)
+        server.change(Widget, "b", { spec: { size: 2 } })
+        yield* term(runner)
+        yield* pass("2 seconds")
+        expect(names()).toEqual(["a", "a", "b"])
+        expect(attempts.slice(1).map(({ triggers }) => triggers.map(({ kind }) => kind))).toEqual([
+          ["startup"],
+          ["startup"]
+        ])
+      })
+    )
+  )
+
+  effect(
+    "forgets what failed: the next one begins with fresh retries",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const runner = yield* prepare(() => Effect.fail("no luck"))
+        const first = yield* term(runner)
+        yield* pass("100 millis")
+        const before = attempts.length
+        expect(story(attempts).slice(0, 3)).toEqual(["Failed +5", "Failed +10", "Failed +20"])
+        yield* first.stop
+        yield* pass("1 minute")
+        expect(attempts).toHaveLength(before)
+        yield* term(runner)
+        expect(story(attempts)[before]).toBe("Failed +5")
+      })
+    )
+  )
+
+  effect(
+    "says so when reconciles do not end although they are interrupted, and ends without them",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const runner = yield* prepare(() => Effect.uninterruptible(Effect.as(Effect.sleep("1 minute"), Result.done)), {
+          gracePeriod: "1 second"
+        })
+        const { fiber, stop } = yield* term(runner)
+        yield* stop
+        yield* pass("5900 millis")
+        expect(yield* ended(fiber)).toBe(false)
+        yield* pass("200 millis")
+        expect(yield* Fiber.join(fiber)).toBe(false)
+        expect(logs).toContain(
+          "ERROR Controller widgets leaves 1 reconciles behind, which do not end although they were interrupted"
+        )
+      })
+    )
+  )
+})
+
+describe("a term that is lost", () => {
+  effect(
+    "interrupts its reconciles at once and waits for their finalizers",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let finalized = false
+        const runner = yield* prepare(
+          () =>
+            Effect.onInterrupt(Effect.never, () =>
+              Effect.zipRight(
+                Effect.sleep("1 second"),
+                Effect.sync(() => {
+                  finalized = true
+                })
+              )
+            ),
+          { gracePeriod: "1 hour" }
+        )
+        const { fiber, lose } = yield* term(runner)
+        yield* lose
+        yield* pass("900 millis")
+        expect(yield* ended(fiber)).toBe(false)
+        yield* pass("200 millis")
+        expect(yield* ended(fiber)).toBe(true)
+        expect(finalized).toBe(true)
+        expect(story(attempts)).toEqual(["Interrupted"])
+      })
+    )
+  )
+
+  effect(
+    "is not followed by another one while a reconcile of it runs: there are never two of one object",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let running = 0
+        let most = 0
+        const { names, reconcile } = counted((n) =>
+          Effect.uninterruptible(
+            Effect.acquireUseRelease(
+              Effect.sync(() => {
+                most = Math.max(most, ++running)
+              }),
+              () => Effect.as(Effect.sleep(n === 1 ? "1 minute" : "0 millis"), Result.done),
+              () => Effect.sync(() => running--)
+            )
+          )
+        )
+        const runner = yield* prepare(reconcile)
+        const first = yield* term(runner)
+        yield* first.lose
+        // It does not hold up who lost it for longer than that.
+        yield* pass("5 seconds")
+        expect(yield* ended(first.fiber)).toBe(true)
+        const second = yield* term(runner)
+        yield* pass("50 seconds")
+        expect(names()).toEqual(["a"])
+        expect(logs).toContain("ERROR Controller widgets waits for reconciles of its last term, which do not end")
+        yield* pass("10 seconds")
+        expect(names()).toEqual(["a", "a"])
+        expect(most).toBe(1)
+        yield* second.stop
+        expect(yield* Fiber.join(second.fiber)).toBe(true)
+      })
+    )
+  )
+
+  effect(
+    "can be stopped while it waits for the one before",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const runner = yield* prepare(() => Effect.uninterruptible(Effect.never))
+        const first = yield* term(runner)
+        yield* first.lose
+        yield* pass("5 seconds")
+        const second = yield* term(runner)
+        yield* second.stop
+        expect(yield* Fiber.join(second.fiber)).toBe(false)
+      })
+    )
+  )
+
+  effect(
+    "writes nothing more, whatever its reconciles still do: that counts as an interruption, not as a failure",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let isOpen = true
+        const permit = { permits: () => isOpen, reason: "the leadership has ended" }
+        const runner = yield* Runner.prepare(
+          Controller.make("widgets", {
+            for: Widget,
+            owns: [ConfigMap],
+            reconcile: (owner) =>
+              Effect.gen(function* () {
+                yield* Effect.sleep("1 second")
+                yield* Client.get(Widget, { namespace: "default", name: owner.metadata.name })
+                yield* Owned.apply(owner, ConfigMap, { metadata: { name: "a" }, data: {} })
+                return Result.done
+              })
+          }),
+          { gracePeriod: 0 }
+        )
+        yield* term(runner, permit)
+        isOpen = false
+        yield* pass("1 second")
+        expect(server.writes()).toEqual([])
+        expect(story(attempts)).toEqual(["Interrupted"])
+        expect(logs.filter((line) => !line.startsWith("INFO"))).toEqual([])
+      })
+    )
+  )
+})

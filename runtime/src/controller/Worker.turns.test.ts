@@ -1,0 +1,138 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Predicate from "./Predicate.ts"
+import * as Result from "./Result.ts"
+import { TerminalError } from "./TerminalError.ts"
+import * as Trigger from "./Trigger.ts"
+import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+
+class Broken extends Data.TaggedError("Broken")<{ readonly message: string }> {}
+const broken = new Broken({ message: "no luck" })
+
+const touched = (how: string) => ({ metadata: { labels: { touched: how } } })
+
+describe("another run that a reconcile asks for", () => {
+  for (const [how, again] of [
+    ["after a time", Result.requeueAfter("10 millis")],
+    ["by the schedule", Result.requeue]
+  ] as const) {
+    for (const [where, result, order] of [
+      ["stands where its turn is", again, "a busy before a after a"],
+      [
+        "stands before all others at a high priority, and after a failure too",
+        Result.withPriority(again, 7),
+        "a busy a before a after"
+      ],
+      ["stands behind all that changes at a low one", Result.withPriority(again, Result.low), "a busy before after a a"]
+    ] as const) {
+      effect(
+        `${how} ${where}`,
+        withWorld(({ server }) =>
+          Effect.gen(function* () {
+            let runs = 0
+            const { names, reconcile } = counted((_, { metadata }) =>
+              metadata.name !== "a"
+                ? Effect.as(Effect.sleep("100 millis"), Result.done)
+                : ++runs === 2
+                  ? broken
+                  : Effect.succeed(runs === 1 ? result : Result.done)
+            )
+            yield* run({ reconcile, retry: Schedule.spaced("10 millis"), concurrency: 1 })
+            server.put(Widget, widget("a"))
+            yield* settle
+            for (const name of ["busy", "before"]) server.put(Widget, widget(name))
+            // The one worker is busy until 100. At 10, `a` wants to be run again.
+            yield* pass("20 millis")
+            server.put(Widget, widget("after"))
+            yield* pass("1 second")
+            expect(names().join(" ")).toBe(order)
+          })
+        )
+      )
+    }
+  }
+
+  effect(
+    "after a time takes no part in the bucket that all retries share: a crowd of them comes on time",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        for (let n = 0; n < 150; n++) server.put(Widget, widget(`w${n}`))
+        const { reconcile, times } = counted((n) =>
+          Effect.succeed(n <= 150 ? Result.requeueAfter("10 millis") : Result.done)
+        )
+        yield* run({ reconcile })
+        yield* pass("1 second")
+        expect(times().slice(150)).toEqual(Array(150).fill(10))
+      })
+    )
+  )
+
+  effect(
+    "is lost on a failure: there the schedule decides, whatever was about to be asked for",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const reconcile = () => Effect.zipLeft(Effect.succeed(Result.requeueAfter("1 hour")), broken)
+        yield* run({ reconcile, retry: Schedule.exponential("1 second") })
+        yield* pass("3500 millis")
+        expect(story(attempts)).toEqual(["Failed +1000", "Failed +2000", "Failed +4000"])
+      })
+    )
+  )
+
+  test("asks for a priority only where there is another run", () => {
+    // @ts-expect-error: what is done has no next run.
+    expect(Result.withPriority(Result.done, 1)).toMatchObject({ _tag: "Done" })
+  })
+})
+
+describe("an object that failed for good", () => {
+  effect(
+    "leaves nothing of its failures behind: the next one is a first",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = counted((n) => Effect.fail(n === 3 ? new TerminalError({ message: "never" }) : broken))
+        yield* run({ reconcile, retry: Schedule.exponential("1 second") })
+        yield* pass("3 seconds")
+        // A label is no new generation, which would be a fresh start anyway.
+        server.change(Widget, "a", touched("yes"))
+        yield* settle
+        expect(story(attempts)).toEqual(["Failed +1000", "Failed +2000", "Terminal", "Failed +1000"])
+        expect(attempts.map(({ number }) => number)).toEqual([1, 2, 3, 1])
+      })
+    )
+  )
+})
+
+describe("predicates", () => {
+  effect(
+    "of two triggers for one kind each decide for their own",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b"]) server.put(Widget, widget(name))
+        const { names, reconcile } = counted(() => Effect.succeed(Result.done))
+        const wakes = (name: string, when: string) =>
+          Trigger.on(ConfigMap, {
+            map: () => [{ namespace: "default", name }],
+            predicate: Predicate.labels({ touched: when })
+          })
+        yield* run({ reconcile, watches: [wakes("a", "one"), wakes("b", "two")] })
+        server.put(ConfigMap, { metadata: { name: "config" } })
+        yield* settle
+        expect(names()).toEqual(["a", "b"])
+        server.change(ConfigMap, "config", touched("one"))
+        yield* settle
+        expect(names().slice(2)).toEqual(["a"])
+        server.change(ConfigMap, "config", touched("two"))
+        yield* settle
+        expect(names().slice(2)).toEqual(["a", "b"])
+        expect(attempts).toHaveLength(4)
+      })
+    )
+  )
+})
