@@ -1,5 +1,5 @@
 /** The manager: its controllers, what they need, how it logs. Everything else is the runtime's. */
-import { Logs } from "@homeostat/observability"
+import { Logs, MetricsText } from "@homeostat/observability"
 import * as Program from "@homeostat/runtime/command/Program"
 import { controller as webapp } from "@homeostat/webapp"
 import * as Layer from "effect/Layer"
@@ -11,5 +11,6 @@ Program.main({
   description: manifest.description,
   controllers: [webapp],
   layer: Layer.empty,
-  logger: Logs.layer
+  logger: Logs.layer,
+  metricsText: MetricsText.render
 })

@@ -1,2 +1,3 @@
 /** What leaves a manager to be read elsewhere. */
 export * as Logs from "./Logs.ts"
+export * as MetricsText from "./MetricsText.ts"

@@ -55,6 +55,21 @@ describe("installing CRDs", () => {
   )
 
   effect(
+    "looks whether a kind is served only where it will be worked on",
+    withServer((server) =>
+      Effect.gen(function* () {
+        const installing = yield* Effect.fork(Crds.install([Widget], ["shop", "home"]))
+        yield* settle
+        establish(server)
+        yield* TestClock.adjust("2 seconds")
+        yield* Fiber.join(installing)
+        const lists = server.requests.filter(({ what }) => what.endsWith("/widgets"))
+        expect(lists.map(({ what }) => what)).toEqual(["GET /apis/example.com/v1/namespaces/shop/widgets"])
+      })
+    )
+  )
+
+  effect(
     "gives up after half a minute, and says where to look",
     withServer((server) =>
       Effect.gen(function* () {

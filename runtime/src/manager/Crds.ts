@@ -25,9 +25,12 @@ const patience = Duration.seconds(30)
  * it says "Established", as its storage has to be set up first.
  *
  * Needs the rights to get, create and patch `customresourcedefinitions` of `apiextensions.k8s.io`.
+ *
+ * @param namespaces where the kinds are worked on, and may be listed; all if empty
  */
 export const install = (
-  kinds: ReadonlyArray<CustomResource.Any>
+  kinds: ReadonlyArray<CustomResource.Any>,
+  namespaces: ReadonlyArray<string> = []
 ): Effect.Effect<void, ApiError | InvalidObject | NotEstablished, Client.Client> =>
   Effect.forEach(
     kinds,
@@ -39,9 +42,10 @@ export const install = (
         ({ status }) =>
           status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") === true
       )
-      const listed = Client.page(kind, { limit: 1, retry: false }).pipe(
+      const namespace = kind.namespaced ? namespaces[0] : undefined
+      const listed = Client.page(kind, { namespace, limit: 1, retry: false }).pipe(
         Effect.as(true),
-        // Whoever works in some namespaces only may not list them all, and need not.
+        // A refusal is an answer too: the kind is there.
         Effect.catchAll((error) => Effect.succeed(error._tag === "Forbidden"))
       )
       const served = Effect.if(established, { onTrue: () => listed, onFalse: () => Effect.succeed(false) })

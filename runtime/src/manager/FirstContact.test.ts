@@ -7,12 +7,13 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
+import * as Cluster from "../client/Cluster.ts"
 import * as Disconnect from "../client/Disconnect.ts"
 import { infoOf, type Request } from "../client/Request.ts"
 import * as Transport from "../client/Transport.ts"
 import * as FirstContact from "./FirstContact.ts"
 
-const cluster = { server: "https://server", source: "a test" }
+const cluster = Cluster.make({ server: "https://server", source: "a test" })
 
 /** A client whose requests get these answers one after the other, the last one again and again: statuses, or codes of failures. */
 const answering = (answers: ReadonlyArray<number | string>) => {

@@ -1,22 +1,35 @@
 /**
  * Controllers in one process, over one client and one cache.
  *
- * Up: caches fill, and each controller starts when all of its own are synced; one that can't sync holds up nobody else.
+ * Up: caches fill, on a standby too, and each controller starts when all of its own are synced and, if it is leader-elected, this
+ * process leads; one that can't sync holds up nobody else.
+ *
  * Down, when the scope closes: no more intake, reconciles in progress are finished (all controllers at once, for the grace
- * period), events are written, watches are closed.
+ * period) and then interrupted, events are written, the Lease is released, watches are closed. The Lease is renewed until
+ * then. A process that does not lead ends at once. Each step is bounded, so that the process ends whatever the API server or
+ * a reconcile does: a reconcile that does not end although it was interrupted is left behind after {@link Runner.cleanUp},
+ * and the Lease is then left to expire, for what it does outside of the cluster no fence can hold back.
  */
+import * as Arr from "effect/Array"
+import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Scope from "effect/Scope"
+import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
 import * as Client from "../client/Client.ts"
+import * as Fence from "../client/Fence.ts"
 import type { Transport } from "../client/Transport.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as Reachability from "../controller/Reachability.ts"
 import * as Runner from "../controller/Runner.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import * as CacheReadiness from "./CacheReadiness.ts"
+import { Health } from "./Health.ts"
+import type { LeaderElection } from "./LeaderElection.ts"
+import * as ProcessMetrics from "./ProcessMetrics.ts"
 
 /** What reconciling needs, for one cluster. */
 export type Runtime = Services | Reachability.Reachability
@@ -30,11 +43,18 @@ export const layer = (options: {
   /** Sent as `User-Agent`. */
   readonly userAgent?: string | undefined
 }): Layer.Layer<Runtime, never, Transport> =>
-  Layer.mergeAll(
-    Cache.layer({ namespaces: options.namespaces }),
-    EventRecorder.layer({ instance: options.instance }),
-    Reachability.layer
-  ).pipe(Layer.provideMerge(Client.layer({ userAgent: options.userAgent })))
+  Layer.scopedDiscard(ProcessMetrics.metered).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Cache.layer({ namespaces: options.namespaces }),
+        EventRecorder.layer({ instance: options.instance }),
+        Reachability.layer
+      )
+    ),
+    Layer.provideMerge(Client.layer({ userAgent: options.userAgent })),
+    // A registry of its own, which whoever serves the metrics finds in the fiber's context.
+    Layer.provideMerge(Layer.sync(Metrics.Metrics, Metrics.make))
+  )
 
 /** How a manager runs its controllers. */
 export interface Settings {
@@ -44,28 +64,72 @@ export interface Settings {
   readonly labelSelector?: string | undefined
   readonly syncPeriod?: Duration.DurationInput | undefined
   readonly gracePeriod?: Duration.DurationInput | undefined
+  /** By which the replicas agree on who runs the controllers that are leader-elected. Without one, every replica runs all. */
+  readonly leaderElection?: LeaderElection | undefined
 }
 
-/** Starts controllers, which run as long as the scope. Returns at once; each runner tells when it has started. */
+/**
+ * Starts controllers, which run as long as the scope: those that are leader-elected while this process leads, if there is an
+ * election, and the others at once. Returns at once; each runner tells when it has started. Dies if two have one name.
+ */
 export const start = <R>(
   controllers: ReadonlyArray<Controller<R>>,
   settings: Settings = {}
-): Effect.Effect<ReadonlyArray<Runner.Runner>, never, R | Cache.Cache | Reachability.Reachability | Scope.Scope> =>
+): Effect.Effect<ReadonlyArray<Runner.Runner>, never, R | Runtime | Scope.Scope> =>
   Effect.gen(function* () {
-    const { workers } = settings
-    // They drain side by side: the grace period is the process's, not each controller's.
-    const together = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.parallel)
-    return yield* Effect.forEach(controllers, (controller) =>
-      Effect.flatMap(Scope.fork(together, ExecutionStrategy.sequential), (scope) =>
-        Scope.extend(
-          Runner.start(controller, {
-            concurrency: typeof workers === "number" ? workers : workers?.[controller.name],
-            labelSelector: settings.labelSelector,
-            syncPeriod: settings.syncPeriod,
-            gracePeriod: settings.gracePeriod
-          }),
-          scope
-        )
-      )
+    const { leaderElection, workers } = settings
+    const twin = controllers.find(({ name }, at) => controllers.findIndex((other) => other.name === name) < at)
+    if (twin !== undefined) {
+      // Logs, metrics, flags and the ownership of fields go by the name.
+      return yield* Effect.dieMessage(`two controllers are named ${twin.name}: give one of them another name`)
+    }
+    const { flush } = yield* EventRecorder.EventRecorder
+    const health = yield* Health
+    const stopping = yield* Deferred.make<void>()
+    const runners = yield* Effect.forEach(controllers, (controller) =>
+      Runner.prepare(controller, {
+        concurrency: typeof workers === "number" ? workers : workers?.[controller.name],
+        labelSelector: settings.labelSelector,
+        syncPeriod: settings.syncPeriod,
+        gracePeriod: settings.gracePeriod
+      })
     )
+    yield* Effect.zipRight(CacheReadiness.register, health.started)
+    /** Side by side, the draining too: the grace period is the process's, not each controller's. */
+    const lead = (some: ReadonlyArray<Runner.Prepared<R>>) => (permit: Fence.Permit) =>
+      Effect.map(
+        Effect.forEach(some, (runner) => runner.lead(permit, Deferred.await(stopping)), { concurrency: "unbounded" }),
+        (drained) => drained.every((isDrained) => isDrained)
+      )
+    const isElected = (runner: Runner.Prepared<R>) => leaderElection !== undefined && runner.leaderElected
+    const [everywhere, elected] = Arr.partition(runners, isElected)
+    const standBy = Effect.forEach(elected, (runner) => runner.standBy, { concurrency: "unbounded" })
+    const work = Effect.all(
+      [
+        lead(everywhere)(Fence.open),
+        leaderElection === undefined
+          ? Effect.void
+          : leaderElection
+              // What the leader did last is told while it still leads.
+              .run((permit) => Effect.zipLeft(lead(elected)(permit), flush), stopping)
+              .pipe(Effect.raceFirst(Effect.zipRight(standBy, Effect.never)))
+      ],
+      { concurrency: "unbounded", discard: true }
+    )
+    yield* Effect.acquireRelease(
+      work.pipe(
+        Effect.tapErrorCause((cause) =>
+          Effect.logFatal("The controllers have stopped by a mistake of the runtime", cause)
+        ),
+        Effect.interruptible,
+        // A fiber of the scope and no child of this one: a signal interrupts the parent of all, and children with it.
+        Effect.forkScoped
+      ),
+      (fiber) =>
+        health.shutDown.pipe(
+          Effect.zipRight(Deferred.succeed(stopping, undefined)),
+          Effect.zipRight(Fiber.await(fiber))
+        )
+    )
+    return runners
   })

@@ -1,0 +1,26 @@
+/** `manifests`: everything that has to be in a cluster before a manager runs there, as YAML. */
+import * as Effect from "effect/Effect"
+import * as Crd from "../resource/Crd.ts"
+import { kindsOf } from "./Crd.ts"
+import * as Flags from "./Flags.ts"
+import * as Rbac from "./Rbac.ts"
+import * as Verb from "./Verb.ts"
+import * as Yaml from "./Yaml.ts"
+
+const accountOf = ({ name, namespace }: Rbac.Settings["serviceAccount"]): ReadonlyArray<object> => [
+  // That one is there in every cluster, and whoever applies this need not be allowed to write it.
+  ...(namespace === "default" ? [] : [{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }]),
+  { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } }
+]
+
+/** The verb. */
+export const verb = (program: Rbac.Program) =>
+  Verb.make("manifests", {
+    description: "Print CustomResourceDefinitions, service account and roles, for kubectl apply -f -",
+    flags: Rbac.flags(program),
+    run: (settings) =>
+      Effect.flatMap(Rbac.objects(program, settings), (roles) => {
+        const crds = kindsOf(Flags.chosen(program.controllers, settings.controllers)).map(Crd.of)
+        return Yaml.print([...crds, ...accountOf(settings.serviceAccount), ...roles])
+      })
+  })

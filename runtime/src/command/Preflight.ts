@@ -1,0 +1,53 @@
+/** `preflight`: whether the API server allows all that running needs, before anything runs. */
+import * as Console from "effect/Console"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Client from "../client/Client.ts"
+import * as KubeConfig from "../client/KubeConfig.ts"
+import * as Transport from "../client/Transport.ts"
+import * as FirstContact from "../manager/FirstContact.ts"
+import * as Permission from "../manager/Permission.ts"
+import * as Preflight from "../manager/Preflight.ts"
+import * as Election from "./Election.ts"
+import * as Flags from "./Flags.ts"
+import type { Program } from "./Rbac.ts"
+import * as Verb from "./Verb.ts"
+
+/** Something is not allowed that will be needed. */
+export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly missing: number; readonly asked: number }> {
+  override get message(): string {
+    return `${this.missing} of ${this.asked} permissions ${this.missing === 1 ? "is" : "are"} missing`
+  }
+}
+
+/** The verb: a line for each permission that is missing, and then failure. */
+export const verb = (program: Program & { readonly version: string }) =>
+  Verb.make("preflight", {
+    description: "Ask the API server for each permission that running needs, and name those that are missing",
+    flags: {
+      ...Flags.cluster,
+      ...Flags.scope(program.controllers.map(({ name }) => name)),
+      ...Election.flags,
+      installCrds: Flags.installCrds
+    },
+    run: (settings) =>
+      Effect.gen(function* () {
+        const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
+        const lease = yield* Election.leaseOf(program.name, settings, cluster.namespace)
+        const controllers = Flags.chosen(program.controllers, settings.controllers)
+        const permissions = Permission.all(controllers, { ...settings, lease })
+        const client = Client.layer({ userAgent: `${program.name}/${program.version}` })
+        const missing = yield* Preflight.missing(permissions).pipe(
+          Effect.provide(Layer.provide(client, Transport.layer(cluster))),
+          // Unlike who runs, who asks once does not wait for a server.
+          Effect.catchTag("Transport", "Unauthorized", ({ message }) =>
+            Effect.fail(new FirstContact.Rejected({ ...cluster, reason: message }))
+          )
+        )
+        for (const permission of missing) yield* Console.log(Preflight.describe(permission))
+        const asked = permissions.length
+        if (missing.length > 0) return yield* new NotAllowed({ missing: missing.length, asked })
+        yield* Console.log(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
+      })
+  })

@@ -1,0 +1,54 @@
+/** `rbac`: the roles that a manager needs, as YAML. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { Controller } from "../controller/Controller.ts"
+import * as Rbac from "../manager/Rbac.ts"
+import * as Election from "./Election.ts"
+import * as Flag from "./Flag.ts"
+import * as Flags from "./Flags.ts"
+import * as Verb from "./Verb.ts"
+import * as Yaml from "./Yaml.ts"
+
+/** What is granted rights. */
+export interface Program {
+  readonly name: string
+  readonly controllers: ReadonlyArray<Controller<unknown>>
+}
+
+/** The flags that rights depend on: those of `run`, and whom they are for. */
+export const flags = ({ controllers, name }: Program) => ({
+  ...Flags.scope(controllers.map((controller) => controller.name)),
+  ...Election.flags,
+  installCrds: Flags.installCrds,
+  serviceAccount: account({ namespace: `${name}-system`, name })
+})
+
+const account = (otherwise: Rbac.Account) =>
+  Flag.parsed("service-account", {
+    placeholder: "NAMESPACE/NAME",
+    description: `Who runs the program; default ${otherwise.namespace}/${otherwise.name}`,
+    parse: (text): Either.Either<Rbac.Account, string> => {
+      const [namespace = "", name, ...rest] = text.split("/")
+      return name === undefined || rest.length > 0
+        ? Either.left(`"${text}" is no service account: write it like ${otherwise.namespace}/${otherwise.name}`)
+        : Either.all({ namespace: Flags.namespaceName(namespace), name: Flags.objectName(name) })
+    },
+    otherwise
+  })
+
+/** What those flags say. */
+export type Settings = Flag.Values<ReturnType<typeof flags>>
+
+/** The roles, and to whom they are given. The Lease is where its account is, unless the flags say. */
+export const objects = (program: Program, settings: Settings) =>
+  Either.map(Election.leaseOf(program.name, settings, settings.serviceAccount.namespace), (lease) =>
+    Rbac.objects(Flags.chosen(program.controllers, settings.controllers), { ...settings, name: program.name, lease })
+  )
+
+/** The verb. */
+export const verb = (program: Program) =>
+  Verb.make("rbac", {
+    description: "Print the roles that running needs, no right more, for kubectl apply -f -",
+    flags: flags(program),
+    run: (settings) => Effect.flatMap(objects(program, settings), (objects) => Yaml.print(objects))
+  })

@@ -1,0 +1,29 @@
+/**
+ * Where to listen, as Go programs are told: `:8080` (all addresses), `127.0.0.1:8080`, `[::1]:8080`, and `0` for nowhere.
+ */
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+
+/** An address to listen on. */
+export interface BindAddress {
+  /** A name or an IP address, the latter without brackets; absent for all addresses of the machine. */
+  readonly hostname: string | undefined
+  /** 0 for any that is free. */
+  readonly port: number
+}
+
+/** Reads an address; nothing, if there is to be none. A refusal says what is accepted. */
+export const parse = (text: string): Either.Either<Option.Option<BindAddress>, string> => {
+  if (text === "" || text === "0") return Either.right(Option.none())
+  const [, ipv6, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text) ?? []
+  const port = Number(digits)
+  return digits === undefined || port > 65_535
+    ? Either.left(
+        `"${text}" is no address to listen on: write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none`
+      )
+    : Either.right(Option.some({ hostname: ipv6 ?? (name || undefined), port }))
+}
+
+/** The address as it is written. */
+export const format = ({ hostname = "", port }: BindAddress): string =>
+  `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`

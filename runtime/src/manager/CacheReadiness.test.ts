@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test"
+import type { State } from "../cache/Cache.ts"
+import type { Kind } from "../cache/Problem.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as CacheReadiness from "./CacheReadiness.ts"
+
+const stateOf = (synced: boolean, kind?: Kind): State => ({
+  status: kind === undefined ? (synced ? "synced" : "syncing") : kind === "missing" ? "missing" : "failing",
+  synced,
+  problem: kind === undefined ? undefined : "what is in the way",
+  cause: kind === undefined ? undefined : { kind, verb: "watch", message: "", error: undefined },
+  resourceVersion: undefined,
+  restarts: 0,
+  relists: 0,
+  reasons: {},
+  lastEventAt: undefined,
+  overlaid: 0
+})
+
+const hindrance = (state: State) => CacheReadiness.hindrance({ resource: ConfigMap, state: () => state })
+
+const kinds: ReadonlyArray<Kind> = [
+  "expired",
+  "missing",
+  "denied",
+  "refused",
+  "throttled",
+  "unreachable",
+  "unavailable"
+]
+
+describe("a kind whose first list is not complete", () => {
+  test("is not ready, and says that", () => {
+    expect(hindrance(stateOf(false))).toBe("the first list of configmaps is not complete yet")
+  })
+
+  for (const kind of kinds) {
+    test(`is not ready for being ${kind}, and says so`, () => {
+      expect(hindrance(stateOf(false, kind))).toBe("what is in the way")
+    })
+  }
+})
+
+describe("a kind that was complete once", () => {
+  test("is ready", () => expect(hindrance(stateOf(true))).toBeUndefined())
+
+  for (const kind of kinds) {
+    const stopped = kind === "denied" || kind === "missing"
+    test(`is ${stopped ? "not " : ""}ready while it is ${kind}`, () => {
+      expect(hindrance(stateOf(true, kind))).toBe(stopped ? "what is in the way" : undefined)
+    })
+  }
+})

@@ -1,0 +1,35 @@
+/**
+ * Whether what the process reads is there, kind by kind, for whoever asks whether it is ready.
+ *
+ * A kind is ready when its copy was complete once and no missing right and no missing CRD keeps it from being current. That the
+ * API server is away, overloaded or failing does not count: it is nothing a restart would mend, and the copy goes on.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { Cache, type Informer } from "../cache/Cache.ts"
+import * as Resource from "../resource/Resource.ts"
+import { Health } from "./Health.ts"
+
+/** What keeps a copy from being of use, in one line; nothing if it is. */
+export const hindrance = (informer: Pick<Informer, "resource" | "state">): string | undefined => {
+  const { cause, problem, synced } = informer.state()
+  if (!synced) return problem ?? `the first list of ${Resource.nameOf(informer.resource)} is not complete yet`
+  return cause?.kind === "denied" || cause?.kind === "missing" ? problem : undefined
+}
+
+/** Several informers can follow one kind, by selector or projection. */
+const named = (informers: ReadonlyArray<Informer>): ReadonlyMap<string, ReadonlyArray<Informer>> =>
+  Map.groupBy(informers, ({ resource }) => Resource.nameOf(resource))
+
+/** Registers a readiness check for each kind that is in the cache by now: `cache-webapps.apps.kubedojo.io`. */
+export const register: Effect.Effect<void, never, Cache | Scope.Scope> = Effect.gen(function* () {
+  const cache = yield* Cache
+  const health = yield* Health
+  for (const [name, informers] of named(cache.informers())) {
+    const check = Effect.suspend(() => {
+      const reason = informers.map(hindrance).find((each) => each !== undefined)
+      return reason === undefined ? Effect.void : Effect.fail(reason)
+    })
+    yield* health.readiness(`cache-${name}`, check)
+  }
+})

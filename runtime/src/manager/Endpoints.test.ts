@@ -1,0 +1,231 @@
+import { describe, expect } from "bun:test"
+import { networkInterfaces } from "node:os"
+import { live } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { capture } from "../controller/World.fixture.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import * as Endpoints from "./Endpoints.ts"
+import * as MetricsPage from "./MetricsPage.ts"
+
+const free = { hostname: "127.0.0.1", port: 0 }
+
+const request = (address: string | undefined, path: string, init: RequestInit = {}) =>
+  Effect.promise(async () => {
+    const response = await fetch(`http://${address}${path}`, { ...init, keepalive: false })
+    return { status: response.status, headers: response.headers, body: await response.text() }
+  })
+
+const hello = () => Effect.succeed(Endpoints.text(200, "hello"))
+
+describe("a port", () => {
+  live("answers what is routed, each port its own", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: free })
+      yield* route("metrics", "/a", hello)
+      expect(addresses.metrics).toMatch(/^127\.0\.0\.1:[1-9]\d+$/)
+      expect(yield* request(addresses.metrics, "/a?x=1")).toMatchObject({ status: 200, body: "hello\n" })
+      expect((yield* request(addresses.probes, "/a")).status).toBe(404)
+    })
+  )
+
+  live("listens on all addresses of both kinds when none is named", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({
+        metrics: undefined,
+        probes: { ...free, hostname: undefined }
+      })
+      yield* route("probes", "/a", hello)
+      expect(addresses.probes).toMatch(/^:\d+$/)
+      const loopbacks = Object.values(networkInterfaces()).flatMap((all = []) => all.filter(({ internal }) => internal))
+      expect(loopbacks).not.toEqual([])
+      for (const { address, family } of loopbacks) {
+        const host = family === "IPv6" ? `[${address}]` : address
+        expect((yield* request(`${host}${addresses.probes}`, "/a")).status).toBe(200)
+      }
+    })
+  )
+
+  live("that is off takes routes and answers nothing", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: undefined, probes: undefined })
+      yield* route("metrics", "/a", hello)
+      expect(addresses).toEqual({})
+    })
+  )
+
+  live("is one for both, when both are at one address", () =>
+    Effect.gen(function* () {
+      const probe = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() })
+      const address = { hostname: "127.0.0.1", port: probe.port ?? 0 }
+      yield* Effect.promise(() => probe.stop(true))
+      const { addresses, route } = yield* Endpoints.make({ metrics: address, probes: address })
+      expect(addresses.metrics).toBe(addresses.probes)
+      yield* route("metrics", "/a", hello)
+      yield* route("probes", "/b", hello)
+      expect((yield* request(addresses.metrics, "/a")).status).toBe(200)
+      expect((yield* request(addresses.metrics, "/b")).status).toBe(200)
+    })
+  )
+
+  live("that another process has is an error that names the flag and the address", () =>
+    Effect.gen(function* () {
+      const { addresses } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      const port = Number(addresses.metrics?.split(":").at(-1))
+      for (const hostname of ["127.0.0.1", undefined]) {
+        const probes = { hostname, port }
+        const error = yield* Effect.flip(Endpoints.make({ metrics: undefined, probes }))
+        expect(error._tag).toBe("BindFailed")
+        expect(error.message).toBe(
+          `cannot listen on ${hostname ?? ""}:${port}, from --health-probe-bind-address: another process listens there`
+        )
+      }
+    })
+  )
+
+  live("at an address that the machine does not have is an error that says so", () =>
+    Effect.gen(function* () {
+      const metrics = { hostname: "192.0.2.1", port: 0 }
+      const error = yield* Effect.flip(Endpoints.make({ metrics, probes: undefined }))
+      expect(error.message).toBe(
+        "cannot listen on 192.0.2.1:0, from --metrics-bind-address: this machine has no such address"
+      )
+    })
+  )
+
+  live("is free again when its scope closes", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { addresses } = yield* Scope.extend(Endpoints.make({ metrics: free, probes: undefined }), scope)
+      const port = Number(addresses.metrics?.split(":").at(-1))
+      yield* Scope.close(scope, Exit.void)
+      yield* Endpoints.make({ metrics: { ...free, port }, probes: undefined })
+    })
+  )
+
+  live("closes though a handler is at work", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { addresses, route } = yield* Scope.extend(Endpoints.make({ metrics: free, probes: undefined }), scope)
+      const asked = yield* Deferred.make<void>()
+      yield* route("metrics", "/a", () => Effect.zipRight(Deferred.succeed(asked, undefined), Effect.never))
+      yield* Effect.fork(
+        Effect.tryPromise(() => fetch(`http://${addresses.metrics}/a`)).pipe(
+          Effect.flatMap((r) => Effect.promise(() => r.text()))
+        )
+      )
+      yield* Deferred.await(asked)
+      yield* Effect.timeout(Scope.close(scope, Exit.void), "5 seconds")
+    })
+  )
+})
+
+describe("a request", () => {
+  live("for what is not routed is told what is", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      expect((yield* request(addresses.metrics, "/")).body).toBe("there is no / here, but nothing yet\n")
+      for (const path of ["/b", "/a", "/a/*"]) yield* route("metrics", path, hello)
+      expect(yield* request(addresses.metrics, "/x")).toMatchObject({
+        status: 404,
+        body: "there is no /x here, but /a, /b\n"
+      })
+    })
+  )
+
+  live("goes to its own route, and else to the one above it", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      for (const path of ["/a", "/a/*", "/a/b", "/a/b/*"]) {
+        yield* route("metrics", path, () => Effect.succeed(new Response(path)))
+      }
+      for (const [path, expected] of [
+        ["/a", "/a"],
+        ["/a/x", "/a/*"],
+        ["/a/x/y", "/a/*"],
+        ["/a/b", "/a/b"],
+        ["/a/b/x", "/a/b/*"]
+      ] as const) {
+        expect((yield* request(addresses.metrics, path)).body).toBe(expected)
+      }
+    })
+  )
+
+  live("is answered no more when the scope of its route has closed", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      yield* Effect.scoped(route("metrics", "/a", hello))
+      expect((yield* request(addresses.metrics, "/a")).status).toBe(404)
+    })
+  )
+
+  live("has no body in the answer to HEAD, and no other method is taken", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      yield* route("metrics", "/a", hello)
+      expect(yield* request(addresses.metrics, "/a", { method: "HEAD" })).toMatchObject({ status: 200, body: "" })
+      for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+        const refused = yield* request(addresses.metrics, "/a", { method })
+        expect(refused).toMatchObject({ status: 405, body: "/a takes GET and HEAD\n" })
+        expect(refused.headers.get("allow")).toBe("GET, HEAD")
+      }
+    })
+  )
+
+  live("whose handler dies is a 500 that keeps to itself why, and an error in the log", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      yield* route("metrics", "/a", () => Effect.die("secret"))
+      yield* route("metrics", "/b", () => {
+        throw new Error("secret")
+      })
+      for (const path of ["/a", "/b"]) {
+        expect(yield* request(addresses.metrics, path)).toMatchObject({ status: 500, body: "internal error\n" })
+      }
+      expect(logs).toEqual(["/a", "/b"].map((path) => `ERROR Answering ${path} failed unexpectedly`))
+    }).pipe(Effect.provide(capture(logs)))
+  })
+})
+
+describe("the page of metrics", () => {
+  const render = () => ({ contentType: "text/plain; version=0.0.4", body: `${"x".repeat(5000)}\n` })
+
+  live("is what is rendered of the registry at hand", () =>
+    Effect.gen(function* () {
+      const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
+      const registry = Metrics.make()
+      let collected = 0
+      registry.onCollect(() => collected++)
+      yield* MetricsPage.serve((families) => ({ contentType: "text/plain", body: `${families.length}\n` })).pipe(
+        Effect.provideService(Endpoints.Endpoints, endpoints),
+        Effect.provideService(Metrics.Metrics, registry)
+      )
+      const page = yield* request(endpoints.addresses.metrics, "/metrics")
+      expect(page).toMatchObject({ status: 200, body: "0\n" })
+      expect(page.headers.get("content-type")).toBe("text/plain")
+      expect(collected).toBe(1)
+    })
+  )
+
+  for (const [accepted, compressed] of [
+    ["gzip", true],
+    ["deflate, gzip;q=0.8", true],
+    ["gzip;q=0", false],
+    ["identity", false]
+  ] as const) {
+    live(`is ${compressed ? "" : "not "}compressed for who accepts ${accepted}`, () =>
+      Effect.gen(function* () {
+        const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
+        yield* Effect.provideService(MetricsPage.serve(render), Endpoints.Endpoints, endpoints)
+        const page = yield* request(endpoints.addresses.metrics, "/metrics", {
+          headers: { "accept-encoding": accepted }
+        })
+        expect(page.headers.get("content-encoding")).toBe(compressed ? "gzip" : null)
+        expect(page.body).toBe(render().body)
+      })
+    )
+  }
+})

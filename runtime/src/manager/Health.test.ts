@@ -1,0 +1,129 @@
+import { describe, expect } from "bun:test"
+import { live } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Endpoints from "./Endpoints.ts"
+import * as Health from "./Health.ts"
+
+/** Checks that a test can ask for: status and text. */
+const probed = Effect.gen(function* () {
+  const endpoints = yield* Endpoints.make({ metrics: undefined, probes: { hostname: "127.0.0.1", port: 0 } })
+  const health = yield* Effect.provideService(Health.make, Endpoints.Endpoints, endpoints)
+  const get = (path: string) =>
+    Effect.promise(async () => {
+      const response = await fetch(`http://${endpoints.addresses.probes}${path}`)
+      return `${response.status} ${await response.text()}`
+    })
+  return { ...health, get }
+})
+
+describe("/healthz", () => {
+  live("is well from the start, and while the process shuts down", () =>
+    Effect.gen(function* () {
+      const { get, shutDown, started } = yield* probed
+      expect(yield* get("/healthz")).toBe("200 ok\n")
+      yield* started
+      yield* shutDown
+      expect(yield* get("/healthz")).toBe("200 ok\n")
+    })
+  )
+
+  live("is not when a check of liveness fails, which readiness has nothing to do with", () =>
+    Effect.gen(function* () {
+      const { get, liveness, started } = yield* probed
+      yield* started
+      yield* liveness("loop", Effect.fail("stuck for 3 minutes"))
+      expect(yield* get("/healthz")).toBe("500 [+]ping ok\n[-]loop failed: stuck for 3 minutes\nhealthz check failed\n")
+      expect(yield* get("/readyz")).toBe("200 ok\n")
+    })
+  )
+})
+
+describe("/readyz", () => {
+  live("is not well until the controllers are started, is then, and is not any more at the end", () =>
+    Effect.gen(function* () {
+      const { get, shutDown, started } = yield* probed
+      expect(yield* get("/readyz")).toBe(
+        "500 [+]ping ok\n[-]startup failed: the controllers are not started yet\n[+]shutdown ok\nreadyz check failed\n"
+      )
+      yield* started
+      expect(yield* get("/readyz")).toBe("200 ok\n")
+      yield* shutDown
+      expect(yield* get("/readyz")).toBe(
+        "500 [+]ping ok\n[+]startup ok\n[-]shutdown failed: the process is shutting down\nreadyz check failed\n"
+      )
+      yield* started
+      expect(yield* get("/readyz")).toStartWith("500 ")
+    })
+  )
+
+  live("asks every check each time, and says what failed in one line", () =>
+    Effect.gen(function* () {
+      const { get, readiness, started } = yield* probed
+      yield* started
+      let reason: string | undefined = "no list of pods:\n   403"
+      yield* readiness(
+        "cache-pods",
+        Effect.suspend(() => (reason === undefined ? Effect.void : Effect.fail(reason)))
+      )
+      expect(yield* get("/readyz")).toContain("\n[-]cache-pods failed: no list of pods: 403\n")
+      reason = undefined
+      expect(yield* get("/readyz")).toBe("200 ok\n")
+    })
+  )
+
+  live("shows every check to who asks for it", () =>
+    Effect.gen(function* () {
+      const { get, started } = yield* probed
+      yield* started
+      expect(yield* get("/readyz?verbose")).toBe("200 [+]ping ok\n[+]startup ok\n[+]shutdown ok\nreadyz check passed\n")
+    })
+  )
+
+  live("leaves out what is excluded, and says what there was none of to exclude", () =>
+    Effect.gen(function* () {
+      const { get, readiness, started } = yield* probed
+      yield* started
+      yield* readiness("a", Effect.fail("broken"))
+      yield* readiness("b", Effect.fail("broken"))
+      expect(yield* get("/readyz?exclude=a&exclude=b")).toBe("200 ok\n")
+      expect(yield* get("/readyz?exclude=a")).toContain("[+]a excluded: ok\n[-]b failed: broken\n")
+      expect(yield* get("/readyz?exclude=a&exclude=b&exclude=c&verbose")).toEndWith(
+        "[+]b excluded: ok\nwarn: nothing to exclude: there is no check c\nreadyz check passed\n"
+      )
+    })
+  )
+
+  live("has a path for each check", () =>
+    Effect.gen(function* () {
+      const { get, readiness } = yield* probed
+      yield* readiness("cache-widgets.example.com", Effect.fail("no such kind"))
+      expect(yield* get("/readyz/ping")).toBe("200 ok\n")
+      expect(yield* get("/readyz/cache-widgets.example.com")).toBe("500 no such kind\n")
+      expect(yield* get("/readyz/other")).toBe(
+        "404 there is no check other here, but ping, startup, shutdown, cache-widgets.example.com\n"
+      )
+      expect(yield* get("/readyz/%ff")).toStartWith("404 ")
+    })
+  )
+
+  live("counts a check that dies, and one that does not end, as failed", () =>
+    Effect.gen(function* () {
+      const { get, readiness, started } = yield* probed
+      yield* started
+      yield* readiness("dead", Effect.die(new Error("boom")))
+      yield* readiness("slow", Effect.never)
+      const page = yield* get("/readyz")
+      expect(page).toContain("[-]dead failed: Error: boom\n")
+      expect(page).toContain("[-]slow failed: no result within 900 millis\n")
+    })
+  )
+
+  live("forgets a check when its scope closes", () =>
+    Effect.gen(function* () {
+      const { get, readiness, started } = yield* probed
+      yield* started
+      yield* Effect.scoped(readiness("a", Effect.fail("broken")))
+      expect(yield* get("/readyz")).toBe("200 ok\n")
+    })
+  )
+})

@@ -1,0 +1,146 @@
+/**
+ * Whether a manager lives, and whether it is ready: `/healthz` and `/readyz`, as Kubernetes' own components answer them. They
+ * take `?verbose` (each check with its result), `?exclude=<check>` (repeatable), and `/readyz/<check>` for one check alone.
+ * 200 if all is well, else 500 with every check that failed and the reason, which kubelet shows in an Event.
+ *
+ * Ready means that the process can do its work, or would if it led: a standby is as ready as a leader. It begins not to be, until
+ * `started`, and ends not to be, from `shutDown` on. What an API server does that is away is no fault of the process: it stays as
+ * it was.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Endpoints from "./Endpoints.ts"
+
+/** Succeeds if all is well; else fails with what is in the way, in one line. It is asked at every probe. */
+export type Check = Effect.Effect<void, string>
+
+/** The checks of a manager. */
+export interface Checks {
+  /** Adds to `/healthz`, until the scope closes: failing it has the process killed. The name is a segment of a path. */
+  readonly liveness: (name: string, check: Check) => Effect.Effect<void, never, Scope.Scope>
+  /** Adds to `/readyz`, until the scope closes. A name that is there already gets the new check. */
+  readonly readiness: (name: string, check: Check) => Effect.Effect<void, never, Scope.Scope>
+  /** All readiness checks are there: it is up to them now. */
+  readonly started: Effect.Effect<void>
+  /** Not ready from now on. */
+  readonly shutDown: Effect.Effect<void>
+}
+
+/** Checks of a manager that nobody probes. */
+const unasked: Checks = {
+  liveness: () => Effect.void,
+  readiness: () => Effect.void,
+  started: Effect.void,
+  shutDown: Effect.void
+}
+
+/** Where to add checks. By default nobody asks for them. */
+export class Health extends Context.Reference<Health>()("@homeostat/runtime/Health", {
+  defaultValue: () => unasked
+}) {}
+
+/** A check that takes longer has failed: kubelet waits for a second, unless it is told otherwise. */
+const patience = "900 millis"
+
+type Table = Map<string, Check>
+
+/** What is in the way of a check; nothing if it is well. */
+const look = (check: Check): Effect.Effect<string | undefined> =>
+  check.pipe(
+    Effect.timeoutFail({ duration: patience, onTimeout: () => `no result within ${patience}` }),
+    Effect.as(undefined),
+    Effect.catchAllCause((cause) =>
+      Effect.succeed(Cause.failureOrCause(cause)).pipe(
+        Effect.map((failure) => (failure._tag === "Left" ? failure.left : String(Cause.squash(failure.right))))
+      )
+    ),
+    Effect.map((reason) => reason?.replaceAll(/\s*\n\s*/g, " "))
+  )
+
+/** Probes are about this moment. */
+const headers = { "cache-control": "no-cache, private" }
+
+/** The page of all checks. */
+const overall = (endpoint: string, table: Table) => (request: Request) =>
+  Effect.gen(function* () {
+    const query = new URL(request.url).searchParams
+    const excluded = new Set(query.getAll("exclude").flatMap((names) => names.split(",")))
+    const lines = yield* Effect.forEach(
+      table,
+      ([name, check]) =>
+        excluded.delete(name)
+          ? Effect.succeed({ line: `[+]${name} excluded: ok`, failed: false })
+          : Effect.map(look(check), (reason) =>
+              reason === undefined
+                ? { line: `[+]${name} ok`, failed: false }
+                : { line: `[-]${name} failed: ${reason}`, failed: true }
+            ),
+      { concurrency: "unbounded" }
+    )
+    const failed = lines.some((line) => line.failed)
+    if (!failed && !query.has("verbose")) return Endpoints.text(200, "ok", headers)
+    const warnings = [...excluded].map((name) => `warn: nothing to exclude: there is no check ${name}`)
+    const verdict = `${endpoint} check ${failed ? "failed" : "passed"}`
+    return Endpoints.text(
+      failed ? 500 : 200,
+      [...lines.map(({ line }) => line), ...warnings, verdict].join("\n"),
+      headers
+    )
+  })
+
+/** The page of one check. */
+const single = (endpoint: string, table: Table) => (request: Request) => {
+  const name = new URL(request.url).pathname.slice(`/${endpoint}/`.length)
+  const check = table.get(name)
+  return check === undefined
+    ? Effect.succeed(Endpoints.text(404, `there is no check ${name} here, but ${[...table.keys()].join(", ")}`))
+    : Effect.map(look(check), (reason) =>
+        reason === undefined ? Endpoints.text(200, "ok", headers) : Endpoints.text(500, reason, headers)
+      )
+}
+
+/** Checks, and their pages at the port for probes, as long as the scope. */
+export const make: Effect.Effect<Checks, never, Endpoints.Endpoints | Scope.Scope> = Effect.gen(function* () {
+  const endpoints = yield* Endpoints.Endpoints
+  let phase: "starting" | "running" | "ending" = "starting"
+  const live: Table = new Map([["ping", Effect.void]])
+  const ready: Table = new Map<string, Check>([
+    ["ping", Effect.void],
+    [
+      "startup",
+      Effect.suspend(() => (phase === "starting" ? Effect.fail("the controllers are not started yet") : Effect.void))
+    ],
+    ["shutdown", Effect.suspend(() => (phase === "ending" ? Effect.fail("the process is shutting down") : Effect.void))]
+  ])
+  const add = (table: Table) => (name: string, check: Check) =>
+    Effect.acquireRelease(
+      Effect.sync(() => void table.set(name, check)),
+      () =>
+        Effect.sync(() => {
+          if (table.get(name) === check) table.delete(name)
+        })
+    )
+  for (const [endpoint, table] of [
+    ["healthz", live],
+    ["readyz", ready]
+  ] as const) {
+    yield* endpoints.route("probes", `/${endpoint}`, overall(endpoint, table))
+    yield* endpoints.route("probes", `/${endpoint}/*`, single(endpoint, table))
+  }
+  return {
+    liveness: add(live),
+    readiness: add(ready),
+    started: Effect.sync(() => {
+      if (phase === "starting") phase = "running"
+    }),
+    shutDown: Effect.sync(() => {
+      phase = "ending"
+    })
+  }
+})
+
+/** Checks as long as the layer. */
+export const layer: Layer.Layer<Health, never, Endpoints.Endpoints> = Layer.scoped(Health, make)

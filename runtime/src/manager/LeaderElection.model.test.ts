@@ -1,0 +1,114 @@
+/**
+ * Elections under random faults: replicas that are cut off, slow, killed, stopped and started, clocks that jump, a server that
+ * refuses. Whatever happens, no leadership begins while a write of another one could still be sent; and when it is over,
+ * one of them leads.
+ */
+import { describe, expect } from "bun:test"
+import { live } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Random from "effect/Random"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import { Lease } from "../resource/BuiltIn.ts"
+import * as Replica from "./Replica.fixture.ts"
+import * as VirtualClock from "./VirtualClock.fixture.ts"
+
+const conditions: ReadonlyArray<Replica.Condition> = ["up", "up", "refused", "silent", "deaf", 200, 3000, 8000]
+
+const faults = [
+  [/PUT .*leases/, 500],
+  [/PUT .*leases/, 409],
+  [/GET .*leases/, 503],
+  [/WATCH .*leases/, 403],
+  [/leases/, "ECONNRESET"]
+] as const
+
+/** One schedule of so many steps, and what went wrong in it. */
+const play = (steps: number, advance: VirtualClock.VirtualClock["advance"]) =>
+  Effect.gen(function* () {
+    const server = ApiServer.make()
+    const replicas: Array<Replica.Replica> = []
+    const violations: Array<string> = []
+    const history: Array<string> = []
+    let terms = 0
+    let names = 0
+    const note = (line: string) =>
+      Effect.map(Effect.clock, (clock) => void history.push(`${clock.unsafeCurrentTimeMillis()} ${line}`))
+
+    const add = Effect.gen(function* () {
+      const name = `r${++names}`
+      const others = () => replicas.filter((other) => other.name !== name && other.mayWrite())
+      const began = () => {
+        terms++
+        history.push(`${name} leads`)
+        for (const other of others()) violations.push(`${name} begins while ${other.name} may write`)
+      }
+      const drainMillis = yield* Random.nextIntBetween(0, 4000)
+      replicas.push(yield* Replica.start(server, name, { began, drainMillis }))
+    })
+    const pick = <A>(from: ReadonlyArray<A>) =>
+      Effect.map(Random.nextIntBetween(0, from.length), (index) => from[index] as A)
+    const remove = (replica: Replica.Replica) => Effect.sync(() => replicas.splice(replicas.indexOf(replica), 1))
+
+    yield* Effect.replicateEffect(add, 3)
+    for (let step = 0; step < steps; step++) {
+      const replica = yield* pick(replicas)
+      const dice = yield* Random.nextIntBetween(0, 100)
+      if (dice < 45) {
+        replica.line.condition = yield* pick(conditions)
+        yield* note(`${replica.name} is ${replica.line.condition}`)
+      } else if (dice < 55) {
+        yield* note(`${replica.name} is stopped`)
+        yield* replica.stop
+        yield* add
+        // It stays in sight until it has ended.
+        yield* advance(5000)
+        yield* replica.kill
+        yield* remove(replica)
+      } else if (dice < 63) {
+        yield* note(`${replica.name} is killed`)
+        yield* replica.kill
+        yield* remove(replica)
+        yield* add
+      } else if (dice < 70) {
+        replica.skew = yield* Random.nextIntBetween(-7_200_000, 7_200_000)
+      } else if (dice < 85) {
+        const [what, fault] = yield* pick(faults)
+        server.fail(what, fault, yield* Random.nextIntBetween(1, 6))
+        yield* note(`${what} fails with ${fault}`)
+      } else if (dice < 90 && Replica.holder(server) !== undefined) {
+        server.change(Lease, "homeostat", { metadata: { labels: { touched: String(step) } } })
+      }
+      yield* advance(yield* Random.nextIntBetween(0, 7000))
+    }
+    for (const replica of replicas) replica.line.condition = "up"
+    yield* advance(60_000)
+    return { violations, history, terms, leaders: replicas.filter((replica) => replica.leads()).length }
+  }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
+
+/** Schedules to play; `SCHEDULES=1000 bun test …` plays more. */
+const schedules = Number(process.env.SCHEDULES ?? 25)
+
+describe("whatever happens to replicas, their lines, their clocks and the server", () => {
+  for (let seed = 1; seed <= schedules; seed++) {
+    live(
+      `at most one may write, and one leads in the end (seed ${seed})`,
+      () =>
+        Effect.gen(function* () {
+          const { advance, clock } = VirtualClock.make()
+          const { history, leaders, terms, violations } = yield* play(40, advance).pipe(
+            Effect.withClock(clock),
+            Effect.withRandom(Random.make(seed))
+          )
+          expect({ violations, leaders, history: violations.length > 0 || leaders !== 1 ? history : [] }).toEqual({
+            violations: [],
+            leaders: 1,
+            history: []
+          })
+          expect(terms).toBeGreaterThan(1)
+        }),
+      30_000
+    )
+  }
+})

@@ -1,0 +1,492 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as TestClock from "effect/TestClock"
+import { ended, settle } from "../controller/World.fixture.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import { Lease } from "../resource/BuiltIn.ts"
+import * as LeaderElection from "./LeaderElection.ts"
+import * as Replica from "./Replica.fixture.ts"
+
+const pass = TestClock.adjust
+
+const leaders = (...replicas: ReadonlyArray<Replica.Replica>): ReadonlyArray<string> =>
+  replicas.filter((replica) => replica.leads()).map(({ name }) => name)
+
+/** Two replicas, of which the first leads. */
+const pair = (settings?: Replica.Options) =>
+  Effect.gen(function* () {
+    const server = ApiServer.make()
+    const a = yield* Replica.start(server, "a", settings)
+    yield* settle
+    const b = yield* Replica.start(server, "b", settings)
+    yield* settle
+    expect(leaders(a, b)).toEqual(["a"])
+    return { server, a, b }
+  })
+
+const spec = (server: ApiServer.ApiServer) => server.get(Lease, "homeostat")?.spec
+
+describe("of several replicas", () => {
+  effect("exactly one leads, and goes on leading", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const replicas = yield* Effect.forEach(["a", "b", "c"], (name) => Replica.start(server, name))
+      yield* settle
+      const first = leaders(...replicas)
+      expect(first).toHaveLength(1)
+      yield* pass("2 minutes")
+      expect(leaders(...replicas)).toEqual(first)
+      expect(replicas.map((replica) => replica.terms())).toEqual(
+        replicas.map(({ name }) => (first.includes(name) ? 1 : 0))
+      )
+      expect(replicas.map((replica) => replica.state())).toEqual(
+        replicas.map(({ name }) => ({ leading: first.includes(name), holder: first[0] }))
+      )
+    })
+  )
+
+  effect("the leader writes a record as client-go does, and renews it", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair()
+      expect(spec(server)).toEqual({
+        holderIdentity: "a",
+        leaseDurationSeconds: 15,
+        acquireTime: "1970-01-01T00:00:00.000000Z",
+        renewTime: "1970-01-01T00:00:00.000000Z",
+        leaseTransitions: 0
+      })
+      yield* pass("5 seconds")
+      expect(spec(server)).toMatchObject({
+        acquireTime: "1970-01-01T00:00:00.000000Z",
+        renewTime: "1970-01-01T00:00:04.000000Z"
+      })
+      yield* a.stop
+      yield* settle
+      expect(leaders(a, b)).toEqual(["b"])
+      expect(spec(server)).toMatchObject({
+        holderIdentity: "b",
+        leaseDurationSeconds: 15,
+        acquireTime: "1970-01-01T00:00:05.000000Z",
+        leaseTransitions: 2 - 1
+      })
+    })
+  )
+
+  effect("a standby makes no request while the leader leads", () =>
+    Effect.gen(function* () {
+      const { server, b } = yield* pair()
+      const before = server.requests.length
+      yield* pass("1 minute")
+      const sent = server.requests.slice(before).map(({ what }) => what)
+      expect(new Set(sent)).toEqual(new Set(["PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/homeostat"]))
+      expect(sent).toHaveLength(30)
+      expect(b.leads()).toBe(false)
+    })
+  )
+
+  effect("changes of leadership are told on the Lease", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair()
+      yield* a.stop
+      yield* settle
+      expect(a.notes).toEqual([
+        "Lease homeostat: LeaderElection, a became leader",
+        "Lease homeostat: LeaderElection, a stopped leading"
+      ])
+      expect(b.notes).toEqual(["Lease homeostat: LeaderElection, b became leader"])
+    })
+  )
+})
+
+describe("a leader that is stopped", () => {
+  effect("drains, renewing all the while, and then gives the Lease back, which another takes at once", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair({ drainMillis: 30_000 })
+      const stopping = yield* a.stop
+      yield* pass("29 seconds")
+      expect(leaders(a, b)).toEqual(["a"])
+      expect(a.mayWrite()).toBe(true)
+      expect(Replica.holder(server)).toBe("a")
+      yield* pass("1 second")
+      expect(yield* ended(stopping)).toBe(true)
+      expect(leaders(a, b)).toEqual(["b"])
+      expect(a.mayWrite()).toBe(false)
+    })
+  )
+
+  effect("gives it back with an empty holder and one second", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const a = yield* Replica.start(server, "a")
+      yield* settle
+      yield* a.stop
+      yield* settle
+      expect(spec(server)).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 0 })
+    })
+  )
+
+  effect("does not give it back while something of it still runs", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair({ drains: false })
+      const stopping = yield* a.stop
+      yield* settle
+      expect(yield* ended(stopping)).toBe(true)
+      expect(Replica.holder(server)).toBe("a")
+      yield* pass("14 seconds")
+      expect(leaders(a, b)).toEqual([])
+      yield* pass("2 seconds")
+      expect(leaders(a, b)).toEqual(["b"])
+    })
+  )
+
+  effect("gives it back although somebody changed it meanwhile", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair()
+      server.change(Lease, "homeostat", { metadata: { labels: { team: "x" } } })
+      yield* a.stop
+      yield* pass("200 millis")
+      expect(leaders(a, b)).toEqual(["b"])
+      expect(server.get(Lease, "homeostat")?.metadata).toMatchObject({ labels: { team: "x" } })
+    })
+  )
+
+  effect("tries to give it back for a while, and ends though it can't", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair()
+      const trouble = server.fail(/PUT .*leases/, 500)
+      const stopping = yield* a.stop
+      yield* pass("1 second")
+      expect(yield* ended(stopping)).toBe(false)
+      trouble.mend()
+      yield* pass("200 millis")
+      expect(yield* ended(stopping)).toBe(true)
+      expect(leaders(a, b)).toEqual(["b"])
+
+      b.line.condition = "silent"
+      const second = yield* b.stop
+      yield* pass("2500 millis")
+      expect(yield* ended(second)).toBe(false)
+      yield* pass("600 millis")
+      expect(yield* ended(second)).toBe(true)
+    })
+  )
+
+  effect("leaves the Lease alone that is another's by then", () =>
+    Effect.gen(function* () {
+      const { server, a } = yield* pair({ drainMillis: 1000 })
+      yield* a.stop
+      server.change(Lease, "homeostat", { spec: { holderIdentity: "x" } })
+      yield* pass("1 second")
+      expect(Replica.holder(server)).toBe("x")
+    })
+  )
+})
+
+describe("a process that does not lead", () => {
+  for (const [what, condition, millis] of [
+    ["waits for the Lease", "up", 0],
+    ["can't reach the API server", "refused", 0],
+    ["gets no answer, and may have taken the Lease", "silent", 500]
+  ] as const) {
+    effect(`ends ${millis === 0 ? "at once" : `within ${millis} ms`} when it is stopped: one that ${what}`, () =>
+      Effect.gen(function* () {
+        const { server, b } = yield* pair()
+        b.line.condition = condition
+        yield* pass("30 seconds")
+        const before = server.requests.length
+        const stopping = yield* b.stop
+        yield* pass(`${millis} millis`)
+        expect(yield* ended(stopping)).toBe(true)
+        expect(b.terms()).toBe(0)
+        expect(server.requests.slice(before)).toEqual([])
+      })
+    )
+  }
+
+  effect("that wins while it is being stopped starts nothing, and gives the Lease back", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const held = server.hold(/POST .*leases/, "answer")
+      const a = yield* Replica.start(server, "a")
+      yield* settle
+      expect(Replica.holder(server)).toBe("a")
+      const stopping = yield* a.stop
+      held.release()
+      yield* settle
+      expect(yield* ended(stopping)).toBe(true)
+      expect(a.terms()).toBe(0)
+      expect(Replica.holder(server)).toBe("")
+    })
+  )
+})
+
+describe("a leader that is cut off", () => {
+  for (const condition of ["refused", "silent", "deaf"] as const) {
+    effect(`(${condition}) stops before another starts, and comes back as a standby`, () =>
+      Effect.gen(function* () {
+        const { server, a, b } = yield* pair()
+        yield* pass("1 second")
+        a.line.condition = condition
+        // Renewed last at 0, when it took the Lease; of renewals whose answers are lost it can't know.
+        yield* pass("8900 millis")
+        expect([a.mayWrite(), a.leads()]).toEqual([true, true])
+        yield* pass("200 millis")
+        expect([a.mayWrite(), a.leads()]).toEqual([false, false])
+        expect(a.state().leading).toBe(false)
+        expect(leaders(b)).toEqual([])
+        yield* pass("15 seconds")
+        if (condition !== "deaf") expect(leaders(a, b)).toEqual(["b"])
+        a.line.condition = "up"
+        yield* pass("1 minute")
+        const leading = leaders(a, b)
+        expect(leading).toHaveLength(1)
+        expect(Replica.holder(server)).toBe(leading[0])
+        // It can lead again, in the same process.
+        const [leader, other] = leading[0] === "a" ? [a, b] : [b, a]
+        yield* leader.stop
+        yield* settle
+        expect(leaders(a, b)).toEqual([other.name])
+      })
+    )
+  }
+
+  effect("closes its fence by the clock, before any of its fibers has run", () =>
+    Effect.gen(function* () {
+      const { a } = yield* pair()
+      a.line.condition = "silent"
+      yield* pass("9999 millis")
+      expect(a.mayWrite()).toBe(true)
+      // Moves the clock, and asks before whatever wakes by it.
+      const asked = yield* Effect.fork(
+        Effect.zipRight(
+          Effect.sleep("1 millis"),
+          Effect.sync(() => a.mayWrite())
+        )
+      )
+      yield* Effect.yieldNow()
+      yield* pass("1 millis")
+      expect(yield* asked.await).toMatchObject({ value: false })
+    })
+  )
+
+  effect("counts from when it asked, not from when it was answered", () =>
+    Effect.gen(function* () {
+      const { a } = yield* pair()
+      // Asked at 2 s, answered at 6 s.
+      a.line.condition = 2000
+      yield* pass("6100 millis")
+      a.line.condition = "silent"
+      yield* pass("5800 millis")
+      expect(a.leads()).toBe(true)
+      yield* pass("200 millis")
+      expect([a.leads(), a.mayWrite()]).toEqual([false, false])
+    })
+  )
+
+  effect("goes on leading if it is back in time", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair()
+      a.line.condition = "refused"
+      yield* pass("7900 millis")
+      a.line.condition = "up"
+      yield* pass("1 minute")
+      expect(leaders(a, b)).toEqual(["a"])
+      expect(a.terms()).toBe(1)
+    })
+  )
+})
+
+describe("a leader that finds", () => {
+  effect("another as the holder stops at once", () =>
+    Effect.gen(function* () {
+      const { server, a } = yield* pair()
+      server.change(Lease, "homeostat", { spec: { holderIdentity: "x" } })
+      yield* pass("1900 millis")
+      expect(a.leads()).toBe(true)
+      yield* pass("200 millis")
+      expect([a.leads(), a.mayWrite()]).toEqual([false, false])
+    })
+  )
+
+  effect("its Lease deleted makes it anew, and nobody else takes it meanwhile", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair()
+      server.remove(Lease, "homeostat")
+      yield* pass("1 second")
+      expect(leaders(a, b)).toEqual(["a"])
+      yield* pass("1 second")
+      expect(Replica.holder(server)).toBe("a")
+      yield* pass("1 minute")
+      expect(leaders(a, b)).toEqual(["a"])
+      expect(a.terms()).toBe(1)
+    })
+  )
+
+  effect("its Lease changed by somebody who does not want it keeps what was added", () =>
+    Effect.gen(function* () {
+      const { server, a, b } = yield* pair()
+      server.change(Lease, "homeostat", {
+        metadata: { annotations: { x: "y" } },
+        spec: { strategy: "OldestEmulationVersion" }
+      })
+      yield* pass("1 minute")
+      expect(leaders(a, b)).toEqual(["a"])
+      expect(server.get(Lease, "homeostat")).toMatchObject({
+        metadata: { annotations: { x: "y" } },
+        spec: { strategy: "OldestEmulationVersion", renewTime: "1970-01-01T00:01:00.000000Z" }
+      })
+    })
+  )
+})
+
+describe("a standby", () => {
+  effect("takes the Lease of one that died when that has not renewed it for as long as it promised", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair({ leaseDuration: "30 seconds" })
+      yield* pass("5 seconds")
+      yield* a.kill
+      // Renewed last at 4 s.
+      yield* pass("28900 millis")
+      expect(leaders(b)).toEqual([])
+      yield* pass("200 millis")
+      expect(leaders(b)).toEqual(["b"])
+    })
+  )
+
+  for (const hours of [-5, 5]) {
+    effect(`goes by its own clock: those of others may be ${hours} h off, and all may jump`, () =>
+      Effect.gen(function* () {
+        const { a, b } = yield* pair()
+        a.skew = hours * 3_600_000
+        yield* pass("1 minute")
+        b.skew = -hours * 3_600_000
+        yield* pass("1 minute")
+        a.skew = 0
+        yield* pass("1 minute")
+        expect(leaders(a, b)).toEqual(["a"])
+        yield* a.kill
+        yield* pass("16 seconds")
+        expect(leaders(b)).toEqual(["b"])
+      })
+    )
+  }
+
+  effect("waits its full time for a holder that it sees for the first time, however old the record says it is", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Lease, {
+        metadata: { name: "homeostat" },
+        spec: { holderIdentity: "gone", leaseDurationSeconds: 15, renewTime: "1960-01-01T00:00:00.000000Z" }
+      })
+      const a = yield* Replica.start(server, "a")
+      yield* pass("14900 millis")
+      expect(a.leads()).toBe(false)
+      yield* pass("200 millis")
+      expect(a.leads()).toBe(true)
+    })
+  )
+
+  for (const [what, spec] of [
+    ["says nothing", undefined],
+    ["says nothing of a holder", { renewTime: "1970-01-01T00:00:00.000000Z" }],
+    ["is free", { holderIdentity: "", leaseDurationSeconds: 1 }]
+  ] as const) {
+    effect(`takes at once a Lease that ${what}`, () =>
+      Effect.gen(function* () {
+        const server = ApiServer.make()
+        server.put(Lease, { metadata: { name: "homeostat" }, ...(spec === undefined ? {} : { spec }) })
+        const a = yield* Replica.start(server, "a")
+        yield* settle
+        expect(a.leads()).toBe(true)
+      })
+    )
+  }
+
+  effect("believes a holder that does not say how long for its own lease duration", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "x" } })
+      const a = yield* Replica.start(server, "a")
+      yield* pass("14900 millis")
+      expect(a.leads()).toBe(false)
+      yield* pass("200 millis")
+      expect(a.leads()).toBe(true)
+    })
+  )
+
+  effect("whose watch is refused looks every retry period, and takes over all the same", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const refused = server.fail(/WATCH .*leases/, 403)
+      const a = yield* Replica.start(server, "a")
+      yield* settle
+      const b = yield* Replica.start(server, "b")
+      yield* pass("1 minute")
+      const looks = server.requests.filter(({ what }) => what.startsWith("GET ")).length
+      expect(looks).toBeGreaterThan(20)
+      expect(looks).toBeLessThan(35)
+      yield* a.stop
+      yield* pass("2500 millis")
+      expect(leaders(a, b)).toEqual(["b"])
+      refused.mend()
+    })
+  )
+
+  effect(
+    "whose watch went silent notices at the latest when the Lease seems to expire, and takes nothing that is held",
+    () =>
+      Effect.gen(function* () {
+        const { server, a, b } = yield* pair()
+        const lost = server.hold(/WATCH .*leases/)
+        b.line.condition = "silent"
+        yield* pass("2100 millis")
+        b.line.condition = "up"
+        lost.release()
+        yield* pass("1 minute")
+        expect(leaders(a, b)).toEqual(["a"])
+        yield* a.stop
+        yield* settle
+        expect(leaders(a, b)).toEqual(["b"])
+      })
+  )
+
+  effect("goes on trying while it lacks a right", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const missing = server.fail(/(GET|POST) .*leases/, 403)
+      const a = yield* Replica.start(server, "a")
+      yield* pass("1 minute")
+      expect(a.leads()).toBe(false)
+      missing.mend()
+      yield* pass("3 seconds")
+      expect(a.leads()).toBe(true)
+    })
+  )
+})
+
+describe("settings", () => {
+  const make = (settings: Partial<LeaderElection.Settings>) =>
+    LeaderElection.make({ ...Replica.place, identity: "a", ...settings })
+  const table: ReadonlyArray<readonly [Partial<LeaderElection.Settings>, string | undefined]> = [
+    [{}, undefined],
+    [{ leaseDuration: "10001 millis" }, undefined],
+    [{ leaseDuration: "10 seconds" }, "--lease-duration (10s) must be longer than --renew-deadline (10s)"],
+    [{ renewDeadline: "2400 millis" }, "--renew-deadline (2s 400ms) must be longer than 1.2 times --retry-period (2s)"],
+    [{ retryPeriod: 0 }, "--retry-period (0) must be longer than 0"],
+    [{ retryPeriod: "9 seconds" }, "--renew-deadline (10s) must be longer than 1.2 times --retry-period (9s)"]
+  ]
+  for (const [settings, problem] of table) {
+    test(`${JSON.stringify(settings)} are ${problem === undefined ? "good" : "refused"}`, () => {
+      const made = make(settings)
+      if (problem === undefined) expect(Either.isRight(made)).toBe(true)
+      else expect(Either.getOrThrow(Either.flip(made)).message).toStartWith(problem)
+    })
+  }
+
+  test("have an identity that no other process has", () => {
+    expect(LeaderElection.identityOf("pod-1")).toMatch(/^pod-1_[0-9a-f-]{36}$/)
+    expect(LeaderElection.identityOf("pod-1")).not.toBe(LeaderElection.identityOf("pod-1"))
+  })
+})

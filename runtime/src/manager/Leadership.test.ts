@@ -1,0 +1,43 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import * as Leadership from "./Leadership.ts"
+import type { LeaseLock } from "./LeaseLock.ts"
+import { nothing } from "./LeaseRecord.ts"
+
+describe("a leadership", () => {
+  effect("is not prolonged by an answer that is read after its end, though no timer has gone off by then", () =>
+    Effect.gen(function* () {
+      let now = 0
+      const lock: LeaseLock = {
+        now: () => now,
+        observed: () => ({ ...nothing, holder: "a" }),
+        freeAt: () => 0,
+        mayBeOurs: () => true,
+        look: Effect.void,
+        // The process stands still for a minute while it is under way.
+        claim: Effect.sync(() => {
+          const sentAt = now
+          now += 60_000
+          return sentAt + 55_000
+        }),
+        release: Effect.succeed(true),
+        follow: () => Effect.never
+      }
+      const leadership = Leadership.make(
+        lock,
+        { lease: "default/x", identity: "a", renewDeadlineMillis: 10_000, retryPeriodMillis: 2000 },
+        0,
+        { renewed: () => Effect.void, failed: () => Effect.void, surprised: Effect.void }
+      )
+      const lost = yield* Effect.fork(leadership.lost)
+      expect(leadership.permit.permits()).toBe(true)
+      yield* TestClock.adjust("2 seconds")
+      expect(leadership.permit.permits()).toBe(false)
+      expect(yield* Fiber.join(lost)).toBe("the Lease was not renewed for 10s")
+      expect(leadership.permit.permits()).toBe(false)
+    })
+  )
+})

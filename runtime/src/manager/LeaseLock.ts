@@ -1,0 +1,135 @@
+/**
+ * The requests of an election, and what they tell of the Lease. Every request is sent once and has a deadline of its own, since
+ * an election keeps time itself: half of the renew deadline, so that two fit in, but at least a second.
+ *
+ * Needs the rights to get, create, update and watch `leases` of `coordination.k8s.io` in the Lease's namespace.
+ */
+import type * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as ApiError from "../client/ApiError.ts"
+import type { Client } from "../client/Client.ts"
+import type * as Watch from "../client/Watch.ts"
+import { Lease } from "../resource/BuiltIn.ts"
+import type { InvalidObject } from "../resource/Resource.ts"
+import * as LeaseRecord from "./LeaseRecord.ts"
+
+/** Why the Lease is followed no more. */
+export type Broken = ApiError.ApiError | Watch.Ended | Watch.Idle
+
+/** One Lease, as one candidate sees it. */
+export interface LeaseLock {
+  /** The monotonic clock, in ms: what all times here are of. */
+  readonly now: () => number
+  /** What is known of the Lease. */
+  readonly observed: () => LeaseRecord.Observation
+  /** From when on the candidate may take it. */
+  readonly freeAt: () => number
+  /** Whether it may be the candidate's: it was, or the answer to a claim is not known. */
+  readonly mayBeOurs: () => boolean
+  /** Looks. */
+  readonly look: Effect.Effect<void, ApiError.ApiError>
+  /**
+   * Takes the Lease, or renews it: the one that was last seen and no other. Gives when the request was sent, or nothing if
+   * somebody else was there meanwhile: look again.
+   */
+  readonly claim: Effect.Effect<number | undefined, ApiError.ApiError>
+  /** Gives it back, if it is the candidate's. False if somebody else was there meanwhile: try again. */
+  readonly release: Effect.Effect<boolean, ApiError.ApiError>
+  /** Follows the Lease from what was last seen, calling `told` for every change. Ends with why that is over. */
+  readonly follow: (told: () => void) => Effect.Effect<never, Broken>
+}
+
+/** Somebody else was faster. */
+const isStale = (error: ApiError.ApiError): boolean =>
+  error._tag === "Conflict" || error._tag === "AlreadyExists" || ApiError.isNotFound(error)
+
+/** A lock on the Lease of a candidate. */
+export const make = (
+  client: Context.Tag.Service<Client>,
+  candidate: LeaseRecord.Candidate & { readonly renewDeadlineMillis: number },
+  clock: Clock.Clock
+): LeaseLock => {
+  const { identity, leaseDurationMillis, name, namespace } = candidate
+  const timeoutMillis = Math.max(candidate.renewDeadlineMillis / 2, 1000)
+  const request = { retry: false, timeoutMillis }
+  const key = { namespace, name }
+  const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+  let observed = LeaseRecord.nothing
+  let mayBeOurs = false
+
+  const see = (lease: Lease | undefined): void => {
+    observed = LeaseRecord.observe(observed, lease, now(), leaseDurationMillis)
+    mayBeOurs = observed.holder === identity
+  }
+
+  /** A request whose answer is the Lease. True if it is, false if somebody else was there meanwhile. */
+  const seen = (
+    send: Effect.Effect<Lease, ApiError.ApiError | InvalidObject>
+  ): Effect.Effect<boolean, ApiError.ApiError> =>
+    send.pipe(
+      // What the server has of a built-in kind is one.
+      Effect.catchTag("InvalidObject", Effect.die),
+      Effect.map((lease) => {
+        see(lease)
+        return true
+      }),
+      Effect.catchIf(isStale, () => {
+        mayBeOurs = observed.holder === identity
+        return Effect.succeed(false)
+      })
+    )
+
+  const look = Effect.map(seen(client.get(Lease, key, request)), (there) => {
+    if (!there) see(undefined)
+  })
+
+  const claim = Effect.suspend(() => {
+    const { lease } = observed
+    const sentAt = now()
+    const wanted = LeaseRecord.claimed(lease, candidate, clock.unsafeCurrentTimeMillis())
+    mayBeOurs = true
+    const write = lease === undefined ? client.create(Lease, wanted, request) : client.replace(Lease, wanted, request)
+    return Effect.map(seen(write), (taken) => (taken ? sentAt : undefined))
+  })
+
+  const release = Effect.gen(function* () {
+    if (observed.holder !== identity) yield* look
+    const { holder, lease } = observed
+    if (holder !== identity || lease === undefined) return true
+    const given = LeaseRecord.released(lease, clock.unsafeCurrentTimeMillis())
+    const done = yield* seen(client.replace(Lease, given, request))
+    if (!done) yield* look
+    return done
+  })
+
+  const follow: LeaseLock["follow"] = (told) =>
+    Effect.gen(function* () {
+      const connection = yield* client.watch(Lease, {
+        namespace,
+        fieldSelector: `metadata.name=${name}`,
+        resourceVersion: observed.lease?.metadata.resourceVersion,
+        timeoutMillis
+      })
+      while (true) {
+        for (const event of yield* connection.next) {
+          if (event.type === "BOOKMARK") continue
+          if (event.type === "ERROR") return yield* event.error
+          see(event.type === "DELETED" ? undefined : Either.getOrUndefined(Lease.decode(event.object)))
+          told()
+        }
+      }
+    }).pipe(Effect.scoped)
+
+  return {
+    now,
+    observed: () => observed,
+    freeAt: () => LeaseRecord.freeAt(observed, identity),
+    mayBeOurs: () => mayBeOurs,
+    look,
+    claim,
+    release,
+    follow
+  }
+}

@@ -1,0 +1,365 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Supervisor from "effect/Supervisor"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as Controller from "../controller/Controller.ts"
+import * as Result from "../controller/Result.ts"
+import { capture, counted, ended, settle, Widget, widget } from "../controller/World.fixture.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import { ConfigMap, Event, Lease } from "../resource/BuiltIn.ts"
+import * as Health from "./Health.ts"
+import * as LeaderElection from "./LeaderElection.ts"
+import * as Manager from "./Manager.ts"
+import * as Replica from "./Replica.fixture.ts"
+
+const pass = TestClock.adjust
+
+interface Settings extends Omit<Manager.Settings, "leaderElection"> {
+  readonly namespaces?: ReadonlyArray<string>
+  /** Takes part in an election under this name. */
+  readonly identity?: string | undefined
+}
+
+/** A manager that can be stopped, and whose fibers are counted. */
+const start = <R extends Manager.Runtime>(
+  server: ApiServer.ApiServer,
+  controllers: ReadonlyArray<Controller.Controller<R>>,
+  { identity, namespaces, ...settings }: Settings = {}
+) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const fibers = yield* Supervisor.track
+    const layer = Layer.provide(Manager.layer({ instance: "pod-1", namespaces }), server.transport)
+    const leaderElection =
+      identity === undefined ? undefined : Either.getOrThrow(LeaderElection.make({ ...Replica.place, identity }))
+    const running = Effect.gen(function* () {
+      const services = yield* Layer.buildWithScope(layer, scope)
+      // The services of a manager are all that the controllers of these tests need.
+      const typed = controllers as ReadonlyArray<Controller.Controller<Manager.Runtime>>
+      return yield* Manager.start(typed, { gracePeriod: 0, ...settings, leaderElection }).pipe(
+        Effect.provide(services),
+        Scope.extend(scope)
+      )
+    })
+    const runners = yield* running.pipe(Effect.provide(capture([])), Effect.supervised(fibers))
+    yield* settle
+    return {
+      runners,
+      /** How many of its fibers are alive. */
+      alive: Effect.map(fibers.value, (all) => all.length),
+      stop: Effect.fork(Scope.close(scope, Exit.void))
+    }
+  })
+
+const done = () => counted(() => Effect.succeed(Result.done))
+
+const watches = (server: ApiServer.ApiServer) =>
+  server.requests.filter(({ what }) => what.startsWith("WATCH") && !what.includes("leases")).length
+
+describe("a standby", () => {
+  effect("has warm caches and reconciles nothing, and reconciles everything without a list when it leads", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      for (const name of ["a", "b"]) server.put(Widget, widget(name))
+      const [first, second] = [done(), done()]
+      const make = ({ reconcile }: typeof first) =>
+        Controller.make("widgets", { for: Widget, owns: [ConfigMap], reconcile })
+      const leader = yield* start(server, [make(first)], { identity: "one" })
+      const standby = yield* start(server, [make(second)], { identity: "two" })
+      expect(standby.runners[0]?.informers.map((informer) => informer.state().status)).toEqual(["synced", "synced"])
+      server.put(Widget, widget("c"))
+      yield* pass("20 seconds")
+      expect([first.names(), second.names()]).toEqual([["a", "b", "c"], []])
+      const before = watches(server)
+      yield* leader.stop
+      yield* settle
+      // What it saw change comes first.
+      expect(second.names()).toEqual(["c", "a", "b"])
+      expect(watches(server)).toBe(before)
+      yield* standby.stop
+    })
+  )
+
+  effect("takes up a kind that is served only later, and needs no list when it leads then", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const missing = server.fail(/(WATCH|GET) .*widgets/, 404)
+      const { names, reconcile } = done()
+      const make = Controller.make("widgets", { for: Widget, reconcile })
+      const leader = yield* start(server, [], { identity: "one" })
+      const standby = yield* start(server, [make], { identity: "two" })
+      yield* pass("30 seconds")
+      expect(standby.runners[0]?.informers[0]?.state().status).toBe("missing")
+      missing.mend()
+      yield* pass("10 seconds")
+      expect(standby.runners[0]?.informers[0]?.state().status).toBe("synced")
+      const before = watches(server)
+      yield* leader.stop
+      yield* settle
+      expect(names()).toEqual(["a"])
+      expect(watches(server)).toBe(before)
+      yield* standby.stop
+    })
+  )
+})
+
+describe("a leader", () => {
+  const slow = (ends: Array<string>) =>
+    Controller.make("widgets", {
+      for: Widget,
+      timeout: "10 minutes",
+      reconcile: () =>
+        Effect.sleep("1 minute").pipe(
+          Effect.zipRight(Effect.sync(() => void ends.push("finished"))),
+          Effect.onInterrupt(() => Effect.sync(() => void ends.push("interrupted"))),
+          Effect.as(Result.done)
+        )
+    })
+
+  effect("that is stopped holds the Lease until its reconciles are finished, and gives it back then", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const ends: Array<string> = []
+      const leader = yield* start(server, [slow(ends)], { identity: "one", gracePeriod: "2 minutes" })
+      const stopping = yield* leader.stop
+      for (let second = 0; second < 59; second++) {
+        yield* pass("1 second")
+        expect(Replica.holder(server)).toBe("one")
+      }
+      expect(ends).toEqual([])
+      expect(server.get(Lease, "homeostat")?.spec).toMatchObject({
+        holderIdentity: "one",
+        renewTime: "1970-01-01T00:00:58.000000Z"
+      })
+      yield* pass("1 second")
+      expect(ends).toEqual(["finished"])
+      expect(yield* ended(stopping)).toBe(true)
+      expect(Replica.holder(server)).toBe("")
+    })
+  )
+
+  effect("that loses the Lease interrupts its reconciles at once, however long the grace period, and lives on", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const ends: Array<string> = []
+      const leader = yield* start(server, [slow(ends)], { identity: "one", gracePeriod: "2 minutes" })
+      server.change(Lease, "homeostat", { spec: { holderIdentity: "two" } })
+      yield* pass("3 seconds")
+      expect(ends).toEqual(["interrupted"])
+      // Nobody renews that Lease: it is taken again, and the work begins anew.
+      yield* pass("80 seconds")
+      expect(ends).toEqual(["interrupted", "finished"])
+      yield* leader.stop
+    })
+  )
+})
+
+describe("a manager that ends", () => {
+  effect("leaves no fiber and no watch behind, though a reconcile takes its time to end", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const reconcile = () => Effect.onInterrupt(Effect.never, () => Effect.sleep("2 seconds"))
+      const manager = yield* start(server, [Controller.make("widgets", { for: Widget, reconcile })], {
+        identity: "one",
+        gracePeriod: "1 second"
+      })
+      expect(yield* manager.alive).toBeGreaterThan(0)
+      const stopping = yield* manager.stop
+      yield* pass("2900 millis")
+      expect(yield* ended(stopping)).toBe(false)
+      yield* pass("200 millis")
+      expect(yield* ended(stopping)).toBe(true)
+      expect(server.watches()).toBe(0)
+      expect(yield* manager.alive).toBe(0)
+    })
+  )
+
+  for (const [how, trouble] of [
+    ["is forbidden", (server: ApiServer.ApiServer) => server.fail(/(WATCH|GET) .*namespaces\/two/, 403)],
+    ["does not answer", (server: ApiServer.ApiServer) => server.hold(/(WATCH|GET) .*namespaces\/two/)]
+  ] as const) {
+    effect(`does so at once, and leaves nothing behind, while one of its namespaces ${how}`, () =>
+      Effect.gen(function* () {
+        const server = ApiServer.make()
+        trouble(server)
+        const controller = Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
+        const manager = yield* start(server, [controller], { namespaces: ["one", "two"], gracePeriod: "30 seconds" })
+        yield* pass("1 minute")
+        expect(manager.runners[0]?.informers[0]?.state().synced).toBe(false)
+        expect(server.watches()).toBe(1)
+        expect(yield* manager.alive).toBeGreaterThan(0)
+        const stopping = yield* manager.stop
+        yield* settle
+        expect(yield* ended(stopping)).toBe(true)
+        expect(server.watches()).toBe(0)
+        expect(yield* manager.alive).toBe(0)
+      })
+    )
+  }
+
+  for (const identity of [undefined, "one"]) {
+    effect(
+      `waits for the events of its last reconciles to be written${identity === undefined ? "" : ", as the leader it was"}`,
+      () =>
+        Effect.gen(function* () {
+          const server = ApiServer.make()
+          server.put(Widget, widget("a"))
+          const reconcile = (regarding: Widget) =>
+            EventRecorder.record({ regarding, type: "Normal", reason: "Done", note: "the last word" }).pipe(
+              Effect.delay("1 second"),
+              Effect.as(Result.done)
+            )
+          const controller = Controller.make("widgets", { for: Widget, reconcile })
+          const manager = yield* start(server, [controller], { identity, gracePeriod: "10 seconds" })
+          const slow = server.hold(/POST .*events/)
+          const stopping = yield* manager.stop
+          yield* pass("2 seconds")
+          expect(yield* ended(stopping)).toBe(false)
+          // Told while it still leads.
+          expect(Replica.holder(server)).toBe(identity)
+          slow.release()
+          yield* settle
+          expect(yield* ended(stopping)).toBe(true)
+          expect(server.list(Event).map(({ note }) => note)).toContain("the last word")
+        })
+    )
+  }
+
+  effect("before it has started starts nothing", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const { names, reconcile } = done()
+      const scope = yield* Scope.make()
+      const services = yield* Layer.build(Layer.provide(Manager.layer({ instance: "pod-1" }), server.transport))
+      yield* Scope.close(scope, Exit.void)
+      yield* Manager.start([Controller.make("widgets", { for: Widget, reconcile })]).pipe(
+        Effect.provide(services),
+        Effect.provide(capture([])),
+        Scope.extend(scope),
+        Effect.exit
+      )
+      yield* pass("1 minute")
+      expect(names()).toEqual([])
+    })
+  )
+})
+
+describe("a kind that a manager may not read", () => {
+  effect("makes it unready, by name, until the right is there; what reads other kinds works meanwhile", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const forbidden = server.fail(/(WATCH|GET) .*configmaps/, 403)
+      const [stuck, fine] = [done(), done()]
+      const checks = new Map<string, Health.Check>()
+      const health: Health.Checks = {
+        liveness: () => Effect.void,
+        readiness: (name, check) => Effect.sync(() => void checks.set(name, check)),
+        started: Effect.void,
+        shutDown: Effect.void
+      }
+      yield* Effect.gen(function* () {
+        const services = yield* Layer.build(Layer.provide(Manager.layer({ instance: "pod-1" }), server.transport))
+        const controllers = [
+          Controller.make("stuck", { for: Widget, owns: [ConfigMap], reconcile: stuck.reconcile }),
+          Controller.make("fine", { for: Widget, reconcile: fine.reconcile })
+        ]
+        yield* Effect.provide(Manager.start(controllers, { gracePeriod: 0 }), services)
+      }).pipe(Effect.provideService(Health.Health, health), Effect.provide(capture([])))
+      yield* pass("1 minute")
+      const unready = Effect.map(
+        Effect.forEach(checks, ([name, check]) => Effect.map(Effect.either(check), (result) => ({ name, result }))),
+        (results) => results.flatMap(({ name, result }) => (Either.isLeft(result) ? [`${name}: ${result.left}`] : []))
+      )
+      expect([...checks.keys()]).toEqual(["cache-widgets.example.com", "cache-configmaps"])
+      expect(yield* unready).toEqual([
+        expect.stringMatching(/^cache-configmaps: .*it takes the verbs list and watch on configmaps/)
+      ])
+      expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
+      forbidden.mend()
+      yield* pass("1 minute")
+      expect(yield* unready).toEqual([])
+      expect([stuck.names(), fine.names()]).toEqual([["a"], ["a"]])
+    })
+  )
+})
+
+describe("the name of a controller", () => {
+  effect("is its own within a manager: a second one of that name is refused", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const make = () => Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
+      const exit = yield* Effect.exit(start(server, [make(), make()]))
+      expect(String(exit)).toContain("two controllers are named widgets")
+      expect(server.requests).toEqual([])
+    })
+  )
+
+  effect("may be that of another manager's in the same process, and that of one before", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Widget, widget("a"))
+      const counters = [done(), done(), done()]
+      const make = ({ reconcile }: ReturnType<typeof done>) => Controller.make("widgets", { for: Widget, reconcile })
+      const [one, two, three] = counters.map(make)
+      if (one === undefined || two === undefined || three === undefined) return
+      const first = yield* start(server, [one])
+      const second = yield* start(server, [two])
+      yield* first.stop
+      yield* settle
+      const third = yield* start(server, [three])
+      expect(counters.map(({ names }) => names())).toEqual([["a"], ["a"], ["a"]])
+      yield* second.stop
+      yield* third.stop
+    })
+  )
+})
+
+describe("two clusters", () => {
+  effect(
+    "have a manager each in one process, and a reconcile may need the other's client, which is there before it runs",
+    () =>
+      Effect.gen(function* () {
+        class Other extends Context.Tag("test/Other")<Other, Context.Tag.Service<typeof Client.Client>>() {}
+        const [here, there] = [ApiServer.make(), ApiServer.make()]
+        here.put(Widget, widget("a"))
+        there.put(Widget, widget("b"))
+        const copier = Controller.make("widgets", {
+          for: Widget,
+          reconcile: ({ metadata }) =>
+            Effect.flatMap(Other, (other) =>
+              other.create(ConfigMap, { metadata: { namespace: "default", name: metadata.name } })
+            ).pipe(Effect.as(Result.done))
+        })
+        const other = Layer.map(Layer.provide(Client.layer({ userAgent: "test" }), there.transport), (context) =>
+          Context.make(Other, Context.get(context, Client.Client))
+        )
+        const { names, reconcile } = done()
+        const scope = yield* Effect.scope
+        const services = yield* Layer.build(
+          Layer.merge(Layer.provide(Manager.layer({ instance: "pod-1" }), here.transport), other)
+        )
+        yield* Manager.start([copier], { gracePeriod: 0 }).pipe(
+          Effect.provide(services),
+          Effect.provide(capture([])),
+          Scope.extend(scope)
+        )
+        yield* start(there, [Controller.make("widgets", { for: Widget, reconcile })])
+        expect(there.get(ConfigMap, "a")).toBeDefined()
+        expect(names()).toEqual(["b"])
+      })
+  )
+})

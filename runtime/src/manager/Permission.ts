@@ -1,0 +1,139 @@
+/**
+ * What a manager must be allowed, one permission at a time: a verb on a resource, somewhere, and who needs it. Roles grant
+ * them (`Rbac`), the API server is asked for them (`Preflight`).
+ */
+import * as Order from "effect/Order"
+import * as Access from "../controller/Access.ts"
+import type { Controller } from "../controller/Controller.ts"
+import { CustomResourceDefinition, Lease } from "../resource/BuiltIn.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
+import { nameOf } from "../resource/Resource.ts"
+
+/** One thing that must be allowed. */
+export interface Permission {
+  readonly verb: Access.Verb
+  /** API group; `""` is the core group. */
+  readonly group: string
+  /** As rules name it: `deployments`, `webapps/status`. */
+  readonly resource: string
+  /** Only the object of this name. */
+  readonly name: string | undefined
+  /** None: in all namespaces, or of a cluster-scoped kind. */
+  readonly namespace: string | undefined
+  /** Such as `controller webapp`, `leader election`. */
+  readonly by: ReadonlyArray<string>
+}
+
+/** What a manager does, as far as rights depend on it. */
+export interface Settings {
+  /** The namespaces it works in; none means all. */
+  readonly namespaces: ReadonlyArray<string>
+  /** The Lease by which its replicas elect a leader; none: they don't. */
+  readonly lease: { readonly namespace: string; readonly name: string } | undefined
+  /** Whether it applies the CustomResourceDefinitions. */
+  readonly installCrds: boolean
+}
+
+type Declared = Pick<Controller<unknown>, "name" | "resource" | "access">
+
+/** What leading takes: the Lease, watched by those that stand by, and the Events that tell of it. */
+export const ofLease = (lease: NonNullable<Settings["lease"]>): ReadonlyArray<Permission> => {
+  const { name, namespace } = lease
+  const access = [
+    Access.of(Lease, ["get", "update", "watch"], { names: [name], namespace }),
+    Access.create(Lease, { namespace }),
+    Access.events(namespace)
+  ]
+  return distinct(access.flatMap((each) => placed(each, "leader election", [])))
+}
+
+const ofCrds = (controllers: ReadonlyArray<Declared>): ReadonlyArray<Permission> => {
+  const names = controllers.flatMap(({ resource }) =>
+    CustomResource.isCustomResource(resource) ? [nameOf(resource)] : []
+  )
+  if (names.length === 0) return []
+  return [
+    Access.of(CustomResourceDefinition, ["get", "patch"], { names }),
+    Access.create(CustomResourceDefinition)
+  ].flatMap((access) => placed(access, "--install-crds", []))
+}
+
+/** What the controllers' own work takes, and what is done before it. */
+export const ofControllers = (
+  controllers: ReadonlyArray<Declared>,
+  { installCrds, namespaces }: Pick<Settings, "namespaces" | "installCrds">
+): ReadonlyArray<Permission> =>
+  distinct([
+    ...(installCrds ? ofCrds(controllers) : []),
+    ...controllers.flatMap(({ access, name }) =>
+      access.flatMap((each) => placed(each, `controller ${name}`, namespaces))
+    )
+  ])
+
+/** All that a manager must be allowed, sorted, each thing once. */
+export const all = (controllers: ReadonlyArray<Declared>, settings: Settings): ReadonlyArray<Permission> =>
+  distinct([...ofControllers(controllers, settings), ...(settings.lease === undefined ? [] : ofLease(settings.lease))])
+
+/** A right's permissions, in each namespace that it is needed in. */
+const placed = (access: Access.Access, by: string, namespaces: ReadonlyArray<string>): ReadonlyArray<Permission> => {
+  const { names, namespace, resource, subresource, verbs } = access
+  const places = !resource.namespaced
+    ? [undefined]
+    : namespace !== undefined
+      ? [namespace]
+      : namespaces.length === 0
+        ? [undefined]
+        : namespaces
+  const named: ReadonlyArray<string | undefined> = names.length === 0 ? [undefined] : names
+  return places.flatMap((namespace) =>
+    named.flatMap((name) =>
+      verbs.map((verb) => ({
+        verb,
+        group: resource.group,
+        resource: subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`,
+        name,
+        namespace,
+        by: [by]
+      }))
+    )
+  )
+}
+
+/** As one reads them: what gives before what takes. */
+const verbs: ReadonlyArray<string> = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
+
+/** The order of verbs in rules. */
+export const byVerb: Order.Order<string> = Order.mapInput(Order.number, (verb) => verbs.indexOf(verb))
+
+const order: Order.Order<Permission> = Order.combineAll([
+  Order.mapInput(Order.string, ({ namespace }: Permission) => namespace ?? ""),
+  Order.mapInput(Order.string, ({ group }: Permission) => group),
+  Order.mapInput(Order.string, ({ resource }: Permission) => resource),
+  Order.mapInput(byVerb, ({ verb }: Permission) => verb),
+  Order.mapInput(Order.string, ({ name }: Permission) => name ?? "")
+])
+
+const keyOf = ({ group, name, namespace, resource, verb }: Permission): string =>
+  [namespace ?? "", group, resource, verb, name ?? ""].join(" ")
+
+/** Each once, without those that a wider one includes: everywhere includes somewhere, any name includes one. */
+const distinct = (permissions: ReadonlyArray<Permission>): ReadonlyArray<Permission> => {
+  const found = new Map<string, Permission>()
+  for (const permission of permissions) {
+    const by = found.get(keyOf(permission))?.by ?? []
+    found.set(keyOf(permission), { ...permission, by: [...new Set([...by, ...permission.by])] })
+  }
+  const includes = (wide: Permission): boolean => found.has(keyOf(wide))
+  return [...found.values()]
+    .filter((permission) => {
+      const { name, namespace } = permission
+      const everywhere = { ...permission, namespace: undefined }
+      const anyName = { ...permission, name: undefined }
+      return !(
+        (namespace !== undefined && includes(everywhere)) ||
+        (name !== undefined && includes(anyName)) ||
+        (namespace !== undefined && name !== undefined && includes({ ...everywhere, name: undefined }))
+      )
+    })
+    .sort(order)
+}

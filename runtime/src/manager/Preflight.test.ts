@@ -1,0 +1,108 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Client from "../client/Client.ts"
+import type { Request } from "../client/Request.ts"
+import * as Transport from "../client/Transport.ts"
+import { capture } from "../controller/World.fixture.ts"
+import type { Permission } from "./Permission.ts"
+import * as Preflight from "./Preflight.ts"
+
+const permission = (change: Partial<Permission> = {}): Permission => ({
+  verb: "patch",
+  group: "apps",
+  resource: "deployments",
+  name: undefined,
+  namespace: "a",
+  by: ["controller webapp"],
+  ...change
+})
+
+describe("what is missing is said in one line", () => {
+  const cases: ReadonlyArray<readonly [string, Permission, string]> = [
+    [
+      "in a namespace",
+      permission(),
+      'cannot patch deployments.apps in namespace a, which controller webapp needs: add to a Role there {"apiGroups":["apps"],"resources":["deployments"],"verbs":["patch"]}'
+    ],
+    [
+      "in the whole cluster, of the core group",
+      permission({
+        verb: "list",
+        group: "",
+        resource: "pods",
+        namespace: undefined,
+        by: ["controller a", "controller b"]
+      }),
+      'cannot list pods in the whole cluster, which controller a and controller b needs: add to a ClusterRole {"apiGroups":[""],"resources":["pods"],"verbs":["list"]}'
+    ],
+    [
+      "of a subresource and of one object",
+      permission({ group: "example.com", resource: "widgets/status", name: "one", by: ["leader election"] }),
+      'cannot patch widgets.example.com/status one in namespace a, which leader election needs: add to a Role there {"apiGroups":["example.com"],"resources":["widgets/status"],"resourceNames":["one"],"verbs":["patch"]}'
+    ]
+  ]
+  for (const [sentence, missing, line] of cases) test(sentence, () => expect(Preflight.describe(missing)).toBe(line))
+})
+
+/** A server that answers reviews so, and what it was asked. */
+const reviewer = (allows: (attributes: { readonly [name: string]: string }) => boolean | number) => {
+  const asked: Array<unknown> = []
+  const send = (request: Request) =>
+    Effect.sync(() => {
+      const { spec } = JSON.parse(String(request.body))
+      asked.push([request.method, request.path.replace(/\?.*/, ""), spec.resourceAttributes])
+      const answer = allows(spec.resourceAttributes)
+      const headers = new Headers()
+      return typeof answer === "number"
+        ? { status: answer, headers, body: "" }
+        : { status: 201, headers, body: JSON.stringify({ metadata: {}, status: { allowed: answer } }) }
+    })
+  const transport = Layer.succeed(Transport.Transport, {
+    server: "https://server.test",
+    send,
+    open: () => Effect.never
+  } satisfies Context.Tag.Service<Transport.Transport>)
+  return { asked, client: Client.layer().pipe(Layer.provide(transport)) }
+}
+
+describe("the API server", () => {
+  effect("is asked for each permission as it is needed, and those it does not grant are missing", () => {
+    const permissions = [
+      permission(),
+      permission({ resource: "deployments/status", namespace: undefined }),
+      permission({ verb: "get", name: "one" })
+    ]
+    const { asked, client } = reviewer(({ verb }) => verb !== "get")
+    return Effect.gen(function* () {
+      expect(yield* Preflight.missing(permissions)).toEqual(permissions.slice(2))
+      const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+      const resource = { group: "apps", resource: "deployments" }
+      expect(asked).toEqual([
+        ["POST", path, { ...resource, verb: "patch", namespace: "a" }],
+        ["POST", path, { ...resource, verb: "patch", subresource: "status" }],
+        ["POST", path, { ...resource, verb: "get", namespace: "a", name: "one" }]
+      ])
+    }).pipe(Effect.provide(client))
+  })
+
+  effect("grants all but one: that is warned of", () => {
+    const { client } = reviewer(({ verb }) => verb !== "get")
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      yield* Preflight.warn([permission(), permission({ verb: "get" })])
+      expect(lines).toEqual([`WARN ${Preflight.describe(permission({ verb: "get" }))}`])
+    }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
+  })
+
+  effect("does not say: nobody is told, as those who need something will", () => {
+    const { client } = reviewer(() => 403)
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      yield* Preflight.warn([permission()])
+      expect(lines).toEqual([])
+    }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
+  })
+})

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "bun:test"
+import * as Effect from "effect/Effect"
+import * as Access from "../controller/Access.ts"
+import * as Controller from "../controller/Controller.ts"
+import * as Result from "../controller/Result.ts"
+import * as Trigger from "../controller/Trigger.ts"
+import { Widget } from "../controller/World.fixture.ts"
+import { ConfigMap, Deployment, Namespace, Pod, Secret, Service } from "../resource/BuiltIn.ts"
+import * as Permission from "./Permission.ts"
+import * as Rbac from "./Rbac.ts"
+
+const reconcile = () => Effect.succeed(Result.done)
+
+const widgets = Controller.make("widgets", {
+  for: Widget,
+  owns: [Deployment, Service],
+  watches: [Trigger.on(Pod, { map: () => [] })],
+  access: [Access.get(Secret, { names: ["key"] })],
+  reconcile
+})
+
+const settings: Rbac.Settings = {
+  name: "shop",
+  namespaces: [],
+  lease: undefined,
+  installCrds: false,
+  serviceAccount: { namespace: "system", name: "manager" }
+}
+
+const lease = { namespace: "system", name: "shop-lease" }
+
+const subjects = [{ kind: "ServiceAccount" as const, name: "manager", namespace: "system" }]
+
+/** `Role a/shop`, and its rules as `apps deployments: get list`. */
+const summary = (objects: ReadonlyArray<Rbac.Role | Rbac.Binding>) =>
+  Object.fromEntries(
+    objects.flatMap((object) => {
+      if (!("rules" in object)) return []
+      const { kind, metadata, rules } = object
+      const rows = rules.map(
+        ({ apiGroups, resourceNames, resources, verbs }) =>
+          `${apiGroups} ${resources.join(" ")}${resourceNames === undefined ? "" : ` [${resourceNames}]`}: ${verbs.join(" ")}`
+      )
+      return [[[kind, metadata.namespace, metadata.name].join(" "), rows]]
+    })
+  )
+
+const work = [
+  " pods: list watch",
+  " secrets [key]: get",
+  " services: get list watch create patch",
+  "apps deployments: get list watch create patch",
+  "events.k8s.io events: create patch",
+  "example.com widgets: get list watch",
+  "example.com widgets/status: patch"
+]
+
+const leading = [
+  "coordination.k8s.io leases: create",
+  "coordination.k8s.io leases [shop-lease]: get watch update",
+  "events.k8s.io events: create patch"
+]
+
+describe("the roles of a manager", () => {
+  test("of all namespaces: a ClusterRole, bound to its account", () => {
+    const objects = Rbac.objects([widgets], settings)
+    expect(summary(objects)).toEqual({ "ClusterRole  shop": work })
+    expect(objects[1]).toEqual({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "shop" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "shop" },
+      subjects
+    })
+  })
+
+  test("of some namespaces: a Role in each, and no right across the cluster", () => {
+    const objects = Rbac.objects([widgets], { ...settings, namespaces: ["b", "a"] })
+    expect(summary(objects)).toEqual({ "Role a shop": work, "Role b shop": work })
+    expect(objects.filter(({ kind }) => kind === "RoleBinding")).toEqual(
+      ["a", "b"].map((namespace) => ({
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "RoleBinding",
+        metadata: { namespace, name: "shop" },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "shop" },
+        subjects
+      }))
+    )
+  })
+
+  test("that elect a leader: a Role for the Lease of its name, where it is", () => {
+    const everywhere = summary(Rbac.objects([widgets], { ...settings, lease }))
+    expect(everywhere).toEqual({ "ClusterRole  shop": work, "Role system shop-lease-leader-election": leading })
+    const there = summary(Rbac.objects([widgets], { ...settings, lease, namespaces: ["system"] }))
+    expect(there).toEqual({ "Role system shop": work, "Role system shop-lease-leader-election": leading })
+  })
+
+  test("that applies CRDs: those of its kinds, of which only creating can't be told apart by name", () => {
+    const crds = [
+      "apiextensions.k8s.io customresourcedefinitions: create",
+      "apiextensions.k8s.io customresourcedefinitions [widgets.example.com]: get patch"
+    ]
+    const settled = { ...settings, installCrds: true, namespaces: ["a"] }
+    expect(summary(Rbac.objects([widgets], settled))).toEqual({ "ClusterRole  shop": crds, "Role a shop": work })
+    const builtIn = Controller.make("pods", { for: Pod, reconcile })
+    expect(Object.keys(summary(Rbac.objects([builtIn], settled)))).toEqual(["Role a shop"])
+  })
+
+  test("of a kind in no namespace: a ClusterRole for it even where the manager works in some, and Events in default", () => {
+    const guard = Controller.make("guard", { for: Namespace, owns: [ConfigMap], reconcile })
+    expect(summary(Rbac.objects([guard], { ...settings, namespaces: ["a"] }))).toEqual({
+      "ClusterRole  shop": [" namespaces: get list watch"],
+      "Role a shop": [" configmaps: get list watch create patch"],
+      "Role default shop": ["events.k8s.io events: create patch"]
+    })
+  })
+
+  test("of several controllers: each right once, by the widest that any of them needs", () => {
+    const other = Controller.make("other", {
+      for: Namespace,
+      access: [Access.list(Secret), Access.get(Secret), Access.get(Secret, { names: ["key"], namespace: "system" })],
+      reconcile
+    })
+    expect(summary(Rbac.objects([widgets, other, widgets], settings))).toEqual({
+      "ClusterRole  shop": [" namespaces pods: list watch", " secrets: get list", ...work.slice(2)]
+    })
+  })
+
+  test("name several objects in one rule", () => {
+    const named = Controller.make("named", {
+      for: Pod,
+      access: [Access.get(Secret, { names: ["b"] }), Access.get(Secret, { names: ["a", "c"] }), Access.list(ConfigMap)],
+      reconcile
+    })
+    expect(Object.values(summary(Rbac.objects([named], settings)))).toEqual([
+      [" configmaps: list", " pods: list watch", " secrets [a,b,c]: get", "events.k8s.io events: create patch"]
+    ])
+  })
+
+  test("do not depend on the order of controllers, namespaces and declarations", () => {
+    const second = Controller.make("second", { for: Pod, access: [Access.delete(Pod), Access.get(Pod)], reconcile })
+    const again = Controller.make("second", { for: Pod, access: [Access.of(Pod, ["get", "delete"])], reconcile })
+    const one = Rbac.objects([widgets, second], { ...settings, lease, namespaces: ["a", "b"] })
+    expect(Rbac.objects([again, widgets], { ...settings, lease, namespaces: ["b", "a", "b"] })).toEqual(one)
+  })
+})
+
+test("a permission says who needs it", () => {
+  const other = Controller.make("other", { for: Pod, reconcile })
+  const all = Permission.all([widgets, other], { namespaces: ["a"], lease, installCrds: true })
+  const by = (resource: string, verb: string) =>
+    all.filter((permission) => permission.resource === resource && permission.verb === verb).map(({ by }) => by)
+  expect(by("pods", "list")).toEqual([["controller widgets", "controller other"]])
+  expect(by("widgets/status", "patch")).toEqual([["controller widgets"]])
+  expect(by("leases", "watch")).toEqual([["leader election"]])
+  expect(by("customresourcedefinitions", "patch")).toEqual([["--install-crds"]])
+})

@@ -1,0 +1,140 @@
+/**
+ * Roles that grant a manager what its controllers need and nothing else, and who is given them.
+ *
+ * Working in all namespaces, it gets a ClusterRole. Working in some, it gets a Role in each of them, and no right across the
+ * cluster; but for kinds that are in no namespace, which only a ClusterRole can grant. The Lease has a Role of its own, named
+ * after it, so that several managers of one program, each with a Lease of its own, don't overwrite each other's.
+ *
+ * Pure: the same declarations give the same objects in the same order.
+ */
+import * as Order from "effect/Order"
+import type { Controller } from "../controller/Controller.ts"
+import * as Permission from "./Permission.ts"
+
+/** Some verbs on some resources of one API group. Arrays that can be written to, as the built-in kinds have them. */
+export interface Rule {
+  readonly apiGroups: Array<string>
+  readonly resources: Array<string>
+  readonly resourceNames?: Array<string>
+  readonly verbs: Array<string>
+}
+
+/** Who runs the manager. */
+export interface Account {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** What roles are made from besides the controllers. */
+export interface Settings extends Permission.Settings {
+  /** Names the roles and their bindings. */
+  readonly name: string
+  readonly serviceAccount: Account
+}
+
+const apiGroup = "rbac.authorization.k8s.io"
+const apiVersion = `${apiGroup}/v1`
+
+/** Rules under a name. */
+export interface Role {
+  readonly apiVersion: typeof apiVersion
+  readonly kind: "ClusterRole" | "Role"
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules: ReadonlyArray<Rule>
+}
+
+/** Who has a role. */
+export interface Binding {
+  readonly apiVersion: typeof apiVersion
+  readonly kind: "ClusterRoleBinding" | "RoleBinding"
+  readonly metadata: Role["metadata"]
+  readonly roleRef: { readonly apiGroup: typeof apiGroup; readonly kind: Role["kind"]; readonly name: string }
+  readonly subjects: ReadonlyArray<Account & { readonly kind: "ServiceAccount" }>
+}
+
+/** The permissions as rules: one for each group of resources that have the same verbs, names apart. Namespaces don't matter. */
+export const rulesOf = (permissions: ReadonlyArray<Permission.Permission>): ReadonlyArray<Rule> => {
+  const rules = permissions.map(
+    ({ group, name, resource, verb }): Rule => ({
+      apiGroups: [group],
+      resources: [resource],
+      ...(name === undefined ? {} : { resourceNames: [name] }),
+      verbs: [verb]
+    })
+  )
+  const verbs = merge(rules, "verbs").map((rule) => ({ ...rule, verbs: rule.verbs.sort(Permission.byVerb) }))
+  return merge(merge(verbs, "resourceNames"), "resources").sort(byText)
+}
+
+/** Rules that differ in one field alone, as one with the values of all. A rule without names allows any and stays as it is. */
+const merge = (rules: ReadonlyArray<Rule>, field: "verbs" | "resources" | "resourceNames"): Array<Rule> =>
+  groupBy(rules, (rule) => JSON.stringify({ ...rule, [field]: rule[field] === undefined ? undefined : [] })).map(
+    (same) => {
+      const values = [...new Set(same.flatMap((rule) => rule[field] ?? []))]
+      return { ...same[0], ...(same[0][field] === undefined ? {} : { [field]: values.sort(Order.string) }) }
+    }
+  )
+
+const byText: Order.Order<Rule> = Order.combineAll([
+  Order.mapInput(Order.string, ({ apiGroups }: Rule) => apiGroups.join()),
+  Order.mapInput(Order.string, ({ resources }: Rule) => resources.join()),
+  Order.mapInput(Order.string, ({ resourceNames = [] }: Rule) => resourceNames.join())
+])
+
+/** Everything that grants a manager of these controllers what it needs: roles, each followed by its binding. */
+export const objects = (
+  controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "resource" | "access">>,
+  settings: Settings
+): ReadonlyArray<Role | Binding> => {
+  const { lease, name, serviceAccount } = settings
+  const places = groupBy(Permission.ofControllers(controllers, settings), ({ namespace }) => namespace ?? "")
+  return [
+    ...places.flatMap((permissions) =>
+      roleAndBinding(name, permissions[0].namespace, rulesOf(permissions), serviceAccount)
+    ),
+    ...(lease === undefined
+      ? []
+      : roleAndBinding(
+          `${lease.name}-leader-election`,
+          lease.namespace,
+          rulesOf(Permission.ofLease(lease)),
+          serviceAccount
+        ))
+  ]
+}
+
+/** A role and its binding: of the whole cluster, or of one namespace. */
+const roleAndBinding = (
+  name: string,
+  namespace: string | undefined,
+  rules: ReadonlyArray<Rule>,
+  { name: account, namespace: home }: Account
+): readonly [Role, Binding] => {
+  const isWide = namespace === undefined
+  const kind = isWide ? "ClusterRole" : "Role"
+  const metadata = isWide ? { name } : { name, namespace }
+  return [
+    { apiVersion, kind, metadata, rules },
+    {
+      apiVersion,
+      kind: isWide ? "ClusterRoleBinding" : "RoleBinding",
+      metadata,
+      roleRef: { apiGroup, kind, name },
+      subjects: [{ kind: "ServiceAccount", name: account, namespace: home }]
+    }
+  ]
+}
+
+/** In the order of the first of each group. */
+const groupBy = <A>(
+  values: ReadonlyArray<A>,
+  keyOf: (value: A) => string
+): ReadonlyArray<readonly [A, ...Array<A>]> => {
+  const groups = new Map<string, [A, ...Array<A>]>()
+  for (const value of values) {
+    const group = groups.get(keyOf(value))
+    if (group === undefined) groups.set(keyOf(value), [value])
+    else group.push(value)
+  }
+  return [...groups.values()]
+}

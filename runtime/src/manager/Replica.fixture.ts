@@ -1,0 +1,189 @@
+/**
+ * For the tests of elections: replicas of a program that want one Lease, each with a line of its own to one API server in
+ * memory, and a wall clock of its own. Lines can be cut, and clocks be wrong.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import type * as ApiError from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import * as Disconnect from "../client/Disconnect.ts"
+import type * as Fence from "../client/Fence.ts"
+import { infoOf, type Request } from "../client/Request.ts"
+import * as Transport from "../client/Transport.ts"
+import type { ApiServer } from "../events/ApiServer.fixture.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import { Lease } from "../resource/BuiltIn.ts"
+import * as LeaderElection from "./LeaderElection.ts"
+
+/**
+ * How a line is: `up`; `refused` (connections break and none is made); `silent` (nothing arrives at the other end); `deaf` (requests
+ * arrive, answers do not); a number: requests and answers take so many milliseconds each.
+ */
+export type Condition = "up" | "refused" | "silent" | "deaf" | number
+
+/** A line to a server. */
+export interface Line {
+  condition: Condition
+}
+
+/** The server at the other end of a line. */
+export const over = (line: Line, { transport }: ApiServer): Layer.Layer<Transport.Transport> =>
+  Layer.map(transport, (context) => {
+    const server = Context.get(context, Transport.Transport)
+    const lost = (request: Request, code: string) => Disconnect.make(infoOf(request), "memory", code)
+    const delay = (condition: Condition) =>
+      typeof condition === "number" ? Effect.sleep(Duration.millis(condition)) : Effect.void
+
+    const out = <A, E, R>(request: Request, arrive: Effect.Effect<A, E, R>) =>
+      Effect.suspend((): Effect.Effect<A, E | ApiError.Transport, R> => {
+        const { condition } = line
+        if (condition === "silent") return Effect.never
+        if (condition === "refused") return Effect.fail(lost(request, "ECONNREFUSED"))
+        // What is on its way arrives, whatever becomes of who sent it.
+        return typeof condition === "number"
+          ? Effect.disconnect(Effect.uninterruptible(Effect.zipRight(delay(condition), arrive)))
+          : arrive
+      })
+    const back = (request: Request) =>
+      Effect.suspend(() => {
+        const { condition } = line
+        if (condition === "refused") return Effect.fail(lost(request, "ECONNRESET"))
+        return condition === "silent" || condition === "deaf" ? Effect.never : delay(condition)
+      })
+
+    return Context.make(Transport.Transport, {
+      server: "memory",
+      send: (request) =>
+        Transport.abortable(
+          request,
+          Effect.zipLeft(out(request, server.send({ ...request, abort: undefined })), back(request))
+        ),
+      open: (request) =>
+        Transport.abortable(request, out(request, Effect.void)).pipe(
+          Effect.zipRight(server.open(request)),
+          Effect.map((streaming) => ({ ...streaming, next: Effect.zipLeft(streaming.next, back(request)) }))
+        )
+    })
+  })
+
+/** A clock that runs as the test's, and shows another time. */
+const skewed = (clock: Clock.Clock, skew: () => number): Clock.Clock => ({
+  [Clock.ClockTypeId]: Clock.ClockTypeId,
+  unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + skew(),
+  unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+  currentTimeMillis: Effect.map(clock.currentTimeMillis, (millis) => millis + skew()),
+  currentTimeNanos: clock.currentTimeNanos,
+  sleep: (duration) => clock.sleep(duration)
+})
+
+/** A replica in an election. */
+export interface Replica {
+  readonly name: string
+  readonly line: Line
+  /** Its wall clock is wrong by this, in ms. */
+  skew: number
+  /** Whether it does a leader's work now. */
+  readonly leads: () => boolean
+  /** Whether a write of its, as the leader, would be sent now: by any leadership it ever had. */
+  readonly mayWrite: () => boolean
+  /** How often it began to lead. */
+  readonly terms: () => number
+  readonly notes: ReadonlyArray<string>
+  readonly state: () => LeaderElection.State
+  /** Begins an orderly end; the fiber ends with it. */
+  readonly stop: Effect.Effect<Fiber.RuntimeFiber<void>>
+  /** Ends it as a killed process ends: what it has sent may still arrive. */
+  readonly kill: Effect.Effect<void>
+}
+
+/** The Lease of all replicas. */
+export const place = { namespace: "default", name: "homeostat" }
+
+/** Who holds the Lease, as the server has it; nothing when there is none. */
+export const holder = (server: ApiServer): unknown => {
+  const spec = server.get(Lease, place.name)?.spec
+  return typeof spec === "object" && spec !== null && "holderIdentity" in spec ? spec.holderIdentity : undefined
+}
+
+/** How a replica is. */
+export interface Options extends Partial<LeaderElection.Settings> {
+  /** How long its work as a leader takes to end in order. */
+  readonly drainMillis?: number
+  /** Whether it does end. */
+  readonly drains?: boolean
+  /** Told at the beginning of each leadership. */
+  readonly began?: () => void
+}
+
+/** Starts a replica. */
+export const start = (
+  server: ApiServer,
+  name: string,
+  { began = () => {}, drainMillis = 0, drains = true, ...settings }: Options = {}
+): Effect.Effect<Replica, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const line: Line = { condition: "up" }
+    const notes: Array<string> = []
+    const permits: Array<Fence.Permit> = []
+    let leads = false
+    const client = yield* Layer.build(Client.layer({ userAgent: name }).pipe(Layer.provide(over(line, server))))
+    const recorder = EventRecorder.EventRecorder.of({
+      record: ({ note, reason, regarding }) =>
+        Effect.sync(() => void notes.push(`${regarding.kind} ${regarding.metadata.name}: ${reason}, ${note}`)),
+      flush: Effect.void,
+      dropped: () => 0
+    })
+    const election = Either.getOrThrow(LeaderElection.make({ ...place, identity: name, ...settings }))
+    const stop = yield* Deferred.make<void>()
+    const lead = (permit: Fence.Permit) =>
+      Effect.suspend(() => {
+        began()
+        permits.push(permit)
+        leads = true
+        return Deferred.await(stop)
+      }).pipe(
+        Effect.zipRight(Effect.sleep(Duration.millis(drainMillis))),
+        Effect.as(drains),
+        Effect.ensuring(
+          Effect.sync(() => {
+            leads = false
+          })
+        )
+      )
+    const clock = yield* Effect.clock
+    const replica: { -readonly [K in keyof Replica]: Replica[K] } = {
+      name,
+      line,
+      skew: 0,
+      leads: () => leads,
+      mayWrite: () => permits.some(({ permits }) => permits()),
+      terms: () => permits.length,
+      notes,
+      state: election.state,
+      stop: Effect.never,
+      kill: Effect.void
+    }
+    const running = yield* election.run(lead, stop).pipe(
+      Effect.provide(client),
+      Effect.provideService(EventRecorder.EventRecorder, recorder),
+      Effect.withClock(skewed(clock, () => replica.skew)),
+      Effect.tapErrorCause((cause) => Effect.logFatal("The election died", cause)),
+      Effect.forkScoped
+    )
+    replica.stop = Effect.as(Deferred.succeed(stop, undefined), running)
+    replica.kill = Effect.zipRight(
+      Effect.sync(() => {
+        line.condition = "silent"
+        permits.length = 0
+      }),
+      Effect.asVoid(Fiber.interrupt(running))
+    )
+    return replica
+  })

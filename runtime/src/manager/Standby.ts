@@ -1,0 +1,95 @@
+/**
+ * Waits for a Lease, and takes it.
+ */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import { type ApiError, isAnswer } from "../client/ApiError.ts"
+import type { LeaseLock } from "./LeaseLock.ts"
+
+/** What a standby tells. */
+export interface Reports {
+  /** Somebody holds the Lease, or nobody. Told at every look. */
+  readonly holder: (holder: string | undefined) => Effect.Effect<void>
+  readonly failed: (verb: "get" | "watch" | "take", error: ApiError) => Effect.Effect<void>
+  readonly succeeded: (verb: "get" | "watch" | "take") => Effect.Effect<void>
+}
+
+/** Polls of several standbys are spread by up to this share of the retry period. */
+const spread = 0.2
+
+/**
+ * Waits until the Lease is taken; gives when the claim was sent, in ms of the lock's clock.
+ *
+ * Each round looks at the Lease and, if somebody holds it, watches it from there until it is free or the watch ends. An
+ * expired Lease is taken as it was last seen: had the watch gone silent and missed its renewals, the server would refuse.
+ */
+export const acquire = (
+  lock: LeaseLock,
+  { retryPeriodMillis }: { readonly retryPeriodMillis: number },
+  reports: Reports
+): Effect.Effect<number> =>
+  Effect.gen(function* () {
+    const isFree = (): boolean => lock.freeAt() <= lock.now()
+    const tell = Effect.suspend(() => reports.holder(lock.observed().holder))
+
+    /** Waits until the Lease is free or can't be watched; then whether there was anything wrong. */
+    const wait = Effect.gen(function* () {
+      const changed = yield* Effect.makeLatch(false)
+      const freed = Effect.gen(function* () {
+        while (!isFree()) {
+          changed.unsafeClose()
+          const expired = Effect.sleep(Duration.millis(Math.ceil(lock.freeAt() - lock.now())))
+          yield* Effect.raceFirst(Effect.zipRight(changed.await, reports.succeeded("watch")), expired)
+          yield* tell
+        }
+        return true
+      })
+      const followed = Effect.catchAll(
+        lock.follow(() => changed.unsafeOpen()),
+        (broken) => {
+          if (broken._tag === "Ended" || broken._tag === "Expired") return Effect.succeed(true)
+          // What happened to the connection is told by the look that follows, if it lasts.
+          return broken._tag === "Idle" || !isAnswer(broken)
+            ? Effect.succeed(false)
+            : Effect.as(reports.failed("watch", broken), false)
+        }
+      )
+      return yield* Effect.raceFirst(freed, followed)
+    })
+
+    const pause = Effect.flatMap(Random.next, (random) => {
+      const millis = retryPeriodMillis * (1 + spread * random)
+      const untilFree = lock.freeAt() - lock.now()
+      return Effect.sleep(Duration.millis(untilFree > 0 ? Math.min(millis, Math.ceil(untilFree)) : millis))
+    })
+
+    /** When the claim was sent; otherwise whether to go on at once. */
+    const round = Effect.gen(function* () {
+      yield* lock.look.pipe(Effect.mapError((error) => ["get", error] as const))
+      yield* Effect.zipRight(reports.succeeded("get"), tell)
+      if (!isFree()) {
+        const inOrder = yield* wait
+        if (!isFree()) return inOrder
+      }
+      const sentAt = yield* Effect.mapError(lock.claim, (error) => ["take", error] as const)
+      return sentAt ?? true
+    }).pipe(
+      Effect.catchAll(([verb, error]) => Effect.as(reports.failed(verb, error), false)),
+      // Such as an answer that is no Lease at all.
+      Effect.catchAllDefect((defect) =>
+        Effect.as(Effect.logError("A look at the Lease failed unexpectedly", Cause.die(defect)), false)
+      )
+    )
+
+    let hasty = 0
+    while (true) {
+      const began = lock.now()
+      const outcome = yield* round
+      if (typeof outcome === "number") return outcome
+      // Another was faster, or a watch came to its end: look again at once, but not over and over.
+      hasty = lock.now() - began < retryPeriodMillis ? hasty + 1 : 0
+      if (!outcome || hasty > 1) yield* pause
+    }
+  })
