@@ -4,6 +4,7 @@
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
+import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
@@ -11,6 +12,7 @@ import type { Runner } from "@homeostat/runtime/controller/Runner"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import type { User } from "@homeostat/testkit/envtest/User"
 import { Clock, Context, Data, Duration, Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
 
 /** How a manager of a test is run. */
@@ -19,6 +21,8 @@ export interface Settings extends Manager.Settings {
   readonly namespaces: ReadonlyArray<string>
   /** What it logs, from this level on. Default: nothing. */
   readonly logLevel?: LogLevel.LogLevel | undefined
+  /** As whom it works. Default: the administrator. */
+  readonly user?: User | undefined
 }
 
 /** A manager at work, until the scope that it was started in is closed. */
@@ -32,18 +36,20 @@ export interface Managed {
   readonly attempts: () => ReadonlyArray<Attempt.Attempt>
   /** The events it recorded so far, repeats too, which the cluster shows as a count some seconds later. */
   readonly recorded: () => ReadonlyArray<EventRecorder.Entry>
+  /** The requests that it sent so far and had no right to. */
+  readonly refused: () => ReadonlyArray<string>
 }
 
 /** Starts controllers, and returns when their caches are synced and their workers run. */
 export const start = (
   cluster: ControlPlane,
   controllers: ReadonlyArray<Controller<Manager.Runtime>>,
-  { namespaces, logLevel = LogLevel.None, ...settings }: Settings
+  { namespaces, logLevel = LogLevel.None, user = cluster.admin, ...settings }: Settings
 ): Effect.Effect<Managed, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const built = yield* Layer.build(
-      Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport(cluster)))
-    )
+    const refused: Array<string> = []
+    const noting = Layer.provide(noteRefusals(refused), transport(user))
+    const built = yield* Layer.build(Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(noting)))
     const recorded: Array<EventRecorder.Entry> = []
     const recorder = Context.get(built, EventRecorder.EventRecorder)
     const services = Context.add(built, EventRecorder.EventRecorder, {
@@ -66,21 +72,40 @@ export const start = (
       client: Context.pick(Client.Client)(services),
       services,
       attempts: () => attempts,
-      recorded: () => recorded
+      recorded: () => recorded,
+      refused: () => refused
     }
   }).pipe(Logger.withMinimumLogLevel(logLevel))
 
 /** A client for what a test itself reads and writes, to be provided: with caches and managers it has nothing to do. */
 export const client = (cluster: ControlPlane): Effect.Effect<Context.Context<Client.Client>, never, Scope.Scope> =>
-  Layer.build(Client.layer().pipe(Layer.provide(transport(cluster)))).pipe(Logger.withMinimumLogLevel(LogLevel.None))
+  Layer.build(Client.layer().pipe(Layer.provide(transport(cluster.admin)))).pipe(
+    Logger.withMinimumLogLevel(LogLevel.None)
+  )
 
-const transport = ({ admin }: ControlPlane): Layer.Layer<Transport.Transport> =>
+const transport = (user: User): Layer.Layer<Transport.Transport> =>
   Transport.layer(
     Cluster.make({
-      server: admin.server,
-      token: admin.token,
-      tls: { ca: admin.ca, cert: admin.cert, key: admin.key },
+      server: user.server,
+      token: user.token,
+      tls: { ca: user.ca, cert: user.cert, key: user.key },
       source: "the test's control plane"
+    })
+  )
+
+const noteRefusals = (refused: Array<string>) =>
+  Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (next) => {
+      const note = ({ method, path }: Request, status: number, body = "") => {
+        // A namespace that is being deleted refuses too, but for want of no right.
+        if (status === 403 && !body.includes("being terminated")) refused.push(`${method} ${path}`)
+      }
+      return {
+        ...next,
+        send: (request: Request) => Effect.tap(next.send(request), ({ body, status }) => note(request, status, body)),
+        open: (request: Request) => Effect.tap(next.open(request), ({ status }) => note(request, status))
+      }
     })
   )
 

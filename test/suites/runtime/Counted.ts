@@ -8,6 +8,7 @@ import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
 
@@ -15,30 +16,61 @@ import { Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
 export interface Counted {
   /** `PATCH /apis/…`, without the query, in order; watches are not among them. */
   readonly requests: ReadonlyArray<string>
+  /** The same, with what became of each. */
+  readonly exchanges: ReadonlyArray<Exchange>
+  /** The watches that it asked for: `/apis/…`, with the query, in order. */
+  readonly watches: ReadonlyArray<string>
   /** Those that succeeded and wrote something, as the client tells of them. */
   readonly writes: ReadonlyArray<string>
   readonly attempts: ReadonlyArray<Attempt.Attempt>
+  /** Its metrics, as they are now. */
+  readonly metrics: () => ReadonlyArray<Metrics.Family>
   /** What it logged as a warning or an error. */
   readonly warnings: ReadonlyArray<string>
   readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
+}
+
+/** A request that was sent, each attempt on its own. */
+export interface Exchange {
+  /** As in `requests`. */
+  readonly request: string
+  /** When it was sent, in ms of `performance.now()`. */
+  readonly at: number
+  /** What it was answered with; undefined while it was not. */
+  readonly status: number | undefined
 }
 
 /** The cluster as this user is known to it. */
 export const clusterOf = (user: User): Cluster.Cluster =>
   Cluster.make({ server: user.server, token: user.token, tls: { ca: user.ca, cert: user.cert, key: user.key } })
 
-const counting = (requests: Array<string>) =>
+const counting = (told: { requests: Array<string>; exchanges: Array<Exchange>; watches: Array<string> }) =>
   Layer.effect(
     Transport.Transport,
     Effect.map(Transport.Transport, (transport) => ({
       ...transport,
       send: (request: Request) =>
         Effect.suspend(() => {
-          requests.push(`${request.method} ${request.path.replace(/\?.*/, "")}`)
-          return transport.send(request)
+          const exchange: Mutable<Exchange> = {
+            request: `${request.method} ${request.path.replace(/\?.*/, "")}`,
+            at: performance.now(),
+            status: undefined
+          }
+          told.requests.push(exchange.request)
+          told.exchanges.push(exchange)
+          return Effect.tap(transport.send(request), ({ status }) => {
+            exchange.status = status
+          })
+        }),
+      open: (request: Request) =>
+        Effect.suspend(() => {
+          told.watches.push(request.path)
+          return transport.open(request)
         })
     }))
   )
+
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
 /** Starts controllers as a user. Does not wait until they have started. */
 export const start = (
@@ -48,20 +80,23 @@ export const start = (
 ): Effect.Effect<Counted, never, Scope.Scope> =>
   Effect.gen(function* () {
     const requests: Array<string> = []
+    const exchanges: Array<Exchange> = []
+    const watches: Array<string> = []
     const writes: Array<string> = []
     const attempts: Array<Attempt.Attempt> = []
     const warnings: Array<string> = []
     const log = Logger.make<unknown, void>(({ logLevel, message }) => {
       if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
     })
-    const transport = Layer.provide(counting(requests), Transport.layer(clusterOf(user)))
+    const transport = Layer.provide(counting({ requests, exchanges, watches }), Transport.layer(clusterOf(user)))
     const services = Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport))
-    const runners = yield* Effect.gen(function* () {
+    const { metrics, runners } = yield* Effect.gen(function* () {
       const context = yield* Layer.build(services)
       yield* Context.get(context, Client.Client).onWrite(({ key, resource, subresource, verb }) => {
         writes.push(`${verb} ${resource.kind} ${key.name}${subresource === undefined ? "" : `/${subresource}`}`)
       })
-      return yield* Effect.provide(Manager.start(controllers, settings), context)
+      const { read } = yield* Effect.provide(Metrics.Metrics, context)
+      return { metrics: read, runners: yield* Effect.provide(Manager.start(controllers, settings), context) }
     }).pipe(
       Effect.provideService(Attempt.Observers, [
         Attempt.log,
@@ -72,7 +107,7 @@ export const start = (
       ]),
       Effect.provide(Logger.replace(Logger.defaultLogger, log))
     )
-    return { requests, writes, attempts, warnings, runners }
+    return { requests, exchanges, watches, writes, attempts, metrics, warnings, runners }
   })
 
 /** Waits until all controllers have started. */

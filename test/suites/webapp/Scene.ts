@@ -2,6 +2,7 @@
  * What each test of WebApps begins with: a namespace of its own, in which the WebApp controller works, and the ways of a user
  * to look at it and to change it.
  */
+import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
@@ -18,6 +19,7 @@ import { container } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Data, Effect, Exit, Scope } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Granted from "../rbac/Granted.ts"
 
 /** kubectl ended with another code than 0. */
 export class KubectlFailed extends Data.TaggedError("KubectlFailed")<{
@@ -34,7 +36,10 @@ export interface Scene {
   readonly cluster: ControlPlane
   readonly namespace: string
   readonly key: (name: string) => ObjectKey
-  /** Starts a manager in this namespace, with the WebApp controller unless another is given. */
+  /**
+   * Starts a manager in this namespace, with the WebApp controller unless another is given. It has the rights of the generated
+   * roles, and the test fails if it asks for anything that it has no right to.
+   */
   readonly manage: (
     controllers?: ReadonlyArray<Controller<Manager.Runtime>>
   ) => Effect.Effect<Managed.Managed, never, Scope.Scope>
@@ -45,15 +50,45 @@ export interface Scene {
   ) => Effect.Effect<string, KubectlFailed | Effect.Effect.Error<ReturnType<ControlPlane["kubectl"]>>>
 }
 
-const installing = new WeakMap<ControlPlane, Promise<Exit.Exit<void, unknown>>>()
+const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknown>) => {
+  const running = new WeakMap<ControlPlane, Promise<Exit.Exit<A, unknown>>>()
+  return (cluster: ControlPlane): Effect.Effect<A, unknown> =>
+    Effect.suspend(() => {
+      const made = running.get(cluster) ?? Effect.runPromiseExit(make(cluster))
+      running.set(cluster, made)
+      return Effect.flatten(Effect.promise(() => made))
+    })
+}
 
 /** The kind is installed once per control plane, though tests run side by side: a new kind restarts the garbage collector. */
-const install = (cluster: ControlPlane): Effect.Effect<void, unknown> =>
-  Effect.suspend(() => {
-    const running = installing.get(cluster) ?? Effect.runPromiseExit(cluster.install(Crd.of(WebApp)))
-    installing.set(cluster, running)
-    return Effect.flatten(Effect.promise(() => running))
-  })
+export const install = once((cluster) => cluster.install(Crd.of(WebApp)))
+
+/** Who the managers are: an account that may do what the generated roles say, in every namespace, and nothing else. */
+const manager = once((cluster) =>
+  Effect.flatMap(Granted.account(cluster, "default"), (account) => Effect.as(Granted.grant(account), account.user))
+)
+
+/** The scene in a namespace that is there. */
+export const of = (cluster: ControlPlane, namespace: string): Scene => ({
+  cluster,
+  namespace,
+  key: (name) => ({ namespace, name }),
+  manage: (controllers = [controller]) =>
+    Effect.orDie(manager(cluster)).pipe(
+      Effect.flatMap((user) => Managed.start(cluster, controllers, { namespaces: [namespace], user })),
+      Effect.tap(({ refused }) => Effect.addFinalizer(() => Effect.sync(() => expect(refused()).toEqual([]))))
+    ),
+  kubectl: (args, stdin) =>
+    cluster
+      .kubectl([...args, `--namespace=${namespace}`], {
+        stdin: stdin === undefined || typeof stdin === "string" ? stdin : JSON.stringify(stdin)
+      })
+      .pipe(
+        Effect.flatMap(({ exitCode, stderr, stdout }) =>
+          exitCode === 0 ? Effect.succeed(stdout.trim()) : new KubectlFailed({ args, stderr })
+        )
+      )
+})
 
 /** A test in a scene without a manager, for those that start one when it suits them. */
 export const empty = <A, E>(
@@ -66,23 +101,7 @@ export const empty = <A, E>(
     (cluster) =>
       Effect.gen(function* () {
         yield* install(cluster)
-        const namespace = yield* cluster.namespace("webapp")
-        const scene: Scene = {
-          cluster,
-          namespace,
-          key: (name) => ({ namespace, name }),
-          manage: (controllers = [controller]) => Managed.start(cluster, controllers, { namespaces: [namespace] }),
-          kubectl: (args, stdin) =>
-            cluster
-              .kubectl([...args, `--namespace=${namespace}`], {
-                stdin: stdin === undefined || typeof stdin === "string" ? stdin : JSON.stringify(stdin)
-              })
-              .pipe(
-                Effect.flatMap(({ exitCode, stderr, stdout }) =>
-                  exitCode === 0 ? Effect.succeed(stdout.trim()) : new KubectlFailed({ args, stderr })
-                )
-              )
-        }
+        const scene = of(cluster, yield* cluster.namespace("webapp"))
         return yield* Effect.provide(body(scene), yield* Managed.client(cluster))
       }),
     { ...Envtest.everything, timeoutMillis }

@@ -1,0 +1,148 @@
+/**
+ * Managers that elect a leader, side by side in the test's process, each with a line of its own to the API server that can be
+ * cut; and a controller that signs what it writes, so that the server can tell who wrote what, and when.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Cluster from "@homeostat/runtime/client/Cluster"
+import * as Disconnect from "@homeostat/runtime/client/Disconnect"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { infoOf, type Request } from "@homeostat/runtime/client/Request"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Result from "@homeostat/runtime/controller/Result"
+import type { Runner } from "@homeostat/runtime/controller/Runner"
+import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Shared from "@homeostat/testkit/envtest/Shared"
+import { Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
+import * as Managed from "../Managed.ts"
+
+/** How a line is: `refused`: connections break and none is made; `silent`: nothing arrives at the other end. */
+export type Condition = "up" | "refused" | "silent"
+
+/** A manager. */
+export interface Replica {
+  readonly name: string
+  readonly line: { condition: Condition }
+  readonly runners: ReadonlyArray<Runner>
+  readonly state: () => LeaderElection.State
+  /** What its workers did so far. */
+  readonly attempts: ReadonlyArray<Attempt.Attempt>
+  /** Stops it as SIGTERM does. Its end is awaited. */
+  readonly stop: Effect.Effect<void>
+}
+
+/** Short enough for a test, and far enough apart for a busy machine. */
+export const quick = { leaseDuration: "1 second", renewDeadline: "700 millis", retryPeriod: "150 millis" } as const
+
+/** The labels of what is reconciled. */
+export const labels = { ledger: "yes" }
+
+/** Signs ConfigMaps, again and again. */
+export const signing = (name: string) =>
+  Controller.make("ledger", {
+    for: ConfigMap,
+    concurrency: 4,
+    reconcile: ({ metadata }) =>
+      Client.patch(ConfigMap, metadata, Patch.merge({ data: { writer: name, at: crypto.randomUUID() } })).pipe(
+        Effect.as(Result.requeueAfter("25 millis"))
+      )
+  })
+
+const over = (cluster: ControlPlane, line: Replica["line"]): Layer.Layer<Transport.Transport> =>
+  Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (network) => {
+      const refused = (request: Request) =>
+        Effect.fail(Disconnect.make(infoOf(request), cluster.admin.server, "ECONNREFUSED"))
+      /** Lets nothing through while the line is cut: neither what is to be sent nor what comes back. */
+      const pass = (request: Request) =>
+        Effect.suspend(() =>
+          line.condition === "up" ? Effect.void : line.condition === "silent" ? Effect.never : refused(request)
+        )
+      return Transport.Transport.of({
+        ...network,
+        send: (request) =>
+          Transport.abortable(
+            request,
+            pass(request).pipe(Effect.zipRight(network.send(request)), Effect.zipLeft(pass(request)))
+          ),
+        open: (request) =>
+          Transport.abortable(request, pass(request)).pipe(
+            Effect.zipRight(network.open(request)),
+            Effect.map((streaming) => ({ ...streaming, next: Effect.zipLeft(streaming.next, pass(request)) }))
+          )
+      })
+    })
+  ).pipe(
+    Layer.provide(
+      Transport.layer(
+        Cluster.make({
+          server: cluster.admin.server,
+          token: cluster.admin.token,
+          tls: { ca: cluster.admin.ca, cert: cluster.admin.cert, key: cluster.admin.key }
+        })
+      )
+    )
+  )
+
+/** Starts a manager that works on one namespace, and whose Lease is there too. It ends with the scope at the latest. */
+export const start = (
+  cluster: ControlPlane,
+  namespace: string,
+  name: string,
+  options: Omit<Manager.Settings, "leaderElection"> & {
+    readonly election?: Partial<LeaderElection.Settings>
+    readonly controller?: Controller.Controller<Manager.Runtime>
+    readonly logLevel?: LogLevel.LogLevel
+  } = {}
+): Effect.Effect<Replica, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { controller = signing(name), election: durations = quick, logLevel = LogLevel.None, ...settings } = options
+    const line: Replica["line"] = { condition: "up" }
+    const attempts: Array<Attempt.Attempt> = []
+    const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
+    const election = yield* Effect.orDie(
+      LeaderElection.make({ namespace, name: "homeostat", identity: name, ...durations })
+    )
+    const services = Manager.layer({ namespaces: [namespace], instance: name }).pipe(Layer.provide(over(cluster, line)))
+    const runners = yield* Effect.flatMap(Layer.build(services), (context) =>
+      Manager.start([controller], {
+        labelSelector: "ledger=yes",
+        ...settings,
+        leaderElection: election
+      }).pipe(
+        Effect.provideService(Attempt.Observers, [(attempt) => Effect.sync(() => void attempts.push(attempt))]),
+        Effect.provide(context)
+      )
+    ).pipe(Scope.extend(scope), Logger.withMinimumLogLevel(logLevel))
+    return { name, line, runners, attempts, state: election.state, stop: Scope.close(scope, Exit.void) }
+  })
+
+/** A test in a namespace of its own, with a client for its own requests, whose line is never cut. */
+export const real = <A, E>(
+  name: string,
+  body: (cluster: ControlPlane, namespace: string) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
+  timeoutMillis: number
+): void =>
+  Shared.real(
+    name,
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("leadership")
+        return yield* Effect.provide(body(cluster, namespace), yield* Managed.client(cluster))
+      }),
+    { ...Envtest.everything, timeoutMillis }
+  )
+
+/** Waits until exactly one of these leads, and gives it. */
+export const leader = (replicas: ReadonlyArray<Replica>): Effect.Effect<Replica, Managed.NotSo> =>
+  Managed.eventually(
+    `one of ${replicas.map(({ name }) => name).join(", ")} leads`,
+    Effect.sync(() => replicas.filter((replica) => replica.state().leading)),
+    (leading) => leading.length === 1
+  ).pipe(Effect.map(([only]) => only as Replica))

@@ -1,0 +1,159 @@
+/**
+ * A service account that may do exactly what the generated roles say, and managers that work as it.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import type { Request } from "@homeostat/runtime/client/Request"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Yaml from "@homeostat/runtime/command/Yaml"
+import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Permission from "@homeostat/runtime/manager/Permission"
+import * as Preflight from "@homeostat/runtime/manager/Preflight"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import type { User } from "@homeostat/testkit/envtest/User"
+import { controller } from "@homeostat/webapp"
+import { Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Counted from "../runtime/Counted.ts"
+
+const controllers = [controller]
+
+/** An account, and what it is to be allowed. */
+export interface Account {
+  readonly cluster: ControlPlane
+  readonly user: User
+  readonly settings: Rbac.Settings
+}
+
+/** An account of its own in the namespace, with no right yet. */
+export const account = (cluster: ControlPlane, namespace: string, settings: Partial<Permission.Settings> = {}) => {
+  const name = `manager-${crypto.randomUUID().slice(0, 8)}`
+  // RBAC knows a service account by its user name, however it proved it.
+  return Effect.map(
+    cluster.addUser({ name: `system:serviceaccount:${namespace}:${name}` }),
+    (user): Account => ({
+      cluster,
+      user,
+      settings: {
+        name,
+        serviceAccount: { namespace, name },
+        namespaces: [],
+        lease: undefined,
+        installCrds: false,
+        ...settings
+      }
+    })
+  )
+}
+
+/** All that it needs. */
+export const permissions = ({ settings }: Account) => Permission.all(controllers, settings)
+
+/** Which of that is not granted. */
+export const missing = (account: Account) =>
+  Preflight.missing(permissions(account)).pipe(
+    Effect.provide(Client.layer().pipe(Layer.provide(Transport.layer(Counted.clusterOf(account.user)))))
+  )
+
+/**
+ * Applies the generated roles, as `homeostat rbac` prints them, and waits until the API server goes by them.
+ *
+ * @param lacking what they are to lack, such as `create services`
+ */
+export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
+  Effect.gen(function* () {
+    const roles = Rbac.objects(controllers, account.settings).map((object) =>
+      "rules" in object ? { ...object, rules: object.rules.flatMap(less(lacking)) } : object
+    )
+    const applied = yield* account.cluster.kubectl(["apply", "--filename=-"], { stdin: yield* Yaml.documents(roles) })
+    if (applied.exitCode !== 0) return yield* Effect.dieMessage(applied.stderr)
+    yield* Managed.eventually(
+      "that the rights are as they were applied",
+      Effect.map(missing(account), (all) => all.map(({ resource, verb }) => `${verb} ${resource}`)),
+      (all) => all.every((one) => lacking.includes(one)) && lacking.every((one) => all.includes(one))
+    )
+  })
+
+const less =
+  (lacking: ReadonlyArray<string>) =>
+  (rule: Rbac.Rule): ReadonlyArray<Rbac.Rule> =>
+    rule.resources
+      .map((resource) => ({
+        ...rule,
+        resources: [resource],
+        verbs: rule.verbs.filter((verb) => !lacking.includes(`${verb} ${resource}`))
+      }))
+      .filter(({ verbs }) => verbs.length > 0)
+
+/** A manager that works as an account. */
+export interface Working {
+  readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
+  readonly attempts: ReadonlyArray<Attempt.Attempt>
+  /** What it logged as a warning or an error. */
+  readonly warnings: ReadonlyArray<string>
+  readonly leads: () => boolean
+  /** What watches of these kinds tell from now on is held back, */
+  readonly deafen: (plurals: ReadonlyArray<string>) => Effect.Effect<void>
+  /** and heard from now on. */
+  readonly listen: Effect.Effect<void>
+}
+
+/** Starts a manager; does not wait until it has started. */
+export const start = (
+  { settings, user }: Account,
+  labelSelector?: string
+): Effect.Effect<Working, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const attempts: Array<Attempt.Attempt> = []
+    const warnings: Array<string> = []
+    const log = Logger.make<unknown, void>(({ logLevel, message }) => {
+      if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
+    })
+    const hearing = yield* Effect.makeLatch(true)
+    let unheard: ReadonlyArray<string> = []
+    const isUnheard = (request: Request) => unheard.some((plural) => request.path.includes(`/${plural}?`))
+    const deaf = Layer.effect(
+      Transport.Transport,
+      Effect.map(Transport.Transport, (transport) => ({
+        ...transport,
+        open: (request: Request) =>
+          Effect.map(transport.open(request), (streaming) => ({
+            ...streaming,
+            next: Effect.tap(streaming.next, () => (isUnheard(request) ? hearing.await : Effect.void))
+          }))
+      }))
+    )
+    const identity = LeaderElection.identityOf("test")
+    const election =
+      settings.lease === undefined ? undefined : Either.getOrThrow(LeaderElection.make({ ...settings.lease, identity }))
+    const services = Manager.layer({ namespaces: settings.namespaces, instance: "test" }).pipe(
+      Layer.provide(Layer.provide(deaf, Transport.layer(Counted.clusterOf(user))))
+    )
+    const runners = yield* Effect.gen(function* () {
+      const context = yield* Layer.build(services)
+      return yield* Effect.provide(Manager.start(controllers, { leaderElection: election, labelSelector }), context)
+    }).pipe(
+      Effect.provideService(Attempt.Observers, [
+        Attempt.log,
+        (attempt) =>
+          Effect.sync(() => {
+            attempts.push(attempt)
+          })
+      ]),
+      Effect.provide(Logger.replace(Logger.defaultLogger, log))
+    )
+    return {
+      runners,
+      attempts,
+      warnings,
+      leads: () => election?.state().leading ?? true,
+      deafen: (plurals) =>
+        Effect.suspend(() => {
+          unheard = plurals
+          return Effect.asVoid(hearing.close)
+        }),
+      listen: Effect.asVoid(hearing.open)
+    }
+  })

@@ -1,0 +1,194 @@
+/** A right that is missing is named: before anything runs, in the log, and on the object that it keeps from being worked on. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Election from "@homeostat/runtime/command/Election"
+import { Service } from "@homeostat/runtime/resource/BuiltIn"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Shared from "@homeostat/testkit/envtest/Shared"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect, type Scope } from "effect"
+import * as Binary from "../binary/Binary.ts"
+import * as Managed from "../Managed.ts"
+import * as Counted from "../runtime/Counted.ts"
+import * as Scene from "../webapp/Scene.ts"
+import * as Granted from "./Granted.ts"
+
+interface Place {
+  readonly scene: Scene.Scene
+  readonly namespace: string
+  /** Works in that namespace, and has no right yet. */
+  readonly account: Granted.Account
+}
+
+const real = <A, E>(name: string, body: (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>): void =>
+  Shared.real(
+    name,
+    (cluster: ControlPlane) =>
+      Effect.gen(function* () {
+        yield* Scene.install(cluster)
+        const namespace = yield* cluster.namespace("missing")
+        const namespaces = [namespace]
+        const lease = { namespace, name: Election.defaultName("homeostat", { namespaces, selector: undefined }) }
+        const account = yield* Granted.account(cluster, namespace, { namespaces, lease })
+        const place = { scene: Scene.of(cluster, namespace), namespace, account }
+        return yield* Effect.provide(body(place), yield* Managed.client(cluster))
+      }),
+    { ...Envtest.everything, timeoutMillis: 90_000 }
+  )
+
+const binary = ({ account, namespace }: Place, verb: string, ...flags: ReadonlyArray<string>) => {
+  const place = ["--namespace", namespace, "--leader-elect", "--leader-elect-namespace", namespace]
+  const args = [verb, "--kubeconfig", account.user.kubeconfigPath, ...place, ...flags]
+  return { args, home: Binary.bare(account.cluster.directory) }
+}
+
+const preflight = (place: Place) => {
+  const { args, home } = binary(place, "preflight")
+  return Binary.run(args, home)
+}
+
+describe("A right that is missing", () => {
+  real("is named by preflight, which fails until the rule that it prints is added", (place) =>
+    Effect.gen(function* () {
+      const { account, namespace, scene } = place
+      yield* Granted.grant(account, ["create services", "patch webapps/status", "watch leases"])
+      const end = yield* preflight(place)
+      const lines = [
+        `cannot create services in namespace ${namespace}, which controller webapp needs: add to a Role there {"apiGroups":[""],"resources":["services"],"verbs":["create"]}`,
+        `cannot patch webapps.apps.kubedojo.io/status in namespace ${namespace}, which controller webapp needs: add to a Role there {"apiGroups":["apps.kubedojo.io"],"resources":["webapps/status"],"verbs":["patch"]}`,
+        `cannot watch leases.coordination.k8s.io ${account.settings.lease?.name} in namespace ${namespace}, which leader election needs: add to a Role there {"apiGroups":["coordination.k8s.io"],"resources":["leases"],"resourceNames":["${account.settings.lease?.name}"],"verbs":["watch"]}`
+      ]
+      expect(end).toMatchObject({
+        code: 1,
+        stdout: `${lines.join("\n")}\n`,
+        stderr: "homeostat: 3 of 25 permissions are missing\n"
+      })
+
+      const rules = end.stdout
+        .trim()
+        .split("\n")
+        .map((line): unknown => JSON.parse(line.slice(line.indexOf("{"))))
+      const { name } = account.settings
+      const apiGroup = "rbac.authorization.k8s.io"
+      const metadata = { name: "more" }
+      const subjects = [{ kind: "ServiceAccount", namespace, name }]
+      for (const part of [
+        { kind: "Role", metadata, rules },
+        { kind: "RoleBinding", metadata, roleRef: { apiGroup, kind: "Role", name: "more" }, subjects }
+      ]) {
+        yield* scene.kubectl(["apply", "--filename=-"], { apiVersion: `${apiGroup}/v1`, ...part })
+      }
+      const after = yield* Managed.eventually("that nothing is missing", preflight(place), ({ code }) => code === 0)
+      expect(after.stdout).toBe(`All 25 permissions that homeostat needs are granted on ${account.cluster.url}\n`)
+    })
+  )
+
+  real("is not, once the printed manifests are applied", (place) =>
+    Effect.gen(function* () {
+      const { account, namespace, scene } = place
+      const { name } = account.settings
+      const flags = ["--namespace", namespace, "--leader-elect", "--service-account", `${namespace}/${name}`]
+      const printed = yield* Binary.run(["manifests", ...flags], Binary.bare(account.cluster.directory))
+      expect(printed).toMatchObject({ code: 0, stderr: "" })
+      yield* scene.kubectl(["apply", "--filename=-"], printed.stdout)
+      const after = yield* Managed.eventually("that nothing is missing", preflight(place), ({ code }) => code === 0)
+      expect(after.stderr).toBe("")
+      expect(yield* scene.kubectl(["get", "serviceaccount", name, "--output=name"])).toBe(`serviceaccount/${name}`)
+    })
+  )
+
+  real("is warned of when the program starts, which works all the same", (place) =>
+    Effect.gen(function* () {
+      const { account, namespace, scene } = place
+      yield* Granted.grant(account, ["create services"])
+      const { args, home } = binary(
+        place,
+        "run",
+        "--log-format=json",
+        "--metrics-bind-address=0",
+        "--health-probe-bind-address=0"
+      )
+      const running = yield* Binary.start(args, home)
+      const line = yield* running.written(/cannot create services/)
+      expect(JSON.parse(line)).toMatchObject({
+        level: "warn",
+        msg: expect.stringContaining(`cannot create services in namespace ${namespace}, which controller webapp needs`)
+      })
+      yield* Scene.create(scene, "shop")
+      yield* Managed.eventually("its Deployment", Scene.deployment(scene, "shop"), () => true)
+    })
+  )
+
+  real("for a write is told on the object, once, and not any more when it is granted", (place) =>
+    Effect.gen(function* () {
+      const { account, namespace, scene } = place
+      yield* Granted.grant(account, ["create services"])
+      const working = yield* Granted.start(account)
+      yield* Counted.started(working)
+      const states = yield* Scene.record(scene, WebApp)
+      yield* Scene.create(scene, "shop")
+      const told = yield* Managed.eventually(
+        "that it is told",
+        Scene.app(scene, "shop"),
+        (app) => Scene.condition(app, "Ready")?.reason === "Forbidden",
+        "10 seconds"
+      )
+      const facts = { reason: "Forbidden", observedGeneration: 1 }
+      expect(Scene.condition(told, "Ready")).toMatchObject({ status: "False", ...facts })
+      expect(Scene.condition(told, "Stalled")).toMatchObject({ status: "True", ...facts })
+      const message = Scene.condition(told, "Stalled")?.message ?? ""
+      expect(message).toStartWith(`The API server refuses PATCH /api/v1/namespaces/${namespace}/services/shop: `)
+      expect(message).toEndWith(`; it takes the verb create on services of API group "" in namespace ${namespace}`)
+
+      const attempts = () => working.attempts.length
+      const before = attempts()
+      yield* Managed.stays(
+        "the WebApp",
+        Effect.map(Scene.app(scene, "shop"), ({ status }) => status),
+        "3 seconds"
+      )
+      // Five milliseconds doubled are three seconds after ten attempts; some more come by changes of the Deployment.
+      expect(attempts() - before).toBeLessThan(30)
+      const isTold = ({ status }: WebApp) => status?.conditions?.some(({ reason }) => reason === "Forbidden") === true
+      expect(states().filter(({ object }) => isTold(object))).toHaveLength(1)
+
+      yield* Granted.grant(account)
+      const app = yield* Scene.running(scene, "shop")
+      expect(app.status?.conditions?.filter(({ reason }) => reason === "Forbidden")).toEqual([])
+      expect(Scene.condition(app, "Stalled")).toBeUndefined()
+      yield* Client.get(Service, scene.key("shop"))
+    })
+  )
+
+  real(
+    "for a cache is named within seconds, keeps its controller from starting, and that starts when it is granted",
+    (place) =>
+      Effect.gen(function* () {
+        const { account, namespace, scene } = place
+        yield* Scene.create(scene, "shop")
+        yield* Granted.grant(account, ["list services", "watch services"])
+        const working = yield* Granted.start(account)
+        const lacking = `cannot watch services in namespace ${namespace}: it takes the verbs list and watch on services of API group ""`
+        yield* Managed.eventually(
+          "that the right is named in the log",
+          Effect.sync(() => working.warnings),
+          (lines) => lines.some((line) => line.startsWith(lacking)),
+          "5 seconds"
+        )
+        const states = () => working.runners[0]?.informers.map((informer) => informer.state()) ?? []
+        // The other kinds' first lists may still be on their way when the refusal is told.
+        const waiting = yield* Managed.eventually(
+          "that every other kind is synced",
+          Effect.sync(() => states().filter(({ status }) => status !== "synced")),
+          (unsynced) => unsynced.length === 1
+        )
+        expect(waiting.map(({ problem }) => problem?.slice(0, lacking.length))).toEqual([lacking])
+        expect(working.attempts).toEqual([])
+
+        yield* Granted.grant(account)
+        yield* Scene.running(scene, "shop")
+        expect(states().map(({ status }) => status)).toEqual(["synced", "synced", "synced", "synced", "synced"])
+      })
+  )
+})
