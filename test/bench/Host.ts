@@ -1,0 +1,28 @@
+/** What the numbers were measured with and on: without it, they say nothing. */
+import { readFile } from "node:fs/promises"
+import { availableParallelism, cpus, totalmem } from "node:os"
+import * as Assets from "@homeostat/testkit/envtest/Assets"
+import { Effect } from "effect"
+import * as Programs from "./Programs.ts"
+
+/** Date, versions and machine, in a few words. */
+export const describe = (homeostat: string) =>
+  Effect.gen(function* () {
+    const first = (program: string, ...args: ReadonlyArray<string>) =>
+      Effect.map(Programs.output([program, ...args]), (text) => text.split("\n")[0]?.trim() ?? "")
+    const date = new Date().toISOString().slice(0, 10)
+    const program = yield* first(homeostat, "version")
+    const commit = yield* Programs.commit
+    const controllerRuntime = yield* Programs.versionOf("sigs.k8s.io/controller-runtime")
+    const go = (yield* first("go", "version")).split(" ")[2]
+    const apiServer = yield* first(yield* Assets.find("kube-apiserver"), "--version")
+    const etcd = yield* first(yield* Assets.find("etcd"), "--version")
+    const release = yield* Effect.promise(() => readFile("/etc/os-release", "utf8").catch(() => ""))
+    const system = /^PRETTY_NAME="?([^"\n]*)/m.exec(release)?.[1] ?? process.platform
+    const cores = `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? process.arch})`
+    const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`
+    return [
+      `${date}. ${program} (${commit}, Bun ${Bun.version}); controller-runtime ${controllerRuntime} (${go}); ${apiServer}; ${etcd}.`,
+      `${cores}, ${memory}, ${system}; servers, managers and driver on the same machine.`
+    ].join("\n")
+  })

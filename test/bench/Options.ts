@@ -1,0 +1,87 @@
+/** The flags of `bun run bench`. */
+import { join, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import type { Manager } from "./Driver.ts"
+import * as Scenario from "./Scenario.ts"
+
+/** What was asked for. */
+export interface Options {
+  readonly help: boolean
+  /** Instead of Homeostat and controller-runtime. */
+  readonly managers: readonly [Manager, Manager] | undefined
+  readonly scenarios: ReadonlyArray<Scenario.Scenario>
+  /** Instead of those of the scenarios. */
+  readonly repeats: number | undefined
+  readonly size: Scenario.Size
+  /** How much of a core others may use, on average, in a run that counts. */
+  readonly foreignCores: number
+  /** The folder of the campaigns' folders. */
+  readonly out: string
+}
+
+/** What the flags mean. */
+export const usage = `bun run bench [flags], with KUBEBUILDER_ASSETS naming etcd and kube-apiserver
+
+  --scenarios NAME,…       Of ${Scenario.all.map(({ name }) => name).join(", ")}; default all
+  --repeats N              Runs of each scenario for each manager; default the scenario's own
+  --objects N              Converged WebApps, each with two children; default 10000
+  --create N               WebApps that are created at once; default 1000
+  --quick                  Small and short: whether everything works, in some minutes. Its numbers say nothing
+  --foreign-cores N        Throw a run away when other programs used more of a core; default 0.1
+  --manager NAME=COMMAND   What to measure instead, given twice: the first is divided by the second
+  --out FOLDER             Where each campaign leaves a folder with table, results and logs; default dist/bench
+
+COMMAND is split at blanks; {kubeconfig}, {metrics}, {health} stand for the file and the addresses.`
+
+/** Reads the flags. What is wrong with them is thrown, as one line. */
+export const parse = (args: ReadonlyArray<string>): Options => {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      scenarios: { type: "string" },
+      repeats: { type: "string" },
+      objects: { type: "string" },
+      create: { type: "string" },
+      quick: { type: "boolean", default: false },
+      "foreign-cores": { type: "string" },
+      manager: { type: "string", multiple: true, default: [] },
+      out: { type: "string", default: join(import.meta.dir, "../../dist/bench") },
+      help: { type: "boolean", default: false }
+    }
+  })
+  const number = (flag: "repeats" | "objects" | "create" | "foreign-cores"): number | undefined => {
+    const text = values[flag]
+    if (text === undefined) return undefined
+    const value = Number(text)
+    if (!(value > 0) || (flag !== "foreign-cores" && !Number.isInteger(value))) {
+      throw new Error(`--${flag} ${text}: a number above 0 is needed`)
+    }
+    return value
+  }
+  const names = values.scenarios?.split(",") ?? Scenario.all.map(({ name }) => name)
+  const unknown = names.find((name) => !Scenario.all.some((scenario) => scenario.name === name))
+  if (unknown !== undefined) throw new Error(`--scenarios: there is no ${unknown}`)
+  const managers = values.manager.map((text): Manager => {
+    const at = text.indexOf("=")
+    if (at < 1) throw new Error(`--manager ${text}: NAME=COMMAND is needed`)
+    return { name: text.slice(0, at), command: text.slice(at + 1) }
+  })
+  const [first, second] = managers
+  if (managers.length !== 0 && (managers.length !== 2 || first?.name === second?.name)) {
+    throw new Error("--manager: two of them are compared, under two names")
+  }
+  const { quick } = values
+  return {
+    help: values.help,
+    managers: first === undefined || second === undefined ? undefined : ([first, second] as const),
+    scenarios: Scenario.all.filter(({ name }) => names.includes(name)),
+    repeats: number("repeats") ?? (quick ? 1 : undefined),
+    size: {
+      objects: number("objects") ?? (quick ? 200 : 10_000),
+      create: number("create") ?? (quick ? 100 : 1000),
+      quick
+    },
+    foreignCores: number("foreign-cores") ?? (quick ? Number.POSITIVE_INFINITY : 0.1),
+    out: resolve(values.out)
+  }
+}

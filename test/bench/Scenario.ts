@@ -1,0 +1,155 @@
+/** What is measured: the driver's scenarios, how often each is run, and which of their numbers count. */
+
+/** A number of a scenario. The field is the driver's. */
+export interface Measure {
+  readonly field: string
+  readonly label: string
+  /** Throughput, where a ratio above 1 is the better one. Everywhere else less is better. */
+  readonly moreIsBetter?: boolean
+}
+
+/** How much work the scenarios are given. */
+export interface Size {
+  /** Converged WebApps. */
+  readonly objects: number
+  /** WebApps that are created. */
+  readonly create: number
+  /** Makes each scenario short: it then shows that everything works, and measures nothing. */
+  readonly quick: boolean
+}
+
+/** A scenario as it is run alternately for the managers. */
+export interface Scenario {
+  readonly name: string
+  readonly title: string
+  /** Of the driver. */
+  readonly args: (size: Size) => ReadonlyArray<string>
+  readonly repeats: number
+  /** It needs the converged objects. */
+  readonly seeded?: boolean
+  /** It leaves objects that only the manager that ran it takes for converged. */
+  readonly unsettles?: boolean
+  /** No manager takes part: it shows what the API server can do at all. */
+  readonly driverAlone?: boolean
+  readonly measures: ReadonlyArray<Measure>
+}
+
+const created = ({ create }: Size): ReadonlyArray<string> => ["-m", String(create)]
+
+const creation: ReadonlyArray<Measure> = [
+  { field: "per_s", label: "WebApps/s to Running", moreIsBetter: true },
+  { field: "cpu_ms_per_webapp", label: "CPU per WebApp, ms" },
+  { field: "apiserver_cpu_s", label: "kube-apiserver CPU meanwhile, s" },
+  { field: "peak_rss_mib", label: "peak RSS, MiB" },
+  { field: "writes_per_webapp", label: "writes per WebApp" },
+  { field: "reads_per_webapp", label: "reads per WebApp" },
+  { field: "reconciles_per_webapp", label: "reconciles per WebApp" },
+  { field: "conflicts", label: "conflicts" },
+  { field: "reconcile_errors", label: "failed reconciles" }
+]
+
+/** In the order in which they are run: those of an empty cluster first. */
+export const all: ReadonlyArray<Scenario> = [
+  {
+    name: "startup",
+    title: "start on an empty cluster",
+    args: ({ quick }) => ["-scenario", "startup", "-runs", quick ? "2" : "10"],
+    repeats: 3,
+    measures: [
+      { field: "healthz_median_ms", label: "to `/healthz` 200, ms" },
+      { field: "readyz_median_ms", label: "to `/readyz` 200, ms" },
+      { field: "cpu_at_ready_median_ms", label: "CPU until ready, ms" },
+      { field: "rss_mib", label: "RSS after 0.3 s, MiB" },
+      { field: "stop_median_ms", label: "SIGTERM to exit, ms" }
+    ]
+  },
+  {
+    name: "create",
+    title: "create, cluster IPs",
+    args: (size) => ["-scenario", "create", ...created(size)],
+    repeats: 3,
+    measures: creation
+  },
+  {
+    name: "create-headless",
+    title: "create, Services adopted",
+    args: (size) => ["-scenario", "create", "-headless", ...created(size)],
+    repeats: 5,
+    measures: creation
+  },
+  {
+    name: "raw",
+    title: "the API server's limit, Services adopted",
+    args: (size) => ["-scenario", "raw", "-headless", ...created(size)],
+    repeats: 3,
+    driverAlone: true,
+    measures: [
+      { field: "create_only_per_s", label: "creates only, WebApps/s", moreIsBetter: true },
+      { field: "controller_5_writes_per_s", label: "five writes of a controller, WebApps/s", moreIsBetter: true },
+      { field: "all_7_writes_per_s", label: "with create and pump, WebApps/s", moreIsBetter: true }
+    ]
+  },
+  {
+    name: "cold",
+    title: "cold start, all converged",
+    args: () => ["-scenario", "cold"],
+    repeats: 7,
+    seeded: true,
+    measures: [
+      { field: "ready_s", label: "to `/readyz` 200, s" },
+      { field: "reconciled_s", label: "to all reconciled, s" },
+      { field: "cpu_s", label: "CPU until then, s" },
+      { field: "apiserver_cpu_s", label: "kube-apiserver CPU meanwhile, s" },
+      { field: "peak_rss_mib", label: "peak RSS, MiB" },
+      { field: "rss_5s_mib", label: "RSS after 5 s, MiB" },
+      { field: "manager_writes", label: "writes (must be 0)" }
+    ]
+  },
+  {
+    name: "idle",
+    title: "nothing happens",
+    args: ({ quick }) => ["-scenario", "idle", "-idle", quick ? "3s" : "60s"],
+    repeats: 2,
+    seeded: true,
+    measures: [
+      { field: "cpu_s", label: "CPU of a minute, s" },
+      { field: "rss_mib", label: "RSS, MiB" },
+      { field: "manager_reads", label: "reads" },
+      { field: "manager_writes", label: "writes" }
+    ]
+  },
+  {
+    name: "latency",
+    title: "one change at a time",
+    args: ({ quick }) => ["-scenario", "latency", "-probes", quick ? "20" : "300"],
+    repeats: 3,
+    seeded: true,
+    unsettles: true,
+    measures: [
+      { field: "drift_to_repair_p50_ms", label: "drift sent to repair seen, p50 ms" },
+      { field: "drift_to_repair_p90_ms", label: "drift sent to repair seen, p90 ms" },
+      { field: "drift_to_repair_p99_ms", label: "drift sent to repair seen, p99 ms" },
+      { field: "drift_seen_to_repair_p50_ms", label: "drift seen to repair seen, p50 ms" },
+      { field: "drift_seen_to_repair_p99_ms", label: "drift seen to repair seen, p99 ms" },
+      { field: "spec_to_deployment_p50_ms", label: "spec sent to Deployment seen, p50 ms" },
+      { field: "spec_to_deployment_p99_ms", label: "spec sent to Deployment seen, p99 ms" },
+      { field: "cpu_s", label: "CPU, s" },
+      { field: "peak_rss_mib", label: "peak RSS, MiB" }
+    ]
+  },
+  {
+    name: "failover",
+    title: "the leader goes",
+    args: ({ quick }) => ["-scenario", "failover", "-terms", quick ? "2" : "10", "-kills", quick ? "0" : "3"],
+    repeats: 2,
+    seeded: true,
+    unsettles: true,
+    measures: [
+      { field: "sigterm_repair_median_ms", label: "SIGTERM to drift repaired by the other, median ms" },
+      { field: "sigterm_repair_max_ms", label: "SIGTERM to drift repaired by the other, max ms" },
+      { field: "sigterm_lease_median_ms", label: "SIGTERM to Lease taken, median ms" },
+      { field: "sigterm_exit_median_ms", label: "SIGTERM to exit, median ms" },
+      { field: "sigkill_repair_median_ms", label: "SIGKILL to repaired, median ms" }
+    ]
+  }
+]

@@ -1,0 +1,81 @@
+/** The table says what was measured, no more. */
+import { expect, test } from "bun:test"
+import type { Outcome } from "./Campaign.ts"
+import * as Table from "./Table.ts"
+
+const outcome = (
+  a: ReadonlyArray<{ readonly round: number; readonly ms: number }>,
+  b: ReadonlyArray<{ readonly round: number; readonly ms: number }>,
+  more: Partial<Outcome> = {}
+): Outcome => ({
+  scenario: { name: "s", title: "a scenario", args: () => [], repeats: 3, measures: [{ field: "ms", label: "time" }] },
+  kept: new Map([
+    ["a", a],
+    ["b", b]
+  ]),
+  noisy: 0,
+  failures: [],
+  ...more
+})
+
+const rowsOf = (...outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> =>
+  Table.render(outcomes, ["a", "b"]).split("\n")
+
+test("a row has median and spread of both, and the ratio of the medians with that of the pairs", () => {
+  const rows = rowsOf(
+    outcome(
+      [
+        { round: 1, ms: 10 },
+        { round: 2, ms: 30 },
+        { round: 3, ms: 12 }
+      ],
+      [
+        { round: 1, ms: 20 },
+        { round: 2, ms: 24 },
+        { round: 3, ms: 21 }
+      ]
+    )
+  )
+  expect(rows[2]).toBe("| a scenario | time | 12 (10–30) | 21 (20–24) | **0.57** (0.50–1.25) | 3, 3 |")
+})
+
+test("a run whose neighbour was thrown away counts in the median, but makes no pair", () => {
+  const rows = rowsOf(
+    outcome(
+      [
+        { round: 1, ms: 10 },
+        { round: 2, ms: 20 },
+        { round: 3, ms: 30 }
+      ],
+      [
+        { round: 1, ms: 20 },
+        { round: 3, ms: 30 }
+      ],
+      { noisy: 3 }
+    )
+  )
+  expect(rows[2]).toBe("| a scenario | time | 20 (10–30) | 25 (20–30) | **0.80** (0.50–1.00) | 3, 2 |")
+  expect(rows).toContain("Runs thrown away because of other load: 3. Failed: 0.")
+})
+
+test("where there is nothing to divide, there is no ratio", () => {
+  expect(rowsOf(outcome([], [{ round: 1, ms: 1 }]))[2]).toBe("| a scenario | time | – | 1 | – | 0, 1 |")
+  expect(rowsOf(outcome([{ round: 1, ms: 0 }], [{ round: 1, ms: 0 }]))[2]).toBe(
+    "| a scenario | time | 0 | 0 | – | 1, 1 |"
+  )
+})
+
+test("what failed is told below the table", () => {
+  const rows = rowsOf(outcome([], [], { failures: ["s, a: no answer"] }))
+  expect(rows).toContain("- s, a: no answer")
+})
+
+test("the driver's own runs have a table of their own", () => {
+  const { scenario } = outcome([], [])
+  const rows = rowsOf({
+    ...outcome([], []),
+    scenario: { ...scenario, driverAlone: true },
+    kept: new Map([["driver alone", [{ round: 1, ms: 976.4 }]]])
+  })
+  expect(rows).toContain("| a scenario | time | 976 | 1 |")
+})

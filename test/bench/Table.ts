@@ -1,0 +1,90 @@
+/** The results as a table of Markdown: medians, spread, and what the first manager needs relative to the second. Pure. */
+import type { Outcome } from "./Campaign.ts"
+import type { Result } from "./Driver.ts"
+import type { Measure } from "./Scenario.ts"
+
+/**
+ * @param managers the names of the two managers; a ratio is the first divided by the second
+ */
+export const render = (outcomes: ReadonlyArray<Outcome>, managers: readonly [string, string]): string => {
+  const [a, b] = managers
+  const lines = [
+    `| scenario | number | ${a} | ${b} | ratio | runs |`,
+    "|---|---|---|---|---|---|",
+    ...outcomes.flatMap((outcome) => rows(outcome, managers))
+  ]
+  const alone = outcomes.filter(({ scenario }) => scenario.driverAlone === true).flatMap(aloneRows)
+  const noisy = outcomes.reduce((sum, outcome) => sum + outcome.noisy, 0)
+  const failures = outcomes.flatMap((outcome) => outcome.failures)
+  return [
+    ...lines,
+    ...(alone.length === 0 ? [] : ["", "| the driver alone | number | | runs |", "|---|---|---|---|", ...alone]),
+    "",
+    `Median (min–max) of the runs; ratio ${a} / ${b} of the medians (min–max of the pairs). ↑: more is better, else less.`,
+    `Runs thrown away because of other load: ${noisy}. Failed: ${failures.length}.`,
+    ...failures.map((failure) => `- ${failure}`),
+    ""
+  ].join("\n")
+}
+
+const rows = ({ scenario, kept }: Outcome, [a, b]: readonly [string, string]): ReadonlyArray<string> => {
+  if (scenario.driverAlone === true) return []
+  const first = kept.get(a) ?? []
+  const second = kept.get(b) ?? []
+  return scenario.measures.map((measure, index) => {
+    const title = index === 0 ? scenario.title : ""
+    const runs = index === 0 ? `${first.length}, ${second.length}` : ""
+    return `| ${title} | ${name(measure)} | ${spread(values(first, measure))} | ${spread(values(second, measure))} | ${ratio(first, second, measure)} | ${runs} |`
+  })
+}
+
+const aloneRows = ({ scenario, kept }: Outcome): ReadonlyArray<string> => {
+  const results = Array.from(kept.values()).flat()
+  return scenario.measures.map(
+    (measure, index) =>
+      `| ${index === 0 ? scenario.title : ""} | ${name(measure)} | ${spread(values(results, measure))} | ${index === 0 ? results.length : ""} |`
+  )
+}
+
+const name = ({ label, moreIsBetter }: Measure): string => (moreIsBetter === true ? `${label} ↑` : label)
+
+const values = (results: ReadonlyArray<Result>, { field }: Measure): ReadonlyArray<number> =>
+  results.flatMap((result) => {
+    const value = result[field]
+    return typeof value === "number" ? [value] : []
+  })
+
+/** Of an even number of values, the mean of the two in the middle. */
+export const median = (numbers: ReadonlyArray<number>): number | undefined => {
+  const sorted = numbers.toSorted((x, y) => x - y)
+  const low = sorted[Math.floor((sorted.length - 1) / 2)]
+  const high = sorted[Math.floor(sorted.length / 2)]
+  return low === undefined || high === undefined ? undefined : (low + high) / 2
+}
+
+const spread = (numbers: ReadonlyArray<number>): string => {
+  const middle = median(numbers)
+  if (middle === undefined) return "–"
+  return numbers.length === 1 ? text(middle) : `${text(middle)} ${range(numbers)}`
+}
+
+/** Runs next to each other are compared with each other, too: noise that both met leaves their ratio alone. */
+const ratio = (first: ReadonlyArray<Result>, second: ReadonlyArray<Result>, measure: Measure): string => {
+  const a = median(values(first, measure))
+  const b = median(values(second, measure))
+  if (a === undefined || b === undefined || b === 0) return "–"
+  const pairs = first.flatMap((one) => {
+    const other = second.find(({ round }) => round === one.round)
+    const [x, y] = [values([one], measure)[0], values(other === undefined ? [] : [other], measure)[0]]
+    return x === undefined || y === undefined || y === 0 ? [] : [x / y]
+  })
+  const digits = (value: number): string => value.toFixed(2)
+  return `**${digits(a / b)}**${pairs.length < 2 ? "" : ` ${range(pairs, digits)}`}`
+}
+
+const range = (numbers: ReadonlyArray<number>, show = text): string =>
+  `(${show(Math.min(...numbers))}–${show(Math.max(...numbers))})`
+
+/** Three digits are more than any of these numbers is worth. */
+const text = (value: number): string =>
+  Number.isInteger(value) || Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))

@@ -1,0 +1,97 @@
+/**
+ * `bun run bench`: Homeostat beside the same controller on controller-runtime, on one API server, in turn.
+ *
+ * Prints one table and keeps it, the results behind it and the managers' logs in a folder. See docs/performance.md.
+ */
+import { mkdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import * as Assets from "@homeostat/testkit/envtest/Assets"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import { Cause, Console, Effect, Exit, Fiber, Option } from "effect"
+import * as Campaign from "./Campaign.ts"
+import * as Host from "./Host.ts"
+import * as Options from "./Options.ts"
+import * as Programs from "./Programs.ts"
+import * as Table from "./Table.ts"
+
+/** Both elect under the same Lease: the driver looks at it. */
+const lease = "--leader-elect-lease-name=webapp-controller.apps.kubedojo.io --leader-elect-namespace=default"
+const flags = "--kubeconfig={kubeconfig} --metrics-bind-address={metrics} --health-probe-bind-address={health}"
+
+/** Where the driver looks up what the servers cost. */
+const writePids = (cluster: ControlPlane) =>
+  Effect.forEach(
+    [
+      ["etcd", "etcd.pid"],
+      ["kube-apiserver", "apiserver.pid"]
+    ] as const,
+    ([program, file]) =>
+      Effect.flatMap(cluster.process(program), (server) =>
+        Effect.promise(() => writeFile(join(cluster.directory, file), String(server.pid())))
+      )
+  )
+
+const main = (chosen: Options.Options) =>
+  Effect.gen(function* () {
+    // What is missing is said before the minutes of the build.
+    yield* Assets.find("etcd")
+    yield* Assets.find("kube-apiserver")
+    const out = join(chosen.out, new Date().toISOString().slice(0, 19).replaceAll(":", ""))
+    yield* Effect.promise(() => mkdir(out, { recursive: true }))
+    yield* Console.error("build")
+    const driver = yield* Programs.driver
+    const peer = yield* Programs.controllerRuntime
+    const homeostat = yield* Programs.homeostat
+    const managers = chosen.managers ?? [
+      { name: "homeostat", command: `${homeostat} run ${flags} ${lease}` },
+      { name: "controller-runtime", command: `${peer} ${flags}` }
+    ]
+
+    const cluster = yield* Envtest.start()
+    yield* writePids(cluster)
+    // One document or several; what they are, the API server judges.
+    const crds = [Bun.YAML.parse(yield* Programs.output([homeostat, "crd"]))].flat() as Array<CustomResourceDefinition>
+    yield* cluster.install(...crds)
+
+    const site = { driver, out, kubeconfig: cluster.admin.kubeconfigPath, state: cluster.directory }
+    const outcomes = yield* Campaign.run({ ...chosen, site, managers })
+    const { objects, create } = chosen.size
+    const report = [
+      yield* Host.describe(homeostat),
+      `${objects} converged WebApps with two children each; ${create} created at once.`,
+      ...managers.map(({ name, command }) => `- ${name}: \`${command.replace(/^\S*\//, "")}\``),
+      "",
+      Table.render(outcomes, [managers[0].name, managers[1].name])
+    ].join("\n")
+    yield* Effect.promise(() => writeFile(join(out, "table.md"), report))
+    yield* Console.log(`\n${report}`)
+    yield* Console.error(`Kept in ${out}`)
+    return outcomes.every(({ failures }) => failures.length === 0)
+  }).pipe(Effect.scoped)
+
+const run = async (): Promise<number> => {
+  let chosen: Options.Options
+  try {
+    chosen = Options.parse(process.argv.slice(2))
+  } catch (error) {
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n\n${Options.usage}\n`)
+    return 2
+  }
+  if (chosen.help) {
+    process.stdout.write(`${Options.usage}\n`)
+    return 0
+  }
+  const fiber = Effect.runFork(main(chosen))
+  const stop = () => Effect.runFork(Fiber.interruptFork(fiber))
+  process.once("SIGINT", stop).once("SIGTERM", stop)
+  const exit = await Effect.runPromise(Fiber.await(fiber))
+  if (Exit.isSuccess(exit)) return exit.value ? 0 : 1
+  const failure = Option.map(Cause.failureOption(exit.cause), ({ message }) => message)
+  const told = Cause.isInterruptedOnly(exit.cause) ? "interrupted" : Cause.pretty(exit.cause)
+  process.stderr.write(`bench: ${Option.getOrElse(failure, () => told)}\n`)
+  return 1
+}
+
+process.exit(await run())
