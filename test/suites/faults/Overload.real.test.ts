@@ -1,0 +1,75 @@
+/** What a manager makes of an API server that has too much to do, and of one that sheds connections. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import type { Exchange } from "../runtime/Counted.ts"
+import * as Granted from "./Granted.ts"
+import { converged, create, metric, plane, sent, wired } from "./Wired.ts"
+
+/** How long after each refusal the same request was sent again, in ms. */
+const waits = (exchanges: ReadonlyArray<Exchange>): ReadonlyArray<number> =>
+  exchanges.flatMap(({ at, request, status }, index) => {
+    // Events are all posted to one path, so that one of them can't be told from the next.
+    const again =
+      status === 429 && !request.startsWith("POST")
+        ? exchanges.slice(index + 1).find((next) => next.request === request)
+        : undefined
+    return again === undefined ? [] : [again.at - at]
+  })
+
+describe("A manager that is refused for too many requests", () => {
+  wired(
+    "comes back when it was told to, does not come more often for it, and gets everything done",
+    (place) =>
+      Effect.gen(function* () {
+        const { manager, namespace } = place
+        const count = 40
+        const [before, requested] = [sent(place), manager.exchanges.length]
+        yield* create(place, "app", count)
+        yield* converged(place, "60 seconds")
+        const exchanges = manager.exchanges.slice(requested)
+        const refused = exchanges.filter(({ status }) => status === 429)
+        expect(refused.length).toBeGreaterThan(0)
+        expect(metric(place, "rest_client_requests_total", { code: "429" })).toBeGreaterThanOrEqual(refused.length)
+        // The server says one second, from when it answers; both ends of that are seen from here, so not to the millisecond.
+        expect(waits(exchanges).filter((wait) => wait < 950)).toEqual([])
+        // Two children and a status or two for each; and every refusal is one more.
+        expect(sent(place) - before - refused.length).toBeLessThan(count * 6)
+        expect(refused.length).toBeLessThan(count * 10)
+        expect((yield* Client.list(WebApp, { namespace })).items.length).toBe(count)
+      }),
+    {
+      apiServerFlags: [
+        "--max-requests-inflight=1",
+        "--max-mutating-requests-inflight=1",
+        "--enable-priority-and-fairness=false"
+      ],
+      controllers: false,
+      apps: 0,
+      user: (cluster, namespace) => Effect.map(Granted.user(cluster, namespace), ({ user }) => user),
+      timeoutMillis: 90_000
+    }
+  )
+})
+
+describe("A manager that is sent away by GOAWAY, now and then", () => {
+  wired(
+    "goes on over new connections: nothing fails, nothing is lost, nothing is done twice",
+    (place) =>
+      Effect.gen(function* () {
+        const { manager, proxy } = place
+        const count = 120
+        const [before, { connections }] = [sent(place), proxy.counted()]
+        yield* create(place, "more", count)
+        yield* converged(place, "60 seconds")
+        expect(proxy.counted().connections).toBeGreaterThan(connections)
+        expect(manager.warnings).toEqual([])
+        expect(manager.attempts.filter(({ outcome }) => outcome._tag !== "Done")).toEqual([])
+        expect(manager.writes.filter((write) => write === "apply Deployment more-7")).toHaveLength(1)
+        expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
+        expect(sent(place) - before).toBeLessThan(count * 6)
+      }),
+    { apiServerFlags: ["--goaway-chance=0.02"], ...plane, timeoutMillis: 90_000 }
+  )
+})

@@ -1,0 +1,66 @@
+/** What a manager makes of rights that it had. */
+import { describe, expect } from "bun:test"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Granted from "./Granted.ts"
+import { converged, informers, metric, sent, want, wired } from "./Wired.ts"
+
+let granted: Granted.Granted | undefined
+
+describe("A manager whose rights are taken away", () => {
+  wired(
+    "says which it lacks, keeps what it knows, asks now and then, and goes on when they are back",
+    (place) =>
+      Effect.gen(function* () {
+        const { manager, namespace, proxy } = place
+        const { grant, revoke } = yield* Effect.fromNullable(granted)
+        const before = sent(place)
+        const attempts = manager.attempts.length
+        yield* revoke
+        yield* want({ namespace, name: "app-0" }, "registry.test/web:2")
+        // An open watch lives on, without the right to open it.
+        yield* Managed.eventually(
+          "a reconcile that is forbidden",
+          Effect.sync(() => manager.attempts.slice(attempts)),
+          (all) => all.some(({ outcome }) => outcome._tag === "Failed")
+        )
+        yield* proxy.cut
+        yield* Managed.eventually(
+          "that every kind says which right it takes",
+          Effect.sync(() => informers(place).map(({ problem, status }) => [status, problem] as const)),
+          (all) =>
+            all.every(
+              ([status, problem]) => status === "failing" && problem?.includes("it takes the verbs list and watch on")
+            )
+        )
+        const seen = informers(place).map(({ kind, size, synced }) => [kind, size, synced])
+        expect(seen).toEqual([
+          ["WebApp", 5, true],
+          ["Deployment", 5, true],
+          ["Service", 5, true],
+          ["Pod", 0, true],
+          ["HorizontalPodAutoscaler", 0, true]
+        ])
+        yield* want({ namespace, name: "app-1" }, "registry.test/web:3")
+        yield* Effect.sleep("3 seconds")
+        expect(sent(place) - before).toBeLessThan(120)
+        expect(metric(place, "rest_client_requests_total", { code: "403" })).toBeGreaterThan(5)
+
+        yield* grant
+        yield* converged(place)
+        const states = yield* Managed.eventually(
+          "that all kinds are followed again",
+          Effect.sync(() => informers(place)),
+          (all) => all.every(({ status }) => status === "synced")
+        )
+        expect(states.map(({ problem, relists }) => [problem, relists])).toEqual(states.map(() => [undefined, 0]))
+      }),
+    {
+      user: (cluster, namespace) =>
+        Effect.map(Granted.user(cluster, namespace), (made) => {
+          granted = made
+          return made.user
+        })
+    }
+  )
+})

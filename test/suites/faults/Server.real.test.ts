@@ -1,0 +1,132 @@
+/** What a manager makes of an API server that goes away and comes back. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import { converged, create, informers, metric, sent, strays, type Wired, want, wired } from "./Wired.ts"
+
+/** The API server, running again when the test has ended, whatever came of it. */
+const apiServer = ({ cluster }: Wired) =>
+  Effect.acquireRelease(cluster.process("kube-apiserver"), ({ start }) => Effect.ignore(Effect.interruptible(start)))
+
+/** Waits until the manager has said that no server answers: it has nothing to do then, and does nothing. */
+const lost = ({ manager }: Wired) =>
+  Managed.eventually(
+    "that it says so",
+    Effect.sync(() => manager.warnings),
+    (lines) => lines.some((line) => line.includes("No API server answers")),
+    "30 seconds"
+  )
+
+describe("A manager whose API server", () => {
+  wired(
+    "is killed in the middle of much work, and away for twenty seconds, asks now and then, and has everything right within five of its return",
+    (place) =>
+      Effect.gen(function* () {
+        const { manager, namespace } = place
+        const server = yield* apiServer(place)
+        const key = { namespace, name: "app-0" }
+        yield* Client.patch(Deployment, key, Patch.merge({ metadata: { annotations: { note: "mine" } } }))
+        // Acknowledged, all of them; the work on them is not done.
+        yield* create(place, "late", 40)
+        yield* want(key, "registry.test/web:2")
+        yield* server.kill
+        yield* lost(place)
+        // What was under way is tried again for some seconds.
+        yield* Effect.sleep("9 seconds")
+        const [quiet, attempts] = [sent(place), manager.attempts.length]
+        yield* Effect.sleep("10 seconds")
+        // A watch of each of five kinds every two or three seconds, and a probe every two.
+        expect(sent(place) - quiet).toBeLessThan(50)
+        expect(manager.attempts.length).toBe(attempts)
+
+        yield* server.start
+        yield* converged(place, "5 seconds")
+        expect((yield* Client.list(WebApp, { namespace })).items.length).toBe(45)
+        expect((yield* Client.get(Deployment, key)).metadata.annotations).toMatchObject({ note: "mine" })
+        const states = informers(place)
+        expect(metric(place, "homeostat_watch_restarts_total", { reason: "broken" })).toBe(states.length)
+        expect(metric(place, "rest_client_requests_total", { code: "<error>" })).toBeGreaterThan(0)
+        // Where the server's memory does not reach back to, once for each kind, and no more.
+        expect(states.filter(({ reasons, relists }) => relists > 1 || relists !== (reasons.expired ?? 0))).toEqual([])
+        expect(states.map(({ problem, status }) => [status, problem])).toEqual(states.map(() => ["synced", undefined]))
+      })
+  )
+
+  wired("is asked to stop, and refuses while its watches still live, waits for the next one", (place) =>
+    Effect.gen(function* () {
+      const { namespace } = place
+      const server = yield* apiServer(place)
+      const before = sent(place)
+      // Work that falls into the time in which it refuses.
+      yield* create(place, "late", 20)
+      yield* server.stop
+      expect(sent(place) - before).toBeLessThan(400)
+      yield* server.start
+      yield* want({ namespace, name: "app-0" }, "registry.test/web:2")
+      yield* converged(place, "5 seconds")
+      expect((yield* Client.list(WebApp, { namespace })).items.length).toBe(25)
+    })
+  )
+
+  wired("stands still, gives up what it asked for at the deadline, and goes on when it goes on", (place) =>
+    Effect.gen(function* () {
+      const { leap, manager } = place
+      const server = yield* apiServer(place)
+      const requests = manager.requests.length
+      yield* create(place, "late", 20)
+      yield* Managed.eventually(
+        "requests",
+        Effect.sync(() => manager.requests.length),
+        (count) => count > requests
+      )
+      yield* Effect.acquireUseRelease(
+        server.pause,
+        () =>
+          Effect.gen(function* () {
+            yield* Effect.sleep("1500 millis")
+            yield* leap("30 seconds")
+            yield* lost(place)
+            const silent = sent(place)
+            yield* Effect.forEach([1, 2, 3, 4], () => Effect.zipRight(leap("5 seconds"), Effect.sleep("300 millis")))
+            expect(sent(place) - silent).toBeLessThan(20)
+          }),
+        () => server.resume
+      )
+      yield* converged(place, "5 seconds")
+    })
+  )
+
+  wired("has forgotten where the watches were, is asked for everything once", (place) =>
+    Effect.gen(function* () {
+      const { manager, namespace, proxy } = place
+      const server = yield* apiServer(place)
+      const [before, watched] = [sent(place), manager.watches.length]
+      yield* proxy.refuse
+      yield* proxy.cut
+      // Written while nobody watches, before and after the restart: the server's memory begins in between.
+      yield* want({ namespace, name: "app-0" }, "registry.test/web:2")
+      yield* Client.delete(WebApp, { namespace, name: "app-4" })
+      yield* server.kill
+      yield* server.start
+      yield* want({ namespace, name: "app-1" }, "registry.test/web:3")
+      yield* proxy.heal
+      yield* converged(place, "10 seconds")
+      const states = yield* Managed.eventually(
+        "that each kind was listed anew",
+        Effect.sync(() => informers(place)),
+        (all) => all.every(({ relists, status }) => relists > 0 && status === "synced")
+      )
+      expect(states.map(({ relists }) => relists)).toEqual(states.map(() => 1))
+      expect(metric(place, "homeostat_watch_relists_total", { reason: "expired" })).toBe(states.length)
+      const anew = manager.watches.slice(watched).filter((path) => path.includes("sendInitialEvents"))
+      expect(anew.length).toBe(states.length)
+      expect(states.find(({ kind }) => kind === "WebApp")?.size).toBe(4)
+      expect(yield* strays(namespace)).toEqual([])
+      expect(sent(place) - before).toBeLessThan(150)
+    })
+  )
+})

@@ -1,0 +1,272 @@
+/**
+ * A manager under churn and faults for a while, and what is left of it afterwards: memory, fibers, timers and sockets have to
+ * be what they were before.
+ *
+ * Users make, change and delete WebApps, strangers damage their children, and meanwhile the network and the API server fail
+ * in every way that the tests of this folder know. Then all is mended, everything has to converge, everything is deleted,
+ * half an hour is leapt over (what is kept for a time is kept no longer), and what the process holds is compared with what
+ * it held after the same thing done for a short time.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as TcpProxy from "@homeostat/testkit/TcpProxy"
+import { controller } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Duration, Effect, Layer, Logger, LogLevel, Option, Random, Supervisor } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Counted from "../runtime/Counted.ts"
+import * as Footprint from "./Footprint.ts"
+import * as LeapClock from "./LeapClock.ts"
+import { behind, converged } from "./Wired.ts"
+
+/** How long, and how much. */
+export interface Options {
+  readonly duration: Duration.DurationInput
+  /** WebApps that there are at most at a time. */
+  readonly apps: number
+  /** What is drawn from it, comes again with it: the actions and faults, though not their timing. */
+  readonly seed: string
+  /** Told what happens, one line each. */
+  readonly report?: ((line: string) => void) | undefined
+}
+
+/** What the manager holds. All but memory is counted exactly. */
+export interface Held extends Footprint.Footprint {
+  readonly fibers: number
+  /** Connections to the API server. */
+  readonly connections: number
+  /** Keys in the queue, whatever for. */
+  readonly queued: number
+  /** Objects in the caches. */
+  readonly stored: number
+  /** Own writes that are laid over them. */
+  readonly overlaid: number
+}
+
+/** What a soak has found. */
+export interface Result {
+  readonly before: Held
+  readonly after: Held
+  /** Strings in the memory that name an object of the soak, all of which are gone. */
+  readonly mentions: ReadonlyArray<string>
+  readonly actions: { readonly [action: string]: number }
+  readonly faults: { readonly [fault: string]: number }
+  /** Times that the manager began to lead. */
+  readonly terms: number
+  readonly restarts: number
+  readonly relists: number
+}
+
+/** A Lease as by default, in a quarter of the time: every longer fault ends a term. */
+const times = { leaseDuration: "4 seconds", renewDeadline: "2500 millis", retryPeriod: "500 millis" } as const
+
+/** No other string in this process looks like a name of ours. */
+const names = /soak-(?:\d+)x/
+
+/** Runs one. */
+export const run = (cluster: ControlPlane, { apps, duration, report = () => undefined, seed }: Options) =>
+  Effect.gen(function* () {
+    yield* cluster.install(Crd.of(WebApp))
+    const namespace = yield* cluster.namespace("leaks")
+    const server = yield* Effect.acquireRelease(cluster.process("kube-apiserver"), ({ resume, start }) =>
+      Effect.zipRight(resume, Effect.ignore(Effect.interruptible(start)))
+    )
+    const proxy = yield* TcpProxy.make({ port: Number(new URL(cluster.url).port) })
+    const { clock, leap } = LeapClock.make()
+    const supervisor = yield* Supervisor.track
+    const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity: "soak", ...times })
+    const runners = yield* Effect.gen(function* () {
+      const transport = Transport.layer(Counted.clusterOf(behind(proxy, cluster.admin)))
+      const services = yield* Layer.build(
+        Manager.layer({ namespaces: [namespace], instance: "soak" }).pipe(Layer.provide(transport))
+      )
+      return yield* Effect.provide(Manager.start([controller], { leaderElection }), services)
+    }).pipe(Effect.supervised(supervisor), Effect.withClock(clock), Logger.withMinimumLogLevel(LogLevel.None))
+    yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
+
+    const informers = runners.flatMap(({ informers }) => informers)
+    const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)
+    const actions: { [action: string]: number } = {}
+    const faults: { [fault: string]: number } = {}
+    const count = (counts: { [what: string]: number }, what: string) => {
+      counts[what] = (counts[what] ?? 0) + 1
+    }
+    let terms = 0
+    let led = false
+    yield* Effect.sync(() => {
+      const { leading } = leaderElection.state()
+      if (leading && !led) terms++
+      led = leading
+    }).pipe(Effect.zipRight(Effect.sleep("20 millis")), Effect.forever, Effect.forkScoped)
+
+    const present = new Set<string>()
+    let made = 0
+    const image = Effect.map(Random.nextIntBetween(1, 1000), (tag) => `registry.test/web:${tag}`)
+    const some = Effect.map(Random.nextInt, (index) => {
+      const all = [...present]
+      return { namespace, name: all[Math.abs(index) % all.length] ?? "" }
+    })
+    const create = Effect.gen(function* () {
+      const name = `soak-${made++}x`
+      yield* Client.create(WebApp, { metadata: { namespace, name }, spec: { image: yield* image, replicas: 1 } })
+      present.add(name)
+    })
+    const change = Effect.gen(function* () {
+      const replicas = yield* Random.nextIntBetween(1, 10)
+      yield* Client.patch(WebApp, yield* some, Patch.merge({ spec: { image: yield* image, replicas } }))
+    })
+    const remove = Effect.gen(function* () {
+      const key = yield* some
+      yield* Client.delete(WebApp, key)
+      present.delete(key.name)
+    })
+    const drift = Effect.flatMap(some, (key) =>
+      Client.patch(Deployment, key, Patch.merge({ spec: { replicas: 40 } }), { fieldManager: "somebody" })
+    )
+    const steal = Effect.flatMap(some, (key) => Client.delete(Service, key))
+
+    /** Draws one by its weight. */
+    const draw = <A>(choices: ReadonlyArray<readonly [weight: number, A]>): Effect.Effect<A | undefined> =>
+      Effect.map(Random.nextRange(0, sum(choices.map(([weight]) => weight))), (at) => {
+        let left = at
+        return choices.find(([weight]) => {
+          left -= weight
+          return left < 0
+        })?.[1]
+      })
+
+    const act = Effect.gen(function* () {
+      const few = present.size < apps / 2
+      const [what, action] = (yield* draw<readonly [string, Effect.Effect<unknown, unknown, Client.Client>]>([
+        [present.size >= apps ? 0 : few ? 10 : 3, ["create", create]],
+        [present.size === 0 ? 0 : 4, ["change", change]],
+        [few ? 0 : 3, ["delete", remove]],
+        [present.size === 0 ? 0 : 2, ["drift", drift]],
+        [present.size === 0 ? 0 : 1, ["steal", steal]]
+      ])) ?? ["create", create]
+      // A server that is away fails it. What counts is what was acknowledged.
+      if (Option.isSome(yield* Effect.option(Effect.timeout(action, "5 seconds")))) count(actions, what)
+      yield* Effect.sleep("20 millis")
+    })
+
+    const pause = (from: number, to: number) =>
+      Effect.flatMap(Random.nextIntBetween(from, to), (millis) => Effect.sleep(Duration.millis(millis)))
+    const damage = Effect.gen(function* () {
+      yield* pause(1000, 3000)
+      const [what, fault] = (yield* draw<readonly [string, Effect.Effect<unknown, unknown>]>([
+        [6, ["cut", proxy.cut]],
+        [3, ["delay", Effect.zipRight(proxy.delay(150), pause(500, 1500))]],
+        [3, ["blackhole", Effect.zipRight(proxy.blackhole, pause(500, 5000))]],
+        // Nothing else would notice within minutes.
+        [2, ["half-open", Effect.all([proxy.halfOpen, Effect.sleep("1500 millis"), leap("151 seconds")])]],
+        [2, ["refuse", Effect.all([proxy.refuse, proxy.cut, pause(500, 3000)])]],
+        [1, ["pause", Effect.all([server.pause, pause(500, 2000), server.resume])]],
+        [1, ["kill", Effect.all([server.kill, pause(500, 3000), server.start])]]
+      ])) ?? ["cut", proxy.cut]
+      count(faults, what)
+      yield* fault
+      yield* proxy.heal
+    })
+
+    const held = Effect.gen(function* () {
+      const fibers = (yield* supervisor.value).length
+      const queues = runners.flatMap(({ queue }) => Option.toArray(queue())).map(({ snapshot }) => snapshot())
+      const known: Omit<Held, keyof Footprint.Footprint> = {
+        fibers,
+        connections: proxy.counted().open,
+        queued: sum(queues.map(({ delayed, processing, ready }) => ready + delayed + processing)),
+        stored: sum(informers.map(({ store }) => store.size())),
+        overlaid: sum(informers.map((informer) => informer.state().overlaid))
+      }
+      return known
+    })
+    const isCalm = Effect.sync(
+      () => leaderElection.state().leading && informers.every((informer) => informer.state().status === "synced")
+    )
+    const calm = Managed.eventually("that it leads and all is synced", isCalm, (is) => is, "60 seconds")
+
+    /** Some time of churn and faults; then all is right, and then nothing is there any more. */
+    const phase = (name: string, length: Duration.DurationInput) =>
+      Effect.gen(function* () {
+        const forSeed = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
+          Effect.withRandom(effect, Random.make(`${seed} ${name} ${what}`))
+        const churning = forSeed("actions", Effect.forever(act))
+        const failing = forSeed("faults", Effect.forever(damage))
+        yield* Effect.raceFirst(
+          Effect.all([churning, failing], { concurrency: "unbounded", discard: true }),
+          Effect.sleep(length)
+        )
+        yield* Effect.zipRight(server.resume, server.start)
+        yield* proxy.heal
+        yield* calm
+        yield* converged({ namespace }, "60 seconds")
+        report(`${name}: all is as ${present.size} WebApps say`)
+
+        for (const kind of [WebApp, Deployment, Service]) yield* Client.deleteAll(kind, { namespace })
+        present.clear()
+        yield* leap("30 minutes")
+        yield* Effect.sleep("2 seconds")
+        yield* calm
+        // The connection that all watches use now, and no other.
+        const quiet = yield* Managed.eventually(
+          "that nothing is left",
+          held,
+          ({ overlaid, queued, stored }) => overlaid + queued + stored === 0,
+          "60 seconds"
+        )
+        const all: Held = { ...quiet, ...Footprint.take() }
+        report(
+          `${name}: holds ${JSON.stringify(all, (_, value) => (typeof value === "number" ? Math.round(value) : value))}`
+        )
+        return all
+      })
+
+    const before = yield* phase("warm-up", Duration.times(Duration.decode(duration), 0.2))
+    const after = yield* phase("soak", duration)
+    const counted = (what: "restarts" | "relists") => sum(informers.map((informer) => informer.state()[what]))
+    const result: Result = {
+      before,
+      after,
+      mentions: Footprint.mentions(names),
+      actions,
+      faults,
+      terms,
+      restarts: counted("restarts"),
+      relists: counted("relists")
+    }
+    return result
+  }).pipe((soak) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(soak, client)))
+
+/** What a process may hold more than before: memory is never exactly what it was, the rest is, give or take who is just at work. */
+const allowed: { readonly [what in keyof Held]: (before: number) => number } = {
+  heapMiB: (before) => before * 1.15 + 3,
+  residentMiB: (before) => before * 1.25 + 30,
+  fibers: (before) => before + 2,
+  timers: (before) => before + 4,
+  sockets: (before) => before + 4,
+  connections: (before) => before + 1,
+  queued: () => 0,
+  stored: () => 0,
+  overlaid: () => 0
+}
+
+/** A cache of strings may still have some; a map that nobody clears has one for every object that ever was. */
+const allowedMentions = 30
+
+/** What is held too much, one line each. */
+export const leaks = ({ after, before, mentions }: Result): ReadonlyArray<string> => [
+  ...Object.entries(allowed).flatMap(([name, most]) => {
+    // The names of a type's fields are its keys.
+    const what = name as keyof Held
+    return after[what] <= most(before[what]) ? [] : [`${what}: ${after[what]}, and ${before[what]} before`]
+  }),
+  ...(mentions.length <= allowedMentions
+    ? []
+    : [`${mentions.length} strings name what is gone, such as ${mentions.slice(0, 5).join(", ")}`])
+]
