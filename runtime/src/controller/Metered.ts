@@ -58,8 +58,7 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
   Effect.map(Metrics.Metrics, (registry) => {
     const own = { controller }
     const queued = { name: controller, controller }
-    const counter = <L extends string>(metric: Metric.Counter<L>, labels: Metric.Labels<L>) =>
-      registry.counter(metric, labels)
+    const { counter, gauge, histogram } = registry
     const total = (result: Result) => counter(Metric.reconcileTotal, { controller, result })
     const results: { readonly [result in Result]: Metrics.Counting } = {
       success: total("success"),
@@ -71,16 +70,16 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
     const terminal = counter(Metric.terminalReconcileErrors, own)
     const panics = counter(Metric.reconcilePanics, own)
     const timeouts = counter(Metric.reconcileTimeouts, own)
-    const time = registry.histogram(Metric.reconcileTime, own)
-    registry.gauge(Metric.maxConcurrentReconciles, own).set(concurrency)
-    const active = registry.gauge(Metric.activeWorkers, own)
+    const time = histogram(Metric.reconcileTime, own)
+    gauge(Metric.maxConcurrentReconciles, own).set(concurrency)
+    const active = gauge(Metric.activeWorkers, own)
 
     const adds = counter(Metric.queueAdds, queued)
     const retries = counter(Metric.queueRetries, queued)
-    const waited = registry.histogram(Metric.queueDuration, queued)
-    const worked = registry.histogram(Metric.workDuration, queued)
-    const unfinished = registry.gauge(Metric.unfinishedWork, queued)
-    const longest = registry.gauge(Metric.longestRun, queued)
+    const waited = histogram(Metric.queueDuration, queued)
+    const worked = histogram(Metric.workDuration, queued)
+    const unfinished = gauge(Metric.unfinishedWork, queued)
+    const longest = gauge(Metric.longestRun, queued)
 
     const known = new Set<number>()
     /** A priority that was seen once keeps its series, at 0 while nothing waits with it. */
@@ -91,10 +90,10 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
         if (!known.has(priority)) others += size
       }
       for (const priority of known) {
-        registry.gauge(Metric.queueDepth, { ...queued, priority: String(priority) }).set(depth.get(priority) ?? 0)
+        gauge(Metric.queueDepth, { ...queued, priority: String(priority) }).set(depth.get(priority) ?? 0)
       }
       if (others > 0 || known.size === priorities) {
-        registry.gauge(Metric.queueDepth, { ...queued, priority: otherPriorities }).set(others)
+        gauge(Metric.queueDepth, { ...queued, priority: otherPriorities }).set(others)
       }
     }
     const setState = (state: typeof empty): void => {

@@ -135,6 +135,13 @@ describe("a request", () => {
     })
   )
 
+  live("whose header Host is no host is answered like any other", () =>
+    Effect.gen(function* () {
+      const { addresses } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      expect((yield* request(addresses.metrics, "/", { headers: { host: "[" } })).status).toBeWithin(400, 500)
+    })
+  )
+
   live("goes to its own route, and else to the one above it", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })

@@ -14,6 +14,6 @@ describe("A minute of churn and faults", () => {
         expect(Object.values(result.actions).reduce((sum, count) => sum + count)).toBeGreaterThan(100)
         expect(Soak.leaks(result)).toEqual([])
       }),
-    { ...plane, timeoutMillis: 180_000 }
+    { ...plane, timeoutMillis: 300_000 }
   )
 })

@@ -141,7 +141,7 @@ describe("A manager whose wire", () => {
       // A probe every five seconds and some; nobody's reconcile.
       expect(sent(place) - silent).toBeLessThan(20)
       yield* proxy.heal
-      yield* converged(place, "5 seconds")
+      yield* converged(place, "30 seconds")
       expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
       expect(metric(place, "rest_client_requests_total", { code: "<error>" })).toBeGreaterThan(0)
     })

@@ -39,7 +39,7 @@ export interface Options extends Envtest.Options {
   readonly apps?: number | undefined
   /** Who the manager is; default the administrator. */
   readonly user?: (cluster: ControlPlane, namespace: string) => Effect.Effect<User, unknown, Client.Client>
-  /** Default 60 000. */
+  /** Default 120 000. */
   readonly timeoutMillis?: number | undefined
 }
 
@@ -67,7 +67,7 @@ export const wired = <A, E>(
         yield* converged(wired)
         return yield* body(wired)
       }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),
-    { ...plane, ...options }
+    { ...plane, timeoutMillis: 120_000, ...options }
   )
 
 /** The user, at the other end of the wire. */

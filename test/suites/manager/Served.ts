@@ -1,0 +1,75 @@
+/**
+ * A manager in the test's process with its ports open, and what they answer.
+ */
+import { MetricsText } from "@homeostat/observability"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import type { Runner } from "@homeostat/runtime/controller/Runner"
+import * as Endpoints from "@homeostat/runtime/manager/Endpoints"
+import * as Health from "@homeostat/runtime/manager/Health"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as MetricsPage from "@homeostat/runtime/manager/MetricsPage"
+import type { User } from "@homeostat/testkit/envtest/User"
+import { Context, Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Counted from "../runtime/Counted.ts"
+
+/** Status and text. */
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/** The ports of a process, in which a manager may be started. */
+export interface Served {
+  /** Asks the port for probes. */
+  readonly probe: (path: string) => Effect.Effect<Answer>
+  /** The page of metrics. */
+  readonly metrics: Effect.Effect<string>
+  /** Starts controllers, and does not wait until they have started. They stop when the scope closes, or by `stop`. */
+  readonly start: (
+    user: User,
+    controllers: ReadonlyArray<Controller<Manager.Runtime>>,
+    settings: Manager.Settings & { readonly namespaces: ReadonlyArray<string> }
+  ) => Effect.Effect<ReadonlyArray<Runner>, never, Scope.Scope>
+  /** Stops them as a signal does. Ends when they have stopped. */
+  readonly stop: Effect.Effect<void>
+}
+
+const local = { hostname: "127.0.0.1", port: 0 }
+
+const get = (address: string | undefined, path: string): Effect.Effect<Answer> =>
+  Effect.promise(async () => {
+    const response = await fetch(`http://${address}${path}`)
+    return { status: response.status, body: await response.text() }
+  })
+
+/** Opens the ports, with nothing behind them yet. */
+export const open: Effect.Effect<Served, Endpoints.BindFailed, Scope.Scope> = Effect.gen(function* () {
+  const ports = yield* Layer.build(Layer.provideMerge(Health.layer, Endpoints.layer({ metrics: local, probes: local })))
+  const { addresses } = Context.get(ports, Endpoints.Endpoints)
+  const life = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
+  return {
+    probe: (path) => get(addresses.probes, path),
+    metrics: Effect.map(get(addresses.metrics, "/metrics"), ({ body }) => body),
+    start: (user, controllers, { namespaces, ...settings }) =>
+      Effect.gen(function* () {
+        const transport = Transport.layer(Counted.clusterOf(user))
+        const services = yield* Layer.build(
+          Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport))
+        )
+        return yield* Effect.zipRight(MetricsPage.serve(MetricsText.render), Manager.start(controllers, settings)).pipe(
+          Effect.provide(services)
+        )
+      }).pipe(Effect.provide(ports), Scope.extend(life), Logger.withMinimumLogLevel(LogLevel.None)),
+    stop: Scope.close(life, Exit.void)
+  }
+})
+
+/** Waits until a probe is answered so. */
+export const until = (
+  { probe }: Served,
+  path: string,
+  description: string,
+  wanted: (answer: Answer) => boolean
+): Effect.Effect<Answer, Managed.NotSo> => Managed.eventually(description, probe(path), wanted)
