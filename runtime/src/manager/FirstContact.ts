@@ -37,23 +37,17 @@ const timeoutMillis = 5000
 const probing = Schedule.exponential(Duration.millis(200)).pipe(Schedule.union(Schedule.spaced(Duration.seconds(2))))
 
 /** Why there is no point in asking again; nothing where there is. */
-const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]): Effect.Effect<string | undefined> => {
-  switch (error._tag) {
-    case "Unauthorized":
-      return Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const expired = Option.getOrUndefined(Option.map(yield* Effect.option(credentials), Expiry.at(now)))
-        const refusal = "the server does not accept the credentials (401 Unauthorized)"
-        return expired === undefined ? refusal : `${refusal}: ${expired}`
-      })
-    case "Transport":
-      return Effect.succeed(
-        Disconnect.isFatal(error) || error.code === "CREDENTIALS" ? `${error.reason} (${error.code})` : undefined
-      )
-    default:
-      return Effect.sync(() => undefined)
-  }
-}
+const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]) =>
+  Effect.gen(function* () {
+    if (error._tag === "Unauthorized") {
+      const now = yield* Clock.currentTimeMillis
+      const expired = Option.flatMapNullable(yield* Effect.option(credentials), Expiry.at(now))
+      const refusal = "the server does not accept the credentials (401 Unauthorized)"
+      return Option.isSome(expired) ? `${refusal}: ${expired.value}` : refusal
+    }
+    const isFinal = error._tag === "Transport" && (Disconnect.isFatal(error) || error.code === "CREDENTIALS")
+    return isFinal ? `${error.reason} (${error.code})` : undefined
+  })
 
 /** Waits until the API server answers. Says what it waits for, each thing once. */
 export const make = (

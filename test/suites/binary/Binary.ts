@@ -50,11 +50,20 @@ export const path: Effect.Effect<string> = Effect.promise(() => {
   return built
 })
 
-/** Where nothing is configured: no kubeconfig, no pod, none of our variables. */
+/** Where nothing is configured: no kubeconfig, no pod, and no ports, of which each machine has but one. */
 export const bare = (home: string): Running.Environment => ({
   PATH: process.env.PATH,
   HOME: home,
-  TMPDIR: process.env.TMPDIR
+  TMPDIR: process.env.TMPDIR,
+  HOMEOSTAT_METRICS_BIND_ADDRESS: "0",
+  HOMEOSTAT_HEALTH_PROBE_BIND_ADDRESS: "0"
+})
+
+/** The same with ports, any that are free: see `Endpoint`. */
+export const probed = (home: string): Running.Environment => ({
+  ...bare(home),
+  HOMEOSTAT_METRICS_BIND_ADDRESS: "127.0.0.1:0",
+  HOMEOSTAT_HEALTH_PROBE_BIND_ADDRESS: "127.0.0.1:0"
 })
 
 /** Starts the program for the lifetime of the Scope. */

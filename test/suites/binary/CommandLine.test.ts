@@ -1,5 +1,6 @@
 /** The compiled program as its user meets it, where no cluster is needed. */
 import { describe, expect } from "bun:test"
+import { X509Certificate } from "node:crypto"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Crd from "@homeostat/runtime/resource/Crd"
@@ -9,7 +10,7 @@ import * as Kubeconfig from "@homeostat/testkit/envtest/Kubeconfig"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import { live } from "@homeostat/testkit/Test"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { loadAll } from "js-yaml"
 import manifest from "../../../package.json" with { type: "json" }
 import * as Binary from "./Binary.ts"
@@ -59,12 +60,23 @@ describe("The program", () => {
         "sync-period",
         "graceful-shutdown-timeout",
         "install-crds",
+        "leader-elect",
+        "leader-elect-lease-name",
+        "leader-elect-namespace",
+        "lease-duration",
+        "renew-deadline",
+        "retry-period",
+        "metrics-bind-address",
+        "health-probe-bind-address",
         "log-level",
         "log-format"
       ])
+      // The table of the README has them all.
+      const readme = yield* Effect.promise(() => Bun.file(join(import.meta.dir, "../../../README.md")).text())
+      expect(Array.from(readme.matchAll(/^\| `--([a-z-]+)`/gm), ([, name]) => name).sort()).toEqual(flags.toSorted())
       // No colours, no paragraphs: a page that is read at a glance.
       expect(run.stdout).not.toContain("\u001b")
-      expect(run.stdout.split("\n").length).toBeLessThan(24)
+      expect(run.stdout.split("\n").length).toBeLessThan(32)
 
       const overview = yield* Binary.run(["--help"], environment)
       expect(overview.stdout.match(/^ {2}(run|crd|version) {2}/gm)).toHaveLength(3)
@@ -72,13 +84,24 @@ describe("The program", () => {
   )
 })
 
+const noAddress = (flag: string, text: string): string =>
+  `${flag}: "${text}" is no address to listen on: write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none`
+
 describe("A mistake on the command line is exit code 2 and one line that names it", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-    [[], "say what to do: run, crd, version"],
-    [["start"], `there is no "start"; it is one of run, crd, version`],
+    [[], "say what to do: run, crd, rbac, manifests, preflight, version"],
+    [["start"], `there is no "start"; it is one of run, crd, rbac, manifests, preflight, version`],
     [["run", "--bogus"], "there is no flag --bogus"],
     [["crd", "--context", "x"], "there is no flag --context"],
     [["run", "webapp"], `"webapp" is one word too many`],
+    [
+      ["rbac", "--service-account", "homeostat"],
+      `--service-account: "homeostat" is no service account: write it like homeostat-system/homeostat`
+    ],
+    [
+      ["manifests", "--service-account", "Home/homeostat"],
+      `--service-account: "Home" is no name of a namespace: lower-case letters, digits and dashes, at most 63`
+    ],
     [["run", "--namespace"], "--namespace needs a value: --namespace NAME"],
     [
       ["run", "--controllers", "webapp,cron"],
@@ -101,7 +124,29 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     [
       ["run", "--namespace", "Shop"],
       `--namespace: "Shop" is no name of a namespace: lower-case letters, digits and dashes, at most 63`
-    ]
+    ],
+    [["run", "--leader-elect=maybe"], `--leader-elect: "maybe" is neither true nor false`],
+    [
+      ["run", "--leader-elect-namespace", "a/b"],
+      `--leader-elect-namespace: "a/b" is no name of a namespace: lower-case letters, digits and dashes, at most 63`
+    ],
+    [
+      ["run", "--leader-elect-lease-name", "My Lease"],
+      `--leader-elect-lease-name: "My Lease" is no name of an object: lower-case letters, digits, dashes and dots, at most 253`
+    ],
+    [["run", "--retry-period", "2"], `--retry-period: "2" is no duration: write it like 15s, 1m30s or 10h`],
+    [
+      ["run", "--leader-elect", "--lease-duration=10s"],
+      "--lease-duration (10s) must be longer than --renew-deadline (10s), or a second leader could start before the first has stopped"
+    ],
+    [
+      ["run", "--leader-elect", "--retry-period=9s"],
+      "--renew-deadline (10s) must be longer than 1.2 times --retry-period (9s), or one late renewal ends a leadership"
+    ],
+    [["run", "--leader-elect", "--retry-period=0s"], "--retry-period (0) must be longer than 0"],
+    [["run", "--metrics-bind-address", "8080"], noAddress("--metrics-bind-address", "8080")],
+    [["run", "--metrics-bind-address", "::1:8080"], noAddress("--metrics-bind-address", "::1:8080")],
+    [["run", "--health-probe-bind-address", ":65536"], noAddress("--health-probe-bind-address", ":65536")]
   ]
   live("for every flag", () =>
     Effect.gen(function* () {
@@ -125,6 +170,14 @@ describe("A mistake on the command line is exit code 2 and one line that names i
         ["SYNC_PERIOD", "10", `"10" is no duration`],
         ["GRACEFUL_SHUTDOWN_TIMEOUT", "x", `"x" is no duration`],
         ["INSTALL_CRDS", "perhaps", `"perhaps" is neither true nor false`],
+        ["LEADER_ELECT", "yes", `"yes" is neither true nor false`],
+        ["LEADER_ELECT_LEASE_NAME", "-", `"-" is no name of an object`],
+        ["LEADER_ELECT_NAMESPACE", "-", `"-" is no name of a namespace`],
+        ["LEASE_DURATION", "long", `"long" is no duration`],
+        ["RENEW_DEADLINE", "1", `"1" is no duration`],
+        ["RETRY_PERIOD", "-1s", `"-1s" is no duration`],
+        ["METRICS_BIND_ADDRESS", "metrics", `"metrics" is no address to listen on`],
+        ["HEALTH_PROBE_BIND_ADDRESS", "[::1]", `"[::1]" is no address to listen on`],
         ["LOG_LEVEL", "loud", `"loud" is none of`],
         ["LOG_FORMAT", "xml", `"xml" is none of`]
       ]
@@ -137,6 +190,26 @@ describe("A mistake on the command line is exit code 2 and one line that names i
       )
     })
   )
+})
+
+describe("A port that is in use is exit code 1 and one line that names the flag", () => {
+  for (const flag of ["--metrics-bind-address", "--health-probe-bind-address"]) {
+    live(flag, () =>
+      Effect.gen(function* () {
+        const taken = yield* Effect.acquireRelease(
+          Effect.sync(() => Bun.listen({ hostname: Port.host, port: 0, socket: { data: () => {} } })),
+          (listener) => Effect.sync(() => listener.stop(true))
+        )
+        const address = `${Port.host}:${taken.port}`
+        const end = yield* Binary.run(["run", flag, address], Binary.bare(yield* Directory.make))
+        expect(end).toMatchObject({
+          code: 1,
+          stdout: "",
+          stderr: `homeostat: cannot listen on ${address}, from ${flag}: another process listens there\n`
+        })
+      })
+    )
+  }
 })
 
 const access = { server: "https://127.0.0.1:1", ca: undefined, user: "somebody", token: "secret-token" }
@@ -157,6 +230,7 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
       const good = yield* kubeconfigIn(home, Kubeconfig.render(access))
       const list = yield* kubeconfigIn(home, "- not\n- a mapping\n")
       const torn = yield* kubeconfigIn(home, "clusters: [\n")
+      const bare = yield* kubeconfigIn(home, "apiVersion: v1\nkind: Config\nclusters: []\n")
       const missing = join(home, "missing")
       const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, environment: object, line: string]> = [
         [
@@ -183,6 +257,11 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
         ],
         [["run", "--kubeconfig", list], {}, `${list} is not a kubeconfig: it has no clusters, contexts or users`],
         [["run", "--kubeconfig", torn], {}, `kubeconfig ${torn} is not YAML:`],
+        [
+          ["run", "--kubeconfig", bare],
+          {},
+          `kubeconfig ${bare} has no current-context: name one with --context (there are none)`
+        ],
         [["run", "--kubeconfig", home], {}, `kubeconfig ${home} (from --kubeconfig) cannot be read:`]
       ]
       yield* each(cases, ([args, variables, line]) =>
@@ -195,6 +274,19 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
     })
   )
 
+  live("but without a place for the Lease it is a mistake on the command line, exit code 2", () =>
+    Effect.gen(function* () {
+      const home = yield* Directory.make
+      const path = yield* kubeconfigIn(home, Kubeconfig.render(access))
+      const end = yield* Binary.run(["run", "--kubeconfig", path, "--leader-elect"], Binary.bare(home))
+      expect(end).toMatchObject({
+        code: 2,
+        stderr:
+          "homeostat: --leader-elect-namespace: say where the Lease is to be, as neither a pod nor the context names a namespace\n"
+      })
+    })
+  )
+
   live("at the server: a certificate that is not trusted or another host's, credentials that it does not accept", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
@@ -203,7 +295,12 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
       const ours = yield* serving(yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] }))
       const elsewhere = yield* serving(yield* authority.server({ dns: ["elsewhere.example"], ip: [] }))
       const ca = authority.certificate
-      const cases: ReadonlyArray<readonly [server: string, ca: string, reason: string]> = [
+      const past = yield* expired(authority.client("somebody", []))
+      const hourAgo = Math.floor((yield* Clock.currentTimeMillis) / 1000) - 3600
+      const refused = "the server does not accept the credentials (401 Unauthorized)"
+      const cases: ReadonlyArray<
+        readonly [server: string, ca: string, reason: string, user?: Partial<Kubeconfig.Access>]
+      > = [
         [
           ours,
           stranger.certificate,
@@ -214,11 +311,23 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
           ca,
           "the server's certificate is not for this host name (see tls-server-name) (ERR_TLS_CERT_ALTNAME_INVALID)"
         ],
-        [ours, ca, "the server does not accept the credentials (401 Unauthorized)"]
+        [ours, ca, refused],
+        [
+          ours,
+          ca,
+          `${refused}: the token expired at ${new Date(hourAgo * 1000).toISOString()}`,
+          { token: webToken({ exp: hourAgo }) }
+        ],
+        [
+          ours,
+          ca,
+          `${refused}: the client certificate expired at ${new X509Certificate(past.certificate).validToDate.toISOString()}`,
+          { token: undefined, cert: past.certificate, key: past.key }
+        ]
       ]
-      yield* each(cases, ([server, ca, reason]) =>
+      yield* each(cases, ([server, ca, reason, user]) =>
         Effect.gen(function* () {
-          const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server, ca }))
+          const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, ...user, server, ca }))
           const end = yield* Binary.run(["run", "--kubeconfig", path], Binary.bare(home))
           expect(end.code).toBe(1)
           expect(end.stderr.trimEnd().split("\n").at(-1)).toBe(
@@ -230,6 +339,18 @@ describe("A wrong setting of the cluster is exit code 1 and one line that says w
     })
   )
 })
+
+const webToken = (claims: object): string =>
+  ["{}", JSON.stringify(claims), "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".")
+
+/** As if it had been issued a year ago. */
+const expired = <A, E, R>(issue: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.clockWith((clock) =>
+    Effect.withClock(issue, {
+      ...clock,
+      currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now - 365 * 24 * 60 * 60 * 1000)
+    })
+  )
 
 /** A server that speaks TLS with this certificate and accepts nobody. */
 const serving = (pair: Certificates.Pair) =>
@@ -247,41 +368,3 @@ const serving = (pair: Certificates.Pair) =>
     ),
     (server) => `https://127.0.0.1:${server.port}`
   )
-
-describe("A server that does not answer", () => {
-  live("is waited for, and said so once; SIGTERM ends the wait within a second, with exit code 0", () =>
-    Effect.gen(function* () {
-      const home = yield* Directory.make
-      const port = yield* Port.free
-      const server = `https://127.0.0.1:${port}`
-      const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server }))
-      const running = yield* Binary.start(["run"], { ...Binary.bare(home), KUBECONFIG: path })
-      yield* running.written(/does not answer, waiting for it: connection refused/)
-      yield* Effect.sleep("2 seconds")
-      const before = performance.now()
-      yield* running.signal("SIGTERM")
-      const end = yield* running.ended("10 seconds")
-      expect(end.code).toBe(0)
-      expect(performance.now() - before).toBeLessThan(1000)
-      expect(end.stderr.match(/waiting for it/g)).toHaveLength(1)
-      expect(end.stderr).toMatch(/"msg":"Stopped"/)
-    })
-  )
-
-  live("does not end the program by its silence either", () =>
-    Effect.gen(function* () {
-      const home = yield* Directory.make
-      // Takes connections and never says a word.
-      const silent = yield* Effect.acquireRelease(
-        Effect.sync(() => Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } })),
-        (listener) => Effect.sync(() => listener.stop(true))
-      )
-      const server = `https://127.0.0.1:${silent.port}`
-      const path = yield* kubeconfigIn(home, Kubeconfig.render({ ...access, server }))
-      const running = yield* Binary.start(["run", "--kubeconfig", path], Binary.bare(home))
-      yield* running.written(/does not answer, waiting for it: no answer in time/)
-      yield* running.signal("SIGINT")
-      expect((yield* running.ended("1 seconds")).code).toBe(0)
-    })
-  )
-})

@@ -45,7 +45,7 @@ describe("A cluster without the CustomResourceDefinition", () => {
       const applied = yield* cluster.kubectl(["apply", "--filename=-"], { stdin: crd.stdout })
       expect(applied).toMatchObject({ exitCode: 0, stderr: "" })
       yield* program.written(/webapps\.apps\.kubedojo\.io: recovered/, "10 seconds")
-      yield* program.written(/Controller webapp starts/, "1 seconds")
+      yield* program.written(/Controller webapp starts/, "10 seconds")
       yield* isServed(cluster)
       expect(program.stderr()).not.toContain(`"level":"error"`)
     })

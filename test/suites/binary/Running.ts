@@ -39,7 +39,7 @@ export class NotWritten extends Data.TaggedError("NotWritten")<{ readonly wanted
 export interface Running {
   readonly pid: number
   readonly stderr: () => string
-  readonly signal: (name: "SIGTERM" | "SIGINT") => Effect.Effect<void>
+  readonly signal: (name: "SIGTERM" | "SIGINT" | "SIGKILL" | "SIGSTOP" | "SIGCONT") => Effect.Effect<void>
   /** Waits for its end. */
   readonly ended: (limit: Duration.DurationInput) => Effect.Effect<End, StillRunning>
   /** Waits until it has written a line like this to standard error, and gives it. */
@@ -128,3 +128,7 @@ export const residentMiB = (pid: number): Effect.Effect<number> =>
     const status = await Bun.file(`/proc/${pid}/status`).text()
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1024
   })
+
+/** How long the main thread of a process has been on a processor, in milliseconds: other than its age, no other program's doing. */
+export const busyMillis = (pid: number): Effect.Effect<number> =>
+  Effect.promise(async () => Number((await Bun.file(`/proc/${pid}/schedstat`).text()).split(" ")[0]) / 1e6)
