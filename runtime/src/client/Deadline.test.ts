@@ -39,6 +39,40 @@ describe("Deadline", () => {
     })
   )
 
+  for (const [way, millis] of [
+    ["back", -3_600_000],
+    ["forth", 3_600_000]
+  ] as const) {
+    effect(`is kept although the machine's time is set ${way} by an hour meanwhile`, () =>
+      Effect.gen(function* () {
+        const clock = yield* Effect.clock
+        let skew = 0
+        const wrong: Clock.Clock = {
+          [Clock.ClockTypeId]: Clock.ClockTypeId,
+          unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + skew,
+          unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+          currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + skew),
+          currentTimeNanos: clock.currentTimeNanos,
+          sleep: (duration) => clock.sleep(duration)
+        }
+        const hanging = Effect.flatMap(Deadline.make("https://server"), (deadline) => {
+          const send = deadline.layer((request) => Transport.abortable(request, Effect.never))
+          const soon = Effect.either(send({ ...request, timeoutMillis: 10_000 }))
+          return Effect.zip(Effect.either(send(request)), soon, { concurrent: true })
+        })
+        const fiber = yield* Effect.fork(Effect.withClock(hanging, wrong))
+        yield* TestClock.adjust("1 second")
+        skew = millis
+        yield* TestClock.adjust("28 seconds")
+        // The one of 10 seconds has ended; the other is waited for, and no longer than it may take.
+        expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+        yield* TestClock.adjust("1 second")
+        const late = { _tag: "Left", left: { code: "DEADLINE" } }
+        expect(yield* Fiber.join(fiber)).toMatchObject([late, late])
+      })
+    )
+  }
+
   effect("an answer in time is given as soon as it is there", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(Effect.zip(within(request, 29_000), Clock.currentTimeMillis))

@@ -37,12 +37,14 @@ interface Entry {
 export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
+    // The monotonic clock, in ms: a machine whose time is set must neither cut off what is well nor wait for what is lost.
+    const millis = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const rearm = yield* Effect.makeLatch(false)
     const pending = new Set<Entry>()
     let wakeAt = Number.POSITIVE_INFINITY
 
     const sweep = () => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = millis()
       for (const entry of pending) {
         if (entry.at > now) continue
         pending.delete(entry)
@@ -55,12 +57,12 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       for (const entry of pending) wakeAt = Math.min(wakeAt, entry.at)
       rearm.unsafeClose()
       if (wakeAt === Number.POSITIVE_INFINITY) return rearm.await
-      return Effect.raceFirst(clock.sleep(Duration.millis(wakeAt - clock.unsafeCurrentTimeMillis())), rearm.await)
+      return Effect.raceFirst(clock.sleep(Duration.millis(Math.max(0, Math.ceil(wakeAt - millis())))), rearm.await)
     })
     yield* Effect.forkScoped(Effect.forever(Effect.zipRight(sleep, Effect.sync(sweep))))
 
     const add = (request: Request, abort: AbortController): Entry => {
-      const at = clock.unsafeCurrentTimeMillis() + (request.timeoutMillis ?? defaultTimeoutMillis)
+      const at = millis() + (request.timeoutMillis ?? defaultTimeoutMillis)
       const entry: Entry = { at, abort, expired: false }
       pending.add(entry)
       // As all have the same time, nearly always: the first request in 30 seconds wakes the fiber, the others do not.

@@ -1,14 +1,19 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
 import * as Cache from "../cache/Cache.ts"
+import * as Fence from "../client/Fence.ts"
 import type { ApiServer } from "../events/ApiServer.fixture.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Controller from "./Controller.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
 import * as Trigger from "./Trigger.ts"
-import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
+import { counted, ended, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const done = () => counted(() => Effect.succeed(Result.done))
 
@@ -73,6 +78,33 @@ describe("a change of another kind", () => {
         expect(names()).toEqual(["a", "b", "c"])
         yield* pass("1 second")
         expect(names().slice(3)).toEqual(["a", "b", "c"])
+      })
+    )
+  )
+
+  effect(
+    "may be mapped by an effect that can't be interrupted: it holds up neither the end of a term nor that of a standby",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const stuck = Controller.make("widgets", {
+          for: Widget,
+          watches: [Trigger.on(ConfigMap, { map: () => Effect.uninterruptible(Effect.never) })],
+          reconcile: () => Effect.succeed(Result.done)
+        })
+        const runner = yield* Runner.prepare(stuck)
+        const standby = yield* Effect.fork(runner.standBy)
+        const stop = yield* Deferred.make<void>()
+        yield* settle
+        server.put(ConfigMap, config("one", {}))
+        yield* settle
+        const term = yield* Effect.fork(runner.lead(Fence.open, Deferred.await(stop)))
+        yield* settle
+        server.put(ConfigMap, config("two", {}))
+        yield* settle
+        yield* Deferred.succeed(stop, undefined)
+        yield* Fiber.interruptFork(standby)
+        yield* pass("6 seconds")
+        expect([yield* ended(term), yield* ended(standby)]).toEqual([true, true])
       })
     )
   )

@@ -126,5 +126,11 @@ export const connect = <R>(
       })
     }
 
-    yield* Queue.take(slow).pipe(Effect.flatten, Effect.forever, Effect.forkScoped)
+    yield* Queue.take(slow).pipe(
+      Effect.flatten,
+      Effect.forever,
+      // The end does not wait for an author's map: it might wait for ever. What one finds late goes into a queue that is shut down.
+      Effect.disconnect,
+      Effect.forkScoped
+    )
   })

@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Client from "../client/Client.ts"
@@ -9,6 +10,7 @@ import * as Fence from "../client/Fence.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
+import { Reachability } from "./Reachability.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
 import { counted, ended, pass, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -144,6 +146,21 @@ describe("a term that is stopped", () => {
         expect(attempts).toHaveLength(before)
         yield* term(runner)
         expect(story(attempts)[before]).toBe("Failed +5")
+      })
+    )
+  )
+
+  effect(
+    "dies if its workers do: without them nobody would learn that nothing is reconciled any more",
+    withWorld(() =>
+      Effect.gen(function* () {
+        const runner = yield* prepare(() => Effect.succeed(Result.done))
+        const broken = { reached: Effect.dieMessage("boom"), isReached: () => true, lost: Effect.void }
+        const lead = Effect.provideService(runner.lead(Fence.open, Effect.never), Reachability, broken)
+        const fiber = yield* Effect.forkScoped(Effect.exit(lead))
+        yield* settle
+        expect(yield* ended(fiber)).toBe(true)
+        expect(Exit.isFailure(yield* Fiber.join(fiber))).toBe(true)
       })
     )
   )

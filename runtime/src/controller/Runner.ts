@@ -210,7 +210,9 @@ export const prepare = <R>(
         const shared = yield* begin
         const fiber = yield* workers(shared)
         if (Duration.toMillis(syncPeriod) > 0) yield* resync(shared, syncPeriod)
-        return yield* Effect.zipRight(stop, drain(shared.queue, fiber)).pipe(
+        // Workers end when they are told to. If they do before, a mistake is why, and the term dies of it.
+        const stopped = Effect.raceFirst(stop, Effect.zipRight(Fiber.join(fiber), Effect.never))
+        return yield* Effect.zipRight(stopped, drain(shared.queue, fiber)).pipe(
           Effect.onInterrupt(() => abandon(shared.queue, fiber))
         )
       }).pipe(Effect.scoped)

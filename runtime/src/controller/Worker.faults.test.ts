@@ -4,7 +4,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as ApiError from "../client/ApiError.ts"
-import { log, Observers } from "./Attempt.ts"
+import { type Attempt, log, Observers } from "./Attempt.ts"
 import * as Result from "./Result.ts"
 import { counted, is, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -56,6 +56,25 @@ describe("a defect", () => {
         yield* pass("2 seconds")
         expect(times()).toEqual([0, 1000, 2000])
         expect(logs.filter((line) => line.includes("blind"))).toHaveLength(3)
+      })
+    )
+  )
+
+  effect(
+    "may be an interruption of itself by whoever takes part: it stops no worker and nobody who watches too",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const attempts: Array<Attempt> = []
+        for (const name of ["bad", "good"]) server.put(Widget, widget(name))
+        const { reconcile, runs } = counted((_, { metadata }) =>
+          metadata.name === "bad" ? Effect.fail(broken) : Effect.succeed(Result.requeueAfter("1 second"))
+        )
+        const retry = Schedule.mapEffect(Schedule.spaced("1 second"), () => Effect.interrupt)
+        const observe = (attempt: Attempt) => Effect.sync(() => void attempts.push(attempt))
+        yield* Effect.provideService(run({ reconcile, retry }), Observers, [() => Effect.interrupt, observe])
+        yield* pass("2 seconds")
+        expect(runs.filter(({ name }) => name === "good").map(({ at }) => at)).toEqual([0, 1000, 2000])
+        expect(story(attempts)).toEqual(["Failed !", "RequeueAfter +1000", "RequeueAfter +1000", "RequeueAfter +1000"])
       })
     )
   )

@@ -64,9 +64,9 @@ export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reacha
 
 /** Should the runtime itself have made a mistake, it costs this one run and not the controller. */
 const survive = <R>({ controller, queue }: Shared<R>, key: string, run: Effect.Effect<void, never, R | Reachability>) =>
-  Effect.catchAllDefect(run, (defect) => {
+  Effect.catchAllCause(run, (cause) => {
     queue.done(key)
-    return Effect.logError(`A worker of controller ${controller.name} died and goes on`, Cause.die(defect))
+    return Effect.logError(`A worker of controller ${controller.name} died and goes on`, cause)
   })
 
 const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, never, R | Reachability> =>
@@ -114,9 +114,9 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
       }
       for (const observe of yield* Observers) {
         // Whoever watches must not be able to stop the work.
-        yield* Effect.catchAllDefect(
+        yield* Effect.catchAllCause(
           Effect.suspend(() => observe(record)),
-          (defect) => Effect.logError(`An observer of attempts died: ${messageOf(defect)}`)
+          (cause) => Effect.logError(`An observer of attempts died: ${messageOf(Cause.squash(cause))}`)
         )
       }
     })
@@ -187,9 +187,11 @@ const settle = <R>(
   const again = (kind: Fired["kind"], input: unknown, at = priority) =>
     Effect.gen(function* () {
       const clock = yield* Effect.clock
-      const delay = yield* Effect.catchAllDefect(backoffs.next(key, input), (defect) =>
+      const delay = yield* Effect.catchAllCause(backoffs.next(key, input), (cause) =>
         Effect.as(
-          Effect.logError(`The retry schedule of controller ${controller.name} threw: ${messageOf(defect)}`),
+          Effect.logError(
+            `The retry schedule of controller ${controller.name} threw: ${messageOf(Cause.squash(cause))}`
+          ),
           Option.none()
         )
       )

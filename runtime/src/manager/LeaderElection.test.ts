@@ -3,7 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as TestClock from "effect/TestClock"
-import { ended, settle } from "../controller/World.fixture.ts"
+import { capture, ended, settle } from "../controller/World.fixture.ts"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as LeaderElection from "./LeaderElection.ts"
@@ -464,6 +464,22 @@ describe("a standby", () => {
       expect(a.leads()).toBe(true)
     })
   )
+
+  effect("says so while the namespace of the Lease is missing, once, and leads when it is there", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const server = ApiServer.make()
+      const missing = server.fail(/POST .*leases/, 404)
+      const a = yield* Replica.start(server, "a")
+      yield* pass("1 minute")
+      expect(lines).toEqual([
+        "WARN cannot take the Lease default/homeostat, trying again: POST /apis/coordination.k8s.io/v1/namespaces/default/leases: refused with 404"
+      ])
+      missing.mend()
+      yield* pass("3 seconds")
+      expect(a.leads()).toBe(true)
+    }).pipe(Effect.provide(capture(lines)))
+  })
 })
 
 describe("settings", () => {

@@ -41,9 +41,11 @@ export interface LeaseLock {
   readonly follow: (told: () => void) => Effect.Effect<never, Broken>
 }
 
-/** Somebody else was faster. */
+/** Somebody else was faster. What a Lease can't be created for want of is its namespace, which no second look would find. */
 const isStale = (error: ApiError.ApiError): boolean =>
-  error._tag === "Conflict" || error._tag === "AlreadyExists" || ApiError.isNotFound(error)
+  error._tag === "Conflict" ||
+  error._tag === "AlreadyExists" ||
+  (ApiError.isNotFound(error) && error.request.method !== "POST")
 
 /** A lock on the Lease of a candidate. */
 export const make = (

@@ -88,6 +88,26 @@ describe("a standby", () => {
     })
   )
 
+  effect("stays one beside a leader whose controllers run in every replica: the Lease is held all the same", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const [first, second] = [done(), done()]
+      const make = ({ reconcile }: typeof first, leaderElected: boolean) =>
+        Controller.make("widgets", { for: Widget, leaderElected, reconcile })
+      const leader = yield* start(server, [make(first, false)], { identity: "one" })
+      const standby = yield* start(server, [make(second, true)], { identity: "two" })
+      server.put(Widget, widget("a"))
+      yield* pass("20 seconds")
+      expect([first.names(), second.names()]).toEqual([["a"], []])
+      expect(Replica.holder(server)).toBe("one")
+      yield* leader.stop
+      yield* settle
+      expect(Replica.holder(server)).toBe("two")
+      expect(second.names()).toEqual(["a"])
+      yield* standby.stop
+    })
+  )
+
   effect("takes up a kind that is served only later, and needs no list when it leads then", () =>
     Effect.gen(function* () {
       const server = ApiServer.make()

@@ -1,5 +1,6 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -12,6 +13,8 @@ import { capture, counted, ended, settle, Widget, widget } from "../controller/W
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { ConfigMap, Event, Secret } from "../resource/BuiltIn.ts"
+import * as Health from "./Health.ts"
+import type { LeaderElection } from "./LeaderElection.ts"
 import * as Manager from "./Manager.ts"
 
 /** A manager whose process a test can stop: `stop` closes everything, as a signal does. */
@@ -36,6 +39,34 @@ const start = <R extends Manager.Runtime>(
   })
 
 const done = () => counted(() => Effect.succeed(Result.done))
+
+effect(
+  "a manager whose controllers have stopped by a mistake of the runtime is alive no more, so that it is replaced",
+  () =>
+    Effect.gen(function* () {
+      const checks = new Map<string, Health.Check>()
+      const health: Health.Checks = {
+        liveness: (name, check) => Effect.sync(() => void checks.set(name, check)),
+        readiness: () => Effect.void,
+        started: Effect.void,
+        shutDown: Effect.void
+      }
+      const begin = yield* Deferred.make<void>()
+      const leaderElection: LeaderElection = {
+        state: () => ({ leading: false, holder: undefined }),
+        run: () => Effect.zipRight(Deferred.await(begin), Effect.dieMessage("boom"))
+      }
+      const manager = start(ApiServer.make(), [], { leaderElection })
+      const { logs, stop } = yield* Effect.provideService(manager, Health.Health, health)
+      const look = Effect.flip(Effect.all([...checks.values()]))
+      expect(yield* Effect.isFailure(look)).toBe(true)
+      yield* Deferred.succeed(begin, undefined)
+      yield* settle
+      expect(yield* look).toBe("the controllers have stopped by a mistake of the runtime: see the log")
+      expect(logs).toContain("FATAL The controllers have stopped by a mistake of the runtime")
+      yield* stop
+    })
+)
 
 describe("controllers of one manager", () => {
   effect("share a watch of a kind, and each has workers of its own", () =>

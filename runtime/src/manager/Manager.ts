@@ -2,7 +2,8 @@
  * Controllers in one process, over one client and one cache.
  *
  * Up: caches fill, on a standby too, and each controller starts when all of its own are synced and, if it is leader-elected, this
- * process leads; one that can't sync holds up nobody else.
+ * process leads; one that can't sync holds up nobody else. Should they end by a mistake of the runtime, the process fails its
+ * liveness (`controllers`), so that it is replaced.
  *
  * Down, when the scope closes: no more intake, reconciles in progress are finished (all controllers at once, for the grace
  * period) and then interrupted, events are written, the Lease is released, watches are closed. The Lease is renewed until
@@ -86,6 +87,11 @@ export const start = <R>(
     const { flush } = yield* EventRecorder.EventRecorder
     const health = yield* Health
     const stopping = yield* Deferred.make<void>()
+    let died = false
+    const living = Effect.suspend(() =>
+      died ? Effect.fail("the controllers have stopped by a mistake of the runtime: see the log") : Effect.void
+    )
+    yield* health.liveness("controllers", living)
     const runners = yield* Effect.forEach(controllers, (controller) =>
       Runner.prepare(controller, {
         concurrency: typeof workers === "number" ? workers : workers?.[controller.name],
@@ -97,9 +103,12 @@ export const start = <R>(
     yield* Effect.zipRight(CacheReadiness.register, health.started)
     /** Side by side, the draining too: the grace period is the process's, not each controller's. */
     const lead = (some: ReadonlyArray<Runner.Prepared<R>>) => (permit: Fence.Permit) =>
-      Effect.map(
-        Effect.forEach(some, (runner) => runner.lead(permit, Deferred.await(stopping)), { concurrency: "unbounded" }),
-        (drained) => drained.every((isDrained) => isDrained)
+      Effect.forEach(some, (runner) => runner.lead(permit, Deferred.await(stopping)), {
+        concurrency: "unbounded"
+      }).pipe(
+        // One who leads without any controller to run leads on.
+        Effect.zipLeft(Deferred.await(stopping)),
+        Effect.map((drained) => drained.every((isDrained) => isDrained))
       )
     const isElected = (runner: Runner.Prepared<R>) => leaderElection !== undefined && runner.leaderElected
     const [everywhere, elected] = Arr.partition(runners, isElected)
@@ -118,9 +127,10 @@ export const start = <R>(
     )
     yield* Effect.acquireRelease(
       work.pipe(
-        Effect.tapErrorCause((cause) =>
-          Effect.logFatal("The controllers have stopped by a mistake of the runtime", cause)
-        ),
+        Effect.tapErrorCause((cause) => {
+          died = true
+          return Effect.logFatal("The controllers have stopped by a mistake of the runtime", cause)
+        }),
         Effect.interruptible,
         // A fiber of the scope and no child of this one: a signal interrupts the parent of all, and children with it.
         Effect.forkScoped
