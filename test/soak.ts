@@ -1,13 +1,13 @@
 /**
- * A soak: churn and faults for minutes, and nothing may be left. `bun run soak [minutes] [seed]`, by default 10 minutes and a
- * seed of its own, which is printed. Needs a control plane, as the real lane does. Exit code 1 if something is left.
+ * A soak: churn and faults for minutes, and nothing may be left. `bun run soak [minutes] [seed] [WebApps]`, by default 10
+ * minutes, a seed of its own, which is printed, and 300 WebApps. Needs a control plane, as the real lane does. Exit code 1 if something is left.
  */
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Duration, Effect } from "effect"
 import * as Soak from "./suites/faults/Soak.ts"
 import { plane } from "./suites/faults/Wired.ts"
 
-const [minutes = "10", seed = crypto.randomUUID().slice(0, 8)] = process.argv.slice(2)
+const [minutes = "10", seed = crypto.randomUUID().slice(0, 8), apps = "300"] = process.argv.slice(2)
 
 const print = (line: string): void => {
   process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`)
@@ -18,7 +18,7 @@ const soak = Effect.gen(function* () {
   const cluster = yield* Envtest.start(plane)
   const result = yield* Soak.run(cluster, {
     duration: Duration.minutes(Number(minutes)),
-    apps: 300,
+    apps: Number(apps),
     seed,
     report: print
   })

@@ -129,13 +129,13 @@ const presentable = (key: string, value: unknown): unknown =>
 
 /**
  * Looks every 50 ms until what is seen is as wanted, and gives that. A look that fails only says "not yet": what is waited
- * for often is not there at first.
+ * for often is not there at first. The limit is long by default: what comes costs none of it, and a machine may be slow.
  */
 export const eventually = <A, E, R>(
   description: string,
   look: Effect.Effect<A, E, R>,
   wanted: (value: A) => boolean,
-  timeout: Duration.DurationInput = "20 seconds"
+  timeout: Duration.DurationInput = "40 seconds"
 ): Effect.Effect<A, NotSo, R> =>
   Effect.suspend(() => {
     let last = "nothing"

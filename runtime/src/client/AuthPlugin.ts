@@ -39,6 +39,8 @@ const run = (what: string, user: User, make: () => Promise<Authenticator>): NonN
     },
     catch: (error) => new CredentialsError({ message: `${what} failed: ${firstLine(error) || "no message"}` })
   }).pipe(
+    // Its time ends where the caller can't be interrupted, too.
+    Effect.interruptible,
     Effect.timeoutFail({
       duration: timeoutMillis,
       onTimeout: () => new CredentialsError({ message: `${what} did not finish within ${timeoutMillis / 1000} s` })

@@ -1,10 +1,14 @@
 import { describe, expect } from "bun:test"
 import { rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { layer as fileSystem } from "@effect/platform-bun/BunFileSystem"
 import type * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
+import { CredentialsError } from "./Cluster.ts"
+import { rotating, type Source } from "./Credentials.ts"
 import { base64, config, load, make } from "./KubeConfig.fixture.ts"
 
 const { pki, places, write } = make()
@@ -94,6 +98,64 @@ describe("Credentials", () => {
       yield* TestClock.adjust("5 seconds")
       writeFileSync(kubeconfig, config({ server: "https://one", user: { token: "new" } }))
       expect((yield* cluster.renew).headers).toEqual({ authorization: "Bearer new" })
+    })
+  )
+})
+
+describe("A plugin that takes ten seconds", () => {
+  /** Credentials of a plugin that counts its runs, and fails from the second on if it is told to; and who waits for a renewal. */
+  const slow = (fails = false) =>
+    Effect.gen(function* () {
+      let runs = 0
+      const source: Source = {
+        ca: undefined,
+        cert: undefined,
+        key: undefined,
+        token: undefined,
+        basic: undefined,
+        plugin: Effect.suspend(() => {
+          const authorization = `run ${++runs}`
+          const end = fails && runs > 1 ? new CredentialsError({ message: "no" }) : Effect.succeed({ authorization })
+          return Effect.zipRight(Effect.sleep("10 seconds"), end)
+        }),
+        serverName: undefined,
+        insecure: false,
+        impersonate: undefined
+      }
+      const loading = yield* Effect.fork(Effect.provide(rotating(Effect.succeed(source)), fileSystem))
+      yield* TestClock.adjust("10 seconds")
+      const { renew } = yield* Fiber.join(loading)
+      const renewal = Effect.fork(Effect.map(renew, ({ headers }) => headers.authorization))
+      return { runs: () => runs, waiting: yield* Effect.all([renewal, renewal, renewal]) }
+    })
+
+  effect("runs once for all who wait for a renewal", () =>
+    Effect.gen(function* () {
+      const { runs, waiting } = yield* slow()
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(Fiber.all(waiting))).toEqual(["run 2", "run 2", "run 2"])
+      expect(runs()).toBe(2)
+    })
+  )
+
+  effect("does so when it fails, too: nobody waits for it again", () =>
+    Effect.gen(function* () {
+      const { runs, waiting } = yield* slow(true)
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(Fiber.all(waiting))).toEqual(["run 1", "run 1", "run 1"])
+      expect(runs()).toBe(2)
+    })
+  )
+
+  effect("runs for the next who waits when the one that began it went away", () =>
+    Effect.gen(function* () {
+      const { runs, waiting } = yield* slow()
+      const [first, ...others] = waiting
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(first)
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(Fiber.all(others))).toEqual(["run 3", "run 3"])
+      expect(runs()).toBe(3)
     })
   )
 })

@@ -48,7 +48,10 @@ export interface Source {
 /** How old a reading may be. As client-go; a token of a pod is replaced at 80 % of its life, so ten minutes before its end. */
 export const refreshMillis = 60_000
 
-/** No renewal follows another faster than this, so that a server which refuses everything does not start a plugin per request. */
+/**
+ * No renewal begins sooner than this after the end of another, so that a server which refuses everything does not start a plugin
+ * per request, nor a plugin that takes its time one after the other for all who wait for it.
+ */
 export const renewMillis = 5_000
 
 const fail = (message: string) => Effect.fail(new CredentialsError({ message }))
@@ -179,6 +182,13 @@ export const rotating = (
         expiresAt = next.expiresAt
       }).pipe(
         Effect.catchAll((error) => Effect.logWarning(`${error.message}; the credentials read before stay in use`)),
+        // Only one that has come to its end counts as made: after an interrupted one, the next who waits goes on.
+        Effect.zipRight(
+          Effect.sync(() => {
+            readAt = clock.unsafeCurrentTimeMillis()
+            if (renewed) renewedAt = readAt
+          })
+        ),
         Effect.ensuring(
           Effect.sync(() => {
             reading = false
@@ -193,19 +203,15 @@ export const rotating = (
     /** One at a time; who had to wait looks again whether it still has to be done. */
     const when = (due: () => boolean, read: Effect.Effect<void>) =>
       Effect.zipRight(one.withPermits(1)(Effect.suspend(() => (due() ? read : Effect.void))), latest)
-    const renewing = Effect.suspend(() => {
-      renewedAt = clock.unsafeCurrentTimeMillis()
-      return reread(true)
-    })
     return {
       credentials: Effect.suspend(() => {
         if (expired() && (reading || rested())) return when(() => expired() && rested(), reread(false))
         // While one request reads, the others go on with what there is: it is still good.
         return !reading && since(readAt) >= refreshMillis && rotates(source)
-          ? when(() => true, reread(false))
+          ? when(() => since(readAt) >= refreshMillis, reread(false))
           : Effect.succeed(current)
       }),
       // Refused, they are not: all wait for the one that reads.
-      renew: when(() => since(renewedAt) >= renewMillis, renewing)
+      renew: when(() => since(renewedAt) >= renewMillis, reread(true))
     }
   })

@@ -136,16 +136,21 @@ describe("An exec plugin", () => {
     })
   )
 
-  effect("that hangs is ended after 30 seconds, with all that it started", () =>
-    Effect.gen(function* () {
-      const file = join(folder, "pid")
-      const loading = yield* Effect.fork(failureOf(loadText(scripted(`sleep 600 & echo $! > ${file}; wait`))))
-      yield* real(() => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"))
-      yield* TestClock.adjust("30 seconds")
-      expect(yield* Fiber.join(loading)).toBe('exec plugin "sh" of user "main" of DIR/FILE did not finish within 30 s')
-      yield* real(() => !alive(Number(readFileSync(file, "utf8"))))
-    })
-  )
+  for (const where of ["", ", where its caller can't be interrupted, too"]) {
+    effect(`that hangs is ended after 30 seconds, with all that it started${where}`, () =>
+      Effect.gen(function* () {
+        const file = join(folder, `pid${where.length}`)
+        const load = failureOf(loadText(scripted(`sleep 600 & echo $! > ${file}; wait`)))
+        const loading = yield* Effect.fork(where === "" ? load : Effect.uninterruptible(load))
+        yield* real(() => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"))
+        yield* TestClock.adjust("30 seconds")
+        expect(yield* Fiber.join(loading)).toBe(
+          'exec plugin "sh" of user "main" of DIR/FILE did not finish within 30 s'
+        )
+        yield* real(() => !alive(Number(readFileSync(file, "utf8"))))
+      })
+    )
+  }
 })
 
 describe("An exec plugin that gives no credentials is named in one line", () => {
@@ -164,6 +169,7 @@ describe("An exec plugin that gives no credentials is named in one line", () => 
       scripted(printing({ token: "t" }), { interactiveMode: "Always" }),
       "failed: it wants a terminal \\(interactiveMode: Always\\)$"
     ],
+    ["that prints on and on", scripted("yes"), "printed more than 1 MiB$"],
     ["that prints something else", scripted("echo hello"), "did not print an ExecCredential$"],
     ["that prints nothing of use", scripted(printing({})), "printed neither a token nor a certificate$"],
     [

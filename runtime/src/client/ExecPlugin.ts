@@ -15,6 +15,9 @@ import { mapping, type Selected } from "./KubeConfigFile.ts"
 /** What a program may take: a browser log-in is not possible here, a cloud's token takes a second or two. */
 export const timeoutMillis = 30_000
 
+/** More than any credentials are. A program that prints on and on is ended by it, before the memory is full. */
+const largestBytes = 1 << 20
+
 /** Where kubeconfigs keep what a cluster wants to tell the program. */
 const extension = "client.authentication.k8s.io/exec"
 
@@ -65,7 +68,9 @@ const spawn = (command: string, args: ReadonlyArray<string>, env: Environment): 
         stdin: "ignore",
         stdout: "pipe",
         stderr: "pipe",
-        detached: true
+        detached: true,
+        maxBuffer: largestBytes,
+        killSignal: "SIGKILL"
       })
       Promise.all([child.exited, new Response(child.stdout).text(), new Response(child.stderr).text()]).then(
         ([exitCode, stdout, stderr]) => resume(Effect.succeed({ exitCode, stdout, stderr })),
@@ -132,7 +137,8 @@ export const make = (selected: Selected, exec: { readonly [key: string]: unknown
     }
     // Like kubectl: a name is looked for on the PATH, a relative path starts at the file.
     const located = command.includes("/") ? path.resolve(path.dirname(file), command) : command
-    const output = yield* spawn(located, list(exec.args).map(String), env).pipe(
+    // Its time ends where the caller can't be interrupted, too: at the end of a process, an Event or the Lease may need it.
+    const output = yield* Effect.interruptible(spawn(located, list(exec.args).map(String), env)).pipe(
       Effect.mapError((error) => {
         const reason = firstLine(error instanceof Error ? error.message : String(error))
         return failed(`failed: ${reason}${hint === undefined ? "" : ` (${firstLine(hint)})`}`)
@@ -142,6 +148,7 @@ export const make = (selected: Selected, exec: { readonly [key: string]: unknown
         onTimeout: () => failed(`did not finish within ${timeoutMillis / 1000} s`)
       })
     )
+    if (Buffer.byteLength(output.stdout) > largestBytes) return yield* failed("printed more than 1 MiB")
     if (output.exitCode !== 0) {
       return yield* failed(`failed: ${firstLine(output.stderr) || `exit code ${output.exitCode}, no message`}`)
     }

@@ -2,11 +2,13 @@
  * Counts what is sent, as client-go does: each sending by itself, a retry and a watch too, by method, host and the code of the
  * answer. A sending without an answer (refused, cut, timed out, given up) has the code `<error>`.
  *
- * It stands next to the transport, because there a sending is one, and its answer still a status.
+ * It stands next to the transport, because there a sending is one, and its answer still a status. What the transport itself
+ * sends once more, with other credentials or by HTTP/1.1, is the same sending: its last answer counts.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Time from "../resource/Time.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import type { Counting, Observing, Registry } from "../telemetry/Metrics.ts"
 import { type ApiError, isAnswer } from "./ApiError.ts"
@@ -82,7 +84,7 @@ export const make = (server: string, registry: Registry): Effect.Effect<Meter> =
       measure?: (answer: A, instruments: Instruments, began: number) => void
     ): Effect.Effect<A, E, R> =>
       Effect.uninterruptibleMask((restore) => {
-        const began = clock.unsafeCurrentTimeMillis()
+        const began = Time.monotonic(clock)
         return Effect.matchCauseEffect(restore(send(request)), {
           onFailure: (cause) => {
             if (!isFenced(cause)) count(request.method, of(request.method), noAnswer)
@@ -100,7 +102,7 @@ export const make = (server: string, registry: Registry): Effect.Effect<Meter> =
     return {
       send: (send) => (request) =>
         counted(request, send, ({ body }, { duration, received, sent }, began) => {
-          duration.observe((clock.unsafeCurrentTimeMillis() - began) / 1000)
+          duration.observe((Time.monotonic(clock) - began) / 1000)
           sent.observe(request.body === undefined ? 0 : Buffer.byteLength(request.body))
           received.observe(Buffer.byteLength(body))
         }),

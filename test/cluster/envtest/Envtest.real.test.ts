@@ -21,7 +21,7 @@ const deployment = (namespace: string) => ({
   }
 })
 
-const eventually = <A, E, R>(effect: Effect.Effect<A, E, R>, holds: (value: A) => boolean, seconds = 20) =>
+const eventually = <A, E, R>(effect: Effect.Effect<A, E, R>, holds: (value: A) => boolean, seconds = 40) =>
   effect.pipe(Effect.repeat({ until: holds, schedule: Schedule.spaced("50 millis") }), Effect.timeout(seconds * 1000))
 
 describe("Envtest", () => {
@@ -102,7 +102,7 @@ describe("Envtest", () => {
   )
 
   Shared.real(
-    "with controllers, scheduler and kwok, a Deployment of three is available within seconds and gone with its pods",
+    "with controllers, scheduler and kwok, a Deployment of three is available and gone with its pods",
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace()
@@ -110,10 +110,10 @@ describe("Envtest", () => {
         const get = (path: string) =>
           Effect.map(cluster.request("GET", path), ({ status, body }) => ({ status, object: JSON.parse(body) }))
         yield* cluster.request("POST", deployments, { body: deployment(namespace) })
-        yield* eventually(get(`${deployments}/web`), ({ object }) => object.status?.availableReplicas === 3, 20)
+        yield* eventually(get(`${deployments}/web`), ({ object }) => object.status?.availableReplicas === 3)
 
         yield* cluster.request("DELETE", `${deployments}/web`)
-        yield* eventually(get(`/api/v1/namespaces/${namespace}/pods`), ({ object }) => object.items.length === 0, 20)
+        yield* eventually(get(`/api/v1/namespaces/${namespace}/pods`), ({ object }) => object.items.length === 0)
         expect((yield* get(`${deployments}/web`)).status).toBe(404)
       }),
     Envtest.everything
@@ -141,7 +141,7 @@ describe("Envtest", () => {
           }
         })
         yield* cluster.request("DELETE", `/apis/envtest.example/v1/namespaces/${namespace}/gizmos/a`)
-        yield* eventually(cluster.request("GET", `${owned}/owned`), ({ status }) => status === 404, 15)
+        yield* eventually(cluster.request("GET", `${owned}/owned`), ({ status }) => status === 404)
       }),
     Envtest.everything
   )
@@ -185,11 +185,18 @@ describe("Envtest", () => {
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace()
-        const log = readFileSync(cluster.auditLogPath ?? "", "utf8")
-          .trim()
-          .split("\n")
-        const created = log.map((line) => JSON.parse(line)).filter((event) => event.objectRef?.name === namespace)
-        expect(created).toMatchObject([{ verb: "create", user: { username: "admin" }, responseStatus: { code: 201 } }])
+        const log = Effect.sync(() =>
+          readFileSync(cluster.auditLogPath ?? "", "utf8")
+            .split("\n")
+            .filter((line) => line.endsWith("}"))
+            .map((line) => JSON.parse(line))
+            .filter((event) => event.objectRef?.name === namespace)
+        )
+        // It is written when the request has been answered.
+        yield* eventually(log, ({ length }) => length > 0)
+        expect(yield* log).toMatchObject([
+          { verb: "create", user: { username: "admin" }, responseStatus: { code: 201 } }
+        ])
       }),
     { audit: true }
   )

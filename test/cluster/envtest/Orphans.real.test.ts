@@ -28,10 +28,10 @@ describe("a test run that is ended early", () => {
           expect([...pids.map(isAlive), existsSync(directory)]).toEqual([true, true, true])
 
           run.kill(signal)
-          yield* until(() => !pids.some(isAlive), 10)
-          yield* until(() => !existsSync(directory), 10)
+          yield* until(() => !pids.some(isAlive), 30)
+          yield* until(() => !existsSync(directory), 30)
         }),
-      120_000
+      180_000
     )
   }
 })

@@ -45,7 +45,7 @@ export const stop: Effect.Effect<void> = Effect.suspend(() => {
 
 /** What a test wants besides its control plane. */
 export interface TestOptions extends Envtest.Options {
-  /** How long the test may take, the start of the control plane not counted; default 60 000. */
+  /** How long the test may take, the start of the control plane not counted; default 120 000: no limit to be met. */
   readonly timeoutMillis?: number | undefined
 }
 
@@ -56,7 +56,7 @@ export interface TestOptions extends Envtest.Options {
 export const real = <A, E>(
   name: string,
   body: (cluster: ControlPlane) => Effect.Effect<A, E, Scope.Scope>,
-  { timeoutMillis = 60_000, ...options }: TestOptions = {}
+  { timeoutMillis = 120_000, ...options }: TestOptions = {}
 ): void =>
   live(
     name,

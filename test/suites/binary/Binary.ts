@@ -78,4 +78,4 @@ export const run = (
   args: ReadonlyArray<string>,
   environment: Running.Environment
 ): Effect.Effect<Running.End, Running.StillRunning, Scope.Scope> =>
-  Effect.flatMap(start(args, environment), (running) => running.ended("20 seconds"))
+  Effect.flatMap(start(args, environment), (running) => running.ended("40 seconds"))

@@ -8,7 +8,7 @@ import * as Managed from "../Managed.ts"
 import * as Binary from "./Binary.ts"
 
 const onNewServer = <A, E>(name: string, body: (cluster: ControlPlane) => Effect.Effect<A, E, Scope.Scope>): void =>
-  live(name, () => Effect.flatMap(Envtest.start(), body).pipe(Effect.timeout("60 seconds")), 120_000)
+  live(name, () => Effect.flatMap(Envtest.start(), body).pipe(Effect.timeout("150 seconds")), 200_000)
 
 const run = (cluster: ControlPlane, ...flags: ReadonlyArray<string>) =>
   Binary.start(["run", "--kubeconfig", cluster.admin.kubeconfigPath, ...flags], Binary.bare(cluster.directory))
@@ -44,8 +44,8 @@ describe("A cluster without the CustomResourceDefinition", () => {
       const crd = yield* Binary.run(["crd"], Binary.bare(cluster.directory))
       const applied = yield* cluster.kubectl(["apply", "--filename=-"], { stdin: crd.stdout })
       expect(applied).toMatchObject({ exitCode: 0, stderr: "" })
-      yield* program.written(/webapps\.apps\.kubedojo\.io: recovered/, "10 seconds")
-      yield* program.written(/Controller webapp starts/, "10 seconds")
+      yield* program.written(/webapps\.apps\.kubedojo\.io: recovered/, "30 seconds")
+      yield* program.written(/Controller webapp starts/, "30 seconds")
       yield* isServed(cluster)
       expect(program.stderr()).not.toContain(`"level":"error"`)
     })

@@ -110,7 +110,7 @@ const spawn = (command: ReadonlyArray<string>, environment: Environment) => {
           onTimeout: () => new StillRunning({ after: Duration.decode(limit), stderr })
         })
       ),
-    written: (wanted, limit = "20 seconds") =>
+    written: (wanted, limit = "40 seconds") =>
       Effect.gen(function* () {
         while (true) {
           const line = stderr.split("\n").find((line) => wanted.test(line))

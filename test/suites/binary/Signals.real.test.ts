@@ -54,7 +54,7 @@ describe("The binary", () => {
           })
           yield* program.written(/"msg":"Controller webapp starts with 16 workers"/)
           yield* program.signal(signal)
-          const end = yield* program.ended("3 seconds")
+          const end = yield* program.ended("10 seconds")
           expect(end).toMatchObject({ code: 0, stdout: "" })
           const lines = end.stderr
             .trimEnd()
@@ -150,7 +150,7 @@ describe("A program with a reconcile in progress", () => {
           yield* program.signal(first)
           yield* program.written(/finishes 1 reconciles/)
           yield* program.signal(second)
-          const end = yield* program.ended("3 seconds")
+          const end = yield* program.ended("10 seconds")
           expect(end.code).toBe(1)
           expect(end.stderr).toEndWith(`slow: ended at once by a second signal (${second})\n`)
           expect(yield* isWritten).toBe(false)

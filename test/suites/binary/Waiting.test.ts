@@ -156,7 +156,7 @@ describe("A server that does not answer", () => {
       // It is asked again several times meanwhile.
       yield* Effect.sleep("2 seconds")
       yield* program.signal("SIGINT")
-      expect((yield* program.ended("3 seconds")).stderr.match(/waiting for it/g)).toHaveLength(1)
+      expect((yield* program.ended("10 seconds")).stderr.match(/waiting for it/g)).toHaveLength(1)
     })
   )
 })
@@ -181,9 +181,9 @@ describe("/healthz", () => {
       const starts = yield* Effect.replicateEffect(start, 8)
       const [wall, busy] = [starts.map((one) => one.wall), starts.map((one) => one.busy)].map((all) => Math.min(...all))
       process.stdout.write(`  /healthz: ${wall?.toFixed()} ms after the start, ${busy?.toFixed()} ms of work\n`)
-      // The work, not the time: other tests may keep the machine busy, which says nothing about the program. And twice as much,
-      // for a machine that is half as fast as where 62 to 75 ms were measured.
-      expect(busy).toBeLessThan(200)
+      // The work, not the time: other tests may keep the machine busy, which says nothing about the program. And more of
+      // it, for machines slower than where 62 to 75 ms were measured.
+      expect(busy).toBeLessThan(400)
     })
   )
 })

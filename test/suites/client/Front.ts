@@ -7,6 +7,7 @@
 import * as http2 from "node:http2"
 import type { Socket } from "node:net"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Port from "@homeostat/testkit/envtest/Port"
 import { Effect, type Scope } from "effect"
 
 /** A certificate and its key, PEM. */
@@ -59,7 +60,7 @@ const bodyOf = async (request: http2.Http2ServerRequest): Promise<string> => {
 /** Its types know HTTP/2 alone; a request over HTTP/1.1 has no stream. */
 const streamOf = (request: http2.Http2ServerRequest): http2.ServerHttp2Stream | undefined => request.stream
 
-/** Starts it on a free port. */
+/** Starts it on a free port, one that no outgoing connection takes while another certificate is put in place. */
 export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front, never, Scope.Scope> =>
   Effect.gen(function* () {
     const passed: Array<Passed> = []
@@ -127,8 +128,9 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
     }
 
     const listen = (chosen: Pair, port: number) =>
-      Effect.async<http2.Http2SecureServer>((resume) => {
+      Effect.async<{ readonly port: number; readonly server: http2.Http2SecureServer }, Error>((resume) => {
         const server = http2.createSecureServer({ cert: chosen.certificate, key: chosen.key, allowHTTP1: true })
+        server.once("error", (error) => resume(Effect.fail(error)))
         server.on("request", (request, response) => {
           // Either side may have gone; the other is told.
           handle(request, response).catch(() => (streamOf(request) ?? request.socket).destroy())
@@ -138,23 +140,22 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
           socket.on("close", () => sockets.delete(socket))
           socket.on("error", () => {})
         })
-        server.listen(port, "127.0.0.1", () => resume(Effect.succeed(server)))
+        server.listen(port, Port.host, () => resume(Effect.succeed({ port, server })))
       })
     const stop = (server: http2.Http2SecureServer) =>
       Effect.async<void>((resume) => {
         server.close(() => resume(Effect.void))
         for (const socket of sockets) socket.destroy()
       })
-    const portOf = (server: http2.Http2SecureServer): number => {
-      const address = server.address()
-      return typeof address === "object" && address !== null ? address.port : 0
-    }
-
-    let server = yield* listen(pair, 0)
-    const port = portOf(server)
+    const first = yield* Effect.flatMap(Port.free, (port) => listen(pair, port)).pipe(
+      Effect.retry({ times: 4 }),
+      Effect.orDie
+    )
+    const { port } = first
+    let { server } = first
     yield* Effect.addFinalizer(() => stop(server))
     return {
-      url: `https://127.0.0.1:${port}`,
+      url: `https://${Port.host}:${port}`,
       passed: () => passed,
       answers: (fate) => {
         fateOf = fate
@@ -165,7 +166,7 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
       present: (next) =>
         Effect.gen(function* () {
           yield* stop(server)
-          server = yield* listen(next, port)
+          server = (yield* Effect.orDie(listen(next, port))).server
         })
     }
   })

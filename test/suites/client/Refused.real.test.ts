@@ -78,7 +78,8 @@ describe("A server that refuses", () => {
         retryAfterMillis: 1_000,
         message: expect.stringContaining("Too many requests, please try again later.")
       })
-      expect(outcome.sent).toBe(5)
+      // Five times, unless the machine is so slow that the time is over before.
+      expect(outcome.sent).toBeWithin(3, 6)
     }
   )
 

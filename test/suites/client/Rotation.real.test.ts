@@ -182,7 +182,8 @@ describe("What is replaced while the program runs", () => {
         configure(after.certificate, two.text)
         yield* home.later("5 seconds")
         yield* front.present(yield* after.server(local))
-        expect(yield* run(Home.name)).toBe(two.user)
+        // A question by POST is not asked twice, and a connection that died unseen is not known before: this one may be lost.
+        yield* Managed.eventually("the new authority is trusted", run(Home.name), (name) => name === two.user)
         yield* tells(scene, informer, "by-authority")
         expect(informer.state().relists).toBe(0)
       })

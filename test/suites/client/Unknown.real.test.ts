@@ -160,7 +160,7 @@ for (const protocol of ["http2", "http1.1"] as const) {
     lost("that never comes is unknown when the time of the request is over", ({ losing, namespace, sent }) =>
       Effect.gen(function* () {
         const object = { metadata: { namespace, name: "one" } }
-        const slow = losing(Client.create(ConfigMap, object, { timeoutMillis: 2_000 }), 1, "silence")
+        const slow = losing(Client.create(ConfigMap, object, { timeoutMillis: 5_000 }), 1, "silence")
         expect(yield* Effect.flip(slow)).toMatchObject({ ...unknown, code: "DEADLINE" })
         expect(sent()).toEqual(["POST 201"])
       })

@@ -73,7 +73,7 @@ const test = (
         yield* converged({ namespace })
         yield* body({ cluster, namespace, first, second, overlaps: () => overlaps })
       }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),
-    { ...plane, timeoutMillis: 60_000 }
+    { ...plane, timeoutMillis: 180_000 }
   )
 
 describe("Of two managers", () => {

@@ -1,19 +1,24 @@
 /** What a manager still holds when everything that happened is over. */
 import { describe, expect } from "bun:test"
-import * as Shared from "@homeostat/testkit/envtest/Shared"
+import { join } from "node:path"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
-import * as Soak from "./Soak.ts"
-import { plane } from "./Wired.ts"
+
+const soak = join(import.meta.dir, "../../soak.ts")
 
 describe("A minute of churn and faults", () => {
-  Shared.real(
+  // In a process of its own, whose memory and connections are those of no other test.
+  live(
     "leaves nothing behind: no memory, no fiber, no timer, no connection, no name",
-    (cluster) =>
+    () =>
       Effect.gen(function* () {
-        const result = yield* Soak.run(cluster, { duration: "40 seconds", apps: 60, seed: "leaks" })
-        expect(Object.values(result.actions).reduce((sum, count) => sum + count)).toBeGreaterThan(100)
-        expect(Soak.leaks(result)).toEqual([])
-      }),
-    { ...plane, timeoutMillis: 300_000 }
+        const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, [soak, "0.7", "leaks", "60"])
+        expect(stderr).toBe("")
+        expect(stdout).toContain("Nothing is left")
+        expect(stdout).toMatch(/"create":\d{2,}/)
+        expect(exitCode).toBe(0)
+      }).pipe(Effect.timeout("280 seconds")),
+    300_000
   )
 })

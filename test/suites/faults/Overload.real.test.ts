@@ -48,7 +48,7 @@ describe("A manager that is refused for too many requests", () => {
       controllers: false,
       apps: 0,
       user: (cluster, namespace) => Effect.map(Granted.user(cluster, namespace), ({ user }) => user),
-      timeoutMillis: 90_000
+      timeoutMillis: 180_000
     }
   )
 })
@@ -70,6 +70,6 @@ describe("A manager that is sent away by GOAWAY, now and then", () => {
         expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
         expect(sent(place) - before).toBeLessThan(count * 6)
       }),
-    { apiServerFlags: ["--goaway-chance=0.02"], ...plane, timeoutMillis: 90_000 }
+    { apiServerFlags: ["--goaway-chance=0.02"], ...plane, timeoutMillis: 180_000 }
   )
 })

@@ -65,10 +65,11 @@ describe("A manager whose wire", () => {
       const [before, watched] = [sent(place), manager.watches.length]
       yield* proxy.halfOpen
       yield* want({ namespace, name: "app-0" }, "registry.test/web:unheard")
-      yield* leap("149 seconds")
+      yield* leap("135 seconds")
       yield* Effect.sleep("500 millis")
       expect(metric(place, "homeostat_watch_restarts_total")).toBe(0)
-      yield* leap("1 seconds")
+      // Each counts from the last line it heard, some of which are seconds older than this test.
+      yield* leap("15 seconds")
       yield* Managed.eventually(
         "that every watch was given up",
         Effect.sync(() => metric(place, "homeostat_watch_restarts_total", { reason: "idle" })),
@@ -108,7 +109,7 @@ describe("A manager whose wire", () => {
         expect(asking.unsafePoll()).toBeNull()
         yield* leap("2 seconds")
         expect(yield* Fiber.join(asking)).toMatchObject({ _tag: "Transport", code: "DEADLINE", outcome: "unknown" })
-        yield* Effect.timeout(get, "5 seconds")
+        yield* Effect.timeout(get, "20 seconds")
       })
   )
 

@@ -113,7 +113,7 @@ export const strays = (namespace: string) =>
 /** Waits until all is as the WebApps say. */
 export const converged = (
   { namespace }: Pick<Wired, "namespace">,
-  timeout: Duration.DurationInput = "20 seconds"
+  timeout: Duration.DurationInput = "60 seconds"
 ): Effect.Effect<unknown, Managed.NotSo, Client.Client> =>
   Managed.eventually("that nothing strays", strays(namespace), ({ length }) => length === 0, timeout)
 

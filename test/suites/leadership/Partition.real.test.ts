@@ -48,8 +48,7 @@ describe("a leader that is cut off from the API server", () => {
           yield* Managed.eventually("a writes again", lastWriter, (writer) => writer === "a")
           expect(History.overlaps(history)).toEqual([])
           expect(History.trespasses(history)).toEqual([])
-        }),
-      60_000
+        })
     )
   }
 })

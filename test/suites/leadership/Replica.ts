@@ -36,8 +36,11 @@ export interface Replica {
   readonly stop: Effect.Effect<void>
 }
 
-/** Short enough for a test, and far enough apart for a busy machine. */
-export const quick = { leaseDuration: "1 second", renewDeadline: "700 millis", retryPeriod: "150 millis" } as const
+/** For tests in which a leadership must not end by itself, on a machine that stands still for a second either. */
+export const steady = { leaseDuration: "6 seconds", renewDeadline: "4 seconds", retryPeriod: "400 millis" } as const
+
+/** For tests that go on from whoever leads, in which it may. */
+export const quick = { leaseDuration: "2 seconds", renewDeadline: "1300 millis", retryPeriod: "200 millis" } as const
 
 /** The labels of what is reconciled. */
 export const labels = { ledger: "yes" }
@@ -102,7 +105,7 @@ export const start = (
   } = {}
 ): Effect.Effect<Replica, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { controller = signing(name), election: durations = quick, logLevel = LogLevel.None, ...settings } = options
+    const { controller = signing(name), election: durations = steady, logLevel = LogLevel.None, ...settings } = options
     const line: Replica["line"] = { condition: "up" }
     const attempts: Array<Attempt.Attempt> = []
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
@@ -127,7 +130,7 @@ export const start = (
 export const real = <A, E>(
   name: string,
   body: (cluster: ControlPlane, namespace: string) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  timeoutMillis: number
+  timeoutMillis?: number
 ): void =>
   Shared.real(
     name,
@@ -138,11 +141,3 @@ export const real = <A, E>(
       }),
     { ...Envtest.everything, timeoutMillis }
   )
-
-/** Waits until exactly one of these leads, and gives it. */
-export const leader = (replicas: ReadonlyArray<Replica>): Effect.Effect<Replica, Managed.NotSo> =>
-  Managed.eventually(
-    `one of ${replicas.map(({ name }) => name).join(", ")} leads`,
-    Effect.sync(() => replicas.filter((replica) => replica.state().leading)),
-    (leading) => leading.length === 1
-  ).pipe(Effect.map(([only]) => only as Replica))

@@ -34,7 +34,7 @@ const real = <A, E>(name: string, body: (place: Place) => Effect.Effect<A, E, Sc
         const place = { scene: Scene.of(cluster, namespace), namespace, account }
         return yield* Effect.provide(body(place), yield* Managed.client(cluster))
       }),
-    { ...Envtest.everything, timeoutMillis: 90_000 }
+    { ...Envtest.everything, timeoutMillis: 180_000 }
   )
 
 const binary = ({ account, namespace }: Place, verb: string, ...flags: ReadonlyArray<string>) => {
@@ -131,8 +131,7 @@ describe("A right that is missing", () => {
       const told = yield* Managed.eventually(
         "that it is told",
         Scene.app(scene, "shop"),
-        (app) => Scene.condition(app, "Ready")?.reason === "Forbidden",
-        "10 seconds"
+        (app) => Scene.condition(app, "Ready")?.reason === "Forbidden"
       )
       const facts = { reason: "Forbidden", observedGeneration: 1 }
       expect(Scene.condition(told, "Ready")).toMatchObject({ status: "False", ...facts })
@@ -174,7 +173,7 @@ describe("A right that is missing", () => {
           "that the right is named in the log",
           Effect.sync(() => working.warnings),
           (lines) => lines.some((line) => line.startsWith(lacking)),
-          "5 seconds"
+          "15 seconds"
         )
         const states = () => working.runners[0]?.informers.map((informer) => informer.state()) ?? []
         // The other kinds' first lists may still be on their way when the refusal is told.

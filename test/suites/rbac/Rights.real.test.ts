@@ -37,7 +37,7 @@ const real = <A, E>(
         yield* Scene.install(cluster)
         return yield* Effect.provide(body(cluster), yield* Managed.client(cluster))
       }),
-    { ...options, timeoutMillis: 120_000 }
+    { ...options, timeoutMillis: 240_000 }
   )
 
 /** Starts a manager with a scope of its own, to be stopped in order. */
@@ -50,8 +50,7 @@ const start = (account: Granted.Account, labelSelector?: string) =>
 
 type Started = Effect.Effect.Success<ReturnType<typeof start>>
 
-const leads = ({ leads }: Started) =>
-  Managed.eventually("that it leads", Effect.sync(leads), (does) => does, "10 seconds")
+const leads = ({ leads }: Started) => Managed.eventually("that it leads", Effect.sync(leads), (does) => does)
 
 const failed = (scene: Scene.Scene, name: string) =>
   Managed.eventually(`that WebApp ${name} is stalled`, Scene.app(scene, name), Scene.isAt("Failed"))
@@ -93,7 +92,7 @@ const life = (scene: Scene.Scene) =>
       Scene.app(scene, "shop"),
       ({ status }) => status?.availableReplicas === 3
     )
-    yield* scene.kubectl(["delete", "webapp/shop", "--wait=true", "--timeout=20s"])
+    yield* scene.kubectl(["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
   })
 
 /** A name that is taken and given away; one that an older controller's finalizer holds. */
@@ -111,7 +110,7 @@ const inheritance = (scene: Scene.Scene) =>
       spec: { image: "registry.test/web:1", replicas: 1 }
     })
     yield* Scene.running(scene, "old")
-    yield* scene.kubectl(["delete", "webapp/old", "--wait=true", "--timeout=20s"])
+    yield* scene.kubectl(["delete", "webapp/old", "--wait=true", "--timeout=60s"])
   })
 
 /** Names that somebody takes in the moment in which the controller makes its children, before it can have heard of it. */
@@ -143,7 +142,15 @@ const expected = (account: Granted.Account) =>
 /** Nothing was refused, and what was asked for is what the roles grant. */
 const check = (account: Granted.Account) =>
   Effect.gen(function* () {
-    const asked = yield* Audit.of(account.cluster, account.user.user)
+    const all = Audit.of(account.cluster, account.user.user)
+    // A line is written when its request is answered, and may be read a moment later.
+    yield* Managed.eventually(
+      "that no right is left unused",
+      Effect.map(all, (asked) => expected(account).filter((right) => !Audit.rights(asked).includes(right))),
+      (unused) => unused.length === 0,
+      "5 seconds"
+    )
+    const asked = yield* all
     expect(asked.filter(({ code }) => code === 403 || code === 401)).toEqual([])
     expect(Audit.rights(asked)).toEqual(expected(account))
     return asked

@@ -35,7 +35,7 @@ export interface Place {
 export const real = <A, E>(
   name: string,
   body: (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  timeoutMillis = 30_000
+  timeoutMillis?: number
 ): void =>
   Shared.real(
     name,

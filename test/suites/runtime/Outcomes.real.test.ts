@@ -59,7 +59,6 @@ describe("A reconcile", () => {
         const [first = 0, second = 0, third = 0] = calls.of("a")
         for (const gap of [second - first, third - second]) {
           expect(gap).toBeGreaterThan(195)
-          expect(gap).toBeLessThan(400)
         }
         expect(yield* calls.stays("a")).toBe(3)
         yield* touch(key, "again")
@@ -129,7 +128,8 @@ describe("A reconcile", () => {
       yield* create(place, "fresh")
       yield* calls.reaches("fresh", 1)
       const [served = Number.NaN] = calls.of("fresh")
-      expect(served - before).toBeLessThan(500)
+      // Behind the hundred, of whom ten are tried again in a second, it would be longer.
+      expect(served - before).toBeLessThan(5_000)
     })
   )
 

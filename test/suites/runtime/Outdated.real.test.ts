@@ -25,7 +25,7 @@ const Newer = kind("Memo", Schema.Struct({}), Schema.Struct({ told: text, since:
 const Loose = kind("Sized", Schema.Struct({ size: Schema.String }), Schema.Struct({ conditions: Condition.list }))
 const Strict = kind("Sized", Schema.Struct({ size: Schema.Int }), Schema.Struct({ conditions: Condition.list }))
 
-const options = { ...Envtest.everything, timeoutMillis: 60_000 }
+const options = Envtest.everything
 
 describe("A status", () => {
   Shared.real(

@@ -23,56 +23,52 @@ const Fleeting = CustomResource.make({
 const crd = { name: Crd.of(Fleeting).metadata.name ?? "" }
 
 describe("A kind whose definition is deleted", () => {
-  real(
-    "is reported, counts as empty, stops nobody else, and is served again when the definition is back",
-    (place) =>
-      Effect.gen(function* () {
-        const { cluster, namespace } = place
-        const seen: Array<string> = []
-        const remember = (name: string) =>
-          Effect.sync(() => {
-            seen.push(name)
-            return Result.done
-          })
-        const fleeting = Controller.make("fleeting", {
-          for: Fleeting,
-          reconcile: ({ metadata }) => remember(metadata.name)
+  real("is reported, counts as empty, stops nobody else, and is served again when the definition is back", (place) =>
+    Effect.gen(function* () {
+      const { cluster, namespace } = place
+      const seen: Array<string> = []
+      const remember = (name: string) =>
+        Effect.sync(() => {
+          seen.push(name)
+          return Result.done
         })
-        const chores = Controller.make("chores", { for: Chore, reconcile: ({ metadata }) => remember(metadata.name) })
-        const sees = (name: string) =>
-          Managed.eventually(
-            `a reconcile of ${name}`,
-            Effect.sync(() => seen),
-            (names) => names.includes(name),
-            "10 seconds"
-          )
-
-        yield* Crds.install([Fleeting])
-        yield* Effect.addFinalizer(() => Effect.ignore(Client.delete(CustomResourceDefinition, crd)))
-        yield* Client.create(Fleeting, { metadata: { namespace, name: "one" }, spec: {} })
-        const manager = yield* Counted.start(cluster.admin, [fleeting, chores], { namespaces: [namespace] })
-        const [informer] = manager.runners[0]?.informers ?? []
-        const state = Effect.sync(() => ({ status: informer?.state().status, size: informer?.store.size() }))
-        yield* sees("one")
-
-        yield* Client.delete(CustomResourceDefinition, crd)
-        yield* Managed.eventually(
-          "that the kind is missed, and nothing of it is left",
-          state,
-          ({ size, status }) => status === "missing" && size === 0
+      const fleeting = Controller.make("fleeting", {
+        for: Fleeting,
+        reconcile: ({ metadata }) => remember(metadata.name)
+      })
+      const chores = Controller.make("chores", { for: Chore, reconcile: ({ metadata }) => remember(metadata.name) })
+      const sees = (name: string) =>
+        Managed.eventually(
+          `a reconcile of ${name}`,
+          Effect.sync(() => seen),
+          (names) => names.includes(name)
         )
-        expect(manager.warnings).toContain(
-          `cannot watch fleetings.suites.homeostat.dev in namespace ${namespace}: the API server does not serve suites.homeostat.dev/v1 Fleeting; install its CustomResourceDefinition`
-        )
-        yield* create(place, "meanwhile")
-        yield* sees("meanwhile")
 
-        yield* Crds.install([Fleeting])
-        yield* Client.create(Fleeting, { metadata: { namespace, name: "two" }, spec: {} })
-        yield* sees("two")
-        expect(yield* state).toEqual({ status: "synced", size: 1 })
-        expect(seen.toSorted()).toEqual(["meanwhile", "one", "two"])
-      }),
-    60_000
+      yield* Crds.install([Fleeting])
+      yield* Effect.addFinalizer(() => Effect.ignore(Client.delete(CustomResourceDefinition, crd)))
+      yield* Client.create(Fleeting, { metadata: { namespace, name: "one" }, spec: {} })
+      const manager = yield* Counted.start(cluster.admin, [fleeting, chores], { namespaces: [namespace] })
+      const [informer] = manager.runners[0]?.informers ?? []
+      const state = Effect.sync(() => ({ status: informer?.state().status, size: informer?.store.size() }))
+      yield* sees("one")
+
+      yield* Client.delete(CustomResourceDefinition, crd)
+      yield* Managed.eventually(
+        "that the kind is missed, and nothing of it is left",
+        state,
+        ({ size, status }) => status === "missing" && size === 0
+      )
+      expect(manager.warnings).toContain(
+        `cannot watch fleetings.suites.homeostat.dev in namespace ${namespace}: the API server does not serve suites.homeostat.dev/v1 Fleeting; install its CustomResourceDefinition`
+      )
+      yield* create(place, "meanwhile")
+      yield* sees("meanwhile")
+
+      yield* Crds.install([Fleeting])
+      yield* Client.create(Fleeting, { metadata: { namespace, name: "two" }, spec: {} })
+      yield* sees("two")
+      expect(yield* state).toEqual({ status: "synced", size: 1 })
+      expect(seen.toSorted()).toEqual(["meanwhile", "one", "two"])
+    })
   )
 })

@@ -43,8 +43,12 @@ describe.concurrent("an autoscaler of the Deployment", () => {
 
         yield* scene.kubectl(["scale", "deployment/shop", "--replicas=6"])
         yield* Managed.stays("the replicas", replicas(scene))
-        const app = yield* Scene.running(scene, "shop")
-        expect([yield* replicas(scene), app.spec.replicas, app.status?.readyReplicas]).toEqual([6, 3, 6])
+        const app = yield* Managed.eventually(
+          "six of them run",
+          Scene.app(scene, "shop"),
+          (app) => Scene.isAt("Running")(app) && app.status?.readyReplicas === 6
+        )
+        expect([yield* replicas(scene), app.spec.replicas]).toEqual([6, 3])
 
         yield* Client.patch(
           WebApp,
@@ -67,12 +71,13 @@ describe.concurrent("an autoscaler of the Deployment", () => {
 
       const seen = yield* Scene.record(scene, Deployment)
       yield* scene.kubectl(["delete", "hpa/shop"])
+      yield* Managed.eventually("they are given back", replicas(scene), (replicas) => replicas === 3)
       yield* Scene.settled(scene, "shop")
       expect(Scene.steps(seen().map(({ object }) => object.spec?.replicas)).at(-1)).toBe(3)
       expect(seen().map(({ object }) => object.spec?.replicas)).not.toContain(1)
 
       yield* scene.kubectl(["scale", "deployment/shop", "--replicas=5"])
-      yield* Managed.eventually("the spec is enforced", replicas(scene), (replicas) => replicas === 3, "5 seconds")
+      yield* Managed.eventually("the spec is enforced", replicas(scene), (replicas) => replicas === 3)
     })
   )
 })

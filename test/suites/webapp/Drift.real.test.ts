@@ -195,7 +195,7 @@ describe.concurrent("by hand", () => {
         const recordedBefore = scene.manager.recorded().length
 
         yield* scene.kubectl(command)
-        yield* Managed.eventually("the repair", news(scene, toldBefore), ({ length }) => length > 0, "15 seconds")
+        yield* Managed.eventually("the repair", news(scene, toldBefore), ({ length }) => length > 0)
         yield* Scene.settled(scene, "shop")
 
         expect(yield* children(scene)).toEqual(before)
@@ -208,8 +208,8 @@ describe.concurrent("by hand", () => {
           .slice(attemptsBefore)
           .map(({ outcome }) => outcome._tag)
         expect(outcomes.at(-1)).toBe("Done")
-        // The removal of strangers may meet a status written meanwhile, and is then tried again.
-        expect(outcomes.filter((outcome) => outcome !== "Done").length).toBeLessThan(3)
+        // The removal of strangers may meet a status written meanwhile, and is then tried again: on a busy machine, some times.
+        expect(outcomes.filter((outcome) => outcome !== "Done").length).toBeLessThan(10)
       })
     )
   }
@@ -240,10 +240,11 @@ describe.concurrent("by hand", () => {
         const toldBefore = yield* tally(scene)
 
         yield* scene.kubectl(command)
-        yield* scene.kubectl(["rollout", "status", "deployment/shop", "--timeout=30s"])
+        yield* scene.kubectl(["rollout", "status", "deployment/shop", "--timeout=60s"])
         yield* Scene.settled(scene, "shop")
 
-        expect(yield* scene.kubectl(["get", ...shows])).toMatch(as)
+        // A pod of before may take a moment more to be gone.
+        yield* Managed.eventually("that it is there", scene.kubectl(["get", ...shows]), (text) => as.test(text))
         expect(yield* children(scene)).toEqual(before)
         expect(yield* news(scene, toldBefore)).toEqual([])
       })

@@ -38,7 +38,7 @@ describe.concurrent("kubectl", () => {
     (scene) =>
       Effect.gen(function* () {
         yield* Scene.create(scene, "shop")
-        const wait = scene.kubectl(["wait", "wa/shop", "--for=condition=Ready", "--timeout=30s"])
+        const wait = scene.kubectl(["wait", "wa/shop", "--for=condition=Ready", "--timeout=60s"])
         expect(yield* wait).toBe("webapp.apps.kubedojo.io/shop condition met")
         expect((yield* Scene.app(scene, "shop")).status).toMatchObject({ phase: "Running", observedGeneration: 1 })
 

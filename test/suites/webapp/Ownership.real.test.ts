@@ -72,12 +72,7 @@ describe.concurrent("a name that is taken", () => {
         expect(scene.manager.recorded().filter(({ reason }) => reason === "NameConflict")).toHaveLength(1)
 
         yield* scene.kubectl(["delete", "deployment/shop"])
-        const healed = yield* Managed.eventually(
-          "it heals",
-          Scene.app(scene, "shop"),
-          Scene.isAt("Running"),
-          "10 seconds"
-        )
+        const healed = yield* Managed.eventually("it heals", Scene.app(scene, "shop"), Scene.isAt("Running"))
         expect(Scene.condition(healed, "Stalled")).toBeUndefined()
         expect(Scene.condition(healed, "Ready")?.status).toBe("True")
       })
@@ -104,7 +99,7 @@ describe.concurrent("a name that is taken", () => {
         expect(written(yield* Scene.service(scene, "shop"))).toEqual(written(foreign))
 
         yield* scene.kubectl(["delete", "service/shop"])
-        yield* Managed.eventually("it heals", Scene.app(scene, "shop"), Scene.isAt("Running"), "10 seconds")
+        yield* Managed.eventually("it heals", Scene.app(scene, "shop"), Scene.isAt("Running"))
       })
   )
 
@@ -223,8 +218,7 @@ describe.concurrent("a Deployment that an older controller made for the WebApp",
       yield* Managed.eventually(
         "the trouble is told",
         Scene.app(scene, "shop"),
-        (app) => Scene.condition(app, "DeploymentReady")?.reason === "ImagePullFailed",
-        "10 seconds"
+        (app) => Scene.condition(app, "DeploymentReady")?.reason === "ImagePullFailed"
       )
     })
   )

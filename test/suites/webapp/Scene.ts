@@ -17,7 +17,7 @@ import * as Shared from "@homeostat/testkit/envtest/Shared"
 import { controller } from "@homeostat/webapp"
 import { container } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Data, Effect, Exit, Scope } from "effect"
+import { Data, Effect, Exit, Schedule, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Granted from "../rbac/Granted.ts"
 
@@ -94,7 +94,7 @@ export const of = (cluster: ControlPlane, namespace: string): Scene => ({
 export const empty = <A, E>(
   name: string,
   body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  timeoutMillis = 60_000
+  timeoutMillis?: number
 ): void =>
   Shared.real(
     name,
@@ -162,7 +162,7 @@ export const isAt =
 
 /** Waits until the WebApp runs as its present spec says. */
 export const running = (scene: Scene, name: string) =>
-  Managed.eventually(`WebApp ${name} runs`, app(scene, name), isAt("Running"), "30 seconds")
+  Managed.eventually(`WebApp ${name} runs`, app(scene, name), isAt("Running"))
 
 /** Makes a WebApp and waits until it runs. */
 export const launch = (scene: Scene, name: string, spec?: Spec) =>
@@ -197,8 +197,8 @@ const resourceVersions = (scene: Scene, name: string) =>
  */
 export const quiet = (scene: Scene, name: string) =>
   Managed.stays(`WebApp ${name} and its children`, resourceVersions(scene, name)).pipe(
-    // The last of a rollout may be written when the WebApp runs already.
-    Effect.retry({ times: 3 })
+    // The last of a rollout may be written when the WebApp runs already, and on a slow machine some seconds later.
+    Effect.retry(Schedule.recurUpTo("20 seconds"))
   )
 
 /** Waits until the WebApp runs, and then for quiet. */

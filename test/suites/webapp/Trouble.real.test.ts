@@ -27,7 +27,7 @@ const quota = (scene: Scene.Scene, pods: number) =>
   })
 
 describe.concurrent("a WebApp", () => {
-  Scene.managed("whose image can't be pulled says so within seconds, while the old pods serve, and recovers", (scene) =>
+  Scene.managed("whose image can't be pulled says so, while the old pods serve, and recovers", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 2 })
       const seen = yield* Scene.record(scene, WebApp)
@@ -36,8 +36,7 @@ describe.concurrent("a WebApp", () => {
       const failing = yield* Managed.eventually(
         "the kubelet's words are told",
         Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.message.includes("gone:1") === true,
-        "5 seconds"
+        (app) => deploymentReady(app)?.message.includes("gone:1") === true
       )
       expect(deploymentReady(failing)).toMatchObject({
         status: "False",
@@ -91,8 +90,7 @@ describe.concurrent("a WebApp", () => {
       const failing = yield* Managed.eventually(
         "the kubelet's words are told",
         Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.reason === "ImagePullFailed",
-        "10 seconds"
+        (app) => deploymentReady(app)?.reason === "ImagePullFailed"
       )
       expect(deploymentReady(failing)?.message).toBe('0/2 ready: Back-off pulling image "registry.test/gone:1"')
       expect(failing.status?.phase).toBe("Pending")
@@ -109,8 +107,7 @@ describe.concurrent("a WebApp", () => {
       const app = yield* Managed.eventually(
         "the quota is told",
         Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.reason === "ReplicaFailure",
-        "10 seconds"
+        (app) => deploymentReady(app)?.reason === "ReplicaFailure"
       )
       const message = expect.stringContaining("exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0")
       expect(deploymentReady(app)).toMatchObject({ status: "False", message })
@@ -171,8 +168,7 @@ describe.concurrent("a WebApp", () => {
       const app = yield* Managed.eventually(
         "the crash is told",
         Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.reason === "CrashLoopBackOff",
-        "5 seconds"
+        (app) => deploymentReady(app)?.reason === "CrashLoopBackOff"
       )
       expect(deploymentReady(app)?.message).toBe(
         "1/2 ready: back-off 10s restarting failed container (exit code 137, OOMKilled)"
