@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as TestClock from "effect/TestClock"
 import type * as Watch from "../client/Watch.ts"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import type * as Reflector from "./Reflector.ts"
 import { type Asked, ended, idle, refusal, scripted, unreachable, web } from "./Scripted.fixture.ts"
 import * as Watcher from "./Watcher.ts"
@@ -189,6 +190,26 @@ describe("a driver", () => {
       yield* TestClock.adjust("199 millis")
       expect(yield* pending).toBe(0)
       yield* TestClock.adjust("1 millis")
+      expect(yield* pending).toBe(1)
+    })
+  )
+
+  effect("judges how long a watch lived by what passed, whatever the machine's time is set to", () =>
+    Effect.gen(function* () {
+      const wall = yield* WallClock.make
+      const { pending, watch } = yield* Effect.withClock(driven(), wall.clock)
+      const short = yield* syncEmpty(yield* watch)
+      wall.set(3_600_000)
+      yield* TestClock.adjust("999 millis")
+      yield* short(ended)
+      yield* TestClock.adjust("199 millis")
+      expect(yield* pending).toBe(0)
+      yield* TestClock.adjust("1 millis")
+      const long = yield* (yield* watch).accept
+      wall.set(0)
+      yield* TestClock.adjust("1 second")
+      yield* long(ended)
+      yield* TestClock.adjust(0)
       expect(yield* pending).toBe(1)
     })
   )

@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { ApiError } from "../client/ApiError.ts"
+import * as Time from "../resource/Time.ts"
 import * as Reflector from "./Reflector.ts"
 import type { Source } from "./Source.ts"
 
@@ -72,13 +73,13 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
         })
       )
       if (opening._tag === "Left") return advance(failed(opening.left))
-      const openedAt = clock.unsafeCurrentTimeMillis()
+      const openedAt = Time.monotonic(clock)
       const happened = Effect.match(opening.right.next, {
         onSuccess: (events): Reflector.Input => ({ _tag: "Told", events }),
         onFailure: (end): Reflector.Input => {
           switch (end._tag) {
             case "Ended":
-              return { _tag: "Ended", livedMillis: clock.unsafeCurrentTimeMillis() - openedAt }
+              return { _tag: "Ended", livedMillis: Time.monotonic(clock) - openedAt }
             case "Idle":
               return { _tag: "Idle" }
             default:

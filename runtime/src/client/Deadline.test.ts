@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Deadline from "./Deadline.ts"
 import type { Request } from "./Request.ts"
 import { answer } from "./Scripted.fixture.ts"
@@ -39,30 +40,18 @@ describe("Deadline", () => {
     })
   )
 
-  for (const [way, millis] of [
-    ["back", -3_600_000],
-    ["forth", 3_600_000]
-  ] as const) {
+  for (const [way, millis] of WallClock.ways) {
     effect(`is kept although the machine's time is set ${way} by an hour meanwhile`, () =>
       Effect.gen(function* () {
-        const clock = yield* Effect.clock
-        let skew = 0
-        const wrong: Clock.Clock = {
-          [Clock.ClockTypeId]: Clock.ClockTypeId,
-          unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + skew,
-          unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
-          currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + skew),
-          currentTimeNanos: clock.currentTimeNanos,
-          sleep: (duration) => clock.sleep(duration)
-        }
+        const wall = yield* WallClock.make
         const hanging = Effect.flatMap(Deadline.make("https://server"), (deadline) => {
           const send = deadline.layer((request) => Transport.abortable(request, Effect.never))
           const soon = Effect.either(send({ ...request, timeoutMillis: 10_000 }))
           return Effect.zip(Effect.either(send(request)), soon, { concurrent: true })
         })
-        const fiber = yield* Effect.fork(Effect.withClock(hanging, wrong))
+        const fiber = yield* Effect.fork(Effect.withClock(hanging, wall.clock))
         yield* TestClock.adjust("1 second")
-        skew = millis
+        wall.set(millis)
         yield* TestClock.adjust("28 seconds")
         // The one of 10 seconds has ended; the other is waited for, and no longer than it may take.
         expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })

@@ -8,6 +8,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Time from "../resource/Time.ts"
 import type { ApiError } from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
@@ -37,8 +38,8 @@ interface Entry {
 export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
-    // The monotonic clock, in ms: a machine whose time is set must neither cut off what is well nor wait for what is lost.
-    const millis = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    // A machine whose time is set must neither cut off what is well nor wait for what is lost.
+    const millis = () => Time.monotonic(clock)
     const rearm = yield* Effect.makeLatch(false)
     const pending = new Set<Entry>()
     let wakeAt = Number.POSITIVE_INFINITY

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as ApiError from "./ApiError.ts"
@@ -115,6 +116,21 @@ effect("A request that the transport holds back, as its leadership ended while i
     const held = ApiError.fenced({ method: "PUT", path: "/x" }, "over")
     yield* Effect.flip(meter.send(() => Effect.fail(held))(request))
     expect(Object.keys(reading(registry, "rest_client_requests_total"))).toEqual([])
+  })
+)
+
+effect("how long a request took is what passed, although the machine's time is set back meanwhile", () =>
+  Effect.gen(function* () {
+    const wall = yield* WallClock.make
+    const registry = Metrics.make()
+    const meter = yield* Effect.withClock(Meter.make("https://server", registry), wall.clock)
+    const request: Request = { method: "PUT", path: "/x", template: "/x", headers: {}, repeatable: true }
+    const fiber = yield* Effect.fork(meter.send(() => Effect.delay(Effect.succeed(answer(200, "")), 250))(request))
+    yield* TestClock.adjust(100)
+    wall.set(-3_600_000)
+    yield* TestClock.adjust(150)
+    yield* Fiber.join(fiber)
+    expect(reading(registry)['rest_client_request_duration_seconds_sum{verb="PUT",host="server"}']).toBe(0.25)
   })
 )
 

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as ApiError from "./ApiError.ts"
 import type { Request } from "./Request.ts"
 import type { Response } from "./Response.ts"
@@ -115,6 +116,31 @@ describe("Retry", () => {
       expect(sentAt).toEqual([0, 100, 400, 1300, 4000])
     })
   )
+
+  for (const [way, millis] of WallClock.ways) {
+    effect(`gives up in time although the machine's time is set ${way} by an hour meanwhile`, () =>
+      Effect.gen(function* () {
+        const wall = yield* WallClock.make
+        let sent = 0
+        const send = Retry.layer((request) =>
+          Effect.delay(
+            Effect.suspend(() => {
+              sent++
+              return Effect.fail(errorOf(request, "ECONNRESET"))
+            }),
+            "3 seconds"
+          )
+        )
+        const fiber = yield* Effect.fork(Effect.withClock(Effect.either(send(get)), wall.clock))
+        yield* TestClock.adjust("1 second")
+        wall.set(millis)
+        yield* TestClock.adjust("1 minute")
+        expect((yield* Fiber.join(fiber))._tag).toBe("Left")
+        // They end at 3, 6.1 and 9.4 s; a fourth would begin later than 10 s after the first.
+        expect(sent).toBe(3)
+      }).pipe(Effect.withRandom(Random.fixed([0.5])))
+    )
+  }
 
   effect("a create whose answer is lost is not sent twice, and its outcome is unknown", () =>
     Effect.gen(function* () {

@@ -22,6 +22,7 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
+import * as Time from "../resource/Time.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import { type ApiError, askedMillis } from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
@@ -95,11 +96,11 @@ export const layer =
   (send: Handler, retried?: (request: Request, error: ApiError) => void): Handler =>
   (request) =>
     Effect.flatMap(Effect.clock, (clock) => {
-      const start = clock.unsafeCurrentTimeMillis()
+      const start = Time.monotonic(clock)
       const attempt = (made: number): ReturnType<Handler> =>
         Effect.catchAll(send(request), (error) =>
           Effect.flatMap(Random.next, (random) => {
-            const delay = next(request, error, made, clock.unsafeCurrentTimeMillis() - start, random)
+            const delay = next(request, error, made, Time.monotonic(clock) - start, random)
             if (delay === undefined) return Effect.fail(error)
             retried?.(request, error)
             return Effect.logDebug(`${error.message}: trying again in ${delay} ms`).pipe(

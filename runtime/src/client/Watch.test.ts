@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Client from "./Client.ts"
 import * as Scripted from "./Scripted.fixture.ts"
 import { answer, ConfigMap, configMap, failure } from "./Scripted.fixture.ts"
@@ -185,6 +186,28 @@ describe("Watch", () => {
       }).pipe(Effect.provide(Scripted.client(server)))
     })
   )
+
+  for (const [way, millis] of WallClock.ways) {
+    effect(`the machine's time that is set ${way} by an hour does not change how long silence is borne`, () =>
+      Effect.gen(function* () {
+        const server = yield* Scripted.make(() => "silence")
+        const wall = yield* WallClock.make
+        yield* Effect.gen(function* () {
+          const watch = yield* Effect.withClock(open(), wall.clock)
+          const fiber = yield* Effect.fork(Effect.flip(Effect.forever(watch.next)))
+          yield* TestClock.adjust("100 seconds")
+          yield* Queue.offer(server.bytes, "\n")
+          yield* TestClock.adjust("1 second")
+          wall.set(millis)
+          yield* TestClock.adjust("148999 millis")
+          expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
+          yield* TestClock.adjust("1 millis")
+          expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "Some" })
+          expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Idle" })
+        }).pipe(Effect.provide(Scripted.client(server)))
+      })
+    )
+  }
 
   effect("the pauses of a reader that is busy are not the server's silence", () =>
     Effect.gen(function* () {

@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Time from "../resource/Time.ts"
 import * as ApiError from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
 import type { Streaming } from "./Response.ts"
@@ -158,9 +159,9 @@ export const make = (
 
     const watchdog = Effect.gen(function* () {
       while (!idle) {
-        const silent = waitingSince === undefined ? 0 : clock.unsafeCurrentTimeMillis() - waitingSince
+        const silent = waitingSince === undefined ? 0 : Time.monotonic(clock) - waitingSince
         if (silent < silenceMillis) {
-          yield* clock.sleep(Duration.millis(silenceMillis - silent))
+          yield* clock.sleep(Duration.millis(Math.ceil(silenceMillis - silent)))
         } else {
           idle = true
           yield* streaming.abort
@@ -181,7 +182,7 @@ export const make = (
       if (events.length > 0) return Effect.succeed(events)
       const broken = failure()
       if (broken !== undefined) return Effect.fail(broken)
-      if (lines() > before) waitingSince = clock.unsafeCurrentTimeMillis()
+      if (lines() > before) waitingSince = Time.monotonic(clock)
       return read
     })
 
@@ -189,7 +190,7 @@ export const make = (
       const broken = failure()
       if (broken !== undefined) return Effect.fail(broken)
       if (idle) return goneIdle
-      waitingSince = clock.unsafeCurrentTimeMillis()
+      waitingSince = Time.monotonic(clock)
       return Effect.matchCauseEffect(read, {
         onFailure: (cause) => (idle ? goneIdle : Effect.failCause(cause)),
         onSuccess: (events) => {

@@ -38,14 +38,17 @@ export const verb = (program: Program & { readonly version: string }) =>
         const controllers = Flags.chosen(program.controllers, settings.controllers)
         const permissions = Permission.all(controllers, { ...settings, lease })
         const client = Client.layer({ userAgent: `${program.name}/${program.version}` })
-        const missing = yield* Preflight.missing(permissions).pipe(
-          Effect.provide(Layer.provide(client, Transport.layer(cluster))),
-          // Unlike who runs, who asks once does not wait for a server.
-          Effect.catchTag("Transport", "Unauthorized", ({ message }) =>
-            Effect.fail(new FirstContact.Rejected({ ...cluster, reason: message }))
-          )
+        const { missing, unanswered } = yield* Preflight.review(permissions).pipe(
+          Effect.provide(Layer.provide(client, Transport.layer(cluster)))
         )
         for (const permission of missing) yield* Console.log(Preflight.describe(permission))
+        const error = unanswered[0]
+        if (error !== undefined) {
+          // Unlike who runs, who asks once does not wait for a server.
+          return yield* error._tag === "Transport" || error._tag === "Unauthorized"
+            ? new FirstContact.Rejected({ ...cluster, reason: error.message })
+            : error
+        }
         const asked = permissions.length
         if (missing.length > 0) return yield* new NotAllowed({ missing: missing.length, asked })
         yield* Console.log(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)

@@ -16,6 +16,7 @@ import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
+import * as Connections from "../manager/Connections.ts"
 import * as Crds from "../manager/Crds.ts"
 import * as Endpoints from "../manager/Endpoints.ts"
 import * as FirstContact from "../manager/FirstContact.ts"
@@ -138,13 +139,16 @@ const start = <R, E>(program: Program<R, E>, settings: Settings) =>
           Crds.install(Crd.kindsOf(controllers), settings.namespaces)
         )
       }
-      yield* Manager.start(controllers, {
+      const runners = yield* Manager.start(controllers, {
         workers: settings.workers,
         labelSelector: settings.selector,
         syncPeriod: settings.syncPeriod,
         gracePeriod: settings.gracePeriod,
         leaderElection
       })
+      const plan = Connections.planOf(runners, settings.namespaces)
+      const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)
+      if (crowded !== undefined) yield* Effect.logWarning(crowded)
     }).pipe(Effect.mapInputContext((scope: Context.Context<Scope.Scope>) => Context.merge(all, scope)))
     return yield* Effect.never
   }).pipe(Effect.scoped)

@@ -69,6 +69,7 @@ export interface Attempt {
   readonly number: number
   readonly queuedAt: number
   readonly startedAt: number
+  /** As much later, to fractions of a millisecond, as the run took: a machine's time that is set meanwhile changes nothing. */
   readonly finishedAt: number
   readonly outcome: Outcome
   readonly next: Next

@@ -8,6 +8,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
+import { Fenced } from "../client/ApiError.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -24,6 +25,7 @@ const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low :
  * Subscribes a controller's queue to its informers, for the life of the scope.
  *
  * @param gone called with the key of a reconciled object that was deleted
+ * @param news only what changes, and not what there is: neither predicates nor maps are asked about that
  */
 export const connect = <R>(
   controller: Controller<R>,
@@ -33,6 +35,7 @@ export const connect = <R>(
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
     readonly gone: (key: string) => void
+    readonly news?: boolean | undefined
   }
 ): Effect.Effect<void, never, R | Cache.Cache | Scope.Scope> =>
   Effect.gen(function* () {
@@ -49,6 +52,8 @@ export const connect = <R>(
 
     /** A mistake in an author's predicate or map must neither end the watch nor go unseen. It is told once. */
     const blundered = (what: "predicate" | "map", error: unknown): void => {
+      // A write that was held back, as all are on a standby: who leads makes it.
+      if (error instanceof Fenced) return
       const line = `A ${what} of controller ${controller.name} threw: ${messageOf(error)}`
       if (memory.isNews(line)) Queue.unsafeOffer(slow, Effect.logError(line))
     }
@@ -67,7 +72,9 @@ export const connect = <R>(
       Effect.acquireRelease(
         Effect.sync(() =>
           informer.subscribe((changes) => {
-            for (const change of changes) listener(change)
+            for (const change of changes) {
+              if (options.news !== true || !change.initial) listener(change)
+            }
           })
         ),
         (unsubscribe) => Effect.sync(unsubscribe)

@@ -7,6 +7,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Fence from "../client/Fence.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as Controller from "./Controller.ts"
@@ -91,6 +92,26 @@ describe("a reconcile is counted", () => {
       )
     )
   }
+
+  effect(
+    "with the time it took, although the machine's time is set back meanwhile",
+    metered((registry) =>
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          const wall = yield* WallClock.make
+          server.put(Widget, widget("a"))
+          const reconcile = () => Effect.delay(Effect.succeed(Result.done), "3 seconds")
+          const controller = Controller.make("widgets", { for: Widget, reconcile })
+          const runner = yield* Effect.withClock(Runner.start(controller, { gracePeriod: 0 }), wall.clock)
+          yield* runner.started
+          yield* pass("1 second")
+          wall.set(-3_600_000)
+          yield* pass("2 seconds")
+          expect(reading(registry)[own("reconcile_time_seconds_sum")]).toBe(3)
+        })
+      )
+    )
+  )
 
   effect(
     "with the time it took",

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test"
-import * as WorkQueue from "../queue/WorkQueue.ts"
 import * as Recent from "./Recent.ts"
 import type { Fired } from "./Trigger.ts"
 
@@ -25,12 +24,6 @@ describe("what changed lately", () => {
       ["b", 2],
       ["a", 3]
     ])
-    expect(handedOver(recent)).toEqual([])
-  })
-
-  test("is not what a list told", () => {
-    const recent = Recent.make()
-    recent.add("a", { kind: "startup", at: 1 }, { priority: WorkQueue.low })
     expect(handedOver(recent)).toEqual([])
   })
 

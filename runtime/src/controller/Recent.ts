@@ -1,6 +1,6 @@
 /**
- * What changed lately, as a standby sees it: what the leader before may not have got round to, and what to do first if this
- * process leads next. Without it, the one object that needs a repair would wait behind the first pass over all the others.
+ * What changed lately, as a standby sees it, and what it was interrupted at when it led itself: what the leader before may not
+ * have got round to, and what to do first if this process leads next. Without it, the one object that needs a repair would wait behind the first pass over all the others.
  *
  * It is bounded, and an old entry does no harm: its object is looked at once, as all are, only sooner.
  */
@@ -23,9 +23,7 @@ const capacity = 1000
 export const make = (): Recent => {
   const triggers = new Map<string, Fired>()
   return {
-    add: (key, trigger, { priority = 0 } = {}) => {
-      // What came with a list is not news.
-      if (priority < 0) return
+    add: (key, trigger) => {
       triggers.delete(key)
       triggers.set(key, trigger)
       if (triggers.size <= capacity) return

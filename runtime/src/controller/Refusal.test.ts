@@ -11,7 +11,8 @@ import * as Refusal from "./Refusal.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
 import * as Status from "./Status.ts"
-import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+import { TerminalError } from "./TerminalError.ts"
+import { counted, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const refusal = (words: string, causes: ReadonlyArray<{ readonly reason: string }> = []): ApiError.Forbidden => {
   const request = { method: "PATCH", path: "/apis/apps/v1/namespaces/default/deployments/a" }
@@ -23,6 +24,9 @@ const refusal = (words: string, causes: ReadonlyArray<{ readonly reason: string 
   if (!(error instanceof ApiError.Forbidden)) throw new Error(`no refusal: ${error._tag}`)
   return error
 }
+
+const answered = (code: number, reason: string): ApiError.ApiError =>
+  ApiError.fromStatus({ method: "PATCH", path: "/x" }, { kind: "Status", reason, message: reason }, code)
 
 const unauthorized = (verb: string, resource = "deployments", group = "apps", where = ' in the namespace "default"') =>
   refusal(`x "a" is forbidden: User "u:v" cannot ${verb} resource "${resource}" in API group "${group}"${where}`)
@@ -123,6 +127,70 @@ describe("a reconcile that is refused", () => {
         yield* settle
         expect(statuses(server)).toHaveLength(written)
         expect(server.get(Widget, "a")?.status).toMatchObject({ conditions: [ready] })
+      })
+    )
+  )
+
+  const others: ReadonlyArray<readonly [string, Effect.Effect<never, unknown>, boolean]> = [
+    ["an invalid object: the right was granted", Effect.fail(answered(422, "Invalid")), true],
+    ["a terminal error", Effect.fail(new TerminalError({ message: "hopeless" })), true],
+    ["a defect", Effect.dieMessage("bad"), true],
+    ["a conflict, which says nothing of rights", Effect.fail(answered(409, "Conflict")), false],
+    ["no answer at all, which says nothing of rights", Effect.fail(unreachable), false]
+  ]
+  for (const [what, failure, goes] of others) {
+    effect(
+      `is told of ${goes ? "no more" : "still"} when it fails then for ${what}`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, { ...widget("a"), status: { phase: "Old" } })
+          const { reconcile } = counted(
+            (n): Effect.Effect<Result.Result, unknown> => (n === 1 ? Effect.fail(unauthorized("patch")) : failure)
+          )
+          yield* run({ reconcile, retry: Schedule.once.pipe(Schedule.addDelay(() => "1 second")) })
+          yield* pass("1 second")
+          expect(attempts[1]?.outcome._tag).not.toBe("Done")
+          const { conditions } = Object(server.get(Widget, "a")?.status)
+          expect(conditions).toHaveLength(goes ? 0 : 2)
+        })
+      )
+    )
+  }
+
+  effect(
+    "and then fails for something else fails for that, even if the end of the refusal can't be told",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const error = new TerminalError({ message: "hopeless" })
+        const { reconcile } = counted((n) => Effect.fail(n === 1 ? unauthorized("patch") : error))
+        yield* run({ reconcile, retry })
+        server.fail(/\/status$/, 422)
+        yield* pass("1 second")
+        expect(attempts.map(({ outcome }) => outcome)).toMatchObject([{ _tag: "Failed" }, { _tag: "Terminal", error }])
+        expect(statuses(server)).toHaveLength(2)
+      })
+    )
+  )
+
+  effect(
+    "writes no status to an object that is gone after its clean-up",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let cleaned = 0
+        const finalizer = {
+          name: "example.com/finalizer",
+          cleanup: () => (cleaned++ === 0 ? Effect.fail(unauthorized("delete")) : Effect.void)
+        }
+        yield* run({ reconcile: () => Effect.succeed(Result.done), finalizer, retry })
+        server.remove(Widget, "a")
+        yield* settle
+        expect(statuses(server)).toHaveLength(1)
+        yield* pass("1 second")
+        expect(server.get(Widget, "a")).toBeUndefined()
+        expect(story(attempts)).toContain("Failed +1000")
+        expect(statuses(server)).toHaveLength(1)
       })
     )
   )

@@ -13,6 +13,7 @@ import * as Owned from "./Owned.ts"
 import { Reachability } from "./Reachability.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
+import * as Trigger from "./Trigger.ts"
 import { counted, ended, pass, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const prepare = (
@@ -99,6 +100,54 @@ describe("a controller that stands by", () => {
         yield* first.stop
         yield* term(runner)
         expect(names()).toEqual(["a", "b", "b", "a", "b"])
+      })
+    )
+  )
+})
+
+describe("a standby, at each return to it,", () => {
+  effect(
+    "asks neither predicates nor maps about what there is, and lets maps write nothing",
+    withWorld(({ logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, { metadata: { name: "old" }, data: {} })
+        const asked: Array<string> = []
+        const ask = (what: string, { metadata }: { readonly metadata: { readonly name: string } }) => {
+          asked.push(`${what} ${metadata.name}`)
+          return true
+        }
+        const runner = yield* Runner.prepare(
+          Controller.make("widgets", {
+            for: Widget,
+            predicate: ({ object }) => ask("predicate", object),
+            watches: [
+              Trigger.on(ConfigMap, {
+                predicate: ({ object }) => ask("predicate", object),
+                map: (object) =>
+                  Effect.as(Client.delete(ConfigMap, object.metadata), [{ namespace: "default", name: "a" }]).pipe(
+                    Effect.ensuring(Effect.sync(() => ask("map", object))),
+                    Effect.orDie
+                  )
+              })
+            ],
+            reconcile: () => Effect.succeed(Result.done)
+          }),
+          { gracePeriod: 0, syncPeriod: 0 }
+        )
+        yield* Effect.forkScoped(runner.standBy)
+        yield* settle
+        expect(asked).toEqual([])
+        server.put(ConfigMap, { metadata: { name: "new" }, data: {} })
+        yield* settle
+        expect(asked).toEqual(["predicate new", "map new"])
+        expect(server.writes()).toEqual([])
+        const { lose } = yield* term(runner, { permits: () => false, reason: "the leadership has ended" })
+        const before = asked.length
+        expect(before).toBe(7)
+        yield* lose
+        expect(asked).toHaveLength(before)
+        expect(logs.filter((line) => line.startsWith("ERROR"))).toEqual([])
       })
     )
   )
@@ -214,6 +263,25 @@ describe("a term that is lost", () => {
         expect(yield* ended(fiber)).toBe(true)
         expect(finalized).toBe(true)
         expect(story(attempts)).toEqual(["Interrupted"])
+      })
+    )
+  )
+
+  effect(
+    "leaves to the next one what it was at: that comes first there",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+        const { names, reconcile } = counted((n, { metadata }) =>
+          n <= 3 && metadata.name === "c" ? Effect.never : Effect.succeed(Result.done)
+        )
+        const runner = yield* prepare(reconcile, { concurrency: 1 })
+        yield* Effect.forkScoped(runner.standBy)
+        const first = yield* term(runner)
+        yield* first.lose
+        yield* term(runner)
+        expect(names()).toEqual(["a", "b", "c", "c", "a", "b"])
+        expect(attempts[2]?.outcome._tag).toBe("Interrupted")
       })
     )
   )

@@ -49,15 +49,28 @@ export interface Settings {
 /** How long an interrupted reconcile may take to end: enough for a request or two of a finalizer. */
 export const cleanUp = Duration.seconds(5)
 
+/**
+ * How long a term may wait for reconciles of the one before, once it has said that they do not end. Clean-up had its time, and
+ * who hangs for as long as a grace period will hang on: nobody in the cluster reconciles meanwhile, as the Lease is ours.
+ */
+export const patience = Duration.seconds(30)
+
 /** A controller in a process. */
 export interface Runner {
   readonly controller: string
+  /** Whether it leads and yet does nothing, for {@link patience}: reconciles of its last term do not end. Only a new process helps. */
+  readonly hangs: () => boolean
   readonly informers: ReadonlyArray<Cache.Informer>
+  /** Workers. */
+  readonly concurrency: number
   /** Done when every cache of the controller is synced and its workers have started, in its first term. */
   readonly started: Effect.Effect<void>
   /** The queue of the current term. */
   readonly queue: () => Option.Option<WorkQueue.WorkQueue<Fired>>
 }
+
+/** What maps are subject to on a standby. */
+const behindLeader: Fence.Permit = { permits: () => false, reason: "a standby writes nothing" }
 
 /** One that can be told to work. */
 export interface Prepared<out R> extends Runner {
@@ -104,14 +117,22 @@ export const prepare = <R>(
     const during = yield* Effect.makeLatch(false)
     const between = yield* Effect.makeLatch(true)
     let current = Option.none<WorkQueue.WorkQueue<Fired>>()
+    let hangs = false
 
     const standBy = Intake.connect(controller, {
       queue: recent,
       memory: Memory.make(),
       primary,
       informers,
-      gone: () => {}
-    }).pipe(Effect.zipRight(during.await), Effect.scoped, Effect.zipRight(between.await), Effect.forever)
+      gone: () => {},
+      news: true
+    }).pipe(
+      (intake) => Fence.within(intake, behindLeader),
+      Effect.zipRight(during.await),
+      Effect.scoped,
+      Effect.zipRight(between.await),
+      Effect.forever
+    )
 
     /** What every term begins with. */
     const begin = Effect.gen(function* () {
@@ -217,18 +238,35 @@ export const prepare = <R>(
         )
       }).pipe(Effect.scoped)
 
+    /** What was in progress when a term ended is what the next one begins with. */
+    const observe: Attempt.Observer = (attempt) => {
+      const trigger = attempt.triggers.at(-1)
+      if (attempt.outcome._tag === "Interrupted" && trigger !== undefined) recent.add(attempt.key, trigger)
+      return metered.observe(attempt)
+    }
+
+    const hang = (is: boolean) =>
+      Effect.sync(() => {
+        hangs = is
+      })
+
     const free = Effect.flatMap(settled, (isFree) =>
       isFree
         ? Effect.void
-        : Effect.zipRight(
-            Effect.logError(`Controller ${controller.name} waits for reconciles of its last term, which do not end`),
-            idle.await
+        : Effect.logError(`Controller ${controller.name} waits for reconciles of its last term, which do not end`).pipe(
+            Effect.zipRight(
+              Effect.raceFirst(idle.await, Effect.zipRight(Effect.delay(hang(true), patience), Effect.never))
+            ),
+            // One who leads no more may hang as it likes: another process works.
+            Effect.ensuring(hang(false))
           )
     )
 
     return {
       controller: controller.name,
+      hangs: () => hangs,
       informers: all,
+      concurrency,
       started: started.await,
       queue: () => current,
       leaderElected: controller.leaderElected,
@@ -237,7 +275,7 @@ export const prepare = <R>(
         Effect.raceFirst(Effect.as(free, true), Effect.as(stop, false)).pipe(
           Effect.flatMap((isFree) => (isFree ? term(stop) : Effect.succeed(false))),
           (lead) => Fence.within(lead, permit),
-          Attempt.observedBy(metered.observe)
+          Attempt.observedBy(observe)
         )
     }
   })

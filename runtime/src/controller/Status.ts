@@ -92,9 +92,14 @@ export const declares = (kind: Resource.Any, field: string): boolean | undefined
     ? kind.definition.schema.properties?.status?.properties?.[field] !== undefined
     : undefined
 
-/** Takes conditions of kstatus out: those that the runtime has told and that hold no more, unless the controller has spoken since. */
+/**
+ * Takes conditions of kstatus out: those that the runtime has told and that hold no more, unless the controller has spoken since
+ * or the object is gone, as after its clean-up.
+ */
 export const retract = (object: KubernetesObject, isOver: (condition: Condition.Condition) => boolean): Writing =>
-  Effect.flatMap(latest(object), (current) => {
+  Effect.flatMap(cached(object), (found) => {
+    if (Option.isNone(found)) return Effect.void
+    const current = found.value
     const status = statusOf(current)
     const conditions = conditionsOf(status)
     const kept = conditions.filter((condition) => !kstatus.includes(condition.type) || !isOver(condition))
@@ -113,18 +118,24 @@ export const reportInvalid = (
   now: string
 ): Writing => stall(kind, object, { reason: invalidReason, message: error.message }, now)
 
-/** The object as the cache has it by now, with our own writes in it. */
-const latest = (
+/** The object as the cache has it by now, with our own writes in it; none if it is gone. */
+const cached = (
   object: KubernetesObject
-): Effect.Effect<KubernetesObject, InvalidObject, Reconciliation | Cache.Cache> =>
+): Effect.Effect<Option.Option<KubernetesObject>, InvalidObject, Reconciliation | Cache.Cache> =>
   Effect.gen(function* () {
     const { resource } = yield* Reconciliation
     const found = yield* Cache.get(resource, keyOf(object))
-    return Option.getOrElse(
-      Option.filter(found, ({ metadata }) => metadata.uid === object.metadata.uid),
-      () => object
-    )
+    return Option.filter(found, ({ metadata }) => metadata.uid === object.metadata.uid)
   })
+
+/** The same, or else the object as it was. */
+const latest = (
+  object: KubernetesObject
+): Effect.Effect<KubernetesObject, InvalidObject, Reconciliation | Cache.Cache> =>
+  Effect.map(
+    cached(object),
+    Option.getOrElse(() => object)
+  )
 
 type Fields = { readonly [key: string]: Drift.Json | undefined }
 

@@ -14,6 +14,7 @@ import type { RateLimiter } from "../queue/RateLimiter.ts"
 import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
+import * as Time from "../resource/Time.ts"
 import { type Attempt, messageOf, type Next, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import type { Memory } from "./Memory.ts"
@@ -75,6 +76,7 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
       const { controller, queue, trouble } = shared
       const clock = yield* Effect.clock
       const startedAt = clock.unsafeCurrentTimeMillis()
+      const began = Time.monotonic(clock)
       const id = crypto.randomUUID()
       const object = shared.informer.store.get(item.key)
       const generation = object?.metadata.generation
@@ -108,7 +110,7 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
         number: (failing?.number ?? 0) + 1,
         queuedAt: item.enqueuedAt,
         startedAt,
-        finishedAt: clock.unsafeCurrentTimeMillis(),
+        finishedAt: startedAt + Time.monotonic(clock) - began,
         outcome,
         next
       }

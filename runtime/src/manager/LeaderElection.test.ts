@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
+import * as Transport from "../client/Transport.ts"
 import { capture, ended, settle } from "../controller/World.fixture.ts"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
@@ -116,16 +119,18 @@ describe("a leader that is stopped", () => {
     })
   )
 
-  effect("gives it back with an empty holder and one second", () =>
-    Effect.gen(function* () {
+  effect("gives it back with an empty holder and one second", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
       const server = ApiServer.make()
       const a = yield* Replica.start(server, "a")
       yield* settle
       yield* a.stop
       yield* settle
       expect(spec(server)).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 0 })
-    })
-  )
+      expect(lines.at(-1)).toBe("INFO Released the Lease default/homeostat")
+    }).pipe(Effect.provide(capture(lines)))
+  })
 
   effect("does not give it back while something of it still runs", () =>
     Effect.gen(function* () {
@@ -464,6 +469,74 @@ describe("a standby", () => {
       expect(a.leads()).toBe(true)
     })
   )
+
+  effect("that was refused the Lease has none to give back: it asks for nothing more when it is stopped", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.fail(/POST .*leases/, 403)
+      const a = yield* Replica.start(server, "a")
+      yield* pass("1 minute")
+      expect(lines).toEqual([
+        "WARN cannot take the Lease default/homeostat, trying again: POST /apis/coordination.k8s.io/v1/namespaces/default/leases: refused with 403"
+      ])
+      const before = server.requests.length
+      yield* a.stop
+      yield* settle
+      expect(server.requests).toHaveLength(before)
+      expect(lines).toHaveLength(1)
+    }).pipe(Effect.provide(capture(lines)))
+  })
+
+  effect("whose claim was never answered does not speak of a Lease that it finds with another", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.fail(/POST .*leases/, "ECONNRESET")
+      const a = yield* Replica.start(server, "a")
+      yield* settle
+      server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "b", leaseDurationSeconds: 15 } })
+      const before = server.requests.length
+      yield* a.stop
+      yield* settle
+      expect(server.requests.slice(before).map(({ what }) => what.split(" ")[0])).toEqual(["GET"])
+      expect(lines.filter((line) => line.includes("eleased"))).toEqual([])
+    }).pipe(Effect.provide(capture(lines)))
+  })
+
+  for (const [what, words, line] of [
+    [
+      "names the right that it lacks",
+      'leases.coordination.k8s.io "homeostat" is forbidden: User "u" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "default"',
+      ': it takes the verb get on leases of API group "coordination.k8s.io" in namespace default; '
+    ],
+    [
+      "names no right where an admission policy refuses",
+      "ValidatingAdmissionPolicy 'p' denied request",
+      ", trying again: "
+    ]
+  ] as const) {
+    effect(what, () => {
+      const lines: Array<string> = []
+      return Effect.gen(function* () {
+        const server = ApiServer.make()
+        server.fail(/GET .*leases/, 403)
+        const transport = Layer.map(server.transport, (context) => {
+          const { send, ...rest } = Context.get(context, Transport.Transport)
+          const worded = (body: string) => body.replace("refused with 403", () => JSON.stringify(words).slice(1, -1))
+          return Context.make(Transport.Transport, {
+            ...rest,
+            send: (request) => Effect.map(send(request), (response) => ({ ...response, body: worded(response.body) }))
+          })
+        })
+        yield* Replica.start({ ...server, transport }, "a")
+        yield* pass("10 seconds")
+        expect(lines).toEqual([
+          `WARN cannot get the Lease default/homeostat${line}GET /apis/coordination.k8s.io/v1/namespaces/default/leases/homeostat: ${words}`
+        ])
+      }).pipe(Effect.provide(capture(lines)))
+    })
+  }
 
   effect("says so while the namespace of the Lease is missing, once, and leads when it is there", () => {
     const lines: Array<string> = []

@@ -29,6 +29,7 @@ import * as Schedule from "effect/Schedule"
 import type { ApiError } from "../client/ApiError.ts"
 import { Client } from "../client/Client.ts"
 import type * as Fence from "../client/Fence.ts"
+import * as Right from "../client/Right.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
@@ -140,7 +141,7 @@ const elect = ({ identity, name, namespace }: Settings, times: Times): LeaderEle
       const problems = new Map<string, string>()
       const complain = (verb: Verb, error: ApiError) =>
         Effect.suspend(() => {
-          const line = describe(lease, namespace, verb, error)
+          const line = describe(lease, verb, error)
           if (problems.get(verb) === line) return Effect.void
           problems.set(verb, line)
           return Effect.logWarning(line)
@@ -227,13 +228,16 @@ const release = (lock: LeaseLock.LeaseLock, lease: string, patience: Duration.Du
     lock.mayBeOurs()
       ? lock.release.pipe(
           Effect.tapError((error) => Effect.logDebug(`Could not release the Lease ${lease}: ${error.message}`)),
-          Effect.orElseSucceed(() => false),
-          Effect.repeat({ until: (released) => released, schedule: Schedule.spaced("100 millis") }),
+          Effect.orElseSucceed(() => "changed" as const),
+          Effect.tap((release) =>
+            release === "released" ? Effect.logInfo(`Released the Lease ${lease}`) : Effect.void
+          ),
+          Effect.repeat({ until: (release) => release !== "changed", schedule: Schedule.spaced("100 millis") }),
           Effect.timeoutOption(patience),
-          Effect.flatMap((released) =>
-            Option.isSome(released)
-              ? Effect.logInfo(`Released the Lease ${lease}`)
-              : Effect.logWarning(`The Lease ${lease} could not be released: others wait until it expires`)
+          Effect.flatMap((ended) =>
+            Option.isNone(ended)
+              ? Effect.logWarning(`The Lease ${lease} could not be released: others wait until it expires`)
+              : Effect.void
           )
         )
       : Effect.void
@@ -242,10 +246,9 @@ const release = (lock: LeaseLock.LeaseLock, lease: string, patience: Duration.Du
 type Verb = "get" | "watch" | "take" | "renew"
 
 /** One line that names what fails and, if that is it, the missing right. */
-const describe = (lease: string, namespace: string, verb: Verb, error: ApiError): string => {
-  const right =
-    verb === "take" ? (error.request.method === "POST" ? "create" : "update") : verb === "renew" ? "update" : verb
-  return error._tag === "Forbidden"
-    ? `cannot ${verb} the Lease ${lease}: it takes the verb ${right} on leases of API group "coordination.k8s.io" in namespace ${namespace}; ${error.message}`
+const describe = (lease: string, verb: Verb, error: ApiError): string => {
+  const right = error._tag === "Forbidden" ? Right.wanting(error) : undefined
+  return right !== undefined
+    ? `cannot ${verb} the Lease ${lease}: ${Right.describe(right)}; ${error.message}`
     : `cannot ${verb} the Lease ${lease}, trying again: ${error.message}`
 }

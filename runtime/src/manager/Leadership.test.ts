@@ -23,7 +23,7 @@ describe("a leadership", () => {
           now += 60_000
           return sentAt + 55_000
         }),
-        release: Effect.succeed(true),
+        release: Effect.succeed("released"),
         follow: () => Effect.never
       }
       const leadership = Leadership.make(

@@ -13,6 +13,7 @@ import type { Client } from "../client/Client.ts"
 import type * as Watch from "../client/Watch.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
+import * as Time from "../resource/Time.ts"
 import * as LeaseRecord from "./LeaseRecord.ts"
 
 /** Why the Lease is followed no more. */
@@ -35,8 +36,8 @@ export interface LeaseLock {
    * somebody else was there meanwhile: look again.
    */
   readonly claim: Effect.Effect<number | undefined, ApiError.ApiError>
-  /** Gives it back, if it is the candidate's. False if somebody else was there meanwhile: try again. */
-  readonly release: Effect.Effect<boolean, ApiError.ApiError>
+  /** Gives it back, if it turns out to be the candidate's. `changed` if somebody else was there meanwhile: try again. */
+  readonly release: Effect.Effect<"released" | "foreign" | "changed", ApiError.ApiError>
   /** Follows the Lease from what was last seen, calling `told` for every change. Ends with why that is over. */
   readonly follow: (told: () => void) => Effect.Effect<never, Broken>
 }
@@ -46,6 +47,12 @@ const isStale = (error: ApiError.ApiError): boolean =>
   error._tag === "Conflict" ||
   error._tag === "AlreadyExists" ||
   (ApiError.isNotFound(error) && error.request.method !== "POST")
+
+/** Whether a write did nothing for certain. */
+const isWithoutEffect = (error: ApiError.ApiError): boolean =>
+  error._tag === "Transport"
+    ? error.outcome === "unsent"
+    : ApiError.isAnswer(error) && error.code < 500 && error._tag !== "Timeout"
 
 /** A lock on the Lease of a candidate. */
 export const make = (
@@ -57,7 +64,7 @@ export const make = (
   const timeoutMillis = Math.max(candidate.renewDeadlineMillis / 2, 1000)
   const request = { retry: false, timeoutMillis }
   const key = { namespace, name }
-  const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+  const now = () => Time.monotonic(clock)
   let observed = LeaseRecord.nothing
   let mayBeOurs = false
 
@@ -91,19 +98,27 @@ export const make = (
     const { lease } = observed
     const sentAt = now()
     const wanted = LeaseRecord.claimed(lease, candidate, clock.unsafeCurrentTimeMillis())
+    const before = mayBeOurs
     mayBeOurs = true
     const write = lease === undefined ? client.create(Lease, wanted, request) : client.replace(Lease, wanted, request)
-    return Effect.map(seen(write), (taken) => (taken ? sentAt : undefined))
+    return seen(write).pipe(
+      Effect.map((taken) => (taken ? sentAt : undefined)),
+      Effect.tapError((error) =>
+        Effect.sync(() => {
+          if (isWithoutEffect(error)) mayBeOurs = before
+        })
+      )
+    )
   })
 
   const release = Effect.gen(function* () {
     if (observed.holder !== identity) yield* look
     const { holder, lease } = observed
-    if (holder !== identity || lease === undefined) return true
+    if (holder !== identity || lease === undefined) return "foreign"
     const given = LeaseRecord.released(lease, clock.unsafeCurrentTimeMillis())
     const done = yield* seen(client.replace(Lease, given, request))
     if (!done) yield* look
-    return done
+    return done ? "released" : "changed"
   })
 
   const follow: LeaseLock["follow"] = (told) =>

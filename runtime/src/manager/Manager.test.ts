@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
+import * as Fence from "../client/Fence.ts"
 import * as Controller from "../controller/Controller.ts"
 import * as Result from "../controller/Result.ts"
 import { capture, counted, ended, settle, Widget, widget } from "../controller/World.fixture.ts"
@@ -40,17 +41,61 @@ const start = <R extends Manager.Runtime>(
 
 const done = () => counted(() => Effect.succeed(Result.done))
 
+/** Health as a test looks at it: `look` fails while the process is alive, and else gives why it is not. */
+const vitals = () => {
+  const checks = new Map<string, Health.Check>()
+  const health: Health.Checks = {
+    liveness: (name, check) => Effect.sync(() => void checks.set(name, check)),
+    readiness: () => Effect.void,
+    started: Effect.void,
+    shutDown: Effect.void
+  }
+  return { health, look: Effect.suspend(() => Effect.flip(Effect.all([...checks.values()]))) }
+}
+
+effect("a manager with a leader that waits in vain for reconciles of its last leadership is alive no more", () =>
+  Effect.gen(function* () {
+    const { health, look } = vitals()
+    const server = ApiServer.make()
+    server.put(Widget, widget("a"))
+    const lost = yield* Deferred.make<void>()
+    const won = yield* Deferred.make<void>()
+    const lostAgain = yield* Deferred.make<void>()
+    const leaderElection: LeaderElection = {
+      state: () => ({ leading: true, holder: undefined }),
+      run: (lead, stop) =>
+        Effect.raceFirst(lead(Fence.open), Deferred.await(lost)).pipe(
+          Effect.zipRight(Deferred.await(won)),
+          Effect.zipRight(Effect.raceFirst(lead(Fence.open), Deferred.await(lostAgain))),
+          Effect.zipRight(Deferred.await(stop))
+        )
+    }
+    const stuck = Controller.make("stuck", { for: Widget, reconcile: () => Effect.uninterruptible(Effect.never) })
+    const fine = Controller.make("fine", { for: Widget, reconcile: () => Effect.succeed(Result.done) })
+    const manager = start(server, [stuck, fine], { leaderElection })
+    const { stop } = yield* Effect.provideService(manager, Health.Health, health)
+    yield* Deferred.succeed(lost, undefined)
+    yield* TestClock.adjust("10 minutes")
+    // While it does not lead, another may.
+    expect(yield* Effect.isFailure(look)).toBe(true)
+    yield* Deferred.succeed(won, undefined)
+    yield* TestClock.adjust("34 seconds")
+    expect(yield* Effect.isFailure(look)).toBe(true)
+    yield* TestClock.adjust("2 seconds")
+    expect(yield* look).toBe("stuck can't lead: reconciles of the last leadership do not end")
+    yield* Deferred.succeed(lostAgain, undefined)
+    yield* settle
+    expect(yield* Effect.isFailure(look)).toBe(true)
+    yield* stop
+    yield* settle
+  })
+)
+
 effect(
   "a manager whose controllers have stopped by a mistake of the runtime is alive no more, so that it is replaced",
   () =>
     Effect.gen(function* () {
-      const checks = new Map<string, Health.Check>()
-      const health: Health.Checks = {
-        liveness: (name, check) => Effect.sync(() => void checks.set(name, check)),
-        readiness: () => Effect.void,
-        started: Effect.void,
-        shutDown: Effect.void
-      }
+      const { health, look } = vitals()
       const begin = yield* Deferred.make<void>()
       const leaderElection: LeaderElection = {
         state: () => ({ leading: false, holder: undefined }),
@@ -58,7 +103,6 @@ effect(
       }
       const manager = start(ApiServer.make(), [], { leaderElection })
       const { logs, stop } = yield* Effect.provideService(manager, Health.Health, health)
-      const look = Effect.flip(Effect.all([...checks.values()]))
       expect(yield* Effect.isFailure(look)).toBe(true)
       yield* Deferred.succeed(begin, undefined)
       yield* settle

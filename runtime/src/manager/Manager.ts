@@ -2,8 +2,8 @@
  * Controllers in one process, over one client and one cache.
  *
  * Up: caches fill, on a standby too, and each controller starts when all of its own are synced and, if it is leader-elected, this
- * process leads; one that can't sync holds up nobody else. Should they end by a mistake of the runtime, the process fails its
- * liveness (`controllers`), so that it is replaced.
+ * process leads; one that can't sync holds up nobody else. Should they end by a mistake of the runtime, or one that
+ * leads be held up by a reconcile that does not end, the process fails its liveness (`controllers`), so that it is replaced.
  *
  * Down, when the scope closes: no more intake, reconciles in progress are finished (all controllers at once, for the grace
  * period) and then interrupted, events are written, the Lease is released, watches are closed. The Lease is renewed until
@@ -88,10 +88,6 @@ export const start = <R>(
     const health = yield* Health
     const stopping = yield* Deferred.make<void>()
     let died = false
-    const living = Effect.suspend(() =>
-      died ? Effect.fail("the controllers have stopped by a mistake of the runtime: see the log") : Effect.void
-    )
-    yield* health.liveness("controllers", living)
     const runners = yield* Effect.forEach(controllers, (controller) =>
       Runner.prepare(controller, {
         concurrency: typeof workers === "number" ? workers : workers?.[controller.name],
@@ -100,6 +96,14 @@ export const start = <R>(
         gracePeriod: settings.gracePeriod
       })
     )
+    const living = Effect.suspend(() => {
+      if (died) return Effect.fail("the controllers have stopped by a mistake of the runtime: see the log")
+      const hanging = runners.flatMap((runner) => (runner.hangs() ? [runner.controller] : []))
+      return hanging.length === 0
+        ? Effect.void
+        : Effect.fail(`${hanging.join(" and ")} can't lead: reconciles of the last leadership do not end`)
+    })
+    yield* health.liveness("controllers", living)
     yield* Effect.zipRight(CacheReadiness.register, health.started)
     /** Side by side, the draining too: the grace period is the process's, not each controller's. */
     const lead = (some: ReadonlyArray<Runner.Prepared<R>>) => (permit: Fence.Permit) =>

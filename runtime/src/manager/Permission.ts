@@ -14,8 +14,10 @@ export interface Permission {
   readonly verb: Access.Verb
   /** API group; `""` is the core group. */
   readonly group: string
-  /** As rules name it: `deployments`, `webapps/status`. */
+  /** Plural name. */
   readonly resource: string
+  /** A part of the object that has rights of its own, such as `status`. */
+  readonly subresource: string | undefined
   /** Only the object of this name. */
   readonly name: string | undefined
   /** None: in all namespaces, or of a cluster-scoped kind. */
@@ -90,7 +92,8 @@ const placed = (access: Access.Access, by: string, namespaces: ReadonlyArray<str
       verbs.map((verb) => ({
         verb,
         group: resource.group,
-        resource: subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`,
+        resource: resource.plural,
+        subresource,
         name,
         namespace,
         by: [by]
@@ -109,12 +112,14 @@ const order: Order.Order<Permission> = Order.combineAll([
   Order.mapInput(Order.string, ({ namespace }: Permission) => namespace ?? ""),
   Order.mapInput(Order.string, ({ group }: Permission) => group),
   Order.mapInput(Order.string, ({ resource }: Permission) => resource),
+  Order.mapInput(Order.string, ({ subresource }: Permission) => subresource ?? ""),
   Order.mapInput(byVerb, ({ verb }: Permission) => verb),
   Order.mapInput(Order.string, ({ name }: Permission) => name ?? "")
 ])
 
-const keyOf = ({ group, name, namespace, resource, verb }: Permission): string =>
-  [namespace ?? "", group, resource, verb, name ?? ""].join(" ")
+/** The same text for the same right in the same place, whoever needs it. */
+export const keyOf = ({ group, name, namespace, resource, subresource, verb }: Permission): string =>
+  [namespace ?? "", group, resource, subresource ?? "", verb, name ?? ""].join(" ")
 
 /** Each once, without those that a wider one includes: everywhere includes somewhere, any name includes one. */
 const distinct = (permissions: ReadonlyArray<Permission>): ReadonlyArray<Permission> => {

@@ -14,6 +14,7 @@ const permission = (change: Partial<Permission> = {}): Permission => ({
   verb: "patch",
   group: "apps",
   resource: "deployments",
+  subresource: undefined,
   name: undefined,
   namespace: "a",
   by: ["controller webapp"],
@@ -40,7 +41,13 @@ describe("what is missing is said in one line", () => {
     ],
     [
       "of a subresource and of one object",
-      permission({ group: "example.com", resource: "widgets/status", name: "one", by: ["leader election"] }),
+      permission({
+        group: "example.com",
+        resource: "widgets",
+        subresource: "status",
+        name: "one",
+        by: ["leader election"]
+      }),
       'cannot patch widgets.example.com/status one in namespace a, which leader election needs: add to a Role there {"apiGroups":["example.com"],"resources":["widgets/status"],"resourceNames":["one"],"verbs":["patch"]}'
     ]
   ]
@@ -72,12 +79,12 @@ describe("the API server", () => {
   effect("is asked for each permission as it is needed, and those it does not grant are missing", () => {
     const permissions = [
       permission(),
-      permission({ resource: "deployments/status", namespace: undefined }),
+      permission({ subresource: "status", namespace: undefined }),
       permission({ verb: "get", name: "one" })
     ]
     const { asked, client } = reviewer(({ verb }) => verb !== "get")
     return Effect.gen(function* () {
-      expect(yield* Preflight.missing(permissions)).toEqual(permissions.slice(2))
+      expect(yield* Preflight.review(permissions)).toEqual({ missing: permissions.slice(2), unanswered: [] })
       const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
       const resource = { group: "apps", resource: "deployments" }
       expect(asked).toEqual([
@@ -85,6 +92,45 @@ describe("the API server", () => {
         ["POST", path, { ...resource, verb: "patch", subresource: "status" }],
         ["POST", path, { ...resource, verb: "get", namespace: "a", name: "one" }]
       ])
+    }).pipe(Effect.provide(client))
+  })
+
+  effect("is asked for what several namespaces need once, and for each of them only where that is refused", () => {
+    const inEach = (change: Partial<Permission>) =>
+      ["a", "b", "c"].map((namespace) => permission({ namespace, ...change }))
+    const lease = permission({ group: "coordination.k8s.io", resource: "leases", namespace: "home" })
+    const { asked, client } = reviewer(({ namespace, verb }) => verb === "get" || namespace === "b")
+    return Effect.gen(function* () {
+      const { missing } = yield* Preflight.review([...inEach({ verb: "get" }), ...inEach({ verb: "list" }), lease])
+      expect(missing).toEqual([permission({ verb: "list" }), permission({ verb: "list", namespace: "c" }), lease])
+      const places = asked.map((question) => {
+        const { namespace = "everywhere", verb } = Object(question)[2]
+        return `${verb} ${namespace}`
+      })
+      expect(places.sort()).toEqual(["get everywhere", "list a", "list b", "list c", "list everywhere", "patch home"])
+    }).pipe(Effect.provide(client))
+  })
+
+  effect("fails at one question: the answers to the others count", () => {
+    const { client } = reviewer(({ verb }) => (verb === "get" ? 422 : false))
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const permissions = [permission({ verb: "get" }), permission(), permission({ verb: "list" })]
+      const { missing, unanswered } = yield* Preflight.review(permissions)
+      expect(missing).toEqual(permissions.slice(1))
+      expect(unanswered.map(({ _tag }) => _tag)).toEqual(["Invalid"])
+      yield* Preflight.warn(permissions)
+      expect(lines).toHaveLength(2)
+    }).pipe(Effect.provide(Layer.merge(client, capture(lines))))
+  })
+
+  effect("does not know us: it is not asked again and again", () => {
+    const { asked, client } = reviewer(() => 401)
+    return Effect.gen(function* () {
+      const permissions = Array.from({ length: 50 }, (_, at) => permission({ name: `${at}` }))
+      const { unanswered } = yield* Preflight.review(permissions)
+      expect(unanswered).toHaveLength(50)
+      expect(asked.length).toBeLessThan(20)
     }).pipe(Effect.provide(client))
   })
 

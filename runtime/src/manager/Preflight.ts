@@ -1,42 +1,85 @@
 /**
  * Asks the API server, before anything depends on it, whether we may do what the controllers need: a SelfSubjectAccessReview
- * for each permission in each namespace. What is missing is said in one line: what can't be done where, who needs it, and the
+ * for each permission, in each namespace if need be. What is missing is said in one line: what can't be done where, who needs it, and the
  * rule to add.
  *
  * Needs no right that not every account has (`system:basic-user`).
  */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import * as Right from "../client/Right.ts"
 import { SelfSubjectAccessReview } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
-import type { Permission } from "./Permission.ts"
+import { keyOf, type Permission } from "./Permission.ts"
 import * as Rbac from "./Rbac.ts"
 
 /** Few enough not to be felt by a server that others need too; all together they take some hundredths of a second. */
 const concurrency = 8
 
-/** Those of the permissions that are not granted. */
-export const missing = (
-  permissions: ReadonlyArray<Permission>
-): Effect.Effect<ReadonlyArray<Permission>, ApiError.ApiError | InvalidObject, Client.Client> =>
-  Effect.map(
-    Effect.forEach(permissions, (permission) => Effect.map(isGranted(permission), (is) => (is ? [] : [permission])), {
-      concurrency
-    }),
-    (found) => found.flat()
+/** What the API server says of some permissions. */
+export interface Findings {
+  readonly missing: ReadonlyArray<Permission>
+  /** Of some it said nothing, and why. */
+  readonly unanswered: ReadonlyArray<ApiError.ApiError | InvalidObject>
+}
+
+/**
+ * Asks for each of the permissions. What is needed in several namespaces is asked of the whole cluster first, and of each of
+ * them only if it is not granted there: a ClusterRole takes one question, however many the namespaces.
+ */
+export const review = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findings, never, Client.Client> =>
+  Effect.suspend(() => {
+    let broken: ApiError.ApiError | undefined
+    const ask = (permission: Permission) =>
+      Effect.suspend(() => (broken === undefined ? isGranted(permission) : Effect.fail(broken))).pipe(
+        Effect.tapError((error) =>
+          Effect.sync(() => {
+            // Where nobody answers, or nobody knows us, the other questions fare no better.
+            if (error._tag === "Transport" || error._tag === "Unauthorized") broken = error
+          })
+        )
+      )
+    const missing = new Set<Permission>()
+    const unanswered: Array<ApiError.ApiError | InvalidObject> = []
+    const note = (permission: Permission) =>
+      Effect.match(ask(permission), {
+        onFailure: (error) => void unanswered.push(error),
+        onSuccess: (granted) => void (granted || missing.add(permission))
+      })
+    const noteAll = (same: ReadonlyArray<Permission>) => Effect.forEach(same, note, { discard: true })
+    return Effect.forEach(
+      alike(permissions),
+      (same) =>
+        same.length === 1
+          ? noteAll(same)
+          : Effect.unlessEffect(
+              noteAll(same),
+              Effect.orElseSucceed(ask({ ...same[0], namespace: undefined }), () => false)
+            ),
+      { concurrency, discard: true }
+    ).pipe(Effect.map(() => ({ missing: permissions.filter((permission) => missing.has(permission)), unanswered })))
+  })
+
+/** The same right in several namespaces, together. */
+const alike = (permissions: ReadonlyArray<Permission>) =>
+  Object.values(Arr.groupBy(permissions, (permission) => keyOf({ ...permission, namespace: undefined }))).flatMap(
+    (some) => {
+      const [wide, placed] = Arr.partition(some, ({ namespace }) => namespace !== undefined)
+      return [...wide.map(Arr.of), ...(Arr.isNonEmptyArray(placed) ? [placed] : [])]
+    }
   )
 
-const isGranted = ({ group, name, namespace, resource, verb }: Permission) => {
-  const [plural = "", subresource] = resource.split("/")
-  return Effect.map(
+const isGranted = ({ group, name, namespace, resource, subresource, verb }: Permission) =>
+  Effect.map(
     Client.create(SelfSubjectAccessReview, {
       metadata: {},
       spec: {
         resourceAttributes: {
           verb,
           group,
-          resource: plural,
+          resource,
           ...(subresource === undefined ? {} : { subresource }),
           ...(name === undefined ? {} : { name }),
           ...(namespace === undefined ? {} : { namespace })
@@ -45,18 +88,15 @@ const isGranted = ({ group, name, namespace, resource, verb }: Permission) => {
     }),
     ({ status }) => status?.allowed === true
   )
-}
 
 /** One line: what can't be done where, who needs it, and the rule that would allow it. */
 export const describe = (permission: Permission): string => {
-  const { by, group, name, namespace, resource, verb } = permission
-  const [plural = "", subresource] = resource.split("/")
-  const kind = `${plural}${group === "" ? "" : `.${group}`}${subresource === undefined ? "" : `/${subresource}`}`
+  const { by, group, name, namespace, resource, subresource, verb } = permission
+  const kind = `${resource}${group === "" ? "" : `.${group}`}${subresource === undefined ? "" : `/${subresource}`}`
   const what = `cannot ${verb} ${kind}${name === undefined ? "" : ` ${name}`}`
-  const where = namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`
   const role = namespace === undefined ? "a ClusterRole" : `a Role there`
   const rules = Rbac.rulesOf([permission]).map((rule) => JSON.stringify(rule))
-  return `${what} ${where}, which ${by.join(" and ")} needs: add to ${role} ${rules.join()}`
+  return `${what} ${Right.where(namespace)}, which ${by.join(" and ")} needs: add to ${role} ${rules.join()}`
 }
 
 /**
@@ -64,8 +104,12 @@ export const describe = (permission: Permission): string => {
  * Controllers may start meanwhile. What they lack they find out for themselves, and recover from when it is granted.
  */
 export const warn = (permissions: ReadonlyArray<Permission>): Effect.Effect<void, never, Client.Client> =>
-  missing(permissions).pipe(
-    Effect.map((permissions) => permissions.map((permission) => Effect.logWarning(describe(permission)))),
-    Effect.flatMap((lines) => Effect.all(lines, { discard: true })),
-    Effect.catchAll((error) => Effect.logDebug(`The API server was not asked for our rights: ${error.message}`))
-  )
+  Effect.gen(function* () {
+    const { missing, unanswered } = yield* review(permissions)
+    for (const permission of missing) yield* Effect.logWarning(describe(permission))
+    if (unanswered[0] !== undefined) {
+      yield* Effect.logDebug(
+        `The API server did not say whether we have ${unanswered.length} of our rights: ${unanswered[0].message}`
+      )
+    }
+  })

@@ -148,10 +148,13 @@ describe("the roles of a manager", () => {
 test("a permission says who needs it", () => {
   const other = Controller.make("other", { for: Pod, reconcile })
   const all = Permission.all([widgets, other], { namespaces: ["a"], lease, installCrds: true })
-  const by = (resource: string, verb: string) =>
-    all.filter((permission) => permission.resource === resource && permission.verb === verb).map(({ by }) => by)
+  const by = (resource: string, verb: string, subresource?: string) =>
+    all
+      .filter((permission) => permission.resource === resource && permission.subresource === subresource)
+      .filter((permission) => permission.verb === verb)
+      .map(({ by }) => by)
   expect(by("pods", "list")).toEqual([["controller widgets", "controller other"]])
-  expect(by("widgets/status", "patch")).toEqual([["controller widgets"]])
+  expect(by("widgets", "patch", "status")).toEqual([["controller widgets"]])
   expect(by("leases", "watch")).toEqual([["leader election"]])
   expect(by("customresourcedefinitions", "patch")).toEqual([["--install-crds"]])
 })

@@ -55,9 +55,9 @@ export interface Binding {
 /** The permissions as rules: one for each group of resources that have the same verbs, names apart. Namespaces don't matter. */
 export const rulesOf = (permissions: ReadonlyArray<Permission.Permission>): ReadonlyArray<Rule> => {
   const rules = permissions.map(
-    ({ group, name, resource, verb }): Rule => ({
+    ({ group, name, resource, subresource, verb }): Rule => ({
       apiGroups: [group],
-      resources: [resource],
+      resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
       ...(name === undefined ? {} : { resourceNames: [name] }),
       verbs: [verb]
     })

@@ -2,7 +2,6 @@
  * For the tests of elections: replicas of a program that want one Lease, each with a line of its own to one API server in
  * memory, and a wall clock of its own. Lines can be cut, and clocks be wrong.
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -20,6 +19,7 @@ import * as Transport from "../client/Transport.ts"
 import type { ApiServer } from "../events/ApiServer.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { Lease } from "../resource/BuiltIn.ts"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 
 /**
@@ -72,16 +72,6 @@ export const over = (line: Line, { transport }: ApiServer): Layer.Layer<Transpor
         )
     })
   })
-
-/** A clock that runs as the test's, and shows another time. */
-const skewed = (clock: Clock.Clock, skew: () => number): Clock.Clock => ({
-  [Clock.ClockTypeId]: Clock.ClockTypeId,
-  unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + skew(),
-  unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
-  currentTimeMillis: Effect.map(clock.currentTimeMillis, (millis) => millis + skew()),
-  currentTimeNanos: clock.currentTimeNanos,
-  sleep: (duration) => clock.sleep(duration)
-})
 
 /** A replica in an election. */
 export interface Replica {
@@ -173,7 +163,7 @@ export const start = (
     const running = yield* election.run(lead, stop).pipe(
       Effect.provide(client),
       Effect.provideService(EventRecorder.EventRecorder, recorder),
-      Effect.withClock(skewed(clock, () => replica.skew)),
+      Effect.withClock(WallClock.skewed(clock, () => replica.skew)),
       Effect.tapErrorCause((cause) => Effect.logFatal("The election died", cause)),
       Effect.forkScoped
     )

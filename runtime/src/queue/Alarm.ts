@@ -5,10 +5,11 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Time from "../resource/Time.ts"
 
 /** See the top of this file. */
 export interface Alarm {
-  /** Makes sure that the alarm rings at `dueAt` (milliseconds of the Clock) or earlier. */
+  /** Makes sure that the alarm rings at `dueAt` (of the monotonic time) or earlier. */
   readonly set: (dueAt: number) => void
 }
 
@@ -35,7 +36,7 @@ export const make = (clock: Clock.Clock, ring: () => number): Effect.Effect<Alar
       early = false
       sleepsUntil = ring()
       if (sleepsUntil === Number.POSITIVE_INFINITY) return woken
-      const millis = Math.min(sleepsUntil - clock.unsafeCurrentTimeMillis(), longestSleepMillis)
+      const millis = Math.min(Math.ceil(sleepsUntil - Time.monotonic(clock)), longestSleepMillis)
       return Effect.raceFirst(clock.sleep(Duration.millis(millis)), woken)
     })
 

@@ -9,6 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Backoff from "./Backoff.ts"
 
 /** The next `count` delays of the key, one attempt after the other. */
@@ -84,6 +85,27 @@ effect("a schedule that reads the time sees the Clock's", () =>
     expect(yield* delays(windows, "a", 1)).toEqual([0])
   })
 )
+
+for (const [way, millis] of WallClock.ways) {
+  effect(`how long a key has been failing is not changed by a machine's time that is set ${way} by an hour`, () =>
+    Effect.gen(function* () {
+      const wall = yield* WallClock.make
+      const retry = Schedule.upTo(Schedule.spaced(10), "1 minute")
+      const backoffs = yield* Effect.withClock(Backoff.make(retry), wall.clock)
+      expect(yield* delays(backoffs, "a", 1)).toEqual([10])
+      wall.set(millis)
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* delays(backoffs, "a", 1)).toEqual([10])
+      yield* TestClock.adjust("31 seconds")
+      expect(yield* delays(backoffs, "a", 1)).toEqual([null])
+
+      // A key that fails from now on goes by the time as it is now.
+      wall.set(10_000)
+      const minutes = yield* Effect.withClock(Backoff.make(Schedule.cron("* * * * *")), wall.clock)
+      expect(yield* delays(minutes, "a", 1)).toEqual([49_000])
+    })
+  )
+}
 
 effect("an exponential schedule without a cap ends up waiting for ever, not at once", () =>
   Effect.gen(function* () {

@@ -4,8 +4,9 @@
  * hundred thousand failing objects cost a hundred thousand small records.
  *
  * Any Schedule will do. Its input is what the run ended with; a Schedule that reads the time (`elapsed`, `upTo`,
- * `fixed`, `cron`) sees the Clock's. A Schedule that ends gives up: its state is forgotten, and the next failure of the
- * key, after a new trigger, finds it fresh.
+ * `fixed`, `cron`) sees the Clock's at the key's first attempt, and from there on what has passed: where the machine's time is
+ * set meanwhile, none gives up too early or goes on for too long. A Schedule that ends gives up: its state is forgotten,
+ * and the next failure of the key, after a new trigger, finds it fresh.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -13,6 +14,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as ScheduleDecision from "effect/ScheduleDecision"
 import * as ScheduleIntervals from "effect/ScheduleIntervals"
+import * as Time from "../resource/Time.ts"
 
 /** See the top of this file. Holds a record per key between its first retry and `forget` (or the schedule's end). */
 export interface Backoffs<in In = unknown> {
@@ -30,10 +32,12 @@ export interface Backoffs<in In = unknown> {
   readonly size: () => number
 }
 
-/** `state` belongs to the schedule; Effect types it `any`. */
 interface Progress {
+  /** Belongs to the schedule; Effect types it `any`. */
   state: unknown
   attempts: number
+  /** What the Clock's time was ahead of the monotonic one at the first attempt. */
+  readonly ahead: number
 }
 
 const base = Duration.millis(5)
@@ -62,9 +66,10 @@ export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.E
 
     const next = (key: string, input: In): Effect.Effect<Option.Option<number>> =>
       Effect.suspend(() => {
-        const now = clock.unsafeCurrentTimeMillis()
+        const passed = Time.monotonic(clock)
         const known = failing.get(key)
-        const progress = known ?? { state: retry.initial, attempts: 0 }
+        const progress = known ?? { state: retry.initial, attempts: 0, ahead: clock.unsafeCurrentTimeMillis() - passed }
+        const now = progress.ahead + passed
         if (known === undefined) failing.set(key, progress)
         return Effect.map(Effect.provide(retry.step(now, input, progress.state), context), ([state, , decision]) => {
           if (ScheduleDecision.isDone(decision)) {

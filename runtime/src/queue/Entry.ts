@@ -21,7 +21,7 @@ export interface Level<T> {
   size: number
 }
 
-/** Mutable, and owned by one queue: nothing outside this folder sees it. Times are milliseconds of the Clock. */
+/** Mutable, and owned by one queue: nothing outside this folder sees it. Times are the Clock's, but for `dueAt`. */
 export class Entry<T> {
   place: Place = "idle"
   running = false
@@ -36,7 +36,7 @@ export class Entry<T> {
   addedAt = 0
   /** When the next run became ready. */
   enqueuedAt = 0
-  /** When a delayed run becomes ready. */
+  /** When a delayed run becomes ready, in monotonic time: whatever the machine's time is set to meanwhile. */
   dueAt = 0
   /** While `echoed`: asks, of each trigger that may be an echo or not, whether it was none. */
   doubts: Array<() => boolean> | undefined = undefined

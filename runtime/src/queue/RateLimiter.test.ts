@@ -2,6 +2,7 @@ import { expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as RateLimiter from "./RateLimiter.ts"
 
 /** `count` reservations in a row. */
@@ -51,14 +52,17 @@ effect("by default nothing waits longer than the back-off's longest delay", () =
   })
 )
 
-effect("a clock that is set back does not block retries beyond the horizon", () =>
-  Effect.gen(function* () {
-    yield* TestClock.setTime(10_000_000)
-    const limiter = yield* RateLimiter.make({ perSecond: 10, burst: 1, horizonMillis: 1000 })
-    reserve(limiter, 2)
-    yield* TestClock.setTime(0)
-    expect(limiter.reserve()).toBe(1000)
-    yield* TestClock.adjust(1000)
-    expect(limiter.reserve()).toBe(0)
-  })
-)
+for (const [way, millis] of WallClock.ways) {
+  effect(`a machine's time that is set ${way} by an hour frees no token and blocks none`, () =>
+    Effect.gen(function* () {
+      const wall = yield* WallClock.make
+      const limiter = yield* Effect.withClock(RateLimiter.make({ perSecond: 10, burst: 1 }), wall.clock)
+      expect(reserve(limiter, 2)).toEqual([0, 100])
+      wall.set(millis)
+      yield* TestClock.adjust(50)
+      expect(limiter.reserve()).toBe(150)
+      yield* TestClock.adjust(250)
+      expect(limiter.reserve()).toBe(0)
+    })
+  )
+}

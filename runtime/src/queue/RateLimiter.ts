@@ -8,6 +8,7 @@
  * share the last slot. In such a crowd the workers' concurrency and each object's own back-off are the limits.
  */
 import * as Effect from "effect/Effect"
+import * as Time from "../resource/Time.ts"
 
 /** See the top of this file. */
 export interface RateLimiter {
@@ -36,9 +37,8 @@ export const make = (options?: Options): Effect.Effect<RateLimiter> =>
     let fullAt = Number.NEGATIVE_INFINITY
     return {
       reserve: () => {
-        const now = clock.unsafeCurrentTimeMillis()
-        // A wall clock that was set back would leave `fullAt` in a future that no reservation can reach.
-        fullAt = Math.min(Math.max(fullAt, now), now + tolerance + horizon)
+        const now = Time.monotonic(clock)
+        fullAt = Math.max(fullAt, now)
         const delay = Math.max(0, Math.ceil(fullAt - tolerance - now))
         if (delay >= horizon) return horizon
         fullAt += interval

@@ -9,6 +9,7 @@ import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as WorkQueue from "./WorkQueue.ts"
 
 const make = WorkQueue.make<string>()
@@ -639,6 +640,32 @@ effect("the snapshot counts what a scrape asks for", () =>
     })
   })
 )
+
+for (const [way, millis] of WallClock.ways) {
+  effect(`a machine's time that is set ${way} by an hour moves no delay, but the times that are shown`, () =>
+    Effect.gen(function* () {
+      const wall = yield* WallClock.make
+      const queue = yield* Effect.withClock(make, wall.clock)
+      queue.addAfter("a", 1000, "retry")
+      queue.addAfter("b", 5000, "retry")
+      yield* TestClock.adjust(100)
+      wall.set(millis)
+      expect(queue.position("b")).toMatchObject({ until: 5000 + millis })
+      queue.addAfter("c", 2000, "retry")
+      yield* TestClock.adjust(899)
+      expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 3 })
+      yield* TestClock.adjust(1)
+      const first = yield* drain(queue)
+      expect(first).toMatchObject([{ key: "a", addedAt: 0, enqueuedAt: 1000 + millis }])
+      yield* TestClock.adjust(1100)
+      expect(keys(yield* drain(queue))).toBe("c")
+      yield* TestClock.adjust(2899)
+      expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 1 })
+      yield* TestClock.adjust(1)
+      expect(keys(yield* drain(queue))).toBe("b")
+    })
+  )
+}
 
 effect("position says how many keys are served first, until when a key waits, or since when it runs", () =>
   Effect.gen(function* () {

@@ -28,6 +28,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Time from "../resource/Time.ts"
 import * as Alarm from "./Alarm.ts"
 import * as Delayed from "./Delayed.ts"
 import { Entry } from "./Entry.ts"
@@ -164,12 +165,15 @@ export const make = <T>(options?: {
     let stopped = false
     const drained = yield* Effect.makeLatch(false)
 
+    /** A due time in milliseconds of the Clock, as it goes now. */
+    const shown = (dueAt: number): number => Math.round(clock.unsafeCurrentTimeMillis() + dueAt - Time.monotonic(clock))
+
     const alarm = yield* Alarm.make(clock, () => {
-      const now = clock.unsafeCurrentTimeMillis()
+      const now = Time.monotonic(clock)
       let entry = delayed.first()
       for (; entry !== undefined && entry.dueAt <= now; entry = delayed.first()) {
         delayed.remove(entry)
-        makeReady(entry, entry.dueAt)
+        makeReady(entry, shown(entry.dueAt))
       }
       return entry?.dueAt ?? Number.POSITIVE_INFINITY
     })
@@ -282,7 +286,7 @@ export const make = <T>(options?: {
       raise(entry, priority)
       if (entry.place === "echoed" && isDoubted(entry)) makeReady(entry, clock.unsafeCurrentTimeMillis())
       if (entry.place === "ready") return
-      const dueAt = clock.unsafeCurrentTimeMillis() + Math.ceil(delayMillis)
+      const dueAt = Time.monotonic(clock) + Math.ceil(delayMillis)
       if (entry.place !== "delayed") makeDelayed(entry, dueAt)
       else if (dueAt < entry.dueAt) delayed.advance(entry, dueAt)
       alarm.set(dueAt)
@@ -415,10 +419,10 @@ export const make = <T>(options?: {
       const entry = entries.get(key)
       if (entry === undefined) return { _tag: "Absent" }
       if (entry.running) {
-        const until = entry.place === "delayed" ? entry.dueAt : undefined
+        const until = entry.place === "delayed" ? shown(entry.dueAt) : undefined
         return { _tag: "Processing", since: entry.startedAt, again: entry.place !== "idle", until }
       }
-      if (entry.place === "delayed") return { _tag: "Delayed", until: entry.dueAt, priority: entry.priority }
+      if (entry.place === "delayed") return { _tag: "Delayed", until: shown(entry.dueAt), priority: entry.priority }
       return { _tag: "Ready", index: ready.indexOf(entry), priority: entry.priority, since: entry.enqueuedAt }
     }
 

@@ -1,4 +1,11 @@
-/** Points in time as Kubernetes writes them. Milliseconds are those of the Clock, since 1970. */
+/** Points in time as Kubernetes writes them, in milliseconds of the Clock since 1970; and the time that measures what lasts. */
+import type * as Clock from "effect/Clock"
+
+/**
+ * Milliseconds, with fractions, that run on whatever the machine's time is set to: for deadlines and for how long something
+ * took. They mean nothing outside of the process. A look costs some 0.2 µs, three times that of the Clock's milliseconds.
+ */
+export const monotonic = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
 
 /** RFC 3339 with whole seconds, as `metav1.Time`: `2026-11-20T09:00:00Z`. */
 export const seconds = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`

@@ -53,7 +53,10 @@ export const permissions = ({ settings }: Account) => Permission.all(controllers
 
 /** Which of that is not granted. */
 export const missing = (account: Account) =>
-  Preflight.missing(permissions(account)).pipe(
+  Preflight.review(permissions(account)).pipe(
+    Effect.flatMap(({ missing, unanswered: [error] }) =>
+      error === undefined ? Effect.succeed(missing) : Effect.fail(error)
+    ),
     Effect.provide(Client.layer().pipe(Layer.provide(Transport.layer(Counted.clusterOf(account.user)))))
   )
 
@@ -71,7 +74,9 @@ export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
     if (applied.exitCode !== 0) return yield* Effect.dieMessage(applied.stderr)
     yield* Managed.eventually(
       "that the rights are as they were applied",
-      Effect.map(missing(account), (all) => all.map(({ resource, verb }) => `${verb} ${resource}`)),
+      Effect.map(missing(account), (all) =>
+        all.map(({ resource, subresource, verb }) => `${verb} ${[resource, subresource].filter(Boolean).join("/")}`)
+      ),
       (all) => all.every((one) => lacking.includes(one)) && lacking.every((one) => all.includes(one))
     )
   })

@@ -1,0 +1,33 @@
+/**
+ * The right that a request lacks, in the words of the API server's authorizer. Not every refusal is for want of one: admission
+ * (a quota, a policy) and a namespace that is being deleted refuse too, and no rule helps against those.
+ */
+import type { Forbidden } from "./ApiError.ts"
+
+/** A verb on a resource. */
+export interface Right {
+  readonly verb: string
+  /** As rules name it: `deployments`, `webapps/status`. */
+  readonly resource: string
+  /** API group; `""` is the core group. */
+  readonly group: string
+  /** None: in the whole cluster, or of a kind that is in no namespace. */
+  readonly namespace: string | undefined
+}
+
+/** The words of every authorizer; those of admission are others. */
+const words = /User "[^"]*" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/
+
+/** The right for want of which a request was refused, if that is why. */
+export const wanting = (error: Forbidden): Right | undefined => {
+  const [, verb, resource, group = "", namespace] = words.exec(error.message) ?? []
+  return verb === undefined || resource === undefined ? undefined : { verb, resource, group, namespace }
+}
+
+/** `it takes the verb patch on deployments of API group "apps" in namespace default` */
+export const describe = ({ group, namespace, resource, verb }: Right): string =>
+  `it takes the verb ${verb} on ${resource} of API group "${group}" ${where(namespace)}`
+
+/** Where a right holds. */
+export const where = (namespace: string | undefined): string =>
+  namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`
