@@ -12,7 +12,7 @@ interface Row {
 }
 
 const rows: ReadonlyArray<Row> = Array.from(
-  (await Bun.file(page).text()).matchAll(/^\| (\d+|[a-z]) \|[^|]*\|([^|]*)\|$/gm),
+  (await Bun.file(page).text()).matchAll(/^\| (\d+|[a-z])\s+\|[^|]*\|([^|]*)\|$/gm),
   ([, id = "", proof = ""]) => ({ id, proof })
 )
 
