@@ -124,26 +124,28 @@ describe("Two managers with --leader-elect", () => {
         let leader = yield* passing(Replica.homeostat(cluster, { namespace }))
         yield* Managed.eventually("the Deployment", replicasOf(namespace), (replicas) => replicas === 1)
         const millis: Array<number> = []
+        let rounds = 0
         while (millis.length < 20) {
+          expect(++rounds).toBeLessThan(40)
           const standby = yield* passing(Replica.homeostat(cluster, { namespace }))
           yield* Replica.standingBy(standby.replica)
           const startedAt = performance.now()
           yield* leader.replica.signal("SIGTERM")
           yield* drift(namespace)
           yield* mended(namespace)
-          millis.push(performance.now() - startedAt)
+          const took = performance.now() - startedAt
           expect((yield* leader.replica.ended("15 seconds")).code).toBe(0)
           yield* Replica.leading(standby.replica)
-          expect(
-            yield* Endpoint.metric(standby.replica, "rest_client_requests_total", `method="PATCH"`)
-          ).toBeGreaterThan(0)
+          const writes = yield* Endpoint.metric(standby.replica, "rest_client_requests_total", `method="PATCH"`)
+          // A leader that saw the drift before it came to the signal has mended it itself: that is no hand-over.
+          if (writes > 0) millis.push(took)
           yield* leader.close
           leader = standby
         }
         report("from SIGTERM to repaired by the next leader", millis)
         // 184 ms where it was measured; half a second is the promise, and a machine that does other things may take twice as long.
         expect(quantiles(millis).median).toBeLessThan(1000)
-        expect((yield* Replica.leaseOf(namespace)).spec?.leaseTransitions).toBe(20)
+        expect((yield* Replica.leaseOf(namespace)).spec?.leaseTransitions).toBe(rounds)
       }),
     300_000
   )

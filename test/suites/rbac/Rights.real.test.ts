@@ -137,7 +137,7 @@ const raced = (scene: Scene.Scene, { deafen, listen }: Started) =>
   })
 
 const expected = (account: Granted.Account) =>
-  Audit.distinct(Granted.permissions(account).map(({ group, resource, verb }) => `${verb} ${resource} ${group}`))
+  Audit.distinct(Granted.permissions(account).map((right) => `${right.verb} ${Granted.pathOf(right)} ${right.group}`))
 
 /** Nothing was refused, and what was asked for is what the roles grant. */
 const check = (account: Granted.Account) =>
@@ -147,8 +147,7 @@ const check = (account: Granted.Account) =>
     yield* Managed.eventually(
       "that no right is left unused",
       Effect.map(all, (asked) => expected(account).filter((right) => !Audit.rights(asked).includes(right))),
-      (unused) => unused.length === 0,
-      "5 seconds"
+      (unused) => unused.length === 0
     )
     const asked = yield* all
     expect(asked.filter(({ code }) => code === 403 || code === 401)).toEqual([])
