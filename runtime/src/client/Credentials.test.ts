@@ -7,6 +7,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import { CredentialsError } from "./Cluster.ts"
 import { rotating, type Source } from "./Credentials.ts"
 import { base64, config, load, make } from "./KubeConfig.fixture.ts"
@@ -28,6 +29,24 @@ describe("Credentials", () => {
       expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer new-token" })
     })
   )
+
+  for (const [way, millis] of WallClock.ways) {
+    effect(`are read again after the same time when the machine's time is set ${way} meanwhile`, () =>
+      Effect.gen(function* () {
+        const wall = yield* WallClock.make
+        const { serviceAccount } = places()
+        const cluster = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "h" }).pipe(
+          Effect.withClock(wall.clock)
+        )
+        writeFileSync(join(serviceAccount, "token"), "new-token")
+        wall.set(millis)
+        yield* TestClock.adjust("59 seconds")
+        expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer pod-token" })
+        yield* TestClock.adjust("1 second")
+        expect(yield* headersOf(cluster)).toEqual({ authorization: "Bearer new-token" })
+      })
+    )
+  }
 
   effect("connections are kept while the certificates are the same, and only then", () =>
     Effect.gen(function* () {

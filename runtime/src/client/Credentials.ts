@@ -6,6 +6,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 import { FileSystem } from "@effect/platform/FileSystem"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Time from "../resource/Time.ts"
 import { type Cluster, type Credentials, CredentialsError, type Tls } from "./Cluster.ts"
 
 /** Something secret or not, and where it is kept: in a file that may change, or in the configuration. */
@@ -166,14 +167,14 @@ export const rotating = (
     const one = yield* Effect.makeSemaphore(1)
     let source = yield* load
     let { credentials: current, expiresAt } = yield* read(source)
-    let readAt = clock.unsafeCurrentTimeMillis()
+    let readAt = Time.monotonic(clock)
     let renewedAt = Number.NEGATIVE_INFINITY
     let reading = false
 
     const reread = (renewed: boolean) =>
       Effect.gen(function* () {
         reading = true
-        readAt = clock.unsafeCurrentTimeMillis()
+        readAt = Time.monotonic(clock)
         if (renewed) source = yield* load
         const next = yield* read(source)
         // Connections hang on the identity of `tls`: it changes only when its contents do.
@@ -185,7 +186,7 @@ export const rotating = (
         // Only one that has come to its end counts as made: after an interrupted one, the next who waits goes on.
         Effect.zipRight(
           Effect.sync(() => {
-            readAt = clock.unsafeCurrentTimeMillis()
+            readAt = Time.monotonic(clock)
             if (renewed) renewedAt = readAt
           })
         ),
@@ -196,8 +197,9 @@ export const rotating = (
         ),
         Effect.provideService(FileSystem, fs)
       )
-    const since = (moment: number) => clock.unsafeCurrentTimeMillis() - moment
-    const expired = () => expiresAt !== undefined && since(expiresAt) >= 0
+    const since = (moment: number) => Time.monotonic(clock) - moment
+    // The time of day, as whoever issued them meant it.
+    const expired = () => expiresAt !== undefined && clock.unsafeCurrentTimeMillis() >= expiresAt
     const rested = () => since(readAt) >= renewMillis
     const latest = Effect.sync(() => current)
     /** One at a time; who had to wait looks again whether it still has to be done. */

@@ -26,6 +26,10 @@ export interface Permission {
   readonly by: ReadonlyArray<string>
 }
 
+/** A resource as rules and audit logs write it: `webapps/status`. */
+export const pathOf = ({ resource, subresource }: Pick<Permission, "resource" | "subresource">): string =>
+  subresource === undefined ? resource : `${resource}/${subresource}`
+
 /** What a manager does, as far as rights depend on it. */
 export interface Settings {
   /** The namespaces it works in; none means all. */

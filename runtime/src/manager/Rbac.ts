@@ -55,11 +55,11 @@ export interface Binding {
 /** The permissions as rules: one for each group of resources that have the same verbs, names apart. Namespaces don't matter. */
 export const rulesOf = (permissions: ReadonlyArray<Permission.Permission>): ReadonlyArray<Rule> => {
   const rules = permissions.map(
-    ({ group, name, resource, subresource, verb }): Rule => ({
-      apiGroups: [group],
-      resources: [subresource === undefined ? resource : `${resource}/${subresource}`],
-      ...(name === undefined ? {} : { resourceNames: [name] }),
-      verbs: [verb]
+    (permission): Rule => ({
+      apiGroups: [permission.group],
+      resources: [Permission.pathOf(permission)],
+      ...(permission.name === undefined ? {} : { resourceNames: [permission.name] }),
+      verbs: [permission.verb]
     })
   )
   const verbs = merge(rules, "verbs").map((rule) => ({ ...rule, verbs: rule.verbs.sort(Permission.byVerb) }))

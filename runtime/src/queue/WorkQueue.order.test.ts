@@ -13,15 +13,15 @@ effect("a queue that is shut down at any moment while workers are handed keys le
     for (let moment = 0; moment < 40; moment++) {
       const queue = yield* WorkQueue.make<string>()
       const served: Array<string> = []
-      const work = Effect.repeat(
-        queue.process(({ key }) =>
-          Effect.zipRight(
-            Effect.yieldNow(),
-            Effect.sync(() => void served.push(key))
-          )
-        ),
-        { while: (went) => went }
-      )
+      const work = Effect.gen(function* () {
+        while (true) {
+          const item = yield* queue.take
+          if (Option.isNone(item)) return
+          yield* Effect.yieldNow()
+          served.push(item.value.key)
+          queue.done(item.value.key)
+        }
+      })
       const workers = yield* Effect.replicateEffect(Effect.fork(work), 4)
       const feed = Effect.forEach(
         Array.from({ length: 20 }, (_, n) => n),

@@ -1,11 +1,8 @@
 import { expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
-import * as Clock from "effect/Clock"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
@@ -423,86 +420,11 @@ effect("an interrupted taker that was not called is forgotten", () =>
 effect("waiting for a key can be interrupted where nothing else can", () =>
   Effect.gen(function* () {
     const queue = yield* make
-    const worker = yield* Effect.fork(queue.process(() => Effect.void))
+    const worker = yield* Effect.fork(Effect.uninterruptible(queue.take))
     yield* settle
     expect(Exit.isInterrupted(yield* Fiber.interrupt(worker))).toBe(true)
     queue.add("a", "updated")
     expect(queue.snapshot()).toMatchObject({ ready: 1, processing: 0 })
-  })
-)
-
-effect("process marks the key done when the run succeeds, fails, dies or is interrupted", () =>
-  Effect.gen(function* () {
-    const queue = yield* make
-    const runs: ReadonlyArray<Effect.Effect<void, string>> = [
-      Effect.void,
-      Effect.fail("no"),
-      Effect.die("broken"),
-      Effect.interrupt
-    ]
-    for (const run of runs) {
-      queue.add("a", "updated")
-      yield* Effect.exit(queue.process(() => run))
-      expect(queue.position("a")).toEqual({ _tag: "Absent" })
-    }
-    queue.add("a", "updated")
-    yield* Effect.exit(
-      queue.process((): Effect.Effect<void> => {
-        throw new Error("before it began")
-      })
-    )
-    expect(queue.position("a")).toEqual({ _tag: "Absent" })
-  })
-)
-
-effect("a run can be interrupted, and the key it held is free again", () =>
-  Effect.gen(function* () {
-    const queue = yield* make
-    const begun = yield* Deferred.make<void>()
-    queue.add("a", "updated")
-    const worker = yield* Effect.fork(
-      queue.process(() => Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never))
-    )
-    yield* Deferred.await(begun)
-    yield* Fiber.interrupt(worker)
-    expect(queue.snapshot()).toMatchObject({ ready: 0, processing: 0 })
-  })
-)
-
-effect("a worker that is interrupted between taking a key and running it puts the key back", () =>
-  Effect.gen(function* () {
-    const clock = yield* Effect.clock
-    let onRead = (): void => {}
-    const watched: Clock.Clock = {
-      [Clock.ClockTypeId]: Clock.ClockTypeId,
-      unsafeCurrentTimeMillis: () => {
-        onRead()
-        return clock.unsafeCurrentTimeMillis()
-      },
-      unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
-      currentTimeMillis: clock.currentTimeMillis,
-      currentTimeNanos: clock.currentTimeNanos,
-      sleep: (duration) => clock.sleep(duration)
-    }
-    const queue = yield* make.pipe(Effect.withClock(watched))
-    // The timer has read the Clock and sleeps: the next to read it is the worker.
-    yield* settle
-    queue.add("a", "updated")
-    queue.add("b", "updated")
-    let ran = false
-    const worker = yield* Effect.fork(
-      queue.process(() =>
-        Effect.sync(() => {
-          ran = true
-        })
-      )
-    )
-    // The queue reads the Clock while it hands the key out: the latest moment at which an interruption can come.
-    onRead = () => worker.unsafeInterruptAsFork(FiberId.none)
-    expect(Exit.isInterrupted(yield* Fiber.await(worker))).toBe(true)
-    onRead = () => {}
-    expect(ran).toBe(false)
-    expect(keys(yield* drain(queue))).toBe("a b")
   })
 )
 
@@ -554,7 +476,6 @@ effect("after shutDown waiting takers and new ones get none, and nothing is hand
     queue.addAfter("new", 5, "retry")
     yield* TestClock.adjust(100)
     expect(Option.isNone(yield* queue.take)).toBe(true)
-    expect(yield* queue.process(() => Effect.dieMessage("ran"))).toBe(false)
     expect(queue.snapshot()).toMatchObject({ ready: 0, delayed: 0, processing: 2 })
     queue.done("running")
     queue.done("echoed")

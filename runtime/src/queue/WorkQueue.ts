@@ -107,7 +107,7 @@ export interface Snapshot {
   readonly unfinishedMillis: number
 }
 
-/** See the top of this file. All members but `take` and `process` are synchronous and cheap. */
+/** See the top of this file. All members but `take` are synchronous and cheap. */
 export interface WorkQueue<T> {
   /** Asks for a run of the key as soon as a worker is free. */
   readonly add: (key: string, trigger: T, options?: AddOptions) => void
@@ -121,14 +121,9 @@ export interface WorkQueue<T> {
    * *processing* from then on, until `done` or `putBack`.
    *
    * Waiting can be interrupted even where the caller cannot, and a key is given only to a fiber that goes on with it: so
-   * `Effect.uninterruptibleMask((restore) => take, then restore(run), then done)` never loses a key. That is `process`.
+   * `Effect.uninterruptibleMask((restore) => take, then restore(run), then done)` never loses a key.
    */
   readonly take: Effect.Effect<Option.Option<Item<T>>>
-  /**
-   * Takes a key, runs `use` (interruptible as the caller is) and marks the key done however that ends; false once the
-   * queue is shut down. If the fiber is interrupted before `use` began, the key is put back.
-   */
-  readonly process: <E, R>(use: (item: Item<T>) => Effect.Effect<void, E, R>) => Effect.Effect<boolean, E, R>
   /** The run is over, after any `addAfter` it asks for. A key that is not processing is ignored. */
   readonly done: (key: string) => void
   /** Instead of `done`: the run did not happen. The key is ready again, before all others of its priority. */
@@ -353,31 +348,6 @@ export const make = <T>(options?: {
       makeAvailable()
     }
 
-    const process = <E, R>(use: (item: Item<T>) => Effect.Effect<void, E, R>): Effect.Effect<boolean, E, R> =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(takers.take, (taken) => {
-          if (Option.isNone(taken)) return Effect.succeed(false)
-          const item = taken.value
-          let begun = false
-          const run = Effect.suspend(() => {
-            begun = true
-            return use(item)
-          })
-          const end = (): void => (begun ? done(item.key) : putBack(item))
-          // Nothing can interrupt between here and the run, so this is `ensuring`, at half its cost per run.
-          return Effect.matchCauseEffect(restore(run), {
-            onFailure: (cause) => {
-              end()
-              return Effect.failCause(cause)
-            },
-            onSuccess: () => {
-              end()
-              return Effect.succeed(true)
-            }
-          })
-        })
-      )
-
     const shutDown = (): void => {
       stopped = true
       const drop = (entry: Entry<T>): void => {
@@ -431,7 +401,6 @@ export const make = <T>(options?: {
       add,
       addAfter,
       take: Effect.uninterruptible(takers.take),
-      process,
       done,
       putBack,
       shutDown,

@@ -22,6 +22,35 @@ func round(x float64, n int) float64 {
 	return v
 }
 
+// readyManager starts the manager and waits until it is ready.
+func (b *bench) readyManager(ctx context.Context) (*manager, error) {
+	m, err := b.startManager()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.waitHealth(ctx, "/readyz", 20*time.Millisecond); err != nil {
+		m.stop()
+		return nil, err
+	}
+	return m, nil
+}
+
+// settledManager starts the manager and waits until it has reconciled everything and rested for so long.
+func (b *bench) settledManager(ctx context.Context, quiet time.Duration) (*manager, error) {
+	m, err := b.readyManager(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err = m.waitReconciled(ctx, b.controller, b.n); err == nil {
+		err = m.waitQuiet(ctx, b.controller, quiet)
+	}
+	if err != nil {
+		m.stop()
+		return nil, err
+	}
+	return m, nil
+}
+
 // since adds what happened on the host and in the API server between two moments.
 func (b *bench) since(r result, a, z machine, managerCPU float64) {
 	wall := z.at.Sub(a.at).Seconds()
@@ -78,14 +107,11 @@ func (b *bench) seed(ctx context.Context) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := b.startManager()
+	m, err := b.readyManager(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer m.stop()
-	if _, err := m.waitHealth(ctx, "/readyz", 20*time.Millisecond); err != nil {
-		return nil, err
-	}
 	t0, made := time.Now(), 0
 	err = parallel(ctx, b.n, 16, func(ctx context.Context, i int) error {
 		if have[keyOf(b.prefix, i)] {
@@ -184,14 +210,11 @@ func (b *bench) create(ctx context.Context) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := b.startManager()
+	m, err := b.readyManager(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer m.stop()
-	if _, err := m.waitHealth(ctx, "/readyz", 20*time.Millisecond); err != nil {
-		return nil, err
-	}
 	if err := m.waitQuiet(ctx, b.controller, 2*time.Second); err != nil {
 		return nil, err
 	}
@@ -419,20 +442,11 @@ func quantiles(r result, prefix string, xs []float64) {
 
 func (b *bench) latency(ctx context.Context) (result, error) {
 	r := result{}
-	m, err := b.startManager()
+	m, err := b.settledManager(ctx, 3*time.Second)
 	if err != nil {
 		return nil, err
 	}
 	defer m.stop()
-	if _, err := m.waitHealth(ctx, "/readyz", 20*time.Millisecond); err != nil {
-		return nil, err
-	}
-	if _, _, err := m.waitReconciled(ctx, b.controller, b.n); err != nil {
-		return nil, err
-	}
-	if err := m.waitQuiet(ctx, b.controller, 3*time.Second); err != nil {
-		return nil, err
-	}
 	ectx, closeEyes := context.WithCancel(ctx)
 	defer closeEyes()
 	e, err := b.open(ectx)
@@ -680,20 +694,11 @@ func (b *bench) startup(ctx context.Context) (result, error) {
 // idle: what a converged manager costs when nothing happens.
 func (b *bench) idle(ctx context.Context) (result, error) {
 	r := result{}
-	m, err := b.startManager()
+	m, err := b.settledManager(ctx, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
 	defer m.stop()
-	if _, err := m.waitHealth(ctx, "/readyz", 20*time.Millisecond); err != nil {
-		return nil, err
-	}
-	if _, _, err := m.waitReconciled(ctx, b.controller, b.n); err != nil {
-		return nil, err
-	}
-	if err := m.waitQuiet(ctx, b.controller, 5*time.Second); err != nil {
-		return nil, err
-	}
 	before, _, err := b.kube.serverCounts(ctx)
 	if err != nil {
 		return nil, err

@@ -117,7 +117,7 @@ describe("Two managers with --leader-elect", () => {
   )
 
   replicated(
-    "hand over at SIGTERM: a drift is repaired by the other, within a fraction of a second of the signal, and the exit code is 0",
+    "hand over at SIGTERM: a drift is repaired by the other, median under 500 ms from the signal, and the exit code is 0",
     (cluster, namespace) =>
       Effect.gen(function* () {
         yield* createApp(namespace)
@@ -143,8 +143,7 @@ describe("Two managers with --leader-elect", () => {
           leader = standby
         }
         report("from SIGTERM to repaired by the next leader", millis)
-        // 184 ms where it was measured; half a second is the promise, and a machine that does other things may take twice as long.
-        expect(quantiles(millis).median).toBeLessThan(1000)
+        expect(quantiles(millis).median).toBeLessThan(500)
         expect((yield* Replica.leaseOf(namespace)).spec?.leaseTransitions).toBe(rounds)
       }),
     300_000
@@ -170,7 +169,7 @@ describe("Two managers with --leader-elect", () => {
       }
       report("from SIGKILL to repaired by the next leader, with 3s/2s/400ms", millis)
       // And what the repair itself takes on a machine that does other things.
-      expect(quantiles(millis).max).toBeLessThan(3000 + 400 + 5000)
+      expect(quantiles(millis).max).toBeLessThan(3000 + 400 + 1000)
     })
   )
 })

@@ -162,7 +162,7 @@ describe("A server that does not answer", () => {
 })
 
 describe("/healthz", () => {
-  live("is answered within 100 ms of the start, before the kubeconfig is read", () =>
+  live("is answered after little work, before the kubeconfig is read", () =>
     Effect.gen(function* () {
       const home = yield* Directory.make
       const kubeconfig = yield* fifo(home)
@@ -183,7 +183,7 @@ describe("/healthz", () => {
       process.stdout.write(`  /healthz: ${wall?.toFixed()} ms after the start, ${busy?.toFixed()} ms of work\n`)
       // The work, not the time: other tests may keep the machine busy, which says nothing about the program. And more of
       // it, for machines slower than where 62 to 75 ms were measured.
-      expect(busy).toBeLessThan(400)
+      expect(busy).toBeLessThan(150)
     })
   )
 })

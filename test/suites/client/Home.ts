@@ -59,14 +59,15 @@ export const make: Effect.Effect<Home, never, Scope.Scope> = Effect.gen(function
   }
   let ahead = 0
   const real = Clock.make()
+  const nanos = () => real.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n
   const clock: Clock.Clock = {
     ...real,
     [Clock.ClockTypeId]: Clock.ClockTypeId,
     unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis() + ahead,
     currentTimeMillis: Effect.sync(() => real.unsafeCurrentTimeMillis() + ahead),
     sleep: (duration) => real.sleep(duration),
-    unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos(),
-    currentTimeNanos: real.currentTimeNanos
+    unsafeCurrentTimeNanos: () => nanos(),
+    currentTimeNanos: Effect.sync(nanos)
   }
   const warnings: Array<string> = []
   const logger = Logger.make(({ logLevel, message }) => {

@@ -1,8 +1,11 @@
 /** Somebody with the rights that the WebApp controller needs in one namespace, who can lose them. */
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Permission from "@homeostat/runtime/manager/Permission"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import { Role, RoleBinding } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { User } from "@homeostat/testkit/envtest/User"
+import { controller } from "@homeostat/webapp"
 import { Effect } from "effect"
 
 /** The user, and whether they may. */
@@ -14,22 +17,8 @@ export interface Granted {
   readonly grant: Effect.Effect<unknown, unknown, Client.Client>
 }
 
-const rule = (group: string, resources: string, verbs: string) => ({
-  apiGroups: [group],
-  resources: resources.split(" "),
-  verbs: verbs.split(" ")
-})
-
-/** What the head of `controllers/webapp/controller.ts` says. */
-const rules = [
-  rule("apps.kubedojo.io", "webapps", "get list watch patch"),
-  rule("apps.kubedojo.io", "webapps/status", "patch"),
-  rule("apps", "deployments", "get list watch patch create"),
-  rule("", "services", "get list watch patch create"),
-  rule("", "pods", "list watch"),
-  rule("autoscaling", "horizontalpodautoscalers", "list watch"),
-  rule("events.k8s.io", "events", "create patch")
-]
+/** What `homeostat rbac` grants in a namespace. */
+const rules = Rbac.rulesOf(Permission.ofControllers([controller], { installCrds: false, namespaces: [] }))
 
 /** A new user, in no group that is exempt from anything, with the rights in this namespace. */
 export const user = (cluster: ControlPlane, namespace: string): Effect.Effect<Granted, unknown, Client.Client> =>

@@ -51,10 +51,6 @@ export const account = (cluster: ControlPlane, namespace: string, settings: Part
 /** All that it needs. */
 export const permissions = ({ settings }: Account) => Permission.all(controllers, settings)
 
-/** A resource as rules and audit logs write it: `webapps/status`. */
-export const pathOf = ({ resource, subresource }: Permission.Permission): string =>
-  subresource === undefined ? resource : `${resource}/${subresource}`
-
 /** Which of that is not granted. */
 export const missing = (account: Account) =>
   Preflight.review(permissions(account)).pipe(
@@ -78,7 +74,7 @@ export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
     if (applied.exitCode !== 0) return yield* Effect.dieMessage(applied.stderr)
     yield* Managed.eventually(
       "that the rights are as they were applied",
-      Effect.map(missing(account), (all) => all.map((right) => `${right.verb} ${pathOf(right)}`)),
+      Effect.map(missing(account), (all) => all.map((right) => `${right.verb} ${Permission.pathOf(right)}`)),
       (all) => all.every((one) => lacking.includes(one)) && lacking.every((one) => all.includes(one))
     )
   })

@@ -3,6 +3,7 @@ import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Election from "@homeostat/runtime/command/Election"
+import * as Permission from "@homeostat/runtime/manager/Permission"
 import { Deployment, HorizontalPodAutoscaler, Lease, Service } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
@@ -137,7 +138,9 @@ const raced = (scene: Scene.Scene, { deafen, listen }: Started) =>
   })
 
 const expected = (account: Granted.Account) =>
-  Audit.distinct(Granted.permissions(account).map((right) => `${right.verb} ${Granted.pathOf(right)} ${right.group}`))
+  Audit.distinct(
+    Granted.permissions(account).map((right) => `${right.verb} ${Permission.pathOf(right)} ${right.group}`)
+  )
 
 /** Nothing was refused, and what was asked for is what the roles grant. */
 const check = (account: Granted.Account) =>
