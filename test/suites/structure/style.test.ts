@@ -11,11 +11,13 @@ test("each exported thing says what it is", () => {
         line
       )?.[1]
       if (name === undefined) return []
-      // The type of the same name as a value is described by it, and the other way round.
+      // The type of the same name as a value is described by it, the other way round, and so are overloads by the first.
       const described = (at: number): boolean => /\*\/\s*$/.test(lines[at - 1] ?? "")
       const twin = lines.findIndex(
         (other, at) =>
-          at !== index && new RegExp(`^export (?:const|class|interface|type) ${name}\\b`).test(other) && described(at)
+          at !== index &&
+          new RegExp(`^export (?:const|function|class|interface|type) ${name}\\b`).test(other) &&
+          described(at)
       )
       return described(index) || twin >= 0 ? [] : [`${file}:${index + 1} ${name}`]
     })

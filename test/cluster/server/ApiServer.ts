@@ -1,0 +1,128 @@
+/**
+ * A Kubernetes API server: requests in, answers out, over a store in memory.
+ *
+ * A request is decided in one synchronous step, in which nothing else happens, with the time of Effect's Clock. Refusals are
+ * thrown inside of that step, caught here, and become a Status; so does whatever else goes wrong. An answer that has to be waited
+ * for (a moment that has not come, a watch) waits as an Effect.
+ */
+
+import type { Scope } from "effect"
+import { Clock, Effect, Random } from "effect"
+import * as Bootstrap from "./Bootstrap.ts"
+import { kinds as builtInKinds } from "./builtin/BuiltInKinds.ts"
+import { names } from "./builtin/Names.ts"
+import * as CustomDefinitions from "./CustomDefinitions.ts"
+import * as Exchange from "./Exchange.ts"
+import * as Failure from "./Failure.ts"
+import * as Identity from "./Identity.ts"
+import type { Kind, User } from "./Kind.ts"
+import * as Path from "./Path.ts"
+import * as Registry from "./Registry.ts"
+import * as Root from "./Root.ts"
+import * as Routes from "./Routes.ts"
+import type { Logs, Server } from "./Server.ts"
+import * as Store from "./Store.ts"
+import * as Verbs from "./Verbs.ts"
+import * as Watch from "./Watch.ts"
+import type { World } from "./World.ts"
+
+export type { HttpRequest, HttpResponse } from "./Exchange.ts"
+
+/** How a server is made. */
+export interface Options {
+  /** The kinds that are always there; by default those of Kubernetes that this server knows. */
+  readonly kinds?: ReadonlyArray<Kind> | undefined
+  /** What it begins with, from `saved` of another one. */
+  readonly saved?: Store.Saved | undefined
+  /** Makes uids and generated names foreseeable. By default it comes from Effect's Random. */
+  readonly seed?: number | undefined
+  /** How many changes are kept for watches and lists of earlier moments. */
+  readonly history?: number | undefined
+  /** Who asks where nothing tells; by default an administrator. */
+  readonly user?: User | undefined
+  /** Where clients reach it, for `/api`: `127.0.0.1:6443`. */
+  readonly address?: string | undefined
+}
+
+/** A server. */
+export interface ApiServer {
+  /** Answers a request. Every refusal is an answer. */
+  readonly handle: (request: Exchange.HttpRequest) => Effect.Effect<Exchange.HttpResponse>
+  readonly store: Store.Store
+  /** The verbs, for controllers inside of the server: the same without HTTP. */
+  readonly verbs: Verbs.Verbs
+  readonly registry: Registry.Registry
+  /** Registers where logs of pods come from, in the place of whoever did before. */
+  readonly serveLogs: (logs: Logs) => void
+  /** All there is, to be the `saved` of another server. */
+  readonly saved: () => Store.Saved
+}
+
+const administrator: User = { name: "admin", groups: ["system:masters", "system:authenticated"] }
+
+/** A server. It is gone with its Scope only in so far as nobody refers to it any more: it holds nothing but memory. */
+export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))
+    const now = yield* Clock.currentTimeMillis
+    const world: World = {
+      store: Store.make({ history: options.history, saved: options.saved }),
+      registry: Registry.make(options.kinds ?? builtInKinds),
+      identity: Identity.make(seed),
+      definitions: new Map()
+    }
+    const verbs = Verbs.make(world)
+    const server: Server = {
+      world,
+      verbs,
+      watches: Watch.shared(),
+      builtInGroups: new Set(names.map(({ group }) => group)),
+      user: options.user ?? administrator,
+      address: options.address ?? "127.0.0.1:6443",
+      logs: undefined
+    }
+    const definition = world.registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    if (definition !== undefined) CustomDefinitions.settle(world, definition, now)
+    Bootstrap.fill(world, verbs, now)
+    return {
+      handle: (request) => handle(server, request),
+      store: world.store,
+      verbs,
+      registry: world.registry,
+      serveLogs: (logs) => {
+        server.logs = logs
+      },
+      saved: world.store.saved
+    }
+  })
+
+const handle = (server: Server, request: Exchange.HttpRequest): Effect.Effect<Exchange.HttpResponse> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const warnings = new Set<string>()
+    const refuse = (error: unknown) => Exchange.refusal({ warnings }, refusalOf(error))
+    try {
+      const target = Path.target(request.path)
+      const exchange = { request, target, user: request.user ?? server.user, now, warnings }
+      const answer = answered(server, exchange)
+      return Effect.isEffect(answer)
+        ? Effect.catchAll(answer, (failure) => Effect.succeed(refuse(failure)))
+        : Effect.succeed(answer)
+    } catch (error) {
+      return Effect.succeed(refuse(error))
+    }
+  })
+
+const answered = (server: Server, exchange: Exchange.Exchange) => {
+  const parts = Path.parts(exchange.target.path)
+  if (parts === undefined) return Exchange.text(400, "400 Bad Request")
+  const resource = Path.resource(parts)
+  if (resource === undefined) return Root.answer(server, exchange, parts)
+  return Routes.answer(server, exchange, resource) ?? Exchange.nothing
+}
+
+/** What no one thought of is a mistake of the server, and told without its inner life. */
+const refusalOf = (error: unknown): Failure.Failure => {
+  if (error instanceof Failure.Failure) return error
+  if (error instanceof RangeError) return Failure.badRequest("the request nests too deeply")
+  return Failure.internal(error instanceof Error ? error.message : "unknown error")
+}

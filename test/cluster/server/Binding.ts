@@ -1,0 +1,66 @@
+/**
+ * `pods/binding`: how a scheduler puts a pod on a node.
+ */
+import * as Failure from "./Failure.ts"
+import * as FieldError from "./FieldError.ts"
+import * as Json from "./Json.ts"
+import type { Kind } from "./Kind.ts"
+import * as Metadata from "./Metadata.ts"
+import { schemaNamed } from "./openapi/Documents.ts"
+import * as PodCondition from "./PodCondition.ts"
+import * as Read from "./Read.ts"
+import * as Update from "./Update.ts"
+import type { World, WriteOptions } from "./World.ts"
+
+/** The kind of the body. */
+export const named = (): Pick<Kind, "group" | "version" | "kind" | "schema"> => ({
+  group: "",
+  version: "v1",
+  kind: "Binding",
+  schema: schemaNamed("io.k8s.api.core.v1.Binding")
+})
+
+/** Puts a pod on the node that a Binding names. Throws a Failure. */
+export const bind = (
+  world: World,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  binding: Json.JsonObject,
+  options: WriteOptions
+): void => {
+  if (Metadata.name(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
+  const errors = mistakes(Json.object(binding.target))
+  if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
+  const pod = Read.get(world, kind, namespace, name)
+  Update.checkUid({ kind, namespace, name, subresource: "" }, pod, binding)
+  const refusal = refusalOf(pod)
+  if (refusal !== undefined) throw Failure.conflict({ ...kind, plural: "pods/binding" }, name, refusal)
+  const draft = Json.copy(pod)
+  Json.member(draft, "spec").nodeName = Json.text(Json.at(binding, "target", "name")) ?? ""
+  delete Json.member(draft, "status").nominatedNodeName
+  for (const field of ["annotations", "labels"]) {
+    const added = Json.texts(Json.at(binding, "metadata", field))
+    if (Object.keys(added).length > 0) Object.assign(Json.member(Metadata.of(draft), field), added)
+  }
+  PodCondition.set(draft, { type: "PodScheduled", status: "True" }, options.now)
+  if (!options.dryRun) world.store.put(kind.storage, kind.toStorage(draft))
+}
+
+const mistakes = (target: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  const kind = Json.text(target.kind) ?? ""
+  return [
+    ...(kind === "" || kind === "Node" ? [] : [FieldError.notSupported("target.kind", kind, ["Node", "<empty>"])]),
+    ...((Json.text(target.name) ?? "") === "" ? [FieldError.required("target.name")] : [])
+  ]
+}
+
+const refusalOf = (pod: Json.JsonObject): string | undefined => {
+  const name = Metadata.name(pod)
+  const node = Json.text(Json.at(pod, "spec", "nodeName")) ?? ""
+  if (Metadata.isDeleting(pod)) return `pod ${name} is being deleted, cannot be assigned to a host`
+  if (node !== "") return `pod ${name} is already assigned to node ${JSON.stringify(node)}`
+  return Json.list(Json.at(pod, "spec", "schedulingGates")).length > 0
+    ? `pod ${name} has non-empty .spec.schedulingGates`
+    : undefined
+}

@@ -1,0 +1,123 @@
+/**
+ * What follows from the definitions of custom kinds: they are accepted and served as soon as they are stored, and when they are
+ * deleted their objects are, before they are gone themselves.
+ */
+import * as ManagedFields from "./apply/ManagedFields.ts"
+import * as Conditions from "./Conditions.ts"
+import { establish, kindsOf } from "./crd/CustomKinds.ts"
+import * as Delete from "./Delete.ts"
+import * as Failure from "./Failure.ts"
+import * as Json from "./Json.ts"
+import type { Kind } from "./Kind.ts"
+import * as Metadata from "./Metadata.ts"
+import { internally, isKind, type World } from "./World.ts"
+
+/** Where definitions are stored. */
+export const storage = "apiextensions.k8s.io/customresourcedefinitions"
+
+/** The definition of a custom kind, while there is one. */
+const definitionOf = (world: World, { group, plural }: Kind): Json.JsonObject | undefined =>
+  world.store.get(storage, "", `${plural}.${group}`)
+
+/** Throws a Failure (403) for a new object of a kind that is about to end. */
+export const checkCreate = (world: World, kind: Kind, name: string): void => {
+  const definition = kind.custom ? definitionOf(world, kind) : undefined
+  if (definition !== undefined && Metadata.isDeleting(definition)) {
+    throw Failure.forbidden(kind, name, "create not allowed while custom resource definition is terminating")
+  }
+}
+
+/** Draws the consequences of a write of an object of that kind. */
+export const settle = (world: World, kind: Kind, now: number): void => {
+  if (kind.storage === storage) settleAll(world, kind, now)
+  else if (kind.custom) settleObject(world, kind, now)
+}
+
+/** The last object of a kind that is about to end takes the definition with it. */
+const settleObject = (world: World, kind: Kind, now: number): void => {
+  const definition = definitionOf(world, kind)
+  if (definition === undefined || !Metadata.isDeleting(definition)) return
+  if (world.store.list(kind.storage).length > 0) return
+  const own = world.registry.kinds().find((other) => isKind(other, "apiextensions.k8s.io", "CustomResourceDefinition"))
+  if (own !== undefined) settleAll(world, own, now)
+}
+
+const settleAll = (world: World, kind: Kind, now: number): void => {
+  for (const definition of world.store.list(storage)) {
+    const accepted = accept(world, kind, definition, now)
+    serve(world, accepted)
+    if (Metadata.isDeleting(accepted)) terminate(world, kind, accepted, now)
+  }
+  for (const name of world.definitions.keys()) {
+    if (world.store.get(storage, "", name) !== undefined) continue
+    world.definitions.delete(name)
+    world.registry.declare(name, [])
+  }
+}
+
+/** Decides whether a definition may have its names, and writes that into its status. */
+const accept = (world: World, kind: Kind, definition: Json.JsonObject, now: number): Json.JsonObject => {
+  const others = world.store.list(storage).filter((other) => Metadata.name(other) !== Metadata.name(definition))
+  return write(world, kind, definition, establish(definition, others, now), now)
+}
+
+const write = (
+  world: World,
+  kind: Kind,
+  definition: Json.JsonObject,
+  next: Json.JsonObject,
+  now: number
+): Json.JsonObject => {
+  if (Json.equal(next, definition)) return definition
+  const managed = ManagedFields.updated(
+    { kind, manager: "kube-apiserver", subresource: "status", resetFields: kind.status?.resetFields ?? [], now },
+    definition,
+    next
+  )
+  return world.store.put(storage, managed)
+}
+
+/** Serves the kinds of an established definition, compiled anew only where what they are made of has changed. */
+const serve = (world: World, definition: Json.JsonObject): void => {
+  const name = Metadata.name(definition)
+  const made = { spec: definition.spec ?? null, names: Json.at(definition, "status", "acceptedNames") ?? null }
+  const served = Conditions.isTrue(definition, "Established")
+  const known = world.definitions.get(name)
+  if (!served) {
+    world.definitions.set(name, { made: null, kinds: [] })
+    world.registry.declare(name, [])
+    return
+  }
+  if (known !== undefined && Json.equal(known.made, made)) return
+  const kinds = kindsOf(definition)
+  world.definitions.set(name, { made, kinds })
+  world.registry.declare(name, kinds)
+}
+
+/** Deletes the objects of a definition; if none is left, the definition itself. */
+const terminate = (world: World, kind: Kind, definition: Json.JsonObject, now: number): void => {
+  const [own] = world.definitions.get(Metadata.name(definition))?.kinds ?? []
+  if (own !== undefined) {
+    for (const object of world.store.list(own.storage)) {
+      if (!Metadata.isDeleting(object)) {
+        Delete.remove(world, own, Metadata.namespace(object), Metadata.name(object), {}, internally(world, now))
+      }
+    }
+    if (world.store.list(own.storage).length > 0) {
+      const draft = Json.copy(definition)
+      Conditions.set(draft, "Terminating", "True", "InstanceDeletionInProgress", deleting, now)
+      write(world, kind, definition, draft, now)
+      return
+    }
+  }
+  const others = Metadata.finalizers(definition).filter((one) => one !== Metadata.cleanup)
+  if (others.length === 0) {
+    world.store.remove(storage, "", Metadata.name(definition))
+    return
+  }
+  const draft = Json.copy(definition)
+  Metadata.of(draft).finalizers = others
+  write(world, kind, definition, draft, now)
+}
+
+const deleting = "CustomResource deletion is in progress"

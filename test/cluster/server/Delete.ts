@@ -1,0 +1,229 @@
+/**
+ * DELETE: an object goes at once, or is marked and stays until its finalizers are gone and its time is up. Who deletes says
+ * what becomes of its dependents; that is noted as a finalizer, which the garbage collector takes away.
+ */
+import * as Admission from "./Admission.ts"
+import * as Conditions from "./Conditions.ts"
+import * as Failure from "./Failure.ts"
+import * as Json from "./Json.ts"
+import type { Kind } from "./Kind.ts"
+import * as Metadata from "./Metadata.ts"
+import * as Query from "./Query.ts"
+import { isKind, type World, type WriteOptions } from "./World.ts"
+
+/** What became of a deletion. */
+export interface Deleted {
+  /** The object as it is now, or was at its end; a Status where the kind says so. */
+  readonly answer: Json.JsonObject
+  readonly gone: boolean
+}
+
+/** What a deletion asks for: DeleteOptions. */
+type Asked = Json.JsonObject
+
+/** Deletes an object. `asked` are DeleteOptions. Throws a Failure. */
+export const remove = (
+  world: World,
+  kind: Kind,
+  namespace: string,
+  name: string,
+  asked: Asked,
+  options: WriteOptions
+): Deleted => {
+  Query.checkDeletion(asked)
+  warnOfOrphans(kind, asked, options)
+  Metadata.checkSegment(name)
+  Admission.checkDelete(kind, name)
+  const stored = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
+  if (stored === undefined) throw Failure.notFound(kind, name)
+  const current = kind.fromStorage(stored)
+  checkPreconditions(kind, name, current, Json.object(asked.preconditions))
+  if (isKind(kind, "", "Namespace")) return removeNamespace(world, kind, current, asked, options)
+  if (isKind(kind, "apiextensions.k8s.io", "CustomResourceDefinition") && !Metadata.isDeleting(current)) {
+    return removeDefinition(world, kind, current, options)
+  }
+  return removeNow(world, kind, current, asked, options)
+}
+
+const removeNow = (
+  world: World,
+  kind: Kind,
+  current: Json.JsonObject,
+  asked: Asked,
+  options: WriteOptions
+): Deleted => {
+  const grace = graceOf(kind, current, asked, options.now)
+  if (grace === "pending") return { answer: answerOf(kind, current), gone: false }
+  const draft = Json.copy(current)
+  const metadata = Metadata.of(draft)
+  if (grace !== undefined) mark(metadata, grace)
+  const finalizers = finalizersAfter(kind, Metadata.finalizers(current), asked)
+  if (finalizers.length > 0) metadata.finalizers = [...finalizers]
+  else delete metadata.finalizers
+  if (finalizers.length > 0 && grace === undefined) markEnded(metadata, options.now)
+  if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return stay(world, kind, draft, options)
+  if (options.dryRun) return { answer: answerOf(kind, draft), gone: true }
+  // A pod that goes at once is seen to be ending before it is gone.
+  if (grace !== undefined) world.store.put(kind.storage, kind.toStorage(draft))
+  const last = world.store.remove(kind.storage, Metadata.namespace(current), Metadata.name(current))
+  return { answer: answerOf(kind, last === undefined ? draft : kind.fromStorage(last)), gone: true }
+}
+
+/** A namespace ends when its content is gone, and somebody has said so at `/finalize`. */
+const removeNamespace = (
+  world: World,
+  kind: Kind,
+  current: Json.JsonObject,
+  asked: Asked,
+  options: WriteOptions
+): Deleted => {
+  if (Metadata.isDeleting(current)) {
+    const waits = Json.list(Json.at(current, "spec", "finalizers")).length > 0
+    return waits ? { answer: current, gone: false } : removeNow(world, kind, current, asked, options)
+  }
+  const draft = Json.copy(current)
+  const metadata = Metadata.of(draft)
+  metadata.deletionTimestamp = Metadata.time(options.now)
+  Json.member(draft, "status").phase = "Terminating"
+  const finalizers = finalizersAfter(kind, Metadata.finalizers(current), asked)
+  if (finalizers.length > 0) metadata.finalizers = [...finalizers]
+  return stay(world, kind, draft, options)
+}
+
+/** A definition ends when its objects have. */
+const removeDefinition = (world: World, kind: Kind, current: Json.JsonObject, options: WriteOptions): Deleted => {
+  const draft = Json.copy(current)
+  const metadata = Metadata.of(draft)
+  metadata.deletionTimestamp = Metadata.time(options.now)
+  metadata.finalizers = [...new Set([...Metadata.finalizers(current), Metadata.cleanup])]
+  Conditions.set(draft, "Terminating", "True", "InstanceDeletionPending", terminationPending, options.now)
+  return stay(world, kind, draft, options)
+}
+
+const terminationPending = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+
+/** The object stays, marked. When it was marked before, nothing changes. */
+const stay = (world: World, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
+  const next = kind.toStorage(draft)
+  const before = world.store.get(kind.storage, Metadata.namespace(draft), Metadata.name(draft))
+  const written = options.dryRun || Json.equal(next, before) ? next : world.store.put(kind.storage, next)
+  return { answer: kind.fromStorage(written), gone: false }
+}
+
+const answerOf = (kind: Kind, object: Json.JsonObject): Json.JsonObject =>
+  kind.deletedAs === "object"
+    ? object
+    : {
+        kind: "Status",
+        apiVersion: "v1",
+        metadata: {},
+        status: "Success",
+        details: {
+          name: Metadata.name(object),
+          ...(kind.group === "" ? {} : { group: kind.group }),
+          kind: kind.plural,
+          uid: Json.at(object, "metadata", "uid")
+        }
+      }
+
+/** Throws a Failure (409) when the object is not the one, or not as, the deletion means. */
+export const checkPreconditions = (
+  kind: Kind,
+  name: string,
+  current: Json.JsonObject,
+  preconditions: Json.JsonObject
+): void => {
+  const uid = Json.at(current, "metadata", "uid")
+  const version = Json.at(current, "metadata", "resourceVersion")
+  const named = { ...kind, plural: kind.kind }
+  if (preconditions.uid !== undefined && preconditions.uid !== uid) {
+    throw Failure.conflict(
+      named,
+      name,
+      `the UID in the precondition (${String(preconditions.uid)}) does not match the UID in record (${String(uid)}). The object might have been deleted and then recreated`
+    )
+  }
+  if (preconditions.resourceVersion !== undefined && preconditions.resourceVersion !== version) {
+    throw Failure.conflict(
+      named,
+      name,
+      `the ResourceVersion in the precondition (${String(preconditions.resourceVersion)}) does not match the ResourceVersion in record (${String(version)}). The object might have been modified`
+    )
+  }
+}
+
+/** The time that an object is given to end. */
+interface Grace {
+  readonly seconds: number
+  readonly deletionTimestamp: string
+}
+
+/** Undefined: its kind knows no grace, or it was used up; `pending`: it has been given and is not over. */
+const graceOf = (kind: Kind, current: Json.JsonObject, asked: Asked, now: number): Grace | "pending" | undefined => {
+  if (kind.graceful !== true) return undefined
+  const given = Json.number(asked.gracePeriodSeconds)
+  const seconds = given !== undefined && given < 0 ? 1 : given
+  if (!Metadata.isDeleting(current)) {
+    const period = kind.gracePeriod(current, seconds)
+    return { seconds: period, deletionTimestamp: Metadata.time(now + period * 1000) }
+  }
+  const before = Json.number(Json.at(current, "metadata", "deletionGracePeriodSeconds")) ?? 0
+  if (before === 0) return undefined
+  if (seconds === undefined || seconds >= before) return "pending"
+  const begun = Date.parse(Json.text(Json.at(current, "metadata", "deletionTimestamp")) ?? "") - before * 1000
+  const end = begun + seconds * 1000
+  // Time that is over cannot be shortened: it ends now, yet not without the kubelet's consent.
+  return end < now
+    ? { seconds: Math.min(seconds, 1), deletionTimestamp: Metadata.time(now) }
+    : { seconds, deletionTimestamp: Metadata.time(end) }
+}
+
+const mark = (metadata: Json.DraftObject, { deletionTimestamp, seconds }: Grace): void => {
+  if (metadata.deletionTimestamp === undefined) grow(metadata)
+  metadata.deletionTimestamp = deletionTimestamp
+  metadata.deletionGracePeriodSeconds = seconds
+}
+
+const markEnded = (metadata: Json.DraftObject, now: number): void => {
+  const before = metadata.deletionTimestamp
+  if (before === undefined) grow(metadata)
+  if (typeof before !== "string" || Date.parse(before) > now) metadata.deletionTimestamp = Metadata.time(now)
+  metadata.deletionGracePeriodSeconds = 0
+}
+
+const grow = (metadata: Json.DraftObject): void => {
+  const generation = metadata.generation
+  if (typeof generation === "number" && generation > 0) metadata.generation = generation + 1
+}
+
+/** The finalizers, with that of the garbage collector which the deletion asks for, and without the other. */
+const finalizersAfter = (kind: Kind, finalizers: ReadonlyArray<string>, asked: Asked): ReadonlyArray<string> => {
+  const policy = policyOf(kind, finalizers, asked)
+  const wanted = policy === "Orphan" ? [Metadata.orphan] : policy === "Foreground" ? [Metadata.foregroundDeletion] : []
+  const others = finalizers.filter((one) => one !== Metadata.orphan && one !== Metadata.foregroundDeletion)
+  const next = [...others, ...wanted]
+  return next.length === finalizers.length && next.every((one) => finalizers.includes(one)) ? finalizers : next
+}
+
+/** Says that a deletion which says nothing of dependents leaves them behind. */
+export const warnOfOrphans = (kind: Kind, asked: Asked, { warn }: Pick<WriteOptions, "warn">): void => {
+  if (kind.dependents !== "orphaned") return
+  if ((asked.propagationPolicy ?? asked.orphanDependents ?? null) !== null) return
+  warn(
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+  )
+}
+
+type Policy = "Orphan" | "Foreground" | "Background"
+
+const policyOf = (kind: Kind, finalizers: ReadonlyArray<string>, asked: Asked): Policy => {
+  if (kind.dependents === "ignored") return "Background"
+  const { orphanDependents, propagationPolicy } = asked
+  if (typeof orphanDependents === "boolean") return orphanDependents ? "Orphan" : "Background"
+  if (propagationPolicy === "Orphan" || propagationPolicy === "Foreground" || propagationPolicy === "Background") {
+    return propagationPolicy
+  }
+  const noted = finalizers.find((one) => one === Metadata.orphan || one === Metadata.foregroundDeletion)
+  if (noted !== undefined) return noted === Metadata.orphan ? "Orphan" : "Foreground"
+  return kind.dependents === "orphaned" ? "Orphan" : "Background"
+}

@@ -1,0 +1,37 @@
+/**
+ * The body of a DELETE.
+ */
+import * as Decode from "./body/Decode.ts"
+import type { Format } from "./body/Negotiation.ts"
+import * as Prune from "./body/Prune.ts"
+import * as Failure from "./Failure.ts"
+import * as Json from "./Json.ts"
+import { schemaNamed } from "./openapi/Documents.ts"
+
+/** DeleteOptions from a text. `knows`: whether a built-in kind is known. Throws a Failure (400). */
+export const decode = (text: string, format: Format, knows: Decode.Options["knows"]): Json.JsonObject => {
+  const parsed = parse(text, format)
+  const mistake = Decode.typeMistake(parsed)
+  if (mistake !== undefined) throw Failure.badRequest(mistake)
+  const value = Json.object(parsed)
+  const kind = Json.text(value.kind) ?? ""
+  const apiVersion = Json.text(value.apiVersion) ?? ""
+  if (kind !== "" && kind !== "DeleteOptions") {
+    const version = apiVersion.slice(apiVersion.indexOf("/") + 1)
+    throw Failure.badRequest(
+      knows(apiVersion, kind)
+        ? `converting (${version}.${kind}) to (v1.DeleteOptions): unknown conversion`
+        : `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion || "meta.k8s.io/v1")} in scheme "pkg/runtime/scheme.go:111"`
+    )
+  }
+  return Prune.prune(schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"), value).value
+}
+
+const parse = (text: string, format: Format): Json.Json => {
+  try {
+    return Decode.parse(text, format).value
+  } catch (error) {
+    if (!(error instanceof Failure.Failure) || format === "yaml") throw error
+    throw Failure.badRequest(`couldn't get version/kind; json parse error: ${error.message}`)
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * A kind as the server serves it: its names, its schema, and in what its objects differ from others when they are written,
+ * shown and selected. Built-in kinds and those of CRDs are values of this one type; the verbs know no other difference.
+ */
+import type { FieldError } from "./FieldError.ts"
+import type { DraftObject, JsonObject } from "./Json.ts"
+import type { Schema } from "./Schema.ts"
+
+/** What can be done with the objects of a kind, as discovery lists it. */
+export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch"
+
+/** Something below an object, as discovery lists it: `pods/log`. */
+export interface Subresource {
+  readonly name: string
+  /** What its requests and answers are, which may be another kind: `policy/v1 Eviction`. */
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly verbs: ReadonlyArray<Verb>
+}
+
+/** A column of `kubectl get`. */
+export interface Column {
+  readonly name: string
+  readonly type: "string" | "integer" | "number" | "boolean" | "date"
+  readonly format: string
+  readonly description: string
+  /** 0: always shown; 1: with `-o wide`. */
+  readonly priority: number
+  /** The cell. `now` in milliseconds, for ages. */
+  readonly cell: (object: JsonObject, now: number) => string | number | boolean | null
+}
+
+/** Who asks. */
+export interface User {
+  readonly name: string
+  readonly groups: ReadonlyArray<string>
+}
+
+/** What is known while an object is written. */
+export interface Writing {
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** Says something to the client in a `Warning` header. */
+  readonly warn: (text: string) => void
+  /** Who writes. */
+  readonly user: User
+  /** What is stored now, of a namespace or of all: which addresses are taken, what a PriorityClass says. */
+  readonly stored: (storage: string, namespace?: string) => ReadonlyArray<JsonObject>
+}
+
+/**
+ * What a kind does to its objects when they are written, in the order of `registry/rest`: `default`, `prepareFor…`, `validate…`.
+ * Metadata that all kinds share (uid, creationTimestamp, deletion, names, labels, owners, managedFields) is not its business.
+ */
+export interface Strategy {
+  /** Fills in what the object leaves open. Done twice it changes nothing more. */
+  readonly default: (draft: DraftObject) => void
+  /** Takes away what a client may not set, and sets what the server sets: status, `metadata.generation`. */
+  readonly prepareForCreate: (draft: DraftObject, writing: Writing) => void
+  /** The same for a change of `old`. Spec and status are kept apart here: the main resource keeps the old status. */
+  readonly prepareForUpdate: (draft: DraftObject, old: JsonObject, writing: Writing) => void
+  /** `found`: what is wrong with the metadata, which is told already; of a change, what is wrong with the change. */
+  readonly validate: (
+    object: JsonObject,
+    writing: Writing,
+    found?: ReadonlyArray<FieldError>
+  ) => ReadonlyArray<FieldError>
+  readonly validateUpdate: (
+    object: JsonObject,
+    old: JsonObject,
+    writing: Writing,
+    found?: ReadonlyArray<FieldError>
+  ) => ReadonlyArray<FieldError>
+  /** The fields that this way of writing never changes, so that no manager owns them by it: `[["status"]]`. */
+  readonly resetFields: ReadonlyArray<ReadonlyArray<string>>
+}
+
+/** `/scale`: where a kind keeps what a Scale shows, as paths of member names. */
+export interface Scale {
+  readonly specReplicas: ReadonlyArray<string>
+  readonly statusReplicas: ReadonlyArray<string>
+  /** The selector: of a custom kind a string, of a built-in one a LabelSelector or a map. */
+  readonly selector: ReadonlyArray<string> | undefined
+}
+
+/** A kind in one version. */
+export interface Kind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly listKind: string
+  readonly plural: string
+  readonly singular: string
+  readonly shortNames: ReadonlyArray<string>
+  readonly categories: ReadonlyArray<string>
+  readonly namespaced: boolean
+  readonly verbs: ReadonlyArray<Verb>
+  /** Where its objects are stored: `group/plural`. Kinds that are views of the same objects (versions, Events) name the same. */
+  readonly storage: string
+  /** The apiVersion in which they are stored, where that is not this one: its hash is told by discovery. */
+  readonly storageVersion?: string
+  readonly schema: Schema
+  /** Whether it was declared by a CRD. Custom objects need a resourceVersion in a PUT, and know no strategic merge patch. */
+  readonly custom: boolean
+  readonly strategy: Strategy
+  /** The strategy of `/status`; undefined where there is none. */
+  readonly status: Strategy | undefined
+  readonly scale: Scale | undefined
+  /** What discovery lists below an object besides `/status` and `/scale`: `pods/log`. */
+  readonly below?: ReadonlyArray<Subresource>
+  /** Without `Name`, which comes first, and with `Age` where the kind has it. Events have a `Name` of their own, further down. */
+  readonly columns: ReadonlyArray<Column>
+  /** The fields by which a list can be chosen, besides metadata.name and metadata.namespace. */
+  readonly selectableFields: (object: JsonObject) => { readonly [path: string]: string }
+  /** Whether a PUT may come without a resourceVersion, and whether it makes what is not there. */
+  readonly unconditionalUpdate: boolean
+  readonly createOnUpdate: boolean
+  /** What is wrong with a name, `prefix`: with the beginning of one that is generated. Where it is absent: a DNS subdomain. */
+  readonly nameMistakes?: (name: string, prefix: boolean) => ReadonlyArray<string>
+  /** What becomes of an object's dependents if a DELETE does not say. Absent: the garbage collector deletes them (background). */
+  readonly dependents?: "orphaned" | "ignored"
+  /** Whether an object is marked as ending before it goes, even where it goes at once: pods. */
+  readonly graceful?: boolean
+  /** The seconds that an object is given to end when it is deleted; 0: it goes at once. */
+  readonly gracePeriod: (object: JsonObject, asked: number | undefined) => number
+  /** Strategies of other subresources that write the object as `/status` does: a Namespace's `finalize`. */
+  readonly subresources?: { readonly [name: string]: Strategy }
+  /** What DELETE answers when the object is gone at once. */
+  readonly deletedAs: "status" | "object"
+  /** From what is stored to this version, and back. The identity for most. */
+  readonly fromStorage: (stored: JsonObject) => JsonObject
+  readonly toStorage: (object: JsonObject) => JsonObject
+  /** Said to whoever uses this version. */
+  readonly deprecation: string | undefined
+}
+
+/** `apps/v1`, or `v1` of the core group. */
+export const apiVersionOf = ({ group, version }: Pick<Kind, "group" | "version">): string =>
+  group === "" ? version : `${group}/${version}`
+
+/** What an object of the kind says of itself. */
+export const typeOf = (kind: Kind): { readonly apiVersion: string; readonly kind: string } => ({
+  apiVersion: apiVersionOf(kind),
+  kind: kind.kind
+})

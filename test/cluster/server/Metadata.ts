@@ -1,0 +1,307 @@
+/**
+ * The rules of ObjectMeta that all kinds share: what a client may not set, what the server fills in, and what is wrong with
+ * names, labels, annotations, owners and finalizers, in the order and the words of apimachinery's `ValidateObjectMeta`.
+ */
+import * as Format from "./builtin/Format.ts"
+import * as Failure from "./Failure.ts"
+import * as FieldError from "./FieldError.ts"
+import * as Json from "./Json.ts"
+import type { Kind } from "./Kind.ts"
+import { quote } from "./Quote.ts"
+
+/** The finalizer by which the garbage collector keeps an owner until its dependents are gone. */
+export const foregroundDeletion = "foregroundDeletion"
+/** The finalizer by which it keeps an owner until its dependents know of it no more. */
+export const orphan = "orphan"
+
+/** The finalizer by which a CustomResourceDefinition stays until its objects are gone. */
+export const cleanup = "customresourcecleanup.apiextensions.k8s.io"
+
+/** A moment as Kubernetes writes it: to the second. */
+export const time = (millis: number): string => new Date(millis).toISOString().replace(/\.\d+Z$/, "Z")
+
+/** The metadata of an object that is being made. */
+export const of = (draft: Json.DraftObject): Json.DraftObject => Json.member(draft, "metadata")
+
+/** The name of an object; empty where it has none. */
+export const name = (object: Json.JsonObject): string => textOf(object, "name")
+
+/** The namespace of an object; empty where it has none. */
+export const namespace = (object: Json.JsonObject): string => textOf(object, "namespace")
+
+/** Whether somebody has deleted the object already. */
+export const isDeleting = (object: Json.JsonObject): boolean => Json.at(object, "metadata", "deletionTimestamp") != null
+
+/** The finalizers of an object. */
+export const finalizers = (object: Json.JsonObject): ReadonlyArray<string> =>
+  Json.list(Json.at(object, "metadata", "finalizers")).filter((item) => typeof item === "string")
+
+/** Forgets what only the server sets. */
+export const wipe = (metadata: Json.DraftObject): void => {
+  for (const field of ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) {
+    delete metadata[field]
+  }
+}
+
+/** Puts an object where the request says. Throws a Failure (400) when the object says otherwise. */
+export const place = (kind: Kind, metadata: Json.DraftObject, namespace: string): void => {
+  if (!kind.namespaced) delete metadata.namespace
+  else if (metadata.namespace === undefined || metadata.namespace === "") metadata.namespace = namespace
+  else if (metadata.namespace !== namespace) {
+    throw Failure.badRequest("the namespace of the provided object does not match the namespace sent on the request")
+  }
+}
+
+/** Whether the name of the object is that of the request. Throws a Failure (400) when it is not. */
+export const checkName = (object: Json.JsonObject, asked: string): void => {
+  const own = name(object)
+  if (own === asked) return
+  throw Failure.badRequest(
+    own === ""
+      ? `the name of the object (${asked} based on URL) was undeterminable: name must be provided`
+      : `the name of the object (${own}) does not match the name on the URL (${asked})`
+  )
+}
+
+/** Throws a Failure (400) for a name in a path that would lead somewhere else. */
+export const checkSegment = (name: string): void => {
+  const mistakes = segment(name, false)
+  if (mistakes.length === 0) return
+  throw Failure.badRequest(`Name parameter invalid: ${quote(name)}: ${mistakes.join(";")}`)
+}
+
+/** Names every owner once; says so if one was named twice. */
+export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) => void): void => {
+  const owners = Json.objects(metadata.ownerReferences)
+  const kept = new Map<string, Json.JsonObject>()
+  const twice: Array<string> = []
+  for (const owner of owners) {
+    const written = JSON.stringify(ownerAsGo(owner))
+    if (kept.has(written)) twice.push(Json.text(owner.uid) ?? "")
+    else kept.set(written, owner)
+  }
+  if (twice.length === 0) return
+  metadata.ownerReferences = [...kept.values()].map((owner) => Json.copy(owner))
+  warn(
+    `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${twice.join(", ")}`
+  )
+}
+
+/** What is wrong with the metadata of an object, new or changed. */
+export const mistakes = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  allMistakes(kind, object, kind.nameMistakes ?? subdomain)
+
+/** The same for an object that there is: its name was right when it was made, and only has to fit into a path. */
+export const mistakesOfOld = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  allMistakes(kind, object, revalidated.has(`${kind.group}/${kind.kind}`) ? (kind.nameMistakes ?? subdomain) : segment)
+
+/** Kinds whose update is validated like a creation, once more. */
+const revalidated: ReadonlySet<string> = new Set([
+  "/ConfigMap",
+  "/Secret",
+  "/ServiceAccount",
+  "/Endpoints",
+  "/PersistentVolume"
+])
+
+const allMistakes = (kind: Kind, object: Json.JsonObject, names: Names): ReadonlyArray<FieldError.FieldError> => {
+  const metadata = Json.object(object.metadata)
+  return [...nameMistakes(names, metadata), ...namespaceMistakes(kind, metadata), ...commonMistakes(metadata, true)]
+}
+
+/** What the built-in kinds say besides of finalizers: theirs are Kubernetes' own, or have a domain. */
+export const unqualifiedFinalizers = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  kind.custom || kind.group === "apiextensions.k8s.io"
+    ? []
+    : finalizers(object).flatMap((one, index) =>
+        isQualified(one)
+          ? []
+          : [
+              FieldError.invalid(
+                `metadata.finalizers[${index}]`,
+                one,
+                "name is neither a standard finalizer name nor is it fully qualified"
+              )
+            ]
+      )
+
+const isQualified = (finalizer: string): boolean =>
+  finalizer.includes("/") || [orphan, foregroundDeletion, "kubernetes"].includes(finalizer)
+
+/** What is wrong with a change of metadata. */
+export const changeMistakes = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  const metadata = Json.object(object.metadata)
+  const before = Json.object(old.metadata)
+  return [...newFinalizers(object, old), ...immutable(metadata, before), ...commonMistakes(metadata, false)]
+}
+
+const textOf = (object: Json.JsonObject, field: string): string => Json.text(Json.at(object, "metadata", field)) ?? ""
+
+/** What is wrong with a name, or with the beginning of one. */
+type Names = (name: string, prefix: boolean) => ReadonlyArray<string>
+
+const nameMistakes = (mistakes: Names, metadata: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  const { generateName, name } = metadata
+  const generated = typeof generateName === "string" ? generateName : ""
+  return [
+    ...(generated === "" ? [] : mistakes(generated, true)).map((mistake) =>
+      FieldError.invalid("metadata.generateName", generated, mistake)
+    ),
+    ...(typeof name !== "string" || name === ""
+      ? [FieldError.required("metadata.name", "name or generateName is required")]
+      : mistakes(name, false).map((mistake) => FieldError.invalid("metadata.name", name, mistake)))
+  ]
+}
+
+/** The name of most kinds. A beginning may end in what may not stand at the end of a name. */
+const subdomain = (name: string, prefix: boolean): ReadonlyArray<string> =>
+  Format.dnsSubdomain(prefix ? maskTrailingDash(name) : name)
+
+/** A beginning that ends in a dash, as the name that it becomes. */
+const maskTrailingDash = (prefix: string): string =>
+  prefix.length > 1 && prefix.endsWith("-") ? `${prefix.slice(0, -2)}a` : prefix
+
+/** A name as a segment of a path. */
+const segment: Names = (name, prefix) =>
+  !prefix && (name === "." || name === "..")
+    ? [`may not be '${name}'`]
+    : ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`)
+
+const namespaceMistakes = (kind: Kind, metadata: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  const value = Json.text(metadata.namespace) ?? ""
+  if (!kind.namespaced) {
+    return value === "" ? [] : [FieldError.forbidden("metadata.namespace", "not allowed on this type")]
+  }
+  return value === ""
+    ? [FieldError.required("metadata.namespace")]
+    : Format.dnsLabel(value).map((mistake) => FieldError.invalid("metadata.namespace", value, mistake))
+}
+
+const commonMistakes = (metadata: Json.JsonObject, withFinalizers: boolean): ReadonlyArray<FieldError.FieldError> => [
+  ...generationMistakes(metadata.generation),
+  ...labelMistakes(metadata.labels),
+  ...annotationMistakes(metadata.annotations),
+  ...ownerMistakes(metadata.ownerReferences),
+  ...(withFinalizers ? finalizerMistakes(metadata.finalizers) : [])
+]
+
+const generationMistakes = (generation: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+  typeof generation === "number" && generation < 0
+    ? [FieldError.invalid("metadata.generation", generation, "must be greater than or equal to 0")]
+    : []
+
+const labelMistakes = (labels: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+  Object.entries(Json.texts(labels)).flatMap(([key, value]) => [
+    ...Format.labelKey(key).map((mistake) => FieldError.invalid("metadata.labels", key, mistake)),
+    ...Format.labelValue(value).map((mistake) => FieldError.invalid("metadata.labels", value, mistake))
+  ])
+
+/** As much as all annotations of an object may be in bytes. */
+const mostAnnotations = 256 * 1024
+
+const annotationMistakes = (annotations: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+  const all = Object.entries(Json.texts(annotations))
+  const keys = all.flatMap(([key]) =>
+    Format.labelKey(key.toLowerCase()).map((mistake) => FieldError.invalid("metadata.annotations", key, mistake))
+  )
+  const size = all.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
+  return size > mostAnnotations
+    ? [
+        ...keys,
+        FieldError.make(
+          "FieldValueTooLong",
+          "metadata.annotations",
+          undefined,
+          `may not be more than ${mostAnnotations} bytes`
+        )
+      ]
+    : keys
+}
+
+/** Each mistake of a controller too many shows all owners: of thousands that would be more than fits anywhere. */
+const mostControllers = 10
+
+const ownerMistakes = (owners: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+  const all = Json.objects(owners)
+  let first: string | undefined
+  let told = 0
+  return all.flatMap((owner, index) => {
+    const errors = [...oneOwnerMistakes(owner, `metadata.ownerReferences[${index}]`)]
+    if (owner.controller !== true) return errors
+    const controller = `${Json.text(owner.kind) ?? ""}/${Json.text(owner.name) ?? ""}`
+    if (first !== undefined && told < mostControllers) {
+      told++
+      errors.push(
+        FieldError.invalid(
+          "metadata.ownerReferences",
+          all.map(ownerAsGo),
+          `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${controller}`
+        )
+      )
+    }
+    first ??= controller
+    return errors
+  })
+}
+
+/** In the order in which Go's type has its fields. */
+const ownerAsGo = ({
+  apiVersion,
+  blockOwnerDeletion,
+  controller,
+  kind,
+  name,
+  uid
+}: Json.JsonObject): Json.JsonObject => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller,
+  blockOwnerDeletion
+})
+
+const oneOwnerMistakes = (owner: Json.JsonObject, field: string): ReadonlyArray<FieldError.FieldError> => {
+  const apiVersion = Json.text(owner.apiVersion) ?? ""
+  const kind = Json.text(owner.kind) ?? ""
+  const unreadable = apiVersion !== "" && (apiVersion.split("/").length > 2 || apiVersion.endsWith("/"))
+  const missing = ["kind", "name", "uid"].filter((name) => (Json.text(owner[name]) ?? "") === "")
+  return [
+    ...(apiVersion === "" ? [FieldError.required(`${field}.apiVersion`, "must not be empty")] : []),
+    ...(unreadable
+      ? [FieldError.invalid(`${field}.apiVersion`, apiVersion, "must be <group>/<version> or <version>")]
+      : []),
+    ...missing.map((name) => FieldError.required(`${field}.${name}`, "must not be empty")),
+    ...(apiVersion === "v1" && kind === "Event"
+      ? [FieldError.invalid(field, ownerAsGo(owner), "/v1, Kind=Event is disallowed from being an owner")]
+      : [])
+  ]
+}
+
+const finalizerMistakes = (value: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> => {
+  const all = Json.list(value).filter((item) => typeof item === "string")
+  const field = "metadata.finalizers"
+  const names = all.flatMap((one) => Format.labelKey(one).map((mistake) => FieldError.invalid(field, one, mistake)))
+  return all.includes(orphan) && all.includes(foregroundDeletion)
+    ? [...names, FieldError.invalid(field, all, `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`)]
+    : names
+}
+
+const newFinalizers = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+  if (!isDeleting(old)) return []
+  const known = new Set(finalizers(old))
+  const added = [...new Set(finalizers(object))].filter((one) => !known.has(one)).sort()
+  return added.length === 0
+    ? []
+    : [
+        FieldError.forbidden(
+          "metadata.finalizers",
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((one) => JSON.stringify(one)).join(", ")}}`
+        )
+      ]
+}
+
+const immutable = (metadata: Json.JsonObject, before: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"]
+    .filter((field) => !Json.equal(metadata[field] ?? null, before[field] ?? null))
+    .map((field) => FieldError.invalid(`metadata.${field}`, metadata[field], "field is immutable"))

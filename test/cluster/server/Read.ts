@@ -1,0 +1,19 @@
+/**
+ * GET of one object, or of all there are.
+ */
+import * as Failure from "./Failure.ts"
+import type { JsonObject } from "./Json.ts"
+import type { Kind } from "./Kind.ts"
+import * as Update from "./Update.ts"
+import type { World } from "./World.ts"
+
+/** One object in the version of its kind. Throws a Failure (404). */
+export const get = (world: World, kind: Kind, namespace: string, name: string): JsonObject => {
+  const found = Update.live(world, { kind, namespace, name, subresource: "" })
+  if (found === undefined) throw Failure.notFound(kind, name)
+  return found
+}
+
+/** All objects, or those of one namespace. */
+export const all = (world: World, kind: Kind, namespace?: string): ReadonlyArray<JsonObject> =>
+  world.store.list(kind.storage, kind.namespaced ? namespace : undefined).map(kind.fromStorage)

@@ -1,0 +1,256 @@
+/**
+ * Requests about objects, each by its verb: from the body and the query to what the verb takes, and from what it gives to what the
+ * client accepts.
+ */
+import { Duration, Effect } from "effect"
+import * as Decode from "./body/Decode.ts"
+import * as Negotiation from "./body/Negotiation.ts"
+import * as Delete from "./Delete.ts"
+import * as DeleteOptions from "./DeleteOptions.ts"
+import * as Exchange from "./Exchange.ts"
+import * as Failure from "./Failure.ts"
+import * as Json from "./Json.ts"
+import type { Kind } from "./Kind.ts"
+import * as List from "./List.ts"
+import * as Metadata from "./Metadata.ts"
+import type { ResourcePath } from "./Path.ts"
+import * as Query from "./Query.ts"
+import * as Selection from "./Selection.ts"
+import type { Server } from "./Server.ts"
+import * as View from "./View.ts"
+import * as Watch from "./Watch.ts"
+
+/** A request about objects of a kind. */
+export interface Asked {
+  readonly server: Server
+  readonly exchange: Exchange.Exchange
+  readonly kind: Kind
+  readonly path: ResourcePath
+}
+
+/** An answer; an Effect where it has to be waited for. */
+export type Answer = Exchange.HttpResponse | Effect.Effect<Exchange.HttpResponse, Failure.Failure>
+
+/** GET of one object. */
+export const get = (asked: Asked): Answer => {
+  const { exchange, kind, path, server } = asked
+  const accepted = acceptedBy(asked)
+  const view = View.make(kind, accepted, exchange.target.query)
+  const required = Query.revision(exchange.target.query.get("resourceVersion") ?? "", Failure.plain) ?? 0
+  return after(server, required, () =>
+    Exchange.answer(
+      exchange,
+      200,
+      View.object(view, server.verbs.get(kind, path.namespace, path.name), exchange.now),
+      accepted
+    )
+  )
+}
+
+/** GET of many objects, or a watch. */
+export const list = (asked: Asked, watches: boolean): Answer => {
+  const { exchange, kind, path, server } = asked
+  const { query } = exchange.target
+  const wantsWatch = watches || isWatch(query)
+  const accepted = acceptedBy(asked, wantsWatch)
+  const options = Query.list(query, watches)
+  const selection = Selection.make(kind, path.namespace, path.name, options)
+  const view = View.make(kind, accepted, query)
+  if (options.watch) return watch(asked, { view, selection, options })
+  return after(server, List.required(options), () =>
+    Exchange.answer(
+      exchange,
+      200,
+      View.list(view, List.page(server.world.store, kind, selection, options), exchange.now),
+      accepted
+    )
+  )
+}
+
+const isWatch = (query: URLSearchParams): boolean => {
+  const value = query.get("watch")
+  return value !== null && !["false", "0"].includes(value.toLowerCase())
+}
+
+/** How long a watch goes on at least, and at most twice as long, if the client does not say. */
+const watchSeconds = 1800
+
+const watch = (
+  { exchange, kind, server }: Asked,
+  chosen: Pick<Watch.Request, "view" | "selection" | "options">
+): Answer => {
+  const { identity, registry, store } = server.world
+  const request: Watch.Request = {
+    ...chosen,
+    now: exchange.now,
+    defaultSeconds: watchSeconds * (1 + identity.fraction()),
+    whenDropped: (listener) => registry.whenDropped(kind, listener)
+  }
+  const open = () => Exchange.streamed(exchange, Watch.open(store, server.watches, request))
+  const opened = after(server, Watch.required(request.options), open)
+  // A watch that cannot begin says so as a watch.
+  return Effect.isEffect(opened)
+    ? Effect.catchAll(opened, (failure) => Effect.succeed(Exchange.streamed(exchange, Watch.failed(failure))))
+    : opened
+}
+
+/** POST. */
+export const create = (asked: Asked): Answer => {
+  const { exchange, kind, path, server } = asked
+  const accepted = acceptedBy(asked)
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+  const body = Exchange.bodyOf(exchange)
+  const query = Query.write(exchange.target.query, "Create")
+  const object = decode(asked, body, format, query)
+  const made = server.verbs.create(kind, path.namespace, object, writeOptions(exchange, query))
+  return Exchange.answer(exchange, 201, View.object(viewOf(asked, accepted), made, exchange.now), accepted)
+}
+
+/** PUT. */
+export const update = (asked: Asked): Answer => {
+  const { exchange, kind, path, server } = asked
+  if (path.name === "") throw Failure.badRequest("name must be provided")
+  const accepted = acceptedBy(asked)
+  const body = Exchange.bodyOf(exchange)
+  const query = Query.write(exchange.target.query, "Update")
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+  const object = decode(asked, body, format, query)
+  const options = writeOptions(exchange, query)
+  const changed = server.verbs.update(kind, path.subresource, path.namespace, path.name, object, options)
+  const shown = View.object(viewOf(asked, accepted), changed.object, exchange.now)
+  return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
+}
+
+/** PATCH. */
+export const patch = (asked: Asked): Answer => {
+  const { exchange, kind, path, server } = asked
+  const type = Negotiation.patchType(exchange.request.headers["content-type"], kind.custom)
+  if (path.name === "") throw Failure.badRequest("name must be provided")
+  const accepted = acceptedBy(asked)
+  const text = Decode.textOf(Exchange.bodyOf(exchange))
+  const query = Query.write(exchange.target.query, "Patch", type === "apply")
+  const changed = server.verbs.patch(
+    kind,
+    path.subresource,
+    path.namespace,
+    path.name,
+    { type, text },
+    { ...writeOptions(exchange, query), fieldValidation: query.fieldValidation, force: query.force === true }
+  )
+  const shown = View.object(viewOf(asked, accepted), changed.object, exchange.now)
+  return Exchange.answer(exchange, changed.created ? 201 : 200, shown, accepted)
+}
+
+/** DELETE of one object. */
+export const remove = (asked: Asked): Answer => {
+  const { exchange, kind, path, server } = asked
+  const accepted = acceptedBy(asked)
+  const options = deleteOptionsOf(asked)
+  const { answer, gone } = server.verbs.delete(kind, path.namespace, path.name, options, deleting(exchange, options))
+  const status = !gone && options.orphanDependents === false ? 202 : 200
+  return Exchange.answer(exchange, status, View.object(viewOf(asked, accepted), answer, exchange.now), accepted)
+}
+
+/** DELETE of many objects. */
+export const removeAll = (asked: Asked): Answer => {
+  const { exchange, kind, path, server } = asked
+  const accepted = acceptedBy(asked)
+  const listed = Query.list(exchange.target.query)
+  const selection = Selection.make(kind, path.namespace, "", listed)
+  const options = deleteOptionsOf(asked)
+  Query.checkDeletion(options)
+  Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
+  const page = List.page(server.world.store, kind, selection, listed)
+  for (const object of page.items) {
+    server.verbs.delete(kind, Metadata.namespace(object), Metadata.name(object), options, deleting(exchange, options))
+  }
+  return Exchange.answer(exchange, 200, View.list(viewOf(asked, accepted), page, exchange.now), accepted)
+}
+
+/** DeleteOptions from the body, or from the query where there is none. Throws a Failure (400, 413, 415). */
+const deleteOptionsOf = ({ exchange, server }: Asked): Json.JsonObject => {
+  const body = Exchange.bodyOf(exchange)
+  if (!Exchange.hasBody(exchange)) return Query.deletion(exchange.target.query)
+  const format = Negotiation.bodyFormat(exchange.request.headers["content-type"])
+  return DeleteOptions.decode(Decode.textOf(body), format, server.world.registry.knows)
+}
+
+const deleting = (exchange: Exchange.Exchange, options: Json.JsonObject) => ({
+  ...writeOptions(exchange, { fieldManager: "", dryRun: Json.list(options.dryRun).length > 0 })
+})
+
+/** The object of a body. */
+export const decode = (
+  { exchange, kind, server }: Pick<Asked, "exchange" | "kind" | "server">,
+  body: string | Uint8Array | undefined,
+  format: Negotiation.Format,
+  { fieldValidation }: Pick<Query.WriteQuery, "fieldValidation">
+): Json.JsonObject =>
+  Decode.object(kind, body, format, {
+    fieldValidation,
+    warn: Exchange.warn(exchange),
+    knows: server.world.registry.knows
+  })
+
+/** Who writes, by the query and the request. */
+export const writeOptions = (
+  exchange: Exchange.Exchange,
+  { dryRun, fieldManager }: Pick<Query.WriteQuery, "dryRun" | "fieldManager">
+) => ({
+  manager: fieldManager === "" ? agentOf(exchange) : fieldManager,
+  dryRun,
+  now: exchange.now,
+  user: exchange.user,
+  warn: Exchange.warn(exchange)
+})
+
+/** The name of the program that asks, as it says. */
+const agentOf = ({ request: { headers } }: Exchange.Exchange): string => {
+  const agent = headers["user-agent"] ?? ""
+  const slash = agent.indexOf("/")
+  const name = slash < 0 ? agent : agent.slice(0, slash)
+  return (name === "" ? "unknown" : name).replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, "").slice(0, 128)
+}
+
+/** The form of the answer. Throws a Failure (406). */
+export const acceptedBy = ({ exchange, kind, path }: Asked, watch = false): Negotiation.Accepted =>
+  Negotiation.accepted(exchange.request.headers.accept, {
+    custom: kind.custom,
+    watch,
+    collection: path.name === "" && exchange.request.method === "GET"
+  })
+
+/** The view of an answer. */
+export const viewOf = ({ exchange, kind }: Asked, accepted: Negotiation.Accepted): View.View =>
+  View.make(kind, accepted, exchange.target.query)
+
+/** How long a request waits for a moment that has not come. */
+const patience = Duration.seconds(3)
+
+/** The answer, once the server has come to a revision. */
+const after = (server: Server, revision: number, answer: () => Exchange.HttpResponse): Answer => {
+  const { store } = server.world
+  if (revision <= store.revision) return answer()
+  const reached = Effect.async<void>((resume) => {
+    // It may have come between the question and this fiber.
+    if (store.revision >= revision) return resume(Effect.void)
+    const stop = store.subscribe(() => {
+      if (store.revision < revision) return
+      stop()
+      resume(Effect.void)
+    })
+    return Effect.sync(stop)
+  })
+  return reached.pipe(
+    Effect.timeoutFail({
+      duration: patience,
+      onTimeout: () => Failure.tooLargeVersion(revision, store.revision)
+    }),
+    Effect.flatMap(() =>
+      Effect.try({
+        try: answer,
+        catch: (error) => (error instanceof Failure.Failure ? error : Failure.internal(String(error)))
+      })
+    )
+  )
+}

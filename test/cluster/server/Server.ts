@@ -1,0 +1,29 @@
+/**
+ * A server from the inside: its state, what can be done with it, and what was chosen when it was made.
+ */
+import type { Effect } from "effect"
+import type { Failure } from "./Failure.ts"
+import type { JsonObject } from "./Json.ts"
+import type { User } from "./Kind.ts"
+import type { LogOptions } from "./PodLogs.ts"
+import type { Verbs } from "./Verbs.ts"
+import type { Shared, Streamed } from "./Watch.ts"
+import type { World } from "./World.ts"
+
+/** Gives what a container has written: of a pod that it knows. */
+export type Logs = (pod: JsonObject, options: LogOptions) => Effect.Effect<string | Streamed, Failure>
+
+/** A server. */
+export interface Server {
+  readonly world: World
+  readonly verbs: Verbs
+  readonly watches: Shared
+  /** The groups of built-in kinds, whether or not all of theirs are served. */
+  readonly builtInGroups: ReadonlySet<string>
+  /** Who asks, where nothing says it. */
+  readonly user: User
+  /** Where clients reach it: `127.0.0.1:6443`. */
+  readonly address: string
+  /** Where logs come from; a kubelet registers itself. */
+  logs: Logs | undefined
+}

@@ -1,0 +1,229 @@
+/**
+ * A watch: what is there, if that is asked for, and then every change of what is chosen, as lines of JSON, in order, until its
+ * time is over. Changes are written into a queue in the step in which they happen; whoever reads takes all that has come.
+ */
+import { Clock, Duration, Effect } from "effect"
+import * as Failure from "./Failure.ts"
+import type { JsonObject } from "./Json.ts"
+import * as Json from "./Json.ts"
+import { apiVersionOf } from "./Kind.ts"
+import * as Query from "./Query.ts"
+import type { Selection } from "./Selection.ts"
+import type { Change, Store } from "./Store.ts"
+import * as View from "./View.ts"
+
+/** A body that goes on. */
+export interface Streamed {
+  /** The next part; undefined: the end. For one reader. */
+  readonly next: Effect.Effect<string | undefined>
+  /** Ends it from the reader's side. */
+  readonly close: Effect.Effect<void>
+}
+
+/** What is watched. */
+export interface Request {
+  readonly view: View.View
+  readonly selection: Selection
+  readonly options: Query.ListOptions
+  /** When it begins, and how long it goes on if the client does not say. */
+  readonly now: number
+  readonly defaultSeconds: number
+  /** Calls back when it has to end before that, unless the returned function was called before. */
+  readonly whenDropped: (listener: () => void) => () => void
+}
+
+/** Frames that wait to be read; a reader that is further behind than this has to begin anew. */
+const mostFrames = 10_000
+
+/** How often a watch is told how far it has come, if it wants to be told. */
+const bookmarkMillis = 60_000
+
+/** How long before its end a watch is told so. */
+const lastBookmarkMillis = 2_000
+
+/** The revision that the server has to have reached before it can begin. Throws a Failure (500) for what is none. */
+export const required = (options: Query.ListOptions): number => {
+  const revision = revisionOf(options) ?? 0
+  return options.sendInitialEvents === true ? revision : 0
+}
+
+/** Begins a watch. The revision that it requires has been reached. `shared`: of all watches of the store. */
+export const open = (store: Store, shared: Shared, request: Request): Streamed => {
+  const { options, selection, view } = request
+  const queue = new Queue()
+  const from = revisionOf(options) ?? 0
+  const tell = (type: string, object: JsonObject, change?: Change): void =>
+    queue.push(frameOf(view, shared, type, object, queue.first, change))
+  const pass = (change: Change): void => {
+    const event = eventOf(request, change)
+    if (event !== undefined) tell(event.type, event.object, change)
+  }
+
+  if (options.sendInitialEvents === true) {
+    for (const stored of store.list(view.kind.storage, selection.namespace)) {
+      const object = view.kind.fromStorage(stored)
+      if (selection.takes(object)) tell("ADDED", object)
+    }
+    if (options.allowWatchBookmarks) tell("BOOKMARK", bookmark(request, store.revision, true))
+  } else if (from > 0) {
+    const missed = store.changes(view.kind.storage, from)
+    if (missed === undefined) return failed(Failure.expired(`too old resource version: ${from} (${store.oldest})`))
+    for (const change of missed) pass(change)
+  }
+  const unsubscribe = store.subscribe((change) => {
+    if (change.revision <= from) return
+    if (queue.size >= mostFrames) return end()
+    pass(change)
+  }, view.kind.storage)
+  const end = (): void => {
+    unsubscribe()
+    stay()
+    queue.end()
+  }
+  const stay = request.whenDropped(end)
+
+  const seconds = options.timeoutSeconds === undefined ? 0 : Math.max(0, options.timeoutSeconds)
+  const endsAt = request.now + (seconds === 0 ? request.defaultSeconds : seconds) * 1000
+  let bookmarkAt = options.allowWatchBookmarks ? nextBookmark(request.now, endsAt) : undefined
+
+  const next: Effect.Effect<string | undefined> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    if (now >= endsAt) end()
+    else if (bookmarkAt !== undefined && now >= bookmarkAt) {
+      bookmarkAt = nextBookmark(now, endsAt)
+      tell("BOOKMARK", bookmark(request, store.revision, false))
+    }
+    if (queue.size > 0) return Effect.succeed(queue.take(now))
+    if (queue.ended) return Effect.succeed(undefined)
+    const wait = Math.min(endsAt, bookmarkAt ?? endsAt) - now
+    return Effect.zipRight(Effect.timeoutOption(queue.filled, Duration.millis(wait)), next)
+  })
+  return { next, close: Effect.sync(end) }
+}
+
+/** A watch that says why there is none, and ends. */
+export const failed = (failure: Failure.Failure): Streamed => {
+  let line: string | undefined = `${JSON.stringify({ type: "ERROR", object: Failure.status(failure) })}\n`
+  return {
+    next: Effect.sync(() => {
+      const told = line
+      line = undefined
+      return told
+    }),
+    close: Effect.void
+  }
+}
+
+/** A line of a watch; that of a table is made when it is read, as it tells ages. */
+type Frame = string | ((now: number) => string)
+
+/** Frames on their way from the writer to the one reader. */
+class Queue {
+  private frames: Array<Frame> = []
+  private wake: (() => void) | undefined
+  /** Whether no frame has been written yet. */
+  first = true
+  ended = false
+
+  get size(): number {
+    return this.frames.length
+  }
+
+  push(frame: Frame): void {
+    if (this.ended) return
+    this.first = false
+    this.frames.push(frame)
+    this.wake?.()
+  }
+
+  end(): void {
+    this.ended = true
+    this.wake?.()
+  }
+
+  take(now: number): string {
+    const taken = this.frames.map((frame) => (typeof frame === "string" ? frame : frame(now)))
+    this.frames = []
+    return taken.join("")
+  }
+
+  /** Succeeds when there is something to take, or the end. */
+  readonly filled: Effect.Effect<void> = Effect.async<void>((resume) => {
+    const wake = () => {
+      this.wake = undefined
+      resume(Effect.void)
+    }
+    if (this.frames.length > 0 || this.ended) wake()
+    else this.wake = wake
+    return Effect.sync(() => {
+      this.wake = undefined
+    })
+  })
+}
+
+const revisionOf = (options: Query.ListOptions): number | undefined =>
+  Query.revision(options.resourceVersion, Failure.plain)
+
+const nextBookmark = (now: number, endsAt: number): number | undefined => {
+  const at = Math.min(now + bookmarkMillis, endsAt - lastBookmarkMillis)
+  return at > now ? at : undefined
+}
+
+const bookmark = ({ view: { kind } }: Request, revision: number, initial: boolean): JsonObject => ({
+  kind: kind.kind,
+  apiVersion: apiVersionOf(kind),
+  metadata: {
+    resourceVersion: String(revision),
+    ...(initial && { annotations: { "k8s.io/initial-events-end": "true" } })
+  }
+})
+
+/** What a change means to a watch: an object that is no longer chosen is gone, one that is chosen only now is new. */
+const eventOf = (
+  { selection, view: { kind } }: Request,
+  { object, previous, revision, type }: Change
+): { readonly type: Change["type"]; readonly object: JsonObject } | undefined => {
+  if (selection.namespace !== undefined && Json.at(object, "metadata", "namespace") !== selection.namespace) {
+    return undefined
+  }
+  const now = kind.fromStorage(object)
+  const before = previous === undefined ? undefined : kind.fromStorage(previous)
+  const wasTaken = before !== undefined && selection.takes(before)
+  if (type === "DELETED") return wasTaken ? { type, object: now } : undefined
+  if (selection.takes(now)) return { type: wasTaken ? "MODIFIED" : "ADDED", object: now }
+  if (!wasTaken) return undefined
+  const metadata = { ...Json.object(before.metadata), resourceVersion: String(revision) }
+  return { type: "DELETED", object: { ...before, metadata } }
+}
+
+/** The frames of the last change: all who see it in the same way get the same text. */
+export interface Shared {
+  change: Change | undefined
+  readonly frames: Map<string, string>
+}
+
+/** What the watches of a store share. */
+export const shared = (): Shared => ({ change: undefined, frames: new Map() })
+
+const frameOf = (
+  view: View.View,
+  shared: Shared,
+  type: string,
+  object: JsonObject,
+  first: boolean,
+  change: Change | undefined
+): Frame => {
+  const make = (now: number) => `${JSON.stringify({ type, object: View.watched(view, object, now, first) })}\n`
+  const { accepted, kind } = view
+  if (accepted.view === "Table") return make
+  if (change === undefined) return make(0)
+  if (shared.change !== change) {
+    shared.change = change
+    shared.frames.clear()
+  }
+  const key = `${type} ${apiVersionOf(kind)} ${kind.kind} ${accepted.view} ${accepted.version}`
+  const found = shared.frames.get(key)
+  if (found !== undefined) return found
+  const made = make(0)
+  shared.frames.set(key, made)
+  return made
+}

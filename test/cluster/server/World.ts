@@ -1,0 +1,41 @@
+/**
+ * What the verbs work on, and what is known of whoever asks for one.
+ */
+import type { Identity } from "./Identity.ts"
+import type { Json } from "./Json.ts"
+import type { Kind, User, Writing } from "./Kind.ts"
+import type { Registry } from "./Registry.ts"
+import type { Store } from "./Store.ts"
+
+/** The state of a server. */
+export interface World {
+  readonly store: Store
+  readonly registry: Registry
+  readonly identity: Identity
+  /** What each CustomResourceDefinition declares, and what that was made of. */
+  readonly definitions: Map<string, { readonly made: Json; readonly kinds: ReadonlyArray<Kind> }>
+}
+
+/** Who writes, when, and how. */
+export interface WriteOptions extends Writing {
+  /** The field manager. */
+  readonly manager: string
+  /** Whether everything is done but the writing. */
+  readonly dryRun: boolean
+}
+
+/** Who Kubernetes' own writes are made by. */
+export const system: User = { name: "system:apiserver", groups: ["system:masters"] }
+
+/** The options of a write by Kubernetes itself. */
+export const internally = (world: World, now: number): WriteOptions => ({
+  manager: "kube-apiserver",
+  dryRun: false,
+  now,
+  user: system,
+  warn: () => undefined,
+  stored: world.store.list
+})
+
+/** Whether it is that kind, in whichever version. */
+export const isKind = (kind: Kind, group: string, name: string): boolean => kind.group === group && kind.kind === name

@@ -1,0 +1,220 @@
+import { describe, expect } from "bun:test"
+import { Effect, TestClock } from "effect"
+import { effect } from "../Test.ts"
+import { ask, configMaps, make, merge, thing, things } from "./Client.fixture.ts"
+import * as Json from "./Json.ts"
+
+const metadata = (body: Json.JsonObject) => Json.object(body.metadata)
+
+describe("Create", () => {
+  effect("gives what only the server gives, whatever the body says of it", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* TestClock.setTime(Date.parse("2026-11-20T10:00:00.750Z"))
+      const claimed = {
+        uid: "mine",
+        creationTimestamp: "2000-01-01T00:00:00Z",
+        deletionTimestamp: "2000-01-01T00:00:00Z"
+      }
+      const { body, status } = yield* ask(server, "POST", things, thing("a", { status: { phase: "up" } }, claimed))
+      expect(status).toBe(201)
+      expect(metadata(body)).toMatchObject({
+        name: "a",
+        namespace: "default",
+        creationTimestamp: "2026-11-20T10:00:00Z",
+        generation: 1,
+        resourceVersion: String(server.store.revision)
+      })
+      expect(metadata(body).uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+      expect(metadata(body).deletionTimestamp).toBeUndefined()
+      expect(body.status).toBeUndefined()
+    })
+  )
+
+  effect("generates names that fit", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const generate = (generateName: string) => ask(server, "POST", configMaps, { metadata: { generateName } })
+      expect(metadata((yield* generate("w-")).body).name).toMatch(/^w-[bcdfghjklmnpqrstvwxz2456789]{5}$/)
+      expect(String(metadata((yield* generate("x".repeat(70))).body).name)).toHaveLength(63)
+    })
+  )
+
+  effect("tried only, does all but the writing", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const before = server.store.revision
+      const { body, status } = yield* ask(server, "POST", `${things}?dryRun=All`, thing("a"))
+      expect(status).toBe(201)
+      expect(metadata(body).uid).toBeDefined()
+      expect(metadata(body).resourceVersion).toBeUndefined()
+      expect(server.store.revision).toBe(before)
+    })
+  )
+})
+
+describe("Update", () => {
+  effect("that changes nothing writes nothing", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { body } = yield* ask(server, "POST", things, thing("a", { spec: { color: "red" } }))
+      const before = server.store.revision
+      yield* TestClock.adjust("1 hour")
+      const put = yield* ask(server, "PUT", `${things}/a`, body)
+      const patched = yield* merge(server, `${things}/a`, { spec: { color: "red" } })
+      expect([put.text, patched.text]).toEqual([`${JSON.stringify(body)}\n`, `${JSON.stringify(body)}\n`])
+      expect(server.store.revision).toBe(before)
+    })
+  )
+
+  effect("keeps what only the server changes", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { body } = yield* ask(server, "POST", things, thing("a"))
+      const { uid: _, ...rest } = metadata(body)
+      const changed = yield* ask(server, "PUT", `${things}/a`, {
+        ...body,
+        spec: { color: "blue" },
+        metadata: { ...rest, creationTimestamp: "2000-01-01T00:00:00Z", generation: 9 }
+      })
+      expect(metadata(changed.body)).toMatchObject({
+        uid: metadata(body).uid,
+        creationTimestamp: metadata(body).creationTimestamp,
+        generation: 2
+      })
+    })
+  )
+
+  effect("of another object of that name is refused", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { body } = yield* ask(server, "POST", things, thing("a"))
+      const other = yield* ask(server, "PUT", `${things}/a`, { ...body, metadata: { ...metadata(body), uid: "zzz" } })
+      expect(other.body).toMatchObject({ code: 409, reason: "Conflict" })
+      expect(other.body.message).toContain("Precondition failed: UID in precondition: zzz, UID in object meta: ")
+    })
+  )
+
+  effect("makes what is not there where the kind allows it", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+      expect((yield* ask(server, "PUT", `${leases}/a`, { metadata: { name: "a" } })).status).toBe(201)
+      expect((yield* ask(server, "PUT", `${configMaps}/a`, { metadata: { name: "a" } })).status).toBe(404)
+    })
+  )
+})
+
+describe("Delete", () => {
+  effect("takes an object away at once and answers with what it was", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const made = yield* ask(server, "POST", things, thing("a"))
+      const { body, status } = yield* ask(server, "DELETE", `${things}/a`)
+      expect(status).toBe(200)
+      expect(body).toEqual({
+        kind: "Status",
+        apiVersion: "v1",
+        metadata: {},
+        status: "Success",
+        details: { name: "a", group: "probe.io", kind: "things", uid: metadata(made.body).uid ?? null }
+      })
+      expect((yield* ask(server, "DELETE", `${things}/a`)).status).toBe(404)
+    })
+  )
+
+  effect("waits for finalizers, and ends with the last", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a", {}, { finalizers: ["x.io/y"] }))
+      const first = yield* ask(server, "DELETE", `${things}/a`)
+      expect(metadata(first.body)).toMatchObject({ deletionGracePeriodSeconds: 0, generation: 2 })
+      yield* TestClock.adjust("1 minute")
+      expect((yield* ask(server, "DELETE", `${things}/a`)).text).toBe(first.text)
+      const again = yield* ask(server, "POST", things, thing("a"))
+      expect(again.body.message).toBe('object is being deleted: things.probe.io "a" already exists')
+      const added = yield* merge(server, `${things}/a`, { metadata: { finalizers: ["x.io/y", "x.io/z"] } })
+      expect(added.body.message).toContain('found new finalizers []string{"x.io/z"}')
+      expect((yield* merge(server, `${things}/a`, { metadata: { finalizers: [] } })).status).toBe(200)
+      expect((yield* ask(server, "GET", `${things}/a`)).status).toBe(404)
+    })
+  )
+
+  const policies: ReadonlyArray<
+    readonly [asked: Json.JsonObject, finalizers: ReadonlyArray<string> | "gone", status: number]
+  > = [
+    [{ propagationPolicy: "Foreground" }, ["foregroundDeletion"], 200],
+    [{ propagationPolicy: "Orphan" }, ["orphan"], 200],
+    [{ propagationPolicy: "Background" }, "gone", 200],
+    [{ orphanDependents: true }, ["orphan"], 200],
+    [{ orphanDependents: false }, "gone", 200]
+  ]
+  for (const [asked, finalizers, status] of policies) {
+    effect(`with ${JSON.stringify(asked)} leaves ${JSON.stringify(finalizers)}`, () =>
+      Effect.gen(function* () {
+        const server = yield* make()
+        yield* ask(server, "POST", things, thing("a"))
+        expect((yield* ask(server, "DELETE", `${things}/a`, asked)).status).toBe(status)
+        const { body } = yield* ask(server, "GET", `${things}/a`)
+        expect(body.code === 404 ? "gone" : Json.list(metadata(body).finalizers)).toEqual(finalizers)
+      })
+    )
+  }
+
+  effect("gives a pod that runs its time, which can only be shortened", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const pods = "/api/v1/namespaces/default/pods"
+      const containers = [{ name: "c", image: "i" }]
+      yield* TestClock.setTime(Date.parse("2026-11-20T10:00:00Z"))
+      yield* ask(server, "POST", pods, { metadata: { name: "a" }, spec: { containers, nodeName: "n" } })
+      const end = (asked: Json.JsonObject) =>
+        Effect.map(ask(server, "DELETE", `${pods}/a`, asked), ({ body }) => [
+          metadata(body).deletionTimestamp,
+          metadata(body).deletionGracePeriodSeconds
+        ])
+      expect(yield* end({})).toEqual(["2026-11-20T10:00:30Z", 30])
+      expect(yield* end({ gracePeriodSeconds: 60 })).toEqual(["2026-11-20T10:00:30Z", 30])
+      expect(yield* end({ gracePeriodSeconds: 10 })).toEqual(["2026-11-20T10:00:10Z", 10])
+      yield* TestClock.adjust("1 minute")
+      expect(yield* end({ gracePeriodSeconds: 5 })).toEqual(["2026-11-20T10:01:00Z", 1])
+      expect((yield* ask(server, "GET", `${pods}/a`)).status).toBe(200)
+      yield* end({ gracePeriodSeconds: 0 })
+      expect((yield* ask(server, "GET", `${pods}/a`)).status).toBe(404)
+    })
+  )
+
+  effect("of many takes those that are chosen", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      for (const [name, app] of [
+        ["a", "x"],
+        ["b", "x"],
+        ["c", "y"]
+      ] as const) {
+        yield* ask(server, "POST", things, thing(name, {}, { labels: { app } }))
+      }
+      const { body } = yield* ask(server, "DELETE", `${things}?labelSelector=app%3Dx`)
+      expect(Json.objects(body.items).map(({ metadata }) => Json.at(metadata, "name"))).toEqual(["a", "b"])
+      const left = yield* ask(server, "GET", things)
+      expect(Json.objects(left.body.items).map(({ metadata }) => Json.at(metadata, "name"))).toEqual(["c"])
+    })
+  )
+
+  effect("ends a namespace when its content is gone and somebody says so", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", "/api/v1/namespaces", { metadata: { name: "x" } })
+      const { body } = yield* ask(server, "DELETE", "/api/v1/namespaces/x")
+      expect(Json.at(body, "status", "phase")).toBe("Terminating")
+      const inside = yield* ask(server, "POST", "/api/v1/namespaces/x/configmaps", { metadata: { name: "a" } })
+      expect(inside.body).toMatchObject({
+        code: 403,
+        details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] }
+      })
+      const finalized = yield* ask(server, "PUT", "/api/v1/namespaces/x/finalize", { ...body, spec: {} })
+      expect(finalized.status).toBe(200)
+      expect((yield* ask(server, "GET", "/api/v1/namespaces/x")).status).toBe(404)
+    })
+  )
+})

@@ -1,0 +1,55 @@
+/**
+ * Sets of fields held against a type.
+ */
+import * as FieldSet from "./FieldSet.ts"
+import * as PathElement from "./PathElement.ts"
+import { isUnknown, memberOf, type Type } from "./Type.ts"
+
+/** The fields as the schema has them now: of what has become one value since they were written, the whole is owned. */
+export const reconciled = (type: Type, fields: FieldSet.FieldSet): FieldSet.FieldSet => {
+  if (sound.get(fields) === type) return fields
+  const made = reconciledBelow(type, fields)
+  sound.set(made, type)
+  return made
+}
+
+/** The type by which a set was found to be in form. Sets stay the same from revision to revision. */
+const sound = new WeakMap<FieldSet.FieldSet, Type>()
+
+const reconciledBelow = (type: Type, fields: FieldSet.FieldSet): FieldSet.FieldSet =>
+  FieldSet.pick(fields, (element, below) => {
+    const inner = typeBelow(type, element)
+    if (inner === undefined || FieldSet.isEmpty(below)) return below
+    return isAtomic(inner) ? FieldSet.empty : reconciledBelow(inner, below)
+  })
+
+/** The set with every member that the schema names and that has fields of the set below it. */
+export const withNamedFields = (type: Type | undefined, fields: FieldSet.FieldSet): FieldSet.FieldSet =>
+  FieldSet.pick(fields, (element, below) => {
+    if (FieldSet.isEmpty(below)) return below
+    const name = PathElement.fieldOf(element)
+    const isNamed = name !== undefined && type?.map?.fields.has(name) === true
+    const inner = withNamedFields(typeInside(type, element), FieldSet.withoutSelf(below))
+    return FieldSet.node(isNamed || FieldSet.isField(below), inner)
+  })
+
+/** The form that fields are looked for in: that of an object where there is one. */
+const typeBelow = ({ list, map, scalar }: Type, element: string): Type | undefined => {
+  if (map !== undefined) {
+    if (isUnknown(map)) return undefined
+    const name = PathElement.fieldOf(element)
+    return name === undefined ? map.element : (map.fields.get(name)?.type ?? map.element)
+  }
+  return scalar === undefined ? list?.element : undefined
+}
+
+const isAtomic = ({ list, map, scalar }: Type): boolean => {
+  if (map !== undefined) return map.atomic && !isUnknown(map)
+  return scalar === undefined && list?.atomic === true
+}
+
+const typeInside = (type: Type | undefined, element: string): Type | undefined => {
+  const name = PathElement.fieldOf(element)
+  if (name !== undefined) return type?.map === undefined ? undefined : memberOf(type.map, name)
+  return PathElement.isKeyed(element) ? type?.list?.element : undefined
+}

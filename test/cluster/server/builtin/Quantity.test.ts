@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test"
+import * as Quantity from "./Quantity.ts"
+
+test.each([
+  ["1000m", "1"],
+  ["0.5", "500m"],
+  ["1024Mi", "1Gi"],
+  ["1000Mi", "1000Mi"],
+  ["1500000000", "1500M"],
+  ["1e9", "1e9"],
+  ["1E3", "1e3"],
+  ["1.5Gi", "1536Mi"],
+  ["0", "0"],
+  ["0m", "0"],
+  ["-1", "-1"],
+  ["+5", "5"],
+  ["100k", "100k"],
+  ["512Ki", "512Ki"],
+  ["10Gi", "10Gi"],
+  ["123456789", "123456789"],
+  ["0.1Ki", "102400m"]
+])("%s is written %s", (text, canonical) => {
+  expect(Quantity.canonical(text)).toBe(canonical)
+})
+
+test("a text that is no quantity is left as it is, and says why", () => {
+  expect(Quantity.canonical("a lot")).toBe("a lot")
+  expect(Quantity.parse("a lot")).toBe(Quantity.wrongFormat)
+  expect(Quantity.parse("")).toBe(Quantity.wrongFormat)
+  expect(Quantity.parse("1X")).toBe(Quantity.wrongFormat)
+  expect(Quantity.parse("1Mii")).toBe(Quantity.wrongSuffix)
+})
+
+test("amounts of resources keep thousandths, rounded up", () => {
+  expect(Quantity.milli("100u")).toBe("1m")
+  expect(Quantity.milli("1500u")).toBe("2m")
+  expect(Quantity.milli("250m")).toBe("250m")
+})
+
+test("amounts of different units are compared and added", () => {
+  expect(Quantity.amount("1Gi") > Quantity.amount("1G")).toBe(true)
+  expect(Quantity.amount("1000m")).toBe(Quantity.amount("1"))
+  expect(Quantity.sum(["500m", "1", "0"])).toBe("1500m")
+  expect(Quantity.sum(["512Mi", "512Mi"])).toBe("1Gi")
+})

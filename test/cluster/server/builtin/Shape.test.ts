@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test"
+import * as Json from "../Json.ts"
+import * as Shape from "./Shape.ts"
+
+const canonical = (shape: string, object: Json.JsonObject): Json.JsonObject => {
+  const draft = Json.copy(object)
+  Shape.canonicalize(Shape.of(shape), draft)
+  return draft
+}
+
+test("what is empty goes, where a Go type leaves it out", () => {
+  expect(canonical("ConfigMap", { metadata: { labels: {}, name: "c" }, data: {}, immutable: false })).toEqual({
+    metadata: { name: "c" },
+    immutable: false
+  })
+})
+
+test("what a Go type always writes appears", () => {
+  expect(canonical("apps.Deployment", {})).toEqual({
+    metadata: {},
+    spec: { selector: null, template: { metadata: {}, spec: { containers: null } }, strategy: {} },
+    status: {}
+  })
+})
+
+test("amounts, times and bytes get the one way of being written", () => {
+  const resources = { limits: { cpu: 0.5, memory: "1024Mi" } }
+  expect(canonical("ResourceRequirements", resources)).toEqual({ limits: { cpu: "500m", memory: "1Gi" } })
+  expect(canonical("coordination.LeaseSpec", { renewTime: "2026-11-20T11:00:00.500000+01:00" })).toEqual({
+    renewTime: "2026-11-20T10:00:00.500000Z"
+  })
+  expect(canonical("batch.JobStatus", { startTime: "2026-11-20T10:00:00.9Z" })).toEqual({
+    startTime: "2026-11-20T10:00:00Z"
+  })
+  expect(canonical("Secret", { data: { a: "Y\nQ==" } })).toEqual({ metadata: {}, data: { a: "YQ==" } })
+})
+
+test("done twice it changes nothing more", () => {
+  const once = canonical("Event", { involvedObject: { name: "p" }, count: 0, eventTime: null })
+  expect(canonical("Event", once)).toEqual(once)
+})
+
+test("members that it does not know stay", () => {
+  expect(canonical("ObjectReference", { name: "p", foo: "" })).toEqual({ name: "p", foo: "" })
+})

@@ -1,0 +1,176 @@
+/** Pod, and PodTemplate. */
+import * as FieldError from "../../FieldError.ts"
+import type { DraftObject, JsonObject } from "../../Json.ts"
+import * as Json from "../../Json.ts"
+import * as Check from "../Check.ts"
+import {
+  type Definition,
+  drafts,
+  type Errors,
+  fill,
+  keep,
+  part,
+  spec,
+  statusStrategy,
+  strategy
+} from "../Definition.ts"
+import * as Format from "../Format.ts"
+import * as Admission from "./Admission.ts"
+import * as Defaults from "./PodDefaults.ts"
+import * as Validation from "./PodValidation.ts"
+import * as QualityOfService from "./QualityOfService.ts"
+
+const specOf = (object: JsonObject): JsonObject => Json.object(object.spec)
+
+const main = strategy({
+  shape: "Pod",
+  generation: spec,
+  status: { phase: "Pending" },
+  default: (draft) => {
+    Defaults.pod(draft)
+    Defaults.status(draft)
+  },
+  prepareForCreate: (draft, writing) => {
+    const podSpec = Json.member(draft, "spec")
+    Admission.admit(podSpec, draft, writing)
+    const status = Json.member(draft, "status")
+    status.qosClass = QualityOfService.of(podSpec)
+    if (Json.list(podSpec.schedulingGates).length > 0) {
+      status.conditions = [
+        {
+          type: "PodScheduled",
+          status: "False",
+          reason: "SchedulingGated",
+          message: "Scheduling is blocked due to non-empty scheduling gates",
+          lastProbeTime: null,
+          lastTransitionTime: `${new Date(writing.now).toISOString().slice(0, 19)}Z`
+        }
+      ]
+    }
+  },
+  prepareForUpdate: (draft, old) => {
+    const podSpec = Json.member(draft, "spec")
+    Admission.tolerate(podSpec)
+    for (const name of ["priority", "preemptionPolicy"]) if (podSpec[name] === undefined) keep(draft, old, "spec", name)
+  },
+  *validate(pod) {
+    yield* Validation.ofPod(specOf(pod))
+    if (Json.list(specOf(pod).ephemeralContainers).length > 0) {
+      yield FieldError.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    }
+    if (specOf(pod).nodeName !== undefined && Json.list(specOf(pod).schedulingGates).length > 0) {
+      yield FieldError.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    }
+  },
+  *validateUpdate(pod, old) {
+    yield* Validation.ofPod(specOf(pod))
+    yield* Validation.change(specOf(pod), specOf(old))
+  }
+})
+
+/** What a kubelet that does not know of it leaves out is kept. */
+const prepareStatus = (draft: DraftObject, old: JsonObject): void => {
+  const status = Json.member(draft, "status")
+  for (const name of ["qosClass", "observedGeneration"])
+    if (status[name] === undefined) keep(draft, old, "status", name)
+  const before = Json.objects(Json.at(old, "status", "conditions"))
+  for (const condition of drafts(status, "conditions")) {
+    const generation = Json.number(before.find(({ type }) => type === condition.type)?.observedGeneration)
+    if (generation !== undefined) fill(condition, "observedGeneration", generation)
+  }
+}
+
+function* statusMistakes(pod: JsonObject, old: JsonObject): Errors {
+  for (const [index, { type }] of Json.objects(Json.at(pod, "status", "conditions")).entries()) {
+    const name = Json.text(type) ?? ""
+    if (!systemConditions.has(name)) yield* Check.text(`status.conditions[${index}].type`, name, Format.labelKey)
+  }
+  yield* Check.immutable(
+    "status.qosClass",
+    Json.at(pod, "status", "qosClass") ?? "",
+    Json.at(old, "status", "qosClass") ?? ""
+  )
+  yield* transitions("status.containerStatuses", pod, old)
+}
+
+const systemConditions: ReadonlySet<string> = new Set([
+  "PodScheduled",
+  "Ready",
+  "Initialized",
+  "ContainersReady",
+  "DisruptionTarget"
+])
+
+/** A container that has ended for good does not run again. */
+function* transitions(field: string, pod: JsonObject, old: JsonObject): Errors {
+  const policy = Json.at(old, "spec", "restartPolicy")
+  if (policy === "Always") return
+  const now = Json.objects(Json.at(pod, "status", "containerStatuses"))
+  for (const [index, before] of Json.objects(Json.at(old, "status", "containerStatuses")).entries()) {
+    const ended = stateOf(before, "terminated")
+    if (ended === undefined || (policy === "OnFailure" && ended.exitCode !== 0)) continue
+    const next = now.find(({ name }) => name === before.name)
+    if (next !== undefined && stateOf(next, "terminated") === undefined) {
+      yield FieldError.forbidden(`${field}[${index}].state`, "may not be transitioned to non-terminated state")
+    }
+  }
+}
+
+const stateOf = (status: JsonObject, name: string): JsonObject | undefined => {
+  const found = Json.at(status, "state", name)
+  return Json.isObject(found) ? found : undefined
+}
+
+/** v1 Pod. */
+export const pod: Definition = {
+  group: "",
+  version: "v1",
+  kind: "Pod",
+  strategy: main,
+  status: statusStrategy(main, "Pod", {
+    kept: [
+      ["metadata", "deletionTimestamp"],
+      ["metadata", "ownerReferences"]
+    ],
+    prepareForUpdate: prepareStatus,
+    validateUpdate: statusMistakes
+  }),
+  unconditionalUpdate: true,
+  graceful: true,
+  gracePeriod: (object, asked) => {
+    const phase = Json.at(object, "status", "phase")
+    const scheduled = Json.text(specOf(object).nodeName) ?? ""
+    if (scheduled === "" || phase === "Failed" || phase === "Succeeded") return 0
+    const period = asked ?? Json.number(specOf(object).terminationGracePeriodSeconds) ?? 0
+    return period < 0 ? 1 : period
+  },
+  selectableFields: (object) => {
+    const podSpec = specOf(object)
+    const status = Json.object(object.status)
+    const ips = Json.objects(status.podIPs)
+    return {
+      "spec.nodeName": Json.text(podSpec.nodeName) ?? "",
+      "spec.restartPolicy": Json.text(podSpec.restartPolicy) ?? "",
+      "spec.schedulerName": Json.text(podSpec.schedulerName) ?? "",
+      "spec.serviceAccountName": Json.text(podSpec.serviceAccountName) ?? "",
+      "spec.hostNetwork": String(podSpec.hostNetwork === true),
+      "status.phase": Json.text(status.phase) ?? "",
+      "status.podIP": Json.text(ips[0]?.ip) ?? "",
+      "status.nominatedNodeName": Json.text(status.nominatedNodeName) ?? ""
+    }
+  }
+}
+
+/** v1 PodTemplate. */
+export const podTemplate: Definition = {
+  group: "",
+  version: "v1",
+  kind: "PodTemplate",
+  strategy: strategy({
+    shape: "PodTemplate",
+    generation: [["template"]],
+    default: (draft) => Defaults.template(part(draft, "template")),
+    validate: (object) => Validation.template("template", Json.object(object.template))
+  }),
+  unconditionalUpdate: true
+}

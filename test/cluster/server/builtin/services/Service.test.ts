@@ -1,0 +1,65 @@
+import { expect, test } from "bun:test"
+import * as Json from "../../Json.ts"
+import type { Writing } from "../../Kind.ts"
+import { service } from "./Service.ts"
+
+const writing = (...services: ReadonlyArray<Json.JsonObject>): Writing => ({
+  now: 0,
+  warn: () => {},
+  user: { name: "u", groups: [] },
+  stored: (storage) => (storage === "/services" ? services : [])
+})
+
+const made = (name: string, spec: Json.JsonObject, others: ReadonlyArray<Json.JsonObject> = []): Json.JsonObject => {
+  const draft = Json.copy({ metadata: { name, uid: name }, spec: { ports: [{ port: 80 }], ...spec } })
+  service.strategy.default(draft)
+  service.strategy.prepareForCreate(draft, writing(...others))
+  return draft
+}
+
+const addressOf = (object: Json.JsonObject) => Json.at(object, "spec", "clusterIP")
+const nodePortOf = (object: Json.JsonObject) => Json.objects(Json.at(object, "spec", "ports"))[0]?.nodePort
+
+test("each service gets the lowest address and port that are free", () => {
+  const first = made("a", { type: "NodePort" })
+  const second = made("b", { type: "NodePort" }, [first])
+  const third = made("c", { type: "NodePort" }, [second])
+  expect([first, second, third].map(addressOf)).toEqual(["10.0.1.1", "10.0.1.2", "10.0.1.1"])
+  expect([first, second, third].map(nodePortOf)).toEqual([30086, 30087, 30086])
+})
+
+test("an address or a port that is taken is refused", () => {
+  const other = made("a", { type: "NodePort" })
+  const mistakes = (spec: Json.JsonObject) =>
+    service.strategy
+      .validate(made("b", spec, [other]), writing(other))
+      .map(({ field, message }) => `${field}: ${message}`)
+  expect(mistakes({ clusterIP: "10.0.1.1" })).toEqual([
+    'spec.clusterIPs: Invalid value: ["10.0.1.1"]: failed to allocate IP 10.0.1.1: provided IP is already allocated'
+  ])
+  expect(mistakes({ type: "NodePort", ports: [{ port: 80, nodePort: 30086 }] })).toEqual([
+    "spec.ports[0].nodePort: Invalid value: 30086: provided port is already allocated"
+  ])
+  expect(mistakes({ type: "NodePort", ports: [{ port: 80, nodePort: 30086, protocol: "UDP" }] })).toEqual([])
+})
+
+test("who leaves out what was allocated gets it back, and no other is taken from him", () => {
+  const old = made("a", { type: "NodePort" })
+  const draft = Json.copy({ metadata: { name: "a", uid: "a" }, spec: { type: "NodePort", ports: [{ port: 81 }] } })
+  service.strategy.default(draft)
+  service.strategy.prepareForUpdate(draft, old, writing(old))
+  expect(addressOf(draft)).toBe("10.0.1.1")
+  expect(nodePortOf(draft)).toBe(30086)
+  expect(service.strategy.validateUpdate(draft, old, writing(old))).toEqual([])
+})
+
+test("ports of one number and two protocols share the port of a node", () => {
+  const both = made("a", {
+    type: "NodePort",
+    ports: [
+      { name: "t", port: 53 },
+      { name: "u", port: 53, protocol: "UDP" }
+    ]
+  })
+  expect(Json.objects(Json.at(both, "spec", "ports")).map(({ nodePort }) => nodePort)).toEqual([30086, 30086])
+})

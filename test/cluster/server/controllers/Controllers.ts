@@ -1,0 +1,41 @@
+/**
+ * The controllers of kube-controller-manager and the scheduler that this server has. StatefulSets, DaemonSets and CronJobs
+ * are stored, and nothing comes of them.
+ */
+import type { BuiltInController } from "./BuiltInController.ts"
+import { deploymentController } from "./DeploymentController.ts"
+import { disruptionController } from "./DisruptionController.ts"
+import { endpointSliceController } from "./EndpointSliceController.ts"
+import { endpointsController } from "./EndpointsController.ts"
+import { garbageCollector } from "./GarbageCollector.ts"
+import { jobController } from "./JobController.ts"
+import { orphanPods, ttlAfterFinished } from "./JobRemains.ts"
+import { rootCertificates, serviceAccountController } from "./NamespaceContents.ts"
+import { namespaceController } from "./NamespaceController.ts"
+import { replicaSetController } from "./ReplicaSetController.ts"
+import { scheduler } from "./Scheduler.ts"
+import { volumeController } from "./VolumeController.ts"
+
+/** What the controllers have to be told. */
+export interface Options {
+  /** The certificates (PEM) by which the API server is known, for the ConfigMap in each namespace; default: none. */
+  readonly certificates?: string | undefined
+}
+
+/** All of them; a server may run some, chosen by name. */
+export const all = ({ certificates = "" }: Options = {}): ReadonlyArray<BuiltInController> => [
+  garbageCollector,
+  namespaceController,
+  serviceAccountController,
+  rootCertificates(certificates),
+  deploymentController,
+  replicaSetController,
+  jobController,
+  orphanPods,
+  ttlAfterFinished,
+  endpointsController,
+  endpointSliceController,
+  volumeController,
+  disruptionController,
+  scheduler
+]

@@ -1,0 +1,101 @@
+/**
+ * Endpoints: the addresses of the pods behind a Service, as clients of old read them. The annotation with the time of the last
+ * change is left out.
+ */
+import { at, copy, equal, isList, type Json, type JsonObject, list, object, text } from "../Json.ts"
+import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
+import { isDeleting, labelsOf, ofKey, withMetadata } from "./ObjectMeta.ts"
+import { isReady, nodeOf } from "./Pods.ts"
+import {
+  addressesOf,
+  hasSelector,
+  hostnameOf,
+  isHeadless,
+  podsOf,
+  portsOf,
+  publishesAll,
+  servicesOf,
+  targetOf
+} from "./ServicePods.ts"
+import * as Storages from "./Storages.ts"
+
+const headless = "service.kubernetes.io/headless"
+
+const reconcile = (snapshot: Snapshot, key: string): Pass => {
+  const [namespace, name] = ofKey(key)
+  const service = snapshot.get(Storages.services, namespace, name)
+  const current = snapshot.get(Storages.endpoints, namespace, name)
+  if (service === undefined) return { writes: current === undefined ? [] : [{ verb: "delete", object: current }] }
+  if (!hasSelector(service)) return nothing
+  const subsets = subsetsOf(snapshot, service)
+  const labels = {
+    ...labelsOf(service),
+    ...(isHeadless(service) ? { [headless]: "" } : {}),
+    "endpoints.kubernetes.io/managed-by": "endpoint-controller"
+  }
+  if (current === undefined) {
+    const metadata = { name, namespace, labels }
+    return {
+      writes: [
+        {
+          verb: "create",
+          object: { apiVersion: "v1", kind: "Endpoints", metadata, ...(subsets.length === 0 ? {} : { subsets }) }
+        }
+      ]
+    }
+  }
+  if (equal(list(current.subsets), subsets) && equal(labelsOf(current), labels)) return nothing
+  const { subsets: _, ...others } = withMetadata(current, { labels })
+  return { writes: [{ verb: "update", object: subsets.length === 0 ? others : { ...others, subsets } }] }
+}
+
+/** The addresses by their ports. */
+const subsetsOf = (snapshot: Snapshot, service: JsonObject): ReadonlyArray<JsonObject> => {
+  const subsets = new Map<
+    string,
+    { ready: Array<JsonObject>; unready: Array<JsonObject>; ports: JsonObject["ports"] }
+  >()
+  for (const pod of podsOf(snapshot, service)) {
+    if (isDeleting(pod)) continue
+    const ports = portsOf(service, pod).map(({ appProtocol, name, port, protocol }) =>
+      copy({ name: name === "" ? undefined : name, port, protocol, appProtocol })
+    )
+    if (ports.length === 0 && !(isHeadless(service) && list(at(service, "spec", "ports")).length === 0)) continue
+    const key = JSON.stringify(ports)
+    const subset = subsets.get(key) ?? { ready: [], unready: [], ports }
+    subsets.set(key, subset)
+    const into = publishesAll(service) || isReady(pod) ? subset.ready : subset.unready
+    into.push(addressOf(service, pod))
+  }
+  return [...subsets.values()].map(({ ports, ready, unready }) =>
+    filled({ addresses: ready.sort(byAddress), notReadyAddresses: unready.sort(byAddress), ports })
+  )
+}
+
+const addressOf = (service: JsonObject, pod: JsonObject): JsonObject =>
+  copy({
+    ip: addressesOf(pod)[0] ?? "",
+    hostname: hostnameOf(service, pod),
+    nodeName: nodeOf(pod) === "" ? undefined : nodeOf(pod),
+    targetRef: targetOf(pod)
+  })
+
+const byAddress = (one: JsonObject, other: JsonObject): number =>
+  compare(one.ip, other.ip) || compare(at(one, "targetRef", "uid"), at(other, "targetRef", "uid"))
+
+const compare = (one: Json | undefined, other: Json | undefined): number =>
+  one === other ? 0 : (text(one) ?? "") < (text(other) ?? "") ? -1 : 1
+
+/** Without empty lists. */
+const filled = (subset: JsonObject): JsonObject =>
+  object(Object.fromEntries(Object.entries(subset).filter(([, value]) => !(isList(value) && value.length === 0))))
+
+/** The Endpoints controller. */
+export const endpointsController: BuiltInController = {
+  name: "endpoints-controller",
+  manager: "kube-controller-manager",
+  component: "endpoint-controller",
+  storages: [Storages.services, Storages.pods],
+  keys: servicesOf,
+  reconcile: (snapshot, key) => reconcile(snapshot, key)
+}

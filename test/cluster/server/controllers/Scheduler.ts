@@ -1,0 +1,173 @@
+/**
+ * The scheduler: gives pods to nodes that are ready, not cordoned, not tainted, and have the labels that the pod asks for; of
+ * several to the one with the fewest pods. A pod whose claims are not bound waits for that.
+ *
+ * Left out: resources, affinity, ports, preemption.
+ */
+import { at, equal, type JsonObject, list, number, objects, text, texts } from "../Json.ts"
+import type { Change } from "../Store.ts"
+import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
+import { isDeleting, keyOfObject, labelsOf, nameOf, namespaceOf, ofKey, timestamp, uidOf } from "./ObjectMeta.ts"
+import { isFinished, nodeOf } from "./Pods.ts"
+import * as Storages from "./Storages.ts"
+
+const schedulerName = "default-scheduler"
+
+/** Whether a pod waits for a node from this scheduler. */
+const isWaiting = (pod: JsonObject): boolean =>
+  nodeOf(pod) === "" &&
+  !isDeleting(pod) &&
+  !isFinished(pod) &&
+  (at(pod, "spec", "schedulerName") ?? schedulerName) === schedulerName &&
+  list(at(pod, "spec", "schedulingGates")).length === 0
+
+const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
+  const pod = snapshot.get(Storages.pods, ...ofKey(key))
+  if (pod === undefined || !isWaiting(pod)) return nothing
+  const nodes = snapshot.list(Storages.nodes)
+  const refused = nodes.length === 0 ? "no nodes available to schedule pods" : unbound(snapshot, pod, nodes.length)
+  if (refused !== undefined) return { writes: unschedulable(pod, refused, now) }
+  const fitting = nodes.filter((node) => misfit(pod, node) === undefined)
+  const node = fitting.length > 1 ? leastCrowded(snapshot, fitting) : fitting[0]
+  return { writes: node === undefined ? unschedulable(pod, noneFits(pod, nodes), now) : bind(pod, nameOf(node)) }
+}
+
+const bind = (pod: JsonObject, node: string): ReadonlyArray<Write> => [
+  {
+    verb: "create",
+    subresource: "binding",
+    object: {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
+      target: { kind: "Node", name: node }
+    },
+    done: () => [
+      {
+        verb: "record",
+        about: pod,
+        type: "Normal",
+        reason: "Scheduled",
+        action: "Binding",
+        message: `Successfully assigned ${keyOfObject(pod)} to ${node}`
+      }
+    ]
+  }
+]
+
+/** Why a node is not for a pod, in the order in which the real one asks; undefined: it is. */
+const misfit = (pod: JsonObject, node: JsonObject): string | undefined => {
+  if (at(node, "spec", "unschedulable") === true) return "node(s) were unschedulable"
+  const taints = [...objects(at(node, "spec", "taints")), ...(isReady(node) ? [] : [notReady])]
+  const taint = taints.find((one) => one.effect !== "PreferNoSchedule" && !isTolerated(pod, one))
+  if (taint !== undefined) return "node(s) had untolerated taint(s)"
+  const labels = labelsOf(node)
+  return Object.entries(texts(at(pod, "spec", "nodeSelector"))).every(([name, value]) => labels[name] === value)
+    ? undefined
+    : "node(s) didn't match Pod's node affinity/selector"
+}
+
+/** What the node lifecycle controller would put on a node that is not ready. */
+const notReady: JsonObject = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }
+
+const isReady = (node: JsonObject): boolean =>
+  objects(at(node, "status", "conditions")).some(({ status, type }) => type === "Ready" && status === "True")
+
+const isTolerated = (pod: JsonObject, taint: JsonObject): boolean =>
+  objects(at(pod, "spec", "tolerations")).some(({ effect, key, operator, value }) => {
+    if (effect !== undefined && effect !== taint.effect) return false
+    if (key !== undefined && key !== taint.key) return false
+    return operator === "Exists" || (key !== undefined && (value ?? "") === (taint.value ?? ""))
+  })
+
+const leastCrowded = (snapshot: Snapshot, nodes: ReadonlyArray<JsonObject>): JsonObject | undefined => {
+  const counts = new Map<string, number>()
+  for (const pod of snapshot.list(Storages.pods)) counts.set(nodeOf(pod), (counts.get(nodeOf(pod)) ?? 0) + 1)
+  const count = (node: JsonObject) => counts.get(nameOf(node)) ?? 0
+  return nodes.toSorted((one, other) => count(one) - count(other))[0]
+}
+
+const noneFits = (pod: JsonObject, nodes: ReadonlyArray<JsonObject>): string => {
+  const counts = new Map<string, number>()
+  for (const node of nodes) {
+    const reason = misfit(pod, node) ?? ""
+    counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  }
+  const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).sort()
+  const none = `0/${nodes.length} nodes are available`
+  return `${none}: ${reasons.join(", ")}. preemption: ${none}: ${nodes.length} Preemption is not helpful for scheduling.`
+}
+
+/** What is said of a pod with a claim that no volume is bound to; undefined: there is none. */
+const unbound = (snapshot: Snapshot, pod: JsonObject, nodes: number): string | undefined => {
+  for (const name of claimsOf(pod)) {
+    const claim = snapshot.get(Storages.claims, namespaceOf(pod), name)
+    const none = `0/${nodes} nodes are available`
+    if (claim === undefined) return `${none}: persistentvolumeclaim ${JSON.stringify(name)} not found. not found`
+    if (isDeleting(claim)) return `${none}: persistentvolumeclaim ${JSON.stringify(name)} is being deleted. not found`
+    if (at(claim, "status", "phase") !== "Bound") {
+      return `${none}: pod has unbound immediate PersistentVolumeClaims. not found`
+    }
+  }
+  return undefined
+}
+
+/** The claims that a pod uses. */
+export const claimsOf = (pod: JsonObject): ReadonlyArray<string> =>
+  objects(at(pod, "spec", "volumes"))
+    .map((volume) => text(at(volume, "persistentVolumeClaim", "claimName")))
+    .filter((name) => name !== undefined)
+
+/** Tells why there is no node, unless it is told. */
+const unschedulable = (pod: JsonObject, message: string, now: number): ReadonlyArray<Write> => {
+  const before = objects(at(pod, "status", "conditions"))
+  const old = before.find(({ type }) => type === "PodScheduled")
+  const condition: JsonObject = {
+    type: "PodScheduled",
+    observedGeneration: number(at(pod, "metadata", "generation")),
+    status: "False",
+    lastProbeTime: null,
+    lastTransitionTime: old?.status === "False" ? old.lastTransitionTime : timestamp(now),
+    reason: "Unschedulable",
+    message
+  }
+  if (old !== undefined && ["status", "reason", "message"].every((member) => old[member] === condition[member]))
+    return []
+  return [
+    {
+      verb: "patch",
+      subresource: "status",
+      object: pod,
+      patch: {
+        metadata: { uid: uidOf(pod) },
+        status: { conditions: [...before.filter((one) => one !== old), condition] }
+      }
+    },
+    { verb: "record", about: pod, type: "Warning", reason: "FailedScheduling", action: "Scheduling", message }
+  ]
+}
+
+const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
+  if (storage === Storages.pods) return type !== "DELETED" && isWaiting(object) ? [keyOfObject(object)] : []
+  const isSame = (...path: ReadonlyArray<string>) => equal(at(object, ...path), at(previous, ...path))
+  if (storage === Storages.nodes) {
+    // A node tells that it lives every few seconds.
+    const asBefore = previous !== undefined && isReady(previous) === isReady(object)
+    if (type === "MODIFIED" && asBefore && isSame("spec") && isSame("metadata", "labels")) return []
+    return snapshot.list(Storages.pods).filter(isWaiting).map(keyOfObject)
+  }
+  return snapshot
+    .list(Storages.pods, namespaceOf(object))
+    .filter((pod) => isWaiting(pod) && claimsOf(pod).includes(nameOf(object)))
+    .map(keyOfObject)
+}
+
+/** The scheduler. */
+export const scheduler: BuiltInController = {
+  name: "scheduler",
+  manager: "kube-scheduler",
+  component: schedulerName,
+  storages: [Storages.pods, Storages.nodes, Storages.claims],
+  keys,
+  reconcile
+}

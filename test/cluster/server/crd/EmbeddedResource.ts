@@ -1,0 +1,79 @@
+/** Whether embedded resources (`x-kubernetes-embedded-resource`) say what they are: apiVersion, kind and valid metadata. */
+import * as Format from "../builtin/Format.ts"
+import * as FieldError from "../FieldError.ts"
+import * as Json from "../Json.ts"
+import type { Schema } from "../Schema.ts"
+import * as Names from "./Names.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
+import * as Schemas from "./Schemas.ts"
+
+/** What is wrong with the embedded resources anywhere in a value. */
+export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> => {
+  if (!hasEmbedded(schema)) return []
+  if (Json.isList(value)) {
+    const { items } = schema
+    return items === undefined ? [] : value.flatMap((item, index) => validate(items, item, `${path}[${index}]`))
+  }
+  if (!Json.isObject(value)) return []
+  return [
+    ...(schema["x-kubernetes-embedded-resource"] === true ? ofResource(value, path) : []),
+    ...Object.entries(value).flatMap(([name, member = null]) => {
+      const known = Schemas.propertyOf(schema, name)
+      if (known !== undefined) return validate(known, member, child(path, name))
+      const values = Schemas.valuesOf(schema)
+      return values === undefined ? [] : validate(values, member, `${path}[${name}]`)
+    })
+  ]
+}
+
+const child = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
+
+const ofResource = (value: Json.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> => [
+  ...["apiVersion", "kind"]
+    .filter((name) => value[name] === undefined)
+    .map((name) => FieldError.required(child(path, name))),
+  ...ofText(value["apiVersion"], child(path, "apiVersion"), apiVersionProblem),
+  ...ofText(value["kind"], child(path, "kind"), kindProblem),
+  ...ofMetadata(value["metadata"], child(path, "metadata"))
+]
+
+const ofText = (
+  value: Json.Json | undefined,
+  path: string,
+  problemOf: (text: string) => string | undefined
+): ReadonlyArray<FieldError.FieldError> => {
+  if (value === undefined) return []
+  if (typeof value !== "string") return [FieldError.invalid(path, value, "must be a string")]
+  const problem = value === "" ? "must not be empty" : problemOf(value)
+  return problem === undefined ? [] : [FieldError.invalid(path, value, problem)]
+}
+
+const apiVersionProblem = (text: string): string | undefined =>
+  text.split("/").length > 2 ? `unexpected GroupVersion string: ${text}` : undefined
+
+const kindProblem = (text: string): string | undefined => {
+  const problems = Names.label1035(text.toLowerCase())
+  return problems.length === 0 ? undefined : `may have mixed case, but should otherwise match: ${problems.join(",")}`
+}
+
+const ofMetadata = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
+  if (value === undefined || value === null) return []
+  const problem = ObjectMeta.misread(value)
+  if (problem !== undefined) return [FieldError.invalid(path, value, problem)]
+  const name = Json.text(Json.at(value, "name")) ?? ""
+  return Format.pathSegment(name).map((wrong) => FieldError.invalid(`${path}.name`, name, wrong))
+}
+
+/** Whether there are any embedded resources, found out once per schema. */
+const hasEmbedded = (schema: Schema): boolean => {
+  const known = embedding.get(schema)
+  if (known !== undefined) return known
+  const values = Schemas.valuesOf(schema)
+  const inside = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
+  if (values !== undefined) inside.push(values)
+  const found = schema["x-kubernetes-embedded-resource"] === true || inside.some(hasEmbedded)
+  embedding.set(schema, found)
+  return found
+}
+
+const embedding = new WeakMap<Schema, boolean>()

@@ -1,0 +1,69 @@
+import { expect, test } from "bun:test"
+import * as Prune from "./Prune.ts"
+import { schemaOf } from "./Schemas.ts"
+
+const schema = schemaOf({
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      properties: {
+        a: { type: "string" },
+        maybe: { type: "string", nullable: true },
+        filled: { type: "string", default: "x" },
+        list: { type: "array", items: { type: "object", properties: { a: { type: "string" } } } },
+        map: { type: "object", additionalProperties: { type: "object", properties: { a: { type: "string" } } } },
+        open: {
+          type: "object",
+          "x-kubernetes-preserve-unknown-fields": true,
+          properties: { closed: { type: "object", properties: {} } }
+        },
+        embedded: { type: "object", "x-kubernetes-embedded-resource": true, properties: { spec: { type: "object" } } }
+      }
+    }
+  }
+})
+
+const pruned = (spec: Parameters<typeof Prune.isPruned>[1], more = {}) => {
+  const { unknown, value } = Prune.prune(schema, { apiVersion: "g/v", kind: "K", spec, ...more })
+  return { spec: value["spec"], unknown }
+}
+
+test.each([
+  ["unknown fields go, and are named", { a: "1", b: 2 }, { a: "1" }, ["spec.b"]],
+  [
+    "fields of items and of values of maps",
+    { list: [{ a: "1", b: 1 }], map: { k: { b: 1 } } },
+    { list: [{ a: "1" }], map: { k: {} } },
+    ["spec.list[0].b", "spec.map.k.b"]
+  ],
+  [
+    "an open object keeps all but what its closed parts do not know",
+    { open: { x: [{ y: 1 }], closed: { z: 1 } } },
+    { open: { x: [{ y: 1 }], closed: {} } },
+    ["spec.open.closed.z"]
+  ],
+  [
+    "null goes where it means nothing and is no place for a default",
+    { a: null, maybe: null, filled: null },
+    { maybe: null, filled: null },
+    []
+  ],
+  [
+    "an embedded resource keeps what every resource has, and metadata as it is typed",
+    { embedded: { apiVersion: "v1", kind: "Pod", metadata: { name: "a", labels: {}, x: 1 }, spec: { y: 1 }, z: 1 } },
+    { embedded: { apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, spec: {} } },
+    ["spec.embedded.spec.y", "spec.embedded.z", "spec.embedded.metadata.x"]
+  ]
+] as const)("%s", (_, spec, expected, unknown) => {
+  expect<object>(pruned(spec)).toEqual({ spec: expected, unknown })
+})
+
+test("metadata is ObjectMeta, whatever the schema says", () => {
+  const object = { metadata: { name: "a", strange: 1, annotations: {} }, other: 1 }
+  expect<object>(Prune.prune(schema, object)).toEqual({
+    value: { metadata: { name: "a" } },
+    unknown: ["metadata.strange", "other"]
+  })
+  expect(object.metadata.strange).toBe(1)
+})

@@ -1,0 +1,46 @@
+/**
+ * The bodies of PATCH requests but those of server-side apply: read, applied to an object, and decoded again.
+ */
+import type { Options } from "../body/Decode.ts"
+import * as Decode from "../body/Decode.ts"
+import * as GoText from "../body/GoText.ts"
+import * as JsonText from "../body/JsonText.ts"
+import type { PatchType } from "../body/Negotiation.ts"
+import * as Failure from "../Failure.ts"
+import type { Json, JsonObject } from "../Json.ts"
+import type { Kind } from "../Kind.ts"
+import { jsonPatch, strictErrors } from "./JsonPatch.ts"
+import { mergePatch } from "./MergePatch.ts"
+import { strategicMergePatch } from "./StrategicMergePatch.ts"
+
+/** A patch as it was sent. */
+export interface Patch {
+  readonly type: Exclude<PatchType, "apply">
+  readonly value: Json
+  /** What parsing its text told: `duplicate field "spec.a"`. */
+  readonly duplicates: ReadonlyArray<string>
+}
+
+/** Reads the body of a PATCH. Throws a Failure (400) for what is no JSON. */
+export const read = (type: Patch["type"], body: string | Uint8Array | undefined): Patch => {
+  try {
+    return { type, ...JsonText.parse(Decode.textOf(body)) }
+  } catch (error) {
+    throw error instanceof Failure.Failure ? Failure.badRequest("invalid JSON patch") : error
+  }
+}
+
+/** The object as the patch makes it, without what its kind does not know. Throws a Failure. */
+export const apply = (kind: Kind, patch: Patch, object: JsonObject, options: Options): JsonObject => {
+  if (patch.type === "strategic") {
+    const value = strategicMergePatch(kind.schema, object, patch.value)
+    return Decode.patched(
+      kind,
+      { value, errors: patch.duplicates, shown: GoText.plain(patch.value ?? {}), decoder: "values" },
+      options
+    )
+  }
+  const value = patch.type === "json" ? jsonPatch(object, patch.value) : mergePatch(object, patch.value)
+  const errors = patch.type === "json" ? strictErrors(patch.value, patch.duplicates) : patch.duplicates
+  return Decode.patched(kind, { value, errors, shown: GoText.json(value), decoder: "text" }, options)
+}
