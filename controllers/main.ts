@@ -5,7 +5,8 @@ import { controller as webapp } from "@homeostat/webapp"
 import * as Layer from "effect/Layer"
 import manifest from "../package.json" with { type: "json" }
 
-Program.main({
+/** The program. */
+export const program = {
   name: "homeostat",
   version: manifest.version,
   description: manifest.description,
@@ -13,4 +14,7 @@ Program.main({
   layer: Layer.empty,
   logger: Logs.layer,
   metricsText: MetricsText.render
-})
+}
+
+// Whoever imports it, as the demo does, runs it in its own way.
+if (import.meta.main) Program.main(program)

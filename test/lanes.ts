@@ -2,12 +2,14 @@
  * The test command: every test file, by lanes.
  *
  * - unit: always. Virtual time, nothing but this process (and, for the binary's own tests, the compiled program).
- * - real (`*.real.test.ts`): on a real control plane, when one is named by `KUBEBUILDER_ASSETS`, `TEST_ASSET_KUBE_APISERVER`
- *   or `USE_EXISTING_CLUSTER`. A lane that is asked for and can't run fails.
+ * - embedded (`*.cluster.test.ts`): always. On the embedded cluster, in real time and over HTTP.
+ * - real (`*.cluster.test.ts` again, and `*.real.test.ts`): on a real control plane, when one is named by
+ *   `KUBEBUILDER_ASSETS`, `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER`. A lane that is asked for and can't run fails.
  *
  * Words on the command line choose files whose path contains one of them. Ends with `N passed, N failed`.
  */
 import { join } from "node:path"
+import * as Lane from "@homeostat/testkit/Lane"
 import { Glob } from "bun"
 
 const root = join(import.meta.dir, "..")
@@ -20,9 +22,7 @@ const files = ["controllers", "observability", "runtime", "test"]
   .sort()
 
 const isReal = (file: string): boolean => file.endsWith(".real.test.ts")
-const realIsAsked =
-  process.env.USE_EXISTING_CLUSTER === "true" ||
-  ["KUBEBUILDER_ASSETS", "TEST_ASSET_KUBE_APISERVER"].some((name) => (process.env[name] ?? "") !== "")
+const isCluster = (file: string): boolean => file.endsWith(".cluster.test.ts")
 
 let passed = 0
 let failed = 0
@@ -37,7 +37,7 @@ const lane = async (name: string, chosen: ReadonlyArray<string>): Promise<void> 
     stdin: "pipe",
     stdout: "inherit",
     stderr: "pipe",
-    env: { ...process.env, FORCE_COLOR: "0", HOMEOSTAT_TEST_LANE: name }
+    env: { ...process.env, FORCE_COLOR: "0", HOMEOSTAT_TEST_LANE: name, HOMEOSTAT_TEST_INPUT: "pipe" }
   })
   const stop = () => {
     stopped = true
@@ -60,9 +60,11 @@ const lane = async (name: string, chosen: ReadonlyArray<string>): Promise<void> 
 
 await lane(
   "unit",
-  files.filter((file) => !isReal(file))
+  files.filter((file) => !isReal(file) && !isCluster(file))
 )
-if (realIsAsked) await lane("real", files.filter(isReal))
+await lane("embedded", files.filter(isCluster))
+const real = files.filter((file) => isReal(file) || isCluster(file))
+if (Lane.realIsNamed) await lane("real", real)
 else process.stdout.write("\n# Lane real: not asked for. Set KUBEBUILDER_ASSETS to run it (see README.md)\n")
 
 if (passed + failed === 0) {

@@ -13,7 +13,7 @@ import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { User } from "@homeostat/testkit/envtest/User"
-import { Clock, Context, Data, Duration, Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
+import { Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
 
 /** How a manager of a test is run. */
 export interface Settings extends Manager.Settings {
@@ -109,69 +109,4 @@ const noteRefusals = (refused: Array<string>) =>
     })
   )
 
-/** What a test waited for has not come, or what was to stay has not stayed. */
-export class NotSo extends Data.TaggedError("NotSo")<{
-  readonly description: string
-  readonly after: Duration.Duration
-  /** The last value or failure, as text. */
-  readonly last: string
-}> {
-  override get message(): string {
-    return `${this.description}: not so after ${Duration.format(this.after)}; the last seen was ${this.last}`
-  }
-}
-
-const show = (value: unknown): string =>
-  typeof value === "string" ? value : (JSON.stringify(value, presentable, 2) ?? String(value))
-
-const presentable = (key: string, value: unknown): unknown =>
-  key === "managedFields" ? undefined : typeof value === "bigint" ? String(value) : value
-
-/**
- * Looks every 50 ms until what is seen is as wanted, and gives that. A look that fails only says "not yet": what is waited
- * for often is not there at first. The limit is long by default: what comes costs none of it, and a machine may be slow.
- */
-export const eventually = <A, E, R>(
-  description: string,
-  look: Effect.Effect<A, E, R>,
-  wanted: (value: A) => boolean,
-  timeout: Duration.DurationInput = "40 seconds"
-): Effect.Effect<A, NotSo, R> =>
-  Effect.suspend(() => {
-    let last = "nothing"
-    const until: Effect.Effect<A, never, R> = Effect.gen(function* () {
-      while (true) {
-        const seen = yield* Effect.either(look)
-        if (Either.isRight(seen) && wanted(seen.right)) return seen.right
-        last = Either.match(seen, {
-          onLeft: (error) => (error instanceof Error ? error.message : show(error)),
-          onRight: show
-        })
-        yield* Effect.sleep("50 millis")
-      }
-    })
-    return Effect.timeoutFail(until, {
-      duration: timeout,
-      onTimeout: () => new NotSo({ description, after: Duration.decode(timeout), last })
-    })
-  })
-
-/** Looks every 100 ms for that long whether what is seen still equals what was seen first, and gives that. */
-export const stays = <A, E, R>(
-  description: string,
-  look: Effect.Effect<A, E, R>,
-  duration: Duration.DurationInput = "2 seconds"
-): Effect.Effect<A, E | NotSo, R> =>
-  Effect.gen(function* () {
-    const first = yield* look
-    const started = yield* Clock.currentTimeMillis
-    const wanted = show(first)
-    while ((yield* Clock.currentTimeMillis) - started < Duration.toMillis(duration)) {
-      yield* Effect.sleep("100 millis")
-      const last = show(yield* look)
-      if (last === wanted) continue
-      const passed = (yield* Clock.currentTimeMillis) - started
-      return yield* new NotSo({ description, after: Duration.millis(passed), last: `${last}\ninstead of ${wanted}` })
-    }
-    return first
-  })
+export { eventually, NotSo, stays } from "@homeostat/testkit/Eventually"

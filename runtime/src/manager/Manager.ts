@@ -147,3 +147,18 @@ export const start = <R>(
     )
     return runners
   })
+
+/**
+ * Starts controllers on the cluster that the transport leads to, with services of their own, and returns when they are at work:
+ * what a test of a controller needs, or a program that is composed in its own way.
+ */
+export const launch = (
+  controllers: ReadonlyArray<Controller<Runtime>>,
+  { instance = "manager", namespaces, ...settings }: Settings & Partial<Parameters<typeof layer>[0]> = {}
+): Effect.Effect<ReadonlyArray<Runner.Runner>, never, Transport | Scope.Scope> =>
+  Effect.flatMap(Layer.build(layer({ instance, namespaces })), (services) =>
+    start(controllers, settings).pipe(
+      Effect.tap((runners) => Effect.forEach(runners, ({ started }) => started, { discard: true })),
+      Effect.provide(services)
+    )
+  )

@@ -29,6 +29,8 @@ export interface RequestOptions {
   readonly body?: unknown
   /** The media type of the body; default `application/json`. */
   readonly contentType?: string | undefined
+  /** The media types that the answer may have; default `application/json`. */
+  readonly accept?: string | undefined
   /** How long the answer may take; default 30 000. */
   readonly timeoutMillis?: number | undefined
 }
@@ -48,7 +50,7 @@ export const request = (
         keepalive: false,
         signal: AbortSignal.any([signal, AbortSignal.timeout(options?.timeoutMillis ?? 30_000)]),
         headers: {
-          accept: "application/json",
+          accept: options?.accept ?? "application/json",
           ...(access.token !== undefined && { authorization: `Bearer ${access.token}` }),
           ...(options?.body !== undefined && { "content-type": options.contentType ?? "application/json" })
         },

@@ -1,10 +1,10 @@
 import { describe, expect } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { ConfigProvider, Effect, Schedule } from "effect"
+import * as Shared from "../Shared.ts"
 import { live } from "../Test.ts"
 import * as Envtest from "./Envtest.ts"
 import { isAlive } from "./fixtures/pids.ts"
-import * as Shared from "./Shared.ts"
 
 /** What a deployment's name and label are. */
 const deployment = (namespace: string) => ({

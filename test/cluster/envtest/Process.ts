@@ -113,6 +113,38 @@ export const start = (options: Options): Effect.Effect<Process, StartFailed, Sco
     Effect.tap((made) => made.start)
   )
 
+/** A program that is started at once and looked after by the caller, who has to `release` it when it has ended. */
+export interface Spawned {
+  /** The id of the program and of its process group. */
+  readonly pid: number
+  readonly exited: Promise<number>
+  /** Ends what it has left behind. */
+  readonly release: () => void
+}
+
+/** Starts a program with its output in a file. With this process it ends: by SIGTERM, and after the grace by SIGKILL. */
+export const spawn = (
+  executable: string,
+  args: ReadonlyArray<string>,
+  options: {
+    readonly env: Environment
+    readonly workingDirectory: string
+    readonly log: string
+    readonly graceMillis?: number | undefined
+  }
+): Spawned => {
+  const output = openSync(options.log, "a")
+  const child = Bun.spawn(commandOf(executable, args, options.graceMillis), {
+    stdio: ["ignore", output, output, "pipe"],
+    detached: true,
+    cwd: options.workingDirectory,
+    env: options.env
+  })
+  closeSync(output)
+  child.unref()
+  return { pid: child.pid, exited: child.exited, release: () => release(child) }
+}
+
 /** Runs a program to its end. Interruption ends it, and so does the end of this process. */
 export const run = (
   executable: string,

@@ -8,9 +8,9 @@ import * as AtEnd from "./AtEnd.ts"
 afterAll(AtEnd.run)
 
 // Started by the test command, whose end, even by SIGKILL, is the end of this pipe: nobody reads the results any more.
-if (process.env.HOMEOSTAT_TEST_LANE !== undefined) {
+if (process.env.HOMEOSTAT_TEST_INPUT === "pipe") {
   // Test runs that a test starts have another input.
-  delete process.env.HOMEOSTAT_TEST_LANE
+  delete process.env.HOMEOSTAT_TEST_INPUT
   process.stdin.on("end", () => process.exit(1)).resume()
   process.stdin.unref()
 }

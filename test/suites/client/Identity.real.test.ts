@@ -6,7 +6,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import { real } from "@homeostat/testkit/envtest/Shared"
+import { real } from "@homeostat/testkit/Shared"
 import { Effect } from "effect"
 import * as Home from "./Home.ts"
 

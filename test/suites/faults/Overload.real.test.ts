@@ -5,7 +5,7 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import type { Exchange } from "../runtime/Counted.ts"
 import * as Granted from "./Granted.ts"
-import { converged, create, metric, plane, sent, wired } from "./Wired.ts"
+import { converged, create, metric, plane, real, sent } from "./Wired.ts"
 
 /** How long after each refusal the same request was sent again, in ms. */
 const waits = (exchanges: ReadonlyArray<Exchange>): ReadonlyArray<number> =>
@@ -19,7 +19,7 @@ const waits = (exchanges: ReadonlyArray<Exchange>): ReadonlyArray<number> =>
   })
 
 describe("A manager that is refused for too many requests", () => {
-  wired(
+  real(
     "comes back when it was told to, does not come more often for it, and gets everything done",
     (place) =>
       Effect.gen(function* () {
@@ -54,7 +54,7 @@ describe("A manager that is refused for too many requests", () => {
 })
 
 describe("A manager that is sent away by GOAWAY, now and then", () => {
-  wired(
+  real(
     "goes on over new connections: nothing fails, nothing is lost, nothing is done twice",
     (place) =>
       Effect.gen(function* () {

@@ -3,12 +3,12 @@ import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Granted from "./Granted.ts"
-import { converged, informers, metric, sent, want, wired } from "./Wired.ts"
+import { converged, informers, metric, real, sent, want } from "./Wired.ts"
 
 let granted: Granted.Granted | undefined
 
 describe("A manager whose rights are taken away", () => {
-  wired(
+  real(
     "says which it lacks, keeps what it knows, asks now and then, and goes on when they are back",
     (place) =>
       Effect.gen(function* () {

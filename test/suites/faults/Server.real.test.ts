@@ -6,7 +6,7 @@ import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
-import { converged, create, informers, metric, sent, strays, type Wired, want, wired } from "./Wired.ts"
+import { converged, create, informers, metric, real, sent, strays, type Wired, want } from "./Wired.ts"
 
 /** The API server, running again when the test has ended, whatever came of it. */
 const apiServer = ({ cluster }: Wired) =>
@@ -22,7 +22,7 @@ const lost = ({ manager }: Wired) =>
   )
 
 describe("A manager whose API server", () => {
-  wired(
+  real(
     "is killed in the middle of much work, and away for a minute, asks now and then, is back at work within five seconds of its return, and has everything right",
     (place) =>
       Effect.gen(function* () {
@@ -71,7 +71,7 @@ describe("A manager whose API server", () => {
     { timeoutMillis: 180_000 }
   )
 
-  wired("is asked to stop, and refuses while its watches still live, waits for the next one", (place) =>
+  real("is asked to stop, and refuses while its watches still live, waits for the next one", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const server = yield* apiServer(place)
@@ -87,7 +87,7 @@ describe("A manager whose API server", () => {
     })
   )
 
-  wired("stands still, gives up what it asked for at the deadline, and goes on when it goes on", (place) =>
+  real("stands still, gives up what it asked for at the deadline, and goes on when it goes on", (place) =>
     Effect.gen(function* () {
       const { leap, manager } = place
       const server = yield* apiServer(place)
@@ -115,7 +115,7 @@ describe("A manager whose API server", () => {
     })
   )
 
-  wired("has forgotten where the watches were, is asked for everything once", (place) =>
+  real("has forgotten where the watches were, is asked for everything once", (place) =>
     Effect.gen(function* () {
       const { manager, namespace, proxy } = place
       const server = yield* apiServer(place)

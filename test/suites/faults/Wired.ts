@@ -9,8 +9,8 @@ import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/envtest/Shared"
 import type { User } from "@homeostat/testkit/envtest/User"
+import * as Shared from "@homeostat/testkit/Shared"
 import * as TcpProxy from "@homeostat/testkit/TcpProxy"
 import { controller } from "@homeostat/webapp"
 import { container } from "@homeostat/webapp/children"
@@ -43,32 +43,39 @@ export interface Options extends Envtest.Options {
   readonly timeoutMillis?: number | undefined
 }
 
+const on =
+  (test: typeof Shared.cluster) =>
+  <A, E>(
+    name: string,
+    body: (wired: Wired) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
+    { apps = 5, user = (cluster) => Effect.succeed(cluster.admin), ...options }: Options = {}
+  ): void =>
+    test(
+      name,
+      (cluster) =>
+        Effect.gen(function* () {
+          yield* cluster.install(Crd.of(WebApp))
+          const namespace = yield* cluster.namespace("faults")
+          const proxy = yield* TcpProxy.make({ port: Number(new URL(cluster.url).port) })
+          const { clock, leap } = LeapClock.make()
+          const access = yield* user(cluster, namespace)
+          const manager = yield* Counted.start(behind(proxy, access), [controller], { namespaces: [namespace] }).pipe(
+            Effect.withClock(clock)
+          )
+          yield* Counted.started(manager)
+          const wired = { cluster, namespace, proxy, manager, leap }
+          yield* create(wired, "app", apps)
+          yield* converged(wired)
+          return yield* body(wired)
+        }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),
+      { ...plane, timeoutMillis: 120_000, ...options }
+    )
+
 /** A test with a manager at work, behind a wire. */
-export const wired = <A, E>(
-  name: string,
-  body: (wired: Wired) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  { apps = 5, user = (cluster) => Effect.succeed(cluster.admin), ...options }: Options = {}
-): void =>
-  Shared.real(
-    name,
-    (cluster) =>
-      Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
-        const namespace = yield* cluster.namespace("faults")
-        const proxy = yield* TcpProxy.make({ port: Number(new URL(cluster.url).port) })
-        const { clock, leap } = LeapClock.make()
-        const access = yield* user(cluster, namespace)
-        const manager = yield* Counted.start(behind(proxy, access), [controller], { namespaces: [namespace] }).pipe(
-          Effect.withClock(clock)
-        )
-        yield* Counted.started(manager)
-        const wired = { cluster, namespace, proxy, manager, leap }
-        yield* create(wired, "app", apps)
-        yield* converged(wired)
-        return yield* body(wired)
-      }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),
-    { ...plane, timeoutMillis: 120_000, ...options }
-  )
+export const wired = on(Shared.cluster)
+
+/** The same on a real control plane, for those that kill it, or need another one than the usual. */
+export const real = on(Shared.real)
 
 /** The user, at the other end of the wire. */
 export const behind = (proxy: TcpProxy.TcpProxy, user: User): User => ({ ...user, server: proxy.instead(user.server) })

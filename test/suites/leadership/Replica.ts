@@ -17,7 +17,7 @@ import * as Manager from "@homeostat/runtime/manager/Manager"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/envtest/Shared"
+import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
@@ -127,12 +127,12 @@ export const start = (
   })
 
 /** A test in a namespace of its own, with a client for its own requests, whose line is never cut. */
-export const real = <A, E>(
+export const replicated = <A, E>(
   name: string,
   body: (cluster: ControlPlane, namespace: string) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
   timeoutMillis?: number
 ): void =>
-  Shared.real(
+  Shared.cluster(
     name,
     (cluster) =>
       Effect.gen(function* () {

@@ -5,12 +5,13 @@ import * as Election from "@homeostat/runtime/command/Election"
 import { Service } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/envtest/Shared"
+import * as Shared from "@homeostat/testkit/Shared"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, type Scope } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
+import * as Kubectl from "../webapp/Kubectl.ts"
 import * as Scene from "../webapp/Scene.ts"
 import * as Granted from "./Granted.ts"
 
@@ -77,7 +78,7 @@ describe("A right that is missing", () => {
         { kind: "Role", metadata, rules },
         { kind: "RoleBinding", metadata, roleRef: { apiGroup, kind: "Role", name: "more" }, subjects }
       ]) {
-        yield* scene.kubectl(["apply", "--filename=-"], { apiVersion: `${apiGroup}/v1`, ...part })
+        yield* Kubectl.run(scene, ["apply", "--filename=-"], { apiVersion: `${apiGroup}/v1`, ...part })
       }
       const after = yield* Managed.eventually("that nothing is missing", preflight(place), ({ code }) => code === 0)
       expect(after.stdout).toBe(`All 25 permissions that homeostat needs are granted on ${account.cluster.url}\n`)
@@ -91,10 +92,10 @@ describe("A right that is missing", () => {
       const flags = ["--namespace", namespace, "--leader-elect", "--service-account", `${namespace}/${name}`]
       const printed = yield* Binary.run(["manifests", ...flags], Binary.bare(account.cluster.directory))
       expect(printed).toMatchObject({ code: 0, stderr: "" })
-      yield* scene.kubectl(["apply", "--filename=-"], printed.stdout)
+      yield* Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)
       const after = yield* Managed.eventually("that nothing is missing", preflight(place), ({ code }) => code === 0)
       expect(after.stderr).toBe("")
-      expect(yield* scene.kubectl(["get", "serviceaccount", name, "--output=name"])).toBe(`serviceaccount/${name}`)
+      expect(yield* Kubectl.run(scene, ["get", "serviceaccount", name, "--output=name"])).toBe(`serviceaccount/${name}`)
     })
   )
 

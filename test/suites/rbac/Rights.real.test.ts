@@ -7,12 +7,13 @@ import * as Permission from "@homeostat/runtime/manager/Permission"
 import { Deployment, HorizontalPodAutoscaler, Lease, Service } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/envtest/Shared"
+import * as Shared from "@homeostat/testkit/Shared"
 import { adoptAnnotation } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Exit, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
+import * as Kubectl from "../webapp/Kubectl.ts"
 import * as Scene from "../webapp/Scene.ts"
 import * as Audit from "./Audit.ts"
 import * as Granted from "./Granted.ts"
@@ -93,7 +94,7 @@ const life = (scene: Scene.Scene) =>
       Scene.app(scene, "shop"),
       ({ status }) => status?.availableReplicas === 3
     )
-    yield* scene.kubectl(["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
+    yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
   })
 
 /** A name that is taken and given away; one that an older controller's finalizer holds. */
@@ -111,7 +112,7 @@ const inheritance = (scene: Scene.Scene) =>
       spec: { image: "registry.test/web:1", replicas: 1 }
     })
     yield* Scene.running(scene, "old")
-    yield* scene.kubectl(["delete", "webapp/old", "--wait=true", "--timeout=60s"])
+    yield* Kubectl.run(scene, ["delete", "webapp/old", "--wait=true", "--timeout=60s"])
   })
 
 /** Names that somebody takes in the moment in which the controller makes its children, before it can have heard of it. */

@@ -8,7 +8,7 @@ import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/envtest/Shared"
+import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Schema, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
@@ -31,22 +31,29 @@ export interface Place {
   readonly namespace: string
 }
 
-/** A test in a namespace of its own, on a control plane that knows the kind, and with a client for its own requests. */
-export const real = <A, E>(
-  name: string,
-  body: (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  timeoutMillis?: number
-): void =>
-  Shared.real(
-    name,
-    (cluster) =>
-      Effect.gen(function* () {
-        yield* cluster.install(Crd.of(Chore))
-        const place = { cluster, namespace: yield* cluster.namespace("runtime") }
-        return yield* Effect.provide(body(place), yield* Managed.client(cluster))
-      }),
-    { ...Envtest.everything, timeoutMillis }
-  )
+const on =
+  (test: typeof Shared.cluster) =>
+  <A, E>(
+    name: string,
+    body: (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
+    timeoutMillis?: number
+  ): void =>
+    test(
+      name,
+      (cluster) =>
+        Effect.gen(function* () {
+          yield* cluster.install(Crd.of(Chore))
+          const place = { cluster, namespace: yield* cluster.namespace("runtime") }
+          return yield* Effect.provide(body(place), yield* Managed.client(cluster))
+        }),
+      { ...Envtest.everything, timeoutMillis }
+    )
+
+/** A test in a namespace of its own, on a cluster of the lane that knows the kind, and with a client for its own requests. */
+export const placed = on(Shared.cluster)
+
+/** The same on a real control plane. */
+export const real = on(Shared.real)
 
 /** Makes one. */
 export const create = (

@@ -1,64 +1,28 @@
-/** The WebApp kind, as the API server and kubectl know it from the definition that the program prints. */
+/** The WebApp kind, as kubectl knows it from the definition that the program prints. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
 import { CustomResourceDefinition } from "@homeostat/runtime/resource/BuiltIn"
 import * as Process from "@homeostat/testkit/envtest/Process"
-import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Kubectl from "./Kubectl.ts"
 import * as Scene from "./Scene.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-/** As much of an answer of the API server as is compared here. */
-const Answer = Schema.parseJson(
-  Schema.Struct({
-    message: Schema.optional(Schema.String),
-    details: Schema.optional(
-      Schema.Struct({
-        causes: Schema.optional(Schema.Array(Schema.Struct({ field: Schema.optional(Schema.String) })))
-      })
-    )
-  })
-)
-
-/** Asks for a WebApp: the status, and the fields that the API server complains of. */
-const ask = (scene: Scene.Scene, spec: object, name = "shop") =>
-  Effect.gen(function* () {
-    const { body, status } = yield* scene.cluster.request(
-      "POST",
-      `/apis/apps.kubedojo.io/v1beta1/namespaces/${scene.namespace}/webapps?fieldValidation=Strict`,
-      { body: { apiVersion: "apps.kubedojo.io/v1beta1", kind: "WebApp", metadata: { name }, spec } }
-    )
-    const answer = yield* Schema.decodeUnknown(Answer)(body)
-    const complaints = answer.details?.causes?.map(({ field = "" }) => field.replace(/^\./, "")) ?? []
-    // `<nil>` says that some rules were not looked at, as there is something wrong already.
-    const fields = new Set(complaints.filter((field) => field !== "<nil>"))
-    return { status, fields: [...fields], message: answer.message ?? "" }
-  })
-
-/** Each of them is refused for the field that it stands under, and nothing is stored. */
-const refused = (scene: Scene.Scene, specs: ReadonlyArray<readonly [field: string, spec: object]>) =>
-  Effect.gen(function* () {
-    for (const [field, spec] of specs) {
-      expect([spec, yield* ask(scene, spec)]).toMatchObject([spec, { status: 422, fields: [field] }])
-    }
-    expect((yield* Client.list(WebApp, { namespace: scene.namespace })).items).toEqual([])
-  })
-
 const image = "registry.test/web:1"
 
-describe.concurrent("the WebApp kind", () => {
-  Scene.empty(
-    "kubectl takes the definition that the program prints, and finds nothing to change the second time",
+describe.concurrent("kubectl, of the WebApp kind,", () => {
+  Scene.real.empty(
+    "takes the definition that the program prints, and finds nothing to change the second time",
     (scene) =>
       Effect.gen(function* () {
         const printed = yield* Process.run(process.execPath, [join(root, "controllers/main.ts"), "crd"])
         expect(printed).toMatchObject({ exitCode: 0, stderr: "" })
-        const applied = yield* scene.kubectl(["apply", "--filename=-"], printed.stdout)
+        const applied = yield* Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)
         expect(applied).toMatch(/^customresourcedefinition.apiextensions.k8s.io\/webapps.apps.kubedojo.io \w+$/)
-        const again = yield* scene.kubectl(["apply", "--filename=-"], printed.stdout)
+        const again = yield* Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)
         expect(again).toBe("customresourcedefinition.apiextensions.k8s.io/webapps.apps.kubedojo.io unchanged")
         const { status } = yield* Client.get(CustomResourceDefinition, { name: "webapps.apps.kubedojo.io" })
         const conditions = new Map(status?.conditions?.map(({ status, type }) => [type, status]))
@@ -67,47 +31,7 @@ describe.concurrent("the WebApp kind", () => {
       })
   )
 
-  Scene.empty("it has all that the tutorial's definition has: names, columns, bounds and defaults", () =>
-    Effect.gen(function* () {
-      const { spec } = yield* Client.get(CustomResourceDefinition, { name: "webapps.apps.kubedojo.io" })
-      expect(spec).toMatchObject({
-        group: "apps.kubedojo.io",
-        scope: "Namespaced",
-        names: { kind: "WebApp", listKind: "WebAppList", plural: "webapps", singular: "webapp", shortNames: ["wa"] }
-      })
-      expect(spec.versions).toHaveLength(1)
-      expect(spec.versions[0]).toMatchObject({
-        name: "v1beta1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        additionalPrinterColumns: [
-          { name: "Image", type: "string", jsonPath: ".spec.image" },
-          { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
-          { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas" },
-          { name: "Phase", type: "string", jsonPath: ".status.phase" },
-          { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
-        ],
-        schema: {
-          openAPIV3Schema: {
-            properties: {
-              spec: {
-                required: ["image"],
-                properties: {
-                  image: { type: "string" },
-                  replicas: { type: "integer", minimum: 1, maximum: 50, default: 2 },
-                  port: { type: "integer", minimum: 1, maximum: 65_535, default: 8080 }
-                }
-              },
-              status: { properties: { readyReplicas: { type: "integer" }, phase: { type: "string" } } }
-            }
-          }
-        }
-      })
-    })
-  )
-
-  Scene.empty("the tutorial's manifest is stored field for field", (scene) =>
+  Scene.real.empty("stores the tutorial's manifest field for field", (scene) =>
     Effect.gen(function* () {
       const manifest = `
 apiVersion: apps.kubedojo.io/v1beta1
@@ -119,46 +43,14 @@ spec:
   replicas: 3
   port: 80
 `
-      expect(yield* scene.kubectl(["apply", "--filename=-"], manifest)).toBe("webapp.apps.kubedojo.io/demo-app created")
+      expect(yield* Kubectl.run(scene, ["apply", "--filename=-"], manifest)).toBe(
+        "webapp.apps.kubedojo.io/demo-app created"
+      )
       expect((yield* Scene.app(scene, "demo-app")).spec).toEqual({ image: "nginx:1.27", replicas: 3, port: 80 })
     })
   )
 
-  Scene.empty("who says an image and nothing else gets two replicas and port 8080, stored", (scene) =>
-    Effect.gen(function* () {
-      expect(yield* ask(scene, { image })).toMatchObject({ status: 201 })
-      const stored = yield* scene.kubectl(["get", "wa", "shop", "--output=jsonpath={.spec}"])
-      expect(JSON.parse(stored)).toEqual({ image, replicas: 2, port: 8080 })
-    })
-  )
-
-  Scene.empty("replicas beyond 1 to 50 and ports beyond 1 to 65535 are refused by name", (scene) =>
-    refused(scene, [
-      ["spec.replicas", { image, replicas: 0 }],
-      ["spec.replicas", { image, replicas: 51 }],
-      ["spec.replicas", { image, replicas: 1.5 }],
-      ["spec.port", { image, port: 0 }],
-      ["spec.port", { image, port: 65_536 }],
-      ["spec.port", { image, port: "http" }]
-    ])
-  )
-
-  Scene.empty("their bounds are not", (scene) =>
-    Effect.gen(function* () {
-      expect(yield* ask(scene, { image, replicas: 1, port: 1 }, "low")).toMatchObject({ status: 201 })
-      expect(yield* ask(scene, { image, replicas: 50, port: 65_535 }, "high")).toMatchObject({ status: 201 })
-    })
-  )
-
-  Scene.empty("an image that is missing, empty or has blanks is refused by name", (scene) =>
-    refused(scene, [
-      ["spec.image", {}],
-      ["spec.image", { image: "" }],
-      ["spec.image", { image: "web 1" }]
-    ])
-  )
-
-  Scene.empty("kubectl says which field is wrong", (scene) =>
+  Scene.real.empty("says which field is wrong", (scene) =>
     Effect.gen(function* () {
       const manifest = {
         apiVersion: "apps.kubedojo.io/v1beta1",
@@ -166,79 +58,19 @@ spec:
         metadata: { name: "shop" },
         spec: { image, replicas: 51 }
       }
-      const error = yield* Effect.flip(scene.kubectl(["apply", "--filename=-"], manifest))
+      const error = yield* Effect.flip(Kubectl.run(scene, ["apply", "--filename=-"], manifest))
       expect(error.message).toContain('The WebApp "shop" is invalid: spec.replicas: Invalid value: 51')
       const misspelt = { ...manifest, spec: { image, replica: 3 } }
-      const unknown = yield* Effect.flip(scene.kubectl(["apply", "--filename=-"], misspelt))
+      const unknown = yield* Effect.flip(Kubectl.run(scene, ["apply", "--filename=-"], misspelt))
       expect(unknown.message).toContain('unknown field "spec.replica"')
     })
   )
 
-  Scene.empty("names that a Service could not have are refused at once, and say why", (scene) =>
-    Effect.gen(function* () {
-      for (const name of ["1app", "my.app", "a".repeat(64)]) {
-        const answer = yield* ask(scene, { image }, name)
-        expect([name, answer]).toMatchObject([name, { status: 422, fields: ["metadata.name"] }])
-        expect(answer.message).toContain("the name becomes a Service's")
-      }
-      for (const name of ["a", "my-app", "app1", "a".repeat(63)]) {
-        expect([name, yield* ask(scene, { image }, name)]).toMatchObject([name, { status: 201 }])
-      }
-    })
-  )
-
-  Scene.empty(
-    "variables with two sources, none that is known, twice the same name, or a bad name are refused",
-    (scene) =>
-      refused(scene, [
-        [
-          "spec.env[0]",
-          { image, env: [{ name: "A", value: "1", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] }
-        ],
-        ["spec.env[0].valueFrom", { image, env: [{ name: "A", valueFrom: {} }] }],
-        [
-          "spec.env[0].valueFrom",
-          {
-            image,
-            env: [
-              {
-                name: "A",
-                valueFrom: { secretKeyRef: { name: "s", key: "k" }, configMapKeyRef: { name: "c", key: "k" } }
-              }
-            ]
-          }
-        ],
-        [
-          "spec.env[0].valueFrom.secretKeyRef.key",
-          { image, env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s" } } }] }
-        ],
-        [
-          "spec.env[1]",
-          {
-            image,
-            env: [
-              { name: "A", value: "1" },
-              { name: "A", value: "2" }
-            ]
-          }
-        ],
-        ["spec.env[0].name", { image, env: [{ name: "1A", value: "1" }] }],
-        ["spec.env[0].name", { image, env: [{ value: "1" }] }]
-      ])
-  )
-
-  Scene.empty("a quantity that is none is refused by name", (scene) =>
-    refused(scene, [
-      ["spec.resources.requests.cpu", { image, resources: { requests: { cpu: "much" } } }],
-      ["spec.resources.limits.memory", { image, resources: { limits: { memory: "-1 GB" } } }]
-    ])
-  )
-
-  Scene.empty("kubectl explain tells what the fields are for", (scene) =>
+  Scene.real.empty("explains what the fields are for", (scene) =>
     Effect.gen(function* () {
       const explain = (path: string) =>
         // kubectl breaks lines where they get long.
-        Effect.map(scene.kubectl(["explain", path]), (text) => text.replaceAll(/\s+/g, " "))
+        Effect.map(Kubectl.run(scene, ["explain", path]), (text) => text.replaceAll(/\s+/g, " "))
       // The API server publishes the schema of a kind some seconds after it serves it.
       const kind = yield* Managed.eventually("explain knows the kind", explain("webapp"), () => true)
       expect(kind).toContain("A container image that runs in a number of pods behind a Service of the same name.")

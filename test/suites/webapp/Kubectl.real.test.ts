@@ -4,23 +4,26 @@ import * as Client from "@homeostat/runtime/client/Client"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Kubectl from "./Kubectl.ts"
 import * as Scene from "./Scene.ts"
 
 describe.concurrent("kubectl", () => {
-  Scene.managed("get wa has a column for image, replicas, ready pods, phase and age", (scene) =>
+  Scene.real.managed("get wa has a column for image, replicas, ready pods, phase and age", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "nginx:1.27", replicas: 3, port: 80 })
-      const [header, row] = (yield* scene.kubectl(["get", "wa"])).split("\n")
+      const [header, row] = (yield* Kubectl.run(scene, ["get", "wa"])).split("\n")
       expect(header?.split(/\s+/)).toEqual(["NAME", "IMAGE", "REPLICAS", "READY", "PHASE", "AGE"])
       expect(row?.split(/\s+/)).toEqual(["shop", "nginx:1.27", "3", "3", "Running", expect.stringMatching(/^\d+s$/)])
-      expect(yield* scene.kubectl(["get", "all"])).toContain("webapp.apps.kubedojo.io/shop")
+      expect(yield* Kubectl.run(scene, ["get", "all"])).toContain("webapp.apps.kubedojo.io/shop")
     })
   )
 
-  Scene.managed("scale sets the spec, and Deployment, pods and the scale's own status follow", (scene) =>
+  Scene.real.managed("scale sets the spec, and Deployment, pods and the scale's own status follow", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop")
-      expect(yield* scene.kubectl(["scale", "wa/shop", "--replicas=4"])).toBe("webapp.apps.kubedojo.io/shop scaled")
+      expect(yield* Kubectl.run(scene, ["scale", "wa/shop", "--replicas=4"])).toBe(
+        "webapp.apps.kubedojo.io/shop scaled"
+      )
       const app = yield* Scene.running(scene, "shop")
       expect([app.spec.replicas, app.status?.readyReplicas]).toEqual([4, 4])
       expect((yield* Scene.deployment(scene, "shop")).spec?.replicas).toBe(4)
@@ -28,21 +31,26 @@ describe.concurrent("kubectl", () => {
       const scale = yield* Client.scale.get(WebApp, scene.key("shop"))
       expect([scale.spec?.replicas, scale.status?.replicas]).toEqual([4, 4])
       const labelSelector = scale.status?.selector ?? "none"
-      const selected = yield* scene.kubectl(["get", "pods", `--selector=${labelSelector}`, "--output=name"])
+      const selected = yield* Kubectl.run(scene, ["get", "pods", `--selector=${labelSelector}`, "--output=name"])
       expect(selected.split("\n")).toHaveLength(4)
     })
   )
 
-  Scene.managed(
+  Scene.real.managed(
     "wait --for=condition=Ready ends when the WebApp runs, and after a change only when that runs",
     (scene) =>
       Effect.gen(function* () {
         yield* Scene.create(scene, "shop")
-        const wait = scene.kubectl(["wait", "wa/shop", "--for=condition=Ready", "--timeout=60s"])
+        const wait = Kubectl.run(scene, ["wait", "wa/shop", "--for=condition=Ready", "--timeout=60s"])
         expect(yield* wait).toBe("webapp.apps.kubedojo.io/shop condition met")
         expect((yield* Scene.app(scene, "shop")).status).toMatchObject({ phase: "Running", observedGeneration: 1 })
 
-        yield* scene.kubectl(["patch", "wa/shop", "--type=merge", '--patch={"spec":{"image":"registry.test/web:2"}}'])
+        yield* Kubectl.run(scene, [
+          "patch",
+          "wa/shop",
+          "--type=merge",
+          '--patch={"spec":{"image":"registry.test/web:2"}}'
+        ])
         expect(yield* wait).toBe("webapp.apps.kubedojo.io/shop condition met")
         expect((yield* Scene.app(scene, "shop")).status).toMatchObject({ phase: "Running", observedGeneration: 2 })
         const images = (yield* Scene.pods(scene, "shop"))
@@ -52,19 +60,19 @@ describe.concurrent("kubectl", () => {
       })
   )
 
-  Scene.managed("describe shows the conditions and the events", (scene) =>
+  Scene.real.managed("describe shows the conditions and the events", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop")
       const described = yield* Managed.eventually(
         "the events are written",
-        scene.kubectl(["describe", "wa/shop"]),
+        Kubectl.run(scene, ["describe", "wa/shop"]),
         (text) => text.includes("ServiceCreated")
       )
       expect(described).toMatch(/Normal\s+DeploymentCreated\s+\S+\s+webapp-controller\s+Created Deployment shop/)
       expect(described).toContain("AllReplicasReady")
-      const deployment = yield* scene.kubectl(["describe", "deployment/shop"])
+      const deployment = yield* Kubectl.run(scene, ["describe", "deployment/shop"])
       expect(deployment).toContain("Labels:")
-      expect((yield* scene.kubectl(["describe", "replicaset"])).length).toBeGreaterThan(0)
+      expect((yield* Kubectl.run(scene, ["describe", "replicaset"])).length).toBeGreaterThan(0)
     })
   )
 })

@@ -13,23 +13,14 @@ import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/Ku
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/envtest/Shared"
+import * as Lane from "@homeostat/testkit/Lane"
+import * as Shared from "@homeostat/testkit/Shared"
 import { controller } from "@homeostat/webapp"
 import { container } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Data, Effect, Exit, Schedule, Scope } from "effect"
+import { Effect, Exit, Schedule, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Granted from "../rbac/Granted.ts"
-
-/** kubectl ended with another code than 0. */
-export class KubectlFailed extends Data.TaggedError("KubectlFailed")<{
-  readonly args: ReadonlyArray<string>
-  readonly stderr: string
-}> {
-  override get message(): string {
-    return `kubectl ${this.args.join(" ")}: ${this.stderr.trim()}`
-  }
-}
 
 /** A namespace with WebApps. */
 export interface Scene {
@@ -43,11 +34,6 @@ export interface Scene {
   readonly manage: (
     controllers?: ReadonlyArray<Controller<Manager.Runtime>>
   ) => Effect.Effect<Managed.Managed, never, Scope.Scope>
-  /** kubectl in this namespace: its output, trimmed. */
-  readonly kubectl: (
-    args: ReadonlyArray<string>,
-    stdin?: unknown
-  ) => Effect.Effect<string, KubectlFailed | Effect.Effect.Error<ReturnType<ControlPlane["kubectl"]>>>
 }
 
 const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknown>) => {
@@ -63,9 +49,14 @@ const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknown>) => 
 /** The kind is installed once per control plane, though tests run side by side: a new kind restarts the garbage collector. */
 export const install = once((cluster) => cluster.install(Crd.of(WebApp)))
 
-/** Who the managers are: an account that may do what the generated roles say, in every namespace, and nothing else. */
+/**
+ * Who the managers are: an account that may do what the generated roles say, in every namespace, and nothing else; on the
+ * embedded cluster, which allows everybody everything, the administrator.
+ */
 const manager = once((cluster) =>
-  Effect.flatMap(Granted.account(cluster, "default"), (account) => Effect.as(Granted.grant(account), account.user))
+  Lane.current === "embedded"
+    ? Effect.succeed(cluster.admin)
+    : Effect.flatMap(Granted.account(cluster, "default"), (account) => Effect.as(Granted.grant(account), account.user))
 )
 
 /** The scene in a namespace that is there. */
@@ -77,43 +68,40 @@ export const of = (cluster: ControlPlane, namespace: string): Scene => ({
     Effect.orDie(manager(cluster)).pipe(
       Effect.flatMap((user) => Managed.start(cluster, controllers, { namespaces: [namespace], user })),
       Effect.tap(({ refused }) => Effect.addFinalizer(() => Effect.sync(() => expect(refused()).toEqual([]))))
-    ),
-  kubectl: (args, stdin) =>
-    cluster
-      .kubectl([...args, `--namespace=${namespace}`], {
-        stdin: stdin === undefined || typeof stdin === "string" ? stdin : JSON.stringify(stdin)
-      })
-      .pipe(
-        Effect.flatMap(({ exitCode, stderr, stdout }) =>
-          exitCode === 0 ? Effect.succeed(stdout.trim()) : new KubectlFailed({ args, stderr })
-        )
-      )
+    )
 })
 
-/** A test in a scene without a manager, for those that start one when it suits them. */
-export const empty = <A, E>(
-  name: string,
-  body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  timeoutMillis?: number
-): void =>
-  Shared.real(
-    name,
-    (cluster) =>
-      Effect.gen(function* () {
-        yield* install(cluster)
-        const scene = of(cluster, yield* cluster.namespace("webapp"))
-        return yield* Effect.provide(body(scene), yield* Managed.client(cluster))
-      }),
-    { ...Envtest.everything, timeoutMillis }
-  )
+type Body<Place, A, E> = (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
-/** A test in a scene in which the WebApp controller is at work. */
-export const managed = <A, E>(
-  name: string,
-  body: (scene: Scene & { readonly manager: Managed.Managed }) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  timeoutMillis?: number
-): void =>
-  empty(name, (scene) => Effect.flatMap(scene.manage(), (manager) => body({ ...scene, manager })), timeoutMillis)
+const on = (test: typeof Shared.cluster) => {
+  const empty = <A, E>(name: string, body: Body<Scene, A, E>, timeoutMillis?: number): void =>
+    test(
+      name,
+      (cluster) =>
+        Effect.gen(function* () {
+          yield* install(cluster)
+          const scene = of(cluster, yield* cluster.namespace("webapp"))
+          return yield* Effect.provide(body(scene), yield* Managed.client(cluster))
+        }),
+      { ...Envtest.everything, timeoutMillis }
+    )
+  const managed = <A, E>(
+    name: string,
+    body: Body<Scene & { readonly manager: Managed.Managed }, A, E>,
+    timeoutMillis?: number
+  ): void =>
+    empty(name, (scene) => Effect.flatMap(scene.manage(), (manager) => body({ ...scene, manager })), timeoutMillis)
+  return { empty, managed }
+}
+
+/**
+ * A test on the cluster of the lane; `empty` is a scene without a manager, for those that start one when it suits them, in a
+ * `managed` one the WebApp controller is at work.
+ */
+export const { empty, managed } = on(Shared.cluster)
+
+/** The same on a real control plane, for those that need kubectl. */
+export const real = on(Shared.real)
 
 /** Runs with a manager that is stopped when the body ends. */
 export const during = <A, E, R>(

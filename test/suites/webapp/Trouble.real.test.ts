@@ -1,194 +1,29 @@
-/** What keeps a WebApp from running, as its status tells it, and that it recovers by itself. */
+/** A quota that keeps a WebApp from running: the embedded cluster counts none. */
 import { describe, expect } from "bun:test"
-import * as Client from "@homeostat/runtime/client/Client"
-import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
-import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Kubectl from "./Kubectl.ts"
 import * as Scene from "./Scene.ts"
 
-/** The kubelet of the tests can't pull the images of pods with this annotation. */
-const annotatePods = (scene: Scene.Scene, value: string | null) =>
-  Client.patch(
-    Deployment,
-    scene.key("shop"),
-    Patch.merge({ spec: { template: { metadata: { annotations: { "envtest/image-pull-error": value } } } } })
-  )
-
-const deploymentReady = (app: WebApp) => Scene.condition(app, "DeploymentReady")
-
-const quota = (scene: Scene.Scene, pods: number) =>
-  scene.kubectl(["apply", "--filename=-"], {
-    apiVersion: "v1",
-    kind: "ResourceQuota",
-    metadata: { name: "none" },
-    spec: { hard: { pods: String(pods) } }
-  })
-
 describe.concurrent("a WebApp", () => {
-  Scene.managed("whose image can't be pulled says so, while the old pods serve, and recovers", (scene) =>
+  Scene.real.managed("that may have no pods says which quota forbids them, and recovers when it is lifted", (scene) =>
     Effect.gen(function* () {
-      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 2 })
-      const seen = yield* Scene.record(scene, WebApp)
-      yield* annotatePods(scene, "")
-      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/gone:1" } }))
-      const failing = yield* Managed.eventually(
-        "the kubelet's words are told",
-        Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.message.includes("gone:1") === true
-      )
-      expect(deploymentReady(failing)).toMatchObject({
-        status: "False",
-        reason: "ImagePullFailed",
-        message: '2/2 ready: Back-off pulling image "registry.test/gone:1"'
-      })
-      expect(Scene.condition(failing, "Ready")).toMatchObject({ status: "False", observedGeneration: 2 })
-      expect(Scene.condition(failing, "Reconciling")?.status).toBe("True")
-      expect(failing.status?.phase).toBe("Deploying")
-      const phases = seen()
-        .filter(({ object }) => object.status?.observedGeneration === 2)
-        .map(({ object }) => object.status?.phase)
-      expect(phases).not.toContain("Running")
-
-      yield* annotatePods(scene, null)
-      const app = yield* Scene.running(scene, "shop")
-      expect(deploymentReady(app)).toMatchObject({ status: "True", reason: "AllReplicasReady" })
-      expect(Scene.condition(app, "Reconciling")).toBeUndefined()
-    })
-  )
-
-  Scene.empty("whose first pods can't start is Pending, and says why", (scene) =>
-    Effect.gen(function* () {
-      const { namespace } = scene
-      const app = yield* Scene.create(scene, "shop", { image: "registry.test/gone:1" })
-      const labels = { app: "shop", "app.kubernetes.io/managed-by": "webapp-controller" }
-      yield* Client.create(Deployment, {
-        metadata: {
-          namespace,
-          name: "shop",
-          ownerReferences: [
-            {
-              apiVersion: "apps.kubedojo.io/v1beta1",
-              kind: "WebApp",
-              name: "shop",
-              uid: app.metadata.uid,
-              controller: true
-            }
-          ]
-        },
-        spec: {
-          replicas: 2,
-          selector: { matchLabels: labels },
-          template: {
-            metadata: { labels, annotations: { "envtest/image-pull-error": "" } },
-            spec: { containers: [{ name: "app", image: "registry.test/gone:1" }] }
-          }
-        }
-      })
-      yield* scene.manage()
-      const failing = yield* Managed.eventually(
-        "the kubelet's words are told",
-        Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.reason === "ImagePullFailed"
-      )
-      expect(deploymentReady(failing)?.message).toBe('0/2 ready: Back-off pulling image "registry.test/gone:1"')
-      expect(failing.status?.phase).toBe("Pending")
-
-      yield* annotatePods(scene, null)
-      yield* Scene.running(scene, "shop")
-    })
-  )
-
-  Scene.managed("that may have no pods says which quota forbids them, and recovers when it is lifted", (scene) =>
-    Effect.gen(function* () {
-      yield* quota(scene, 0)
+      yield* Kubectl.run(scene, ["create", "quota", "none", "--hard=pods=0"])
       yield* Scene.create(scene, "shop")
       const app = yield* Managed.eventually(
         "the quota is told",
         Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.reason === "ReplicaFailure"
+        (app) => Scene.condition(app, "DeploymentReady")?.reason === "ReplicaFailure"
       )
       const message = expect.stringContaining("exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0")
-      expect(deploymentReady(app)).toMatchObject({ status: "False", message })
+      expect(Scene.condition(app, "DeploymentReady")).toMatchObject({ status: "False", message })
       expect(Scene.condition(app, "Stalled")).toMatchObject({ status: "True", reason: "ReplicaFailure", message })
       expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "ReplicaFailure", message })
       expect(app.status?.phase).toBe("Failed")
 
-      yield* scene.kubectl(["delete", "resourcequota/none"])
+      yield* Kubectl.run(scene, ["delete", "resourcequota/none"])
       const running = yield* Scene.running(scene, "shop")
       expect(Scene.condition(running, "Stalled")).toBeUndefined()
-    })
-  )
-
-  Scene.managed("one of whose pods is no longer ready is Degraded until it is", (scene) =>
-    Effect.gen(function* () {
-      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 3 })
-      const [pod] = yield* Scene.pods(scene, "shop")
-      const setReady = (status: "True" | "False") =>
-        Client.status.patch(
-          Pod,
-          scene.key(pod?.metadata.name ?? ""),
-          Patch.strategic({ status: { conditions: [{ type: "Ready", status }] } })
-        )
-      yield* setReady("False")
-      const degraded = yield* Managed.eventually("it tells", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
-      expect(degraded.status?.readyReplicas).toBe(2)
-      expect(Scene.condition(degraded, "Ready")).toMatchObject({ status: "False", message: "2/3 ready" })
-      yield* setReady("True")
-      yield* Scene.running(scene, "shop")
-    })
-  )
-
-  Scene.managed("one of whose pods begins to crash says so, though nothing else of it changes", (scene) =>
-    Effect.gen(function* () {
-      yield* Scene.launch(scene, "shop")
-      const [pod] = yield* Scene.pods(scene, "shop")
-      const setStatus = (status: object) =>
-        Client.status.patch(Pod, scene.key(pod?.metadata.name ?? ""), Patch.strategic({ status }))
-      yield* setStatus({ conditions: [{ type: "Ready", status: "False" }] })
-      yield* Managed.eventually("it tells", Scene.app(scene, "shop"), Scene.isAt("Degraded"))
-      yield* Scene.quiet(scene, "shop")
-
-      const waiting = { reason: "CrashLoopBackOff", message: "back-off 10s restarting failed container" }
-      const terminated = { exitCode: 137, reason: "OOMKilled" }
-      yield* setStatus({
-        containerStatuses: [
-          {
-            name: "app",
-            image: "registry.test/web:1",
-            imageID: "",
-            ready: false,
-            restartCount: 1,
-            state: { waiting, running: null },
-            lastState: { terminated }
-          }
-        ]
-      })
-      const app = yield* Managed.eventually(
-        "the crash is told",
-        Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.reason === "CrashLoopBackOff"
-      )
-      expect(deploymentReady(app)?.message).toBe(
-        "1/2 ready: back-off 10s restarting failed container (exit code 137, OOMKilled)"
-      )
-    })
-  )
-
-  Scene.managed("whose Deployment was paused says so, and goes on when it is resumed", (scene) =>
-    Effect.gen(function* () {
-      yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
-      yield* scene.kubectl(["rollout", "pause", "deployment/shop"])
-      yield* Client.patch(WebApp, scene.key("shop"), Patch.merge({ spec: { image: "registry.test/web:2" } }))
-      const app = yield* Managed.eventually(
-        "the pause is told",
-        Scene.app(scene, "shop"),
-        (app) => deploymentReady(app)?.reason === "Paused"
-      )
-      expect(app.status?.phase).toBe("Deploying")
-      yield* scene.kubectl(["rollout", "resume", "deployment/shop"])
-      yield* Scene.running(scene, "shop")
     })
   )
 })

@@ -43,3 +43,10 @@ test("amounts of different units are compared and added", () => {
   expect(Quantity.sum(["500m", "1", "0"])).toBe("1500m")
   expect(Quantity.sum(["512Mi", "512Mi"])).toBe("1Gi")
 })
+
+test.each(["1e999999999", "1e-999999999", `${"9".repeat(500_000)}`, `0.${"1".repeat(500_000)}`])(
+  "an amount out of all proportion is read at once",
+  (text) => {
+    expect(typeof Quantity.parse(text)).toBe("object")
+  }
+)

@@ -4,7 +4,7 @@ import * as FieldError from "../../FieldError.ts"
 import type { DraftObject, JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import type { Strategy, Writing } from "../../Kind.ts"
-import { type Definition, drafts, fill, statusStrategy, strategy } from "../Definition.ts"
+import { type Definition, drafts, type Errors, fill, statusStrategy, strategy } from "../Definition.ts"
 import * as Format from "../Format.ts"
 import * as Allocation from "./Allocation.ts"
 import * as Validation from "./ServiceValidation.ts"
@@ -160,7 +160,7 @@ const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }
     spec.ipFamilies = first === "IPv6" ? ["IPv6", "IPv4"] : ["IPv4", "IPv6"]
   }
   const found = Allocation.taken(stored("/services"), Json.at(draft, "metadata", "uid"))
-  if (spec.clusterIP === undefined) {
+  if (spec.clusterIP === undefined && (before === undefined || !hasClusterIp(before))) {
     const address = Allocation.address(found)
     spec.clusterIP = address
     spec.clusterIPs = [address]

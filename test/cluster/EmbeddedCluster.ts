@@ -1,0 +1,98 @@
+/**
+ * A whole Kubernetes cluster in this process: an API server, the controllers that Kubernetes has, a scheduler and a node.
+ *
+ * It needs nothing installed and, without `serve`, no network. All time is Effect's Clock: under TestClock it stands still until
+ * the test moves it. What it does not do, it refuses with a Status that says so.
+ */
+import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as Client from "@homeostat/runtime/client/Client"
+import type { Transport } from "@homeostat/runtime/client/Transport"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Kubelet from "./kubelet/Kubelet.ts"
+import * as ApiServer from "./server/ApiServer.ts"
+import * as Controllers from "./server/controllers/Controllers.ts"
+import * as Loop from "./server/controllers/Loop.ts"
+import * as Failure from "./server/Failure.ts"
+import * as Http from "./server/Http.ts"
+import { type JsonObject, text } from "./server/Json.ts"
+import * as Memory from "./server/Memory.ts"
+import type { Streamed } from "./server/Watch.ts"
+
+/** What a cluster is made of. */
+export interface Options extends ApiServer.Options {
+  /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
+  readonly crds?: ReadonlyArray<object> | undefined
+  /** The controllers that run, by name as kube-controller-manager has them, and `scheduler`. Default: all there are. */
+  readonly controllers?: ReadonlyArray<string> | undefined
+  /** The node. Default: one that pretends every pod. `false`: none, so that no pod ever runs. */
+  readonly kubelet?: Kubelet.Options | false | undefined
+}
+
+/** A cluster, until the end of its Scope. */
+export interface EmbeddedCluster {
+  readonly server: ApiServer.ApiServer
+  /** The way to it in memory, for a client or a manager. */
+  readonly transport: Layer.Layer<Transport>
+  /** A client on that. */
+  readonly client: Layer.Layer<Client.Client>
+  /** Its node. */
+  readonly kubelet: Kubelet.Kubelet | undefined
+  /** Waits until the controllers have done all that can be done now. */
+  readonly idle: Effect.Effect<void>
+  /** Serves it over HTTP as well, on the loopback and a free port unless told otherwise; gives its URL. */
+  readonly serve: (options?: Http.Options) => Effect.Effect<string, Http.ListenFailed, Scope.Scope>
+}
+
+/** Makes a cluster and starts what runs in it. */
+export const make = (options: Options = {}): Effect.Effect<EmbeddedCluster, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const server = yield* ApiServer.make(options)
+    define(server, options.crds ?? [], yield* Clock.currentTimeMillis)
+    const { controllers } = options
+    const { idle } = yield* Loop.start(
+      server,
+      Controllers.all().filter(({ name }) => controllers === undefined || controllers.includes(name))
+    )
+    const transport = Memory.layer(server)
+    const client = Layer.provide(Client.layer(), transport)
+    const kubelet =
+      options.kubelet === false
+        ? undefined
+        : yield* Effect.provide(
+            Kubelet.start(options.kubelet ?? {}),
+            yield* Layer.build(
+              Layer.merge(Layer.provide(Client.layer({ userAgent: "kubelet" }), transport), BunFileSystem.layer)
+            )
+          )
+    if (kubelet !== undefined) serveLogs(server, kubelet)
+    return {
+      server,
+      transport,
+      client,
+      kubelet,
+      idle,
+      serve: (http) => Effect.map(Http.serve(server, http), ({ url }) => url)
+    }
+  })
+
+/** Installs kinds. They are served at once. */
+const define = ({ registry, verbs }: ApiServer.ApiServer, crds: ReadonlyArray<object>, now: number): void => {
+  const kind = registry.named("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+  if (kind === undefined) return
+  // By way of JSON, as over the network.
+  const objects: ReadonlyArray<JsonObject> = JSON.parse(JSON.stringify(crds))
+  for (const crd of objects) verbs.create(kind, "", crd, { now, manager: "homeostat" })
+}
+
+const serveLogs = (server: ApiServer.ApiServer, kubelet: Kubelet.Kubelet): void =>
+  server.serveLogs(({ metadata }, { container, follow, tailLines }) => {
+    const { name, namespace } = metadata as JsonObject
+    const request = { namespace: text(namespace) ?? "", name: text(name) ?? "", container, tailLines }
+    const log: Effect.Effect<string | Streamed, Kubelet.NoLog> = follow
+      ? Effect.map(kubelet.follow(request), (next) => ({ next, close: Effect.void }))
+      : kubelet.logs(request)
+    return Effect.mapError(log, ({ message }) => Failure.badRequest(message))
+  })

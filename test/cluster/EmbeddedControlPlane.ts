@@ -1,0 +1,52 @@
+/**
+ * The embedded cluster in the shape of a control plane, so that a test can run on either: over HTTP, and in real time.
+ */
+import { Data, Effect, type Scope } from "effect"
+import * as EmbeddedCluster from "./EmbeddedCluster.ts"
+import * as ControlPlane from "./envtest/ControlPlane.ts"
+import * as Directory from "./envtest/Directory.ts"
+import type * as Envtest from "./envtest/Envtest.ts"
+import * as User from "./envtest/User.ts"
+import * as Controllers from "./server/controllers/Controllers.ts"
+import type * as Http from "./server/Http.ts"
+
+/** A test wants something of the embedded cluster that it does not have; the test belongs on the real lane. */
+export class NotEmbedded extends Data.TaggedError("NotEmbedded")<{ readonly wanted: string }> {
+  override get message(): string {
+    return `${this.wanted} takes a real control plane: name the test file *.real.test.ts`
+  }
+}
+
+/** Why there is no cluster. */
+export type Failure = NotEmbedded | Http.ListenFailed
+
+/** Starts one, with what a real control plane would be started with. The node pretends all pods, as kwok does. */
+export const start = (options: Envtest.Options): Effect.Effect<ControlPlane.ControlPlane, Failure, Scope.Scope> =>
+  Effect.gen(function* () {
+    if (options.audit === true) return yield* new NotEmbedded({ wanted: "An audit log" })
+    if ((options.apiServerFlags ?? []).length > 0) return yield* new NotEmbedded({ wanted: "Choosing flags" })
+    const directory = yield* Directory.make
+    const cluster = yield* EmbeddedCluster.make({
+      controllers: chosen(options),
+      kubelet: options.kwok === true ? { name: "kwok" } : false
+    })
+    const server = yield* cluster.serve()
+    const admin = yield* User.make(directory, { server, ca: undefined, user: "admin" }, ["system:masters"])
+    return ControlPlane.make({
+      admin,
+      addUser: () =>
+        Effect.dieMessage(
+          "The embedded cluster has one user, who may do everything: name the test file *.real.test.ts"
+        ),
+      processes: [],
+      auditLogPath: undefined,
+      directory
+    })
+  })
+
+const chosen = ({ controllers = false, scheduler = false }: Envtest.Options): ReadonlyArray<string> =>
+  Controllers.all()
+    .map(({ name }) => name)
+    .filter((name) =>
+      name === "scheduler" ? scheduler : typeof controllers === "boolean" ? controllers : controllers.includes(name)
+    )

@@ -1,0 +1,52 @@
+/**
+ * Being told of all objects of a kind, for as long as it is wanted. Simpler than a cache: nothing is kept but the names, each
+ * watch begins with the whole state, and what the server can't do at the moment is tried again a second later.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import type { Selection } from "@homeostat/runtime/client/Options"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import type { Resource } from "@homeostat/runtime/resource/Resource"
+import * as Effect from "effect/Effect"
+
+/** Who is told. An object may be told again as it was. */
+export interface Listener<A, R> {
+  readonly seen: (object: A) => Effect.Effect<void, never, R>
+  /** It is not there any more; as it was last. */
+  readonly gone: (object: A) => Effect.Effect<void, never, R>
+}
+
+/** Follows the objects; does not end by itself. */
+export const follow = <A extends KubernetesObject, R>(
+  kind: Resource<A, never>,
+  selection: Selection,
+  { gone, seen }: Listener<A, R>
+): Effect.Effect<never, never, R | Client.Client> => {
+  const known = new Map<string, A>()
+  const miss = (uid: string) => {
+    const object = known.get(uid)
+    known.delete(uid)
+    return object === undefined ? Effect.void : gone(object)
+  }
+  const once = Effect.gen(function* () {
+    const unheard = new Set(known.keys())
+    const watch = yield* Client.watch(kind, { ...selection, initialEvents: true })
+    while (true) {
+      for (const event of yield* watch.next) {
+        if (event.type === "ERROR") return
+        if (event.type === "BOOKMARK") {
+          if (event.initialEventsEnd) yield* Effect.forEach(unheard, miss, { discard: true })
+          continue
+        }
+        const { uid } = event.object.metadata
+        unheard.delete(uid)
+        const object = yield* kind.decode(event.object)
+        known.set(uid, object)
+        yield* event.type === "DELETED" ? miss(uid) : seen(object)
+      }
+    }
+  }).pipe(Effect.scoped)
+  return once.pipe(
+    Effect.catchAll((error) => (error._tag === "Ended" ? Effect.void : Effect.sleep("1 second"))),
+    Effect.forever
+  )
+}

@@ -1,0 +1,57 @@
+/**
+ * Tests of controllers against a cluster in memory, in virtual time: nothing to install, nothing that sleeps, and the same course
+ * each time.
+ *
+ * ```ts
+ * const test = Harness.make({ crds: [Crd.of(Widget)], manager: Manager.launch([controller]) })
+ *
+ * test("a widget becomes ready", () =>
+ *   Effect.gen(function* () {
+ *     yield* Client.create(Widget, { metadata: { namespace: "default", name: "w" }, spec: { size: 3 } })
+ *     yield* eventually("it is ready", Client.get(Widget, key), ({ status }) => status?.ready === true)
+ *   }))
+ * ```
+ *
+ * Pods are pretended: they are ready after a tenth of a second, or fail as `kubelet/Pretence` says. Time moves while `eventually`
+ * or `stays` look, and by `TestClock.adjust`; everything that is due until then happens meanwhile.
+ */
+import type { Client } from "@homeostat/runtime/client/Client"
+import type { Transport } from "@homeostat/runtime/client/Transport"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as EmbeddedCluster from "./EmbeddedCluster.ts"
+import * as Eventually from "./Eventually.ts"
+import { effect } from "./Test.ts"
+
+/** What the tests have in common. */
+export interface Options<E> extends EmbeddedCluster.Options {
+  /** Starts what is tested, on the cluster that the transport leads to: `Manager.launch([controller])`. */
+  readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>
+  /** What it logs, from this level on. Default: nothing. */
+  readonly logLevel?: LogLevel.LogLevel | undefined
+}
+
+/** The body of a test: reads and writes with a client of its own, and may look into the cluster. */
+export type Body<A, E> = (cluster: EmbeddedCluster.EmbeddedCluster) => Effect.Effect<A, E, Client | Scope.Scope>
+
+/** Runs a body in a new cluster with the manager at work; to be run in virtual time (TestContext). */
+export const run = <A, E, E2>(options: Options<E2>, body: Body<A, E>): Effect.Effect<A, E | E2, Scope.Scope> =>
+  Effect.gen(function* () {
+    const cluster = yield* EmbeddedCluster.make({ seed: 1, ...options })
+    yield* Effect.provide(options.manager, cluster.transport)
+    return yield* Effect.provide(body(cluster), cluster.client)
+  }).pipe(
+    Effect.locally(Eventually.pace, TestClock.adjust),
+    Effect.withRandom(Random.make(options.seed ?? 1)),
+    Logger.withMinimumLogLevel(options.logLevel ?? LogLevel.None)
+  )
+
+/** Makes the function that declares a test of `bun test`. */
+export const make =
+  <E2>(options: Options<E2>) =>
+  <A, E>(name: string, body: Body<A, E>, timeoutMillis?: number): void =>
+    effect(name, () => run(options, body), timeoutMillis)

@@ -1,0 +1,108 @@
+/**
+ * A container at work: a child process, or what is pretended of one. Either ends by itself or is stopped, and says how.
+ */
+import * as NodePath from "node:path"
+import * as FileSystem from "@effect/platform/FileSystem"
+import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Process from "../envtest/Process.ts"
+import * as Environment from "./Environment.ts"
+import type * as Pretence from "./Pretence.ts"
+import type { Program } from "./Program.ts"
+import * as Volumes from "./Volumes.ts"
+
+/** How a container ended. */
+export interface Ended {
+  readonly exitCode: number
+  /** What it left as its termination message. */
+  readonly message: string
+}
+
+/** A container that runs. */
+export interface Running {
+  readonly ended: Effect.Effect<Ended>
+  /** Asks it to end, and makes it end when the grace is over. */
+  readonly stop: (grace: Duration.Duration) => Effect.Effect<void>
+}
+
+/** The most that a termination message can be, and a log that stands for one. */
+const largestMessage = 4096
+const largestFallback = { bytes: 2048, lines: 80 }
+
+/** One that is only pretended. */
+export const pretend = ({ ends }: Pretence.Plan): Effect.Effect<Running> =>
+  Effect.gen(function* () {
+    const stopped = yield* Deferred.make<Ended>()
+    const ended =
+      ends === undefined
+        ? Deferred.await(stopped)
+        : Effect.raceFirst(
+            Deferred.await(stopped),
+            Effect.as(Effect.sleep(ends.after), { exitCode: ends.exitCode, message: "" })
+          )
+    return { ended, stop: () => Deferred.succeed(stopped, { exitCode: 0, message: "" }) }
+  })
+
+/** The file with what a container writes. */
+export const logOf = (places: Volumes.Places, uid: string, container: string): string =>
+  NodePath.join(places.pod(uid), "logs", `${container}.log`)
+
+const lastWords = (log: string): string =>
+  log.slice(-largestFallback.bytes).split("\n").slice(-largestFallback.lines).join("\n")
+
+const signal = (pid: number, name: NodeJS.Signals): Effect.Effect<void> =>
+  Effect.ignore(Effect.try(() => process.kill(-pid, name)))
+
+/** Starts its program; fails with `Missing` while something that it names is not there. */
+export const launch = (program: Program, places: Volumes.Places, pod: Pod, container: Environment.Container) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const env = yield* Environment.of(pod, container)
+    const { root, terminationLog } = yield* Volumes.mount(places, pod, container)
+    const log = logOf(places, pod.metadata.uid, container.name)
+    yield* fs.makeDirectory(NodePath.dirname(log), { recursive: true })
+    const expanded = (words: ReadonlyArray<string> = []) => words.map((word) => Environment.expand(word, env))
+    const command = program({
+      command: expanded(container.command),
+      args: expanded(container.args),
+      env,
+      root,
+      terminationLog
+    })
+    const inside = container.workingDir === undefined ? root : NodePath.join(root, container.workingDir)
+    const written = yield* fs.stat(log).pipe(
+      Effect.map(({ size }) => Number(size)),
+      Effect.orElseSucceed(() => 0)
+    )
+    const child = yield* Effect.sync(() =>
+      Process.spawn(command.executable, command.args, {
+        env: { PATH: process.env.PATH, HOSTNAME: pod.metadata.name, ...command.env },
+        workingDirectory: command.workingDirectory ?? inside,
+        log
+      })
+    )
+    const message = (exitCode: number) =>
+      Effect.gen(function* () {
+        const said = yield* fs.readFileString(terminationLog)
+        if (said !== "" || exitCode === 0 || container.terminationMessagePolicy !== "FallbackToLogsOnError") {
+          return said.slice(0, largestMessage)
+        }
+        return lastWords((yield* fs.readFileString(log)).slice(written))
+      }).pipe(Effect.orElseSucceed(() => ""))
+    const ended = yield* Effect.cached(
+      Effect.promise(() => child.exited).pipe(
+        Effect.tap(() => Effect.sync(child.release)),
+        Effect.flatMap((exitCode) => Effect.map(message(exitCode), (text): Ended => ({ exitCode, message: text })))
+      )
+    )
+    const stop = (grace: Duration.Duration) =>
+      signal(child.pid, "SIGTERM").pipe(
+        Effect.zipRight(Effect.timeoutOption(ended, grace)),
+        Effect.flatMap((within) =>
+          within._tag === "Some" ? Effect.void : Effect.zipRight(signal(child.pid, "SIGKILL"), Effect.asVoid(ended))
+        )
+      )
+    return { ended, stop } satisfies Running
+  })

@@ -1,0 +1,45 @@
+/** What Secrets and ConfigMaps hold. One that a pod names and that is not there (yet) is waited for, as on a real node. */
+import * as Client from "@homeostat/runtime/client/Client"
+import { ConfigMap, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+
+/** A container can't be made as long as this is so. */
+export class Missing extends Data.TaggedError("Missing")<{ readonly message: string }> {}
+
+type Entries = ReadonlyMap<string, Uint8Array>
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+const absent = (kind: string, name: string, optional: boolean | undefined) => (error: { readonly _tag: string }) =>
+  error._tag === "NotFound" && optional === true
+    ? Effect.succeed<Entries>(new Map())
+    : error._tag === "NotFound"
+      ? Effect.fail(new Missing({ message: `${kind} ${JSON.stringify(name)} not found` }))
+      : Effect.fail(new Missing({ message: `${kind} ${JSON.stringify(name)} can't be read: ${error._tag}` }))
+
+/** The entries of a Secret; none where it is missing and optional. */
+export const secret = (namespace: string, name: string, optional?: boolean) =>
+  Client.get(Secret, { namespace, name }).pipe(
+    Effect.map(
+      ({ data = {} }): Entries =>
+        new Map(Object.entries(data).map(([key, value]) => [key, Uint8Array.from(Buffer.from(value, "base64"))]))
+    ),
+    Effect.catchAll(absent("secret", name, optional))
+  )
+
+/** The entries of a ConfigMap; none where it is missing and optional. */
+export const configMap = (namespace: string, name: string, optional?: boolean) =>
+  Client.get(ConfigMap, { namespace, name }).pipe(
+    Effect.map(
+      ({ binaryData = {}, data = {} }): Entries =>
+        new Map([
+          ...Object.entries(data).map(([key, value]): [string, Uint8Array] => [key, bytes(value)]),
+          ...Object.entries(binaryData).map(([key, value]): [string, Uint8Array] => [
+            key,
+            Uint8Array.from(Buffer.from(value, "base64"))
+          ])
+        ])
+    ),
+    Effect.catchAll(absent("configmap", name, optional))
+  )

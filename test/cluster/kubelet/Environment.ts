@@ -1,0 +1,90 @@
+/**
+ * The environment of a container: `envFrom`, then `env`, each of whose values may use what stands before it.
+ */
+import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Effect from "effect/Effect"
+import * as Entries from "./Entries.ts"
+
+/** A container of a pod. */
+export type Container = NonNullable<Pod["spec"]>["containers"][number]
+
+/** `$(NAME)` becomes the variable's value, where there is one; `$$(NAME)` stays as `$(NAME)`. */
+export const expand = (text: string, env: { readonly [name: string]: string }): string =>
+  text.replace(/\$\$|\$\(([^()]+)\)/g, (whole, name: string | undefined) =>
+    name === undefined ? "$" : Object.hasOwn(env, name) ? (env[name] ?? whole) : whole
+  )
+
+/** A field of the pod, as the downward API names it. */
+export const fieldOf = (pod: Pod, path: string): string | undefined => {
+  const key = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path)
+  if (key?.[1] === "labels") return pod.metadata.labels?.[key[2] ?? ""] ?? ""
+  if (key?.[1] === "annotations") return pod.metadata.annotations?.[key[2] ?? ""] ?? ""
+  const fields: { readonly [path: string]: string | undefined } = {
+    "metadata.name": pod.metadata.name,
+    "metadata.namespace": pod.metadata.namespace,
+    "metadata.uid": pod.metadata.uid,
+    "spec.nodeName": pod.spec?.nodeName,
+    "spec.serviceAccountName": pod.spec?.serviceAccountName ?? "",
+    "status.hostIP": pod.status?.hostIP ?? "127.0.0.1",
+    "status.podIP": pod.status?.podIP ?? ""
+  }
+  return fields[path]
+}
+
+const decoder = new TextDecoder()
+
+const named = (namespace: string, source: NonNullable<Container["envFrom"]>[number]) => {
+  if (source.secretRef?.name !== undefined) {
+    return Entries.secret(namespace, source.secretRef.name, source.secretRef.optional)
+  }
+  if (source.configMapRef?.name !== undefined) {
+    return Entries.configMap(namespace, source.configMapRef.name, source.configMapRef.optional)
+  }
+  return Effect.succeed(new Map<string, Uint8Array>())
+}
+
+const one = (
+  kind: string,
+  reference: { readonly name?: string; readonly key: string; readonly optional?: boolean },
+  entries: ReadonlyMap<string, Uint8Array>
+) => {
+  const value = entries.get(reference.key)
+  if (value !== undefined) return Effect.succeed(decoder.decode(value))
+  return reference.optional === true
+    ? Effect.succeed(undefined)
+    : Effect.fail(
+        new Entries.Missing({ message: `couldn't find key ${reference.key} in ${kind} ${reference.name ?? ""}` })
+      )
+}
+
+/** All variables of a container; fails while something that it needs is missing. */
+export const of = (pod: Pod, container: Container) =>
+  Effect.gen(function* () {
+    const namespace = pod.metadata.namespace ?? "default"
+    const env: { [name: string]: string } = {}
+    for (const source of container.envFrom ?? []) {
+      for (const [key, value] of yield* named(namespace, source))
+        env[`${source.prefix ?? ""}${key}`] = decoder.decode(value)
+    }
+    for (const { name, value, valueFrom } of container.env ?? []) {
+      const { configMapKeyRef, fieldRef, secretKeyRef } = valueFrom ?? {}
+      const found =
+        secretKeyRef !== undefined
+          ? yield* one(
+              "Secret",
+              secretKeyRef,
+              yield* Entries.secret(namespace, secretKeyRef.name ?? "", secretKeyRef.optional)
+            )
+          : configMapKeyRef !== undefined
+            ? yield* one(
+                "ConfigMap",
+                configMapKeyRef,
+                yield* Entries.configMap(namespace, configMapKeyRef.name ?? "", configMapKeyRef.optional)
+              )
+            : fieldRef !== undefined
+              ? fieldOf(pod, fieldRef.fieldPath)
+              : expand(value ?? "", env)
+      if (found !== undefined) env[name] = found
+    }
+    return env
+  })

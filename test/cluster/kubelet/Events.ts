@@ -1,0 +1,64 @@
+/** What a kubelet tells about a pod, as `kubectl describe pod` shows it. */
+import * as Client from "@homeostat/runtime/client/Client"
+import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Resource from "@homeostat/runtime/resource/Resource"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+
+/** `v1` Event: kubelets still write these, and not those of `events.k8s.io`. */
+interface CoreEvent extends KubernetesObject {
+  readonly involvedObject: { readonly [field: string]: string }
+  readonly type: "Normal" | "Warning"
+  readonly reason: string
+  readonly message: string
+  readonly source: { readonly component: string; readonly host: string }
+  readonly firstTimestamp: string
+  readonly lastTimestamp: string
+  readonly count: number
+}
+
+const CoreEvent = Resource.make<CoreEvent>({ group: "", version: "v1", kind: "Event", plural: "events" })
+
+/** How a kubelet tries again what the API server did not take. */
+export const calm = Schedule.spaced("1 second")
+
+/** What happened to a pod, or to one of its containers. */
+export interface Told {
+  /** Default `Normal`. */
+  readonly type?: "Normal" | "Warning" | undefined
+  readonly reason: string
+  readonly message: string
+  readonly container?: string | undefined
+}
+
+/** Writes the nth Event about a pod. One that cannot be written is lost, as a kubelet's is. */
+export const tell = (node: string, pod: Pod, count: number, { container, message, reason, type = "Normal" }: Told) =>
+  Effect.gen(function* () {
+    const { name, namespace = "default", resourceVersion, uid } = pod.metadata
+    const millis = yield* Clock.currentTimeMillis
+    const now = Time.seconds(millis)
+    // Client-go has the nanoseconds here; events of one millisecond are told apart by their number.
+    const suffix = (BigInt(millis) * 1_000_000n + BigInt(count)).toString(16)
+    yield* Client.create(CoreEvent, {
+      metadata: { namespace, name: `${name}.${suffix}` },
+      involvedObject: {
+        apiVersion: "v1",
+        kind: "Pod",
+        namespace,
+        name,
+        uid,
+        resourceVersion,
+        ...(container === undefined ? {} : { fieldPath: `spec.containers{${container}}` })
+      },
+      type,
+      reason,
+      message,
+      source: { component: "kubelet", host: node },
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1
+    })
+  }).pipe(Effect.ignore)

@@ -1,0 +1,187 @@
+/**
+ * A node without a container runtime: it registers itself, takes the pods that are bound to it, and runs them, as child
+ * processes where their image is mapped to a program, else by pretending. It works over the client against any API server.
+ *
+ * Permissions: nodes create, patch of nodes/status; pods list, watch, delete, patch of pods/status; secrets and configmaps get;
+ * events create. It sends no heartbeats: nothing that watches over nodes runs beside it.
+ */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberMap from "effect/FiberMap"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import * as Directory from "../envtest/Directory.ts"
+import { follow } from "../Follow.ts"
+import * as Container from "./Container.ts"
+import * as ContainerLog from "./ContainerLog.ts"
+import * as PodStatus from "./PodStatus.ts"
+import * as PodWorker from "./PodWorker.ts"
+import * as Pretence from "./Pretence.ts"
+import type * as Program from "./Program.ts"
+import * as Volumes from "./Volumes.ts"
+
+/** A log was asked for that is not there. */
+export class NoLog extends Data.TaggedError("NoLog")<{ readonly message: string }> {}
+
+/** What a node is like. */
+export interface Options {
+  /** Its name; default `node`. */
+  readonly name?: string | undefined
+  /** The programs that stand for images; the pods of others are pretended. */
+  readonly images?: Program.Images | undefined
+  /** Images that no registry has: their pods wait in ImagePullBackOff. */
+  readonly unpullable?: ReadonlyArray<string> | undefined
+  /** The folder for claims, volumes and logs; default: a temporary one if there are images, else none. */
+  readonly directory?: string | undefined
+  /** How long pretended pods take. */
+  readonly startUp?: Duration.DurationInput | undefined
+  readonly run?: Duration.DurationInput | undefined
+}
+
+/** Which log. */
+export interface LogRequest {
+  readonly namespace: string
+  readonly name: string
+  /** May be left out where the pod has one only. */
+  readonly container?: string | undefined
+  /** Only so many lines from the end. */
+  readonly tailLines?: number | undefined
+}
+
+/** A node at work, until the end of its Scope, at which its containers are stopped. */
+export interface Kubelet {
+  readonly name: string
+  /** What a container has written so far; of a pretended one nothing. */
+  readonly logs: (request: LogRequest) => Effect.Effect<string, NoLog>
+  /** The same, and then what it goes on to write: the next piece each time, `undefined` when the container has ended. */
+  readonly follow: (request: LogRequest) => Effect.Effect<Effect.Effect<string | undefined>, NoLog>
+  /** The folder that a claim's contents are in. */
+  readonly claim: (namespace: string, name: string) => string
+}
+
+const capacity = { cpu: "1k", memory: "1Ti", pods: "1M" }
+
+const register = (name: string, ip: string) =>
+  Effect.gen(function* () {
+    const labels = { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" }
+    yield* Client.create(Node, { metadata: { name, labels } }).pipe(Effect.catchTag("AlreadyExists", () => Effect.void))
+    const now = Time.seconds(yield* Clock.currentTimeMillis)
+    const condition = {
+      type: "Ready",
+      status: "True",
+      reason: "KubeletReady",
+      message: "the embedded kubelet is ready",
+      lastHeartbeatTime: now,
+      lastTransitionTime: now
+    }
+    const addresses = [
+      { type: "InternalIP", address: ip },
+      { type: "Hostname", address: name }
+    ]
+    const status = { conditions: [condition], addresses, capacity, allocatable: capacity }
+    yield* Client.status.patch(Node, { name }, Patch.merge({ status }), { fieldManager: "kubelet" })
+  }).pipe(
+    // Until the API server takes it.
+    Effect.retry(Schedule.spaced("1 second")),
+    Effect.orDie
+  )
+
+/** Starts a node. It returns when the node is registered. */
+export const start = (
+  options: Options
+): Effect.Effect<Kubelet, never, Client.Client | FileSystem.FileSystem | Scope.Scope> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const name = options.name ?? "node"
+    const images = options.images ?? {}
+    const isPretended = Object.keys(images).length === 0
+    const places = Volumes.places(options.directory ?? (isPretended ? "" : yield* Directory.make))
+    let addresses = 0
+    const node: PodWorker.Node = {
+      name,
+      ip: "127.0.0.1",
+      images,
+      unpullable: options.unpullable ?? [],
+      times: {
+        startUp: Duration.decode(options.startUp ?? Pretence.defaults.startUp),
+        run: Duration.decode(options.run ?? Pretence.defaults.run)
+      },
+      places,
+      address: () => {
+        addresses++
+        return `10.244.${(addresses >> 8) & 255}.${addresses & 255}`
+      }
+    }
+    yield* register(name, node.ip)
+
+    const workers = yield* FiberMap.make<string>()
+    const told = new Map<string, PodWorker.Worker>()
+    const pods = new Map<string, Pod>()
+    const seen = (pod: Pod) =>
+      Effect.gen(function* () {
+        const { deletionTimestamp, uid } = pod.metadata
+        pods.set(uid, pod)
+        const worker = told.get(uid)
+        if (worker !== undefined) return yield* worker.update(pod)
+        // Of a pod that ended before this kubelet began, nothing is left to be done.
+        if (PodStatus.isOver(pod.status?.phase) && deletionTimestamp === undefined) return
+        const made = yield* PodWorker.make(node, pod)
+        told.set(uid, made)
+        yield* made.update(pod)
+        yield* FiberMap.run(workers, uid, made.run)
+      })
+    const gone = ({ metadata: { uid } }: Pod) =>
+      Effect.suspend(() => {
+        const worker = told.get(uid)
+        pods.delete(uid)
+        told.delete(uid)
+        return worker === undefined ? Effect.void : worker.update(undefined)
+      })
+    yield* Effect.forkScoped(follow(Pod, { fieldSelector: `spec.nodeName=${name}` }, { seen, gone }))
+
+    const logOf = (request: LogRequest) =>
+      Effect.gen(function* () {
+        const pod = [...pods.values()].find(
+          ({ metadata }) => metadata.namespace === request.namespace && metadata.name === request.name
+        )
+        if (pod === undefined) return yield* new NoLog({ message: `pod ${request.name} is not on this node` })
+        const { spec, status } = pod
+        const container = request.container ?? spec?.containers[0]?.name ?? ""
+        if ([...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].every(({ name }) => name !== container)) {
+          return yield* new NoLog({ message: `container ${container} is not valid for pod ${request.name}` })
+        }
+        const path = Container.logOf(places, pod.metadata.uid, container)
+        const { waiting } = PodStatus.stateOf(status, container) ?? { waiting: { reason: "ContainerCreating" } }
+        // One that is to be started again has written something before.
+        if (waiting !== undefined && !(yield* Effect.orElseSucceed(fs.exists(path), () => false))) {
+          return yield* new NoLog({
+            message: `container "${container}" in pod "${request.name}" is waiting to start: ${waiting.reason}`
+          })
+        }
+        return {
+          read: Effect.orElseSucceed(fs.readFileString(path), () => ""),
+          hasEnded: Effect.sync(() => {
+            const now = pods.get(pod.metadata.uid)
+            return now === undefined || PodStatus.stateOf(now.status, container)?.terminated !== undefined
+          })
+        }
+      })
+
+    return {
+      name,
+      logs: (request) =>
+        Effect.flatMap(logOf(request), ({ read }) =>
+          Effect.map(read, (log) => ContainerLog.tail(log, request.tailLines))
+        ),
+      follow: (request) =>
+        Effect.map(logOf(request), ({ hasEnded, read }) => ContainerLog.follow(read, hasEnded, request.tailLines)),
+      claim: places.claim
+    }
+  })

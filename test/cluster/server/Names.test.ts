@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test"
+import * as Decode from "./body/Decode.ts"
+import * as Json from "./Json.ts"
+import { jsonPatch } from "./patch/JsonPatch.ts"
+import { mergePatch } from "./patch/MergePatch.ts"
+import { strategicMergePatch } from "./patch/StrategicMergePatch.ts"
+
+const strange = '{"__proto__":{"a":1},"constructor":2,"toString":null}'
+const parsed = Decode.parse(strange, "json").value
+
+test("names that JavaScript gives a meaning are read and copied as they are", () => {
+  expect(JSON.stringify(parsed)).toBe(strange)
+  expect(JSON.stringify(Json.copy(parsed))).toBe(strange)
+  expect(Json.equal(parsed, Json.copy(parsed))).toBe(true)
+  expect(Json.equal(parsed, { constructor: 2, toString: null })).toBe(false)
+  expect(Json.equal({}, parsed)).toBe(false)
+  expect(Json.at({}, "constructor")).toBeUndefined()
+})
+
+test.each([
+  ["a merge patch", () => mergePatch({}, parsed), '{"__proto__":{"a":1},"constructor":2}'],
+  ["a merge patch of such", () => mergePatch(parsed, Decode.parse('{"__proto__":{"b":2}}', "json").value)],
+  ["a strategic merge patch", () => strategicMergePatch({}, {}, parsed), '{"__proto__":{"a":1},"constructor":2}'],
+  ["a JSON patch", () => jsonPatch({}, [{ op: "add", path: "/__proto__", value: { a: 1 } }]), '{"__proto__":{"a":1}}']
+])("%s makes them members", (_, patch, expected = '{"__proto__":{"a":1,"b":2},"constructor":2,"toString":null}') => {
+  expect(JSON.stringify(patch())).toBe(expected)
+  expect(Object.hasOwn(Object.prototype, "a")).toBe(false)
+})
+
+test("a JSON patch cannot double what there is again and again", () => {
+  const copies = Array.from({ length: 40 }, (_, at) => ({ op: "copy", from: "/a", path: `/a/${at}` }))
+  expect(() => jsonPatch({ a: { text: "x".repeat(1000) } }, copies)).toThrow()
+})

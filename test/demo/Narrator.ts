@@ -1,0 +1,66 @@
+/**
+ * How the story is told: a line for each thing that happens, with the seconds since the beginning and who did it. On a terminal,
+ * the objects stand below the lines as they are now; into a pipe, only the lines are written.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+
+/** Who does something. */
+export type Who = "cluster" | "manager" | "you" | "webapp" | "event" | "pod"
+
+/** Tells the story. */
+export interface Narrator {
+  readonly say: (who: Who, text: string) => Effect.Effect<void>
+  /** A heading of a new part. */
+  readonly part: (title: string) => Effect.Effect<void>
+  /** What an object is like now; undefined: it is gone. Shown on terminals only. */
+  readonly show: (object: string, state: string | undefined) => Effect.Effect<void>
+  /** Text without time and person, after which nothing is shown any more. */
+  readonly end: (lines: ReadonlyArray<string>) => Effect.Effect<void>
+}
+
+const colors: { readonly [who in Who]: number } = { cluster: 90, manager: 35, you: 33, webapp: 36, event: 32, pod: 90 }
+
+/** Writes to standard output; `live`: it is a terminal that understands escape sequences, `columns` wide. */
+export const make = (options: {
+  readonly live: boolean
+  readonly columns: number
+  readonly write: (text: string) => void
+}): Effect.Effect<Narrator> =>
+  Effect.gen(function* () {
+    const { columns, live, write } = options
+    const began = yield* Clock.currentTimeMillis
+    const objects = new Map<string, string>()
+    let drawn = 0
+    const paint = (code: number, text: string): string => (live ? `\x1b[${code}m${text}\x1b[0m` : text)
+    const erase = (): string => (drawn === 0 ? "" : `\x1b[${drawn}A\x1b[J`)
+    const drawing = (): string => {
+      const lines = [...objects].sort(([one], [other]) => one.localeCompare(other))
+      const shown = lines.map(([object, state]) => `  ${object.padEnd(34)} ${state}`.slice(0, columns - 1))
+      drawn = shown.length === 0 ? 0 : shown.length + 1
+      return shown.length === 0 ? "" : `\n${shown.map((line) => paint(2, line)).join("\n")}\n`
+    }
+    const line = (text: string) => Effect.sync(() => write(live ? `${erase()}${text}\n${drawing()}` : `${text}\n`))
+    return {
+      say: (who, text) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const at = `${((now - began) / 1000).toFixed(1)}s`.padStart(6)
+          return line(`${paint(90, at)}  ${paint(colors[who], who.padEnd(8))} ${text}`)
+        }),
+      part: (title) => line(`\n${paint(1, title)}`),
+      show: (object, state) =>
+        Effect.suspend(() => {
+          if (!live || objects.get(object) === state) return Effect.void
+          if (state === undefined) objects.delete(object)
+          else objects.set(object, state)
+          return Effect.sync(() => write(`${erase()}${drawing()}`))
+        }),
+      end: (lines) =>
+        Effect.sync(() => {
+          if (live) write(erase())
+          drawn = 0
+          objects.clear()
+          write(`\n${lines.join("\n")}\n`)
+        })
+    }
+  })

@@ -1,0 +1,75 @@
+/** What a bystander sees of the objects in the demo's namespace: phases, Events, pods. Each change is told as it comes. */
+import type * as Client from "@homeostat/runtime/client/Client"
+import { Deployment, Event, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import type { Resource } from "@homeostat/runtime/resource/Resource"
+import { follow } from "@homeostat/testkit/Follow"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { Narrator } from "./Narrator.ts"
+
+/** The kinds whose Events are part of the story; what pods go through is shown by their state. */
+const storied: ReadonlySet<string> = new Set(["WebApp", "Deployment"])
+
+const stateOf = (pod: Pod): string =>
+  pod.metadata.deletionTimestamp === undefined
+    ? (pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? pod.status?.phase ?? "Pending")
+    : "Terminating"
+
+/** Observes until the end of the scope. */
+export const observe = (
+  narrator: Narrator,
+  namespace: string
+): Effect.Effect<void, never, Client.Client | Scope.Scope> =>
+  Effect.gen(function* () {
+    /** Tells what changed only: the same thing is not news. */
+    const told = new Map<string, string>()
+    const once = (key: string, text: string, say: Effect.Effect<void>): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (told.get(key) === text) return Effect.void
+        told.set(key, text)
+        return say
+      })
+    const webapp = (app: WebApp) => {
+      const { name } = app.metadata
+      const { phase = "not seen yet", readyReplicas = 0 } = app.status ?? {}
+      const state = `${phase}, ${readyReplicas} of ${app.spec.replicas} ready`
+      return Effect.zipRight(
+        narrator.show(`webapp/${name}`, `${state}, ${app.spec.image}`),
+        once(`webapp/${name}`, phase, narrator.say("webapp", `${name} is ${state}`))
+      )
+    }
+    const deployment = ({ metadata, status }: Deployment) =>
+      narrator.show(`deployment/${metadata.name}`, `${status?.availableReplicas ?? 0} available`)
+    const event = ({ metadata, note = "", reason = "", regarding, type }: Event) =>
+      storied.has(regarding?.kind ?? "")
+        ? once(metadata.uid, reason, narrator.say("event", `${type} ${reason}: ${note}`))
+        : Effect.void
+    const pod = (seen: Pod) => narrator.show(`pod/${seen.metadata.name}`, stateOf(seen))
+    const watch = <A extends KubernetesObject>(
+      kind: Resource<A, never>,
+      seen: (object: A) => Effect.Effect<void>,
+      prefix?: string
+    ) =>
+      Effect.forkScoped(
+        follow(
+          kind,
+          { namespace },
+          {
+            seen,
+            gone: ({ metadata }) =>
+              prefix === undefined
+                ? Effect.void
+                : Effect.zipRight(
+                    narrator.show(`${prefix}/${metadata.name}`, undefined),
+                    prefix === "pod" ? Effect.void : narrator.say("cluster", `${prefix} ${metadata.name} is gone`)
+                  )
+          }
+        )
+      )
+    yield* watch(WebApp, webapp, "webapp")
+    yield* watch(Deployment, deployment, "deployment")
+    yield* watch(Event, event)
+    yield* watch(Pod, pod, "pod")
+  })

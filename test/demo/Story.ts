@@ -1,0 +1,84 @@
+/**
+ * What happens in the demo: a WebApp is made and runs; somebody deletes its Deployment, somebody else changes it, and both are
+ * repaired; an image that can't be pulled is told and mended. Fails when something does not come about.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { eventually } from "@homeostat/testkit/Eventually"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Narrator } from "./Narrator.ts"
+
+/** How long each step may take before the demo gives up. */
+const patience = "20 seconds"
+
+/** Tells the story of the sample, which is a WebApp as its manifest says. */
+export const tell = (narrator: Narrator, namespace: string, sample: Parameters<typeof WebApp.Desired>[0]) =>
+  Effect.gen(function* () {
+    const name = sample.metadata.name ?? ""
+    const key = { namespace, name }
+    const get = Client.get(WebApp, key)
+    const runs = eventually(
+      `WebApp ${name} runs`,
+      get,
+      ({ metadata, status }) => status?.phase === "Running" && status.observedGeneration === metadata.generation,
+      patience
+    )
+    const deployment = Client.get(Deployment, key)
+    const timed = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
+      Effect.gen(function* () {
+        const began = yield* Clock.currentTimeMillis
+        const value = yield* effect
+        yield* narrator.say("manager", `${what} after ${(yield* Clock.currentTimeMillis) - began} ms`)
+        return value
+      })
+
+    yield* narrator.part("A WebApp becomes a Deployment and a Service")
+    yield* narrator.say("you", "apply -f deploy/samples/webapp.yaml")
+    yield* Client.create(WebApp, { ...sample, metadata: { ...sample.metadata, namespace } })
+    yield* timed("everything runs", runs)
+
+    yield* narrator.part("Somebody deletes the Deployment")
+    const first = yield* deployment
+    yield* narrator.say("you", `delete deployment ${name}`)
+    yield* Client.delete(Deployment, key, { uid: first.metadata.uid })
+    yield* timed(
+      "the Deployment is back",
+      eventually("the Deployment is back", deployment, ({ metadata }) => metadata.uid !== first.metadata.uid, patience)
+    )
+    yield* runs
+
+    yield* narrator.part("Somebody scales the Deployment behind its back")
+    const replicas = (yield* get).spec.replicas
+    yield* narrator.say("you", `scale deployment ${name} --replicas=1`)
+    yield* Client.scale.patch(Deployment, key, Patch.merge({ spec: { replicas: 1 } }))
+    yield* timed(
+      `there are to be ${replicas} again`,
+      eventually("the replicas are repaired", deployment, ({ spec }) => spec?.replicas === replicas, patience)
+    )
+    yield* runs
+
+    yield* narrator.part("A new image that can't be pulled, and its correction")
+    const { image } = (yield* get).spec
+    const setImage = (to: string) =>
+      Effect.zipRight(
+        narrator.say("you", `set the image to ${to}`),
+        Client.patch(WebApp, key, Patch.merge({ spec: { image: to } }))
+      )
+    yield* setImage(unpullable)
+    yield* eventually(
+      "the trouble is told",
+      get,
+      ({ status }) => status?.conditions?.some(({ message }) => message.includes(unpullable)) === true,
+      patience
+    )
+    const trouble = (yield* get).status?.conditions?.find(({ message }) => message.includes(unpullable))
+    yield* narrator.say("webapp", `${name} says: ${trouble?.message ?? ""}`)
+    yield* setImage(image)
+    yield* timed("everything runs again", runs)
+  })
+
+/** An image that the demo's kubelet can't pull. */
+export const unpullable = "nginx:1.72"

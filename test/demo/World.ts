@@ -1,0 +1,59 @@
+/** Where the demo takes place: an embedded cluster and the manager on it, in this process, speaking HTTP as they would anywhere. */
+import type * as Client from "@homeostat/runtime/client/Client"
+import * as Run from "@homeostat/runtime/command/Run"
+import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
+import { eventually } from "@homeostat/testkit/Eventually"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Port from "@homeostat/testkit/envtest/Port"
+import * as User from "@homeostat/testkit/envtest/User"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import { program } from "../../controllers/main.ts"
+import type { Narrator } from "./Narrator.ts"
+import * as Story from "./Story.ts"
+
+/** What the demo and its reader can reach. */
+export interface World {
+  /** For the demo's own reads and writes. */
+  readonly client: Layer.Layer<Client.Client>
+  readonly kubeconfigPath: string
+  readonly metrics: string
+  readonly probes: string
+}
+
+const isReady = (probes: string) =>
+  Effect.tryPromise(() => fetch(`${probes}/readyz`)).pipe(Effect.map(({ status }) => status === 200))
+
+/** Starts the cluster and the manager, and returns when the manager is ready. It ends with the scope. */
+export const start = (narrator: Narrator) =>
+  Effect.gen(function* () {
+    const directory = yield* Directory.make
+    const cluster = yield* EmbeddedCluster.make({
+      kubelet: { directory, startUp: "400 millis", unpullable: [Story.unpullable] }
+    })
+    const server = yield* cluster.serve()
+    const { kubeconfigPath } = yield* User.make(directory, { server, ca: undefined, user: "you" }, [])
+    yield* narrator.say("cluster", `a Kubernetes API server, its controllers and a node, on ${server}`)
+
+    const metrics = `${Port.host}:${yield* Port.free}`
+    const probes = `${Port.host}:${yield* Port.free}`
+    const manager = Run.verb(program).run({
+      args: [
+        `--kubeconfig=${kubeconfigPath}`,
+        "--install-crds",
+        "--leader-elect",
+        "--leader-elect-namespace=default",
+        `--metrics-bind-address=${metrics}`,
+        `--health-probe-bind-address=${probes}`,
+        "--log-level=warning",
+        "--log-format=pretty"
+      ],
+      environment: {}
+    })
+    const running = yield* Effect.forkScoped(manager)
+    const ready = eventually("the manager is ready", isReady(`http://${probes}`), (is) => is)
+    // It ends by itself only with an error.
+    yield* Effect.raceFirst(ready, Effect.zipRight(Effect.fromFiber(running), Effect.never))
+    yield* narrator.say("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)
+    return { client: cluster.client, kubeconfigPath, metrics, probes } satisfies World
+  })

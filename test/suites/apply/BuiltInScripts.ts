@@ -1,0 +1,197 @@
+/**
+ * Built-in kinds, as kubectl and controllers write them.
+ */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
+import * as BuiltIns from "./BuiltIns.ts"
+import { apply, create, force, merge, on, put, type Script, spec, status } from "./Script.ts"
+
+const labels = { app: "x" }
+const container = { name: "c", image: "i:1" }
+const deployment = (replicas: number, ...containers: ReadonlyArray<JsonObject>): JsonObject =>
+  spec({
+    replicas,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers } }
+  })
+
+/** Scripts of built-in kinds. */
+export const scripts: ReadonlyArray<Script> = [
+  {
+    name: "a Deployment that is created, changed and applied",
+    subject: BuiltIns.deployments,
+    steps: [
+      create(
+        "creator",
+        deployment(1, { ...container, ports: [{ containerPort: 80 }], env: [{ name: "A", value: "1" }] })
+      ),
+      merge("editor", { metadata: { labels, annotations: { a: "b" } }, ...spec({ replicas: 2 }) }),
+      apply("a", deployment(3, container)),
+      force(
+        "a",
+        deployment(3, { ...container, env: [{ name: "B", value: "2" }], resources: { limits: { cpu: "500m" } } })
+      ),
+      apply(
+        "a",
+        deployment(3, { ...container, env: [{ name: "B", value: "2" }], resources: { limits: { cpu: "0.5" } } })
+      ),
+      apply("a", deployment(3, { ...container, env: [{ name: "C", value: "2" }] })),
+      apply(
+        "b",
+        spec({
+          template: {
+            spec: {
+              containers: [
+                {
+                  name: "c",
+                  ports: [
+                    { containerPort: 80, name: "web" },
+                    { containerPort: 80, protocol: "UDP" }
+                  ]
+                },
+                { name: "d", image: "i:2" }
+              ]
+            }
+          }
+        })
+      ),
+      apply(
+        "b",
+        spec({ template: { spec: { containers: [{ name: "c", ports: [{ containerPort: 80, name: "web" }] }] } } })
+      ),
+      apply(
+        "b",
+        spec({
+          template: {
+            spec: {
+              nodeSelector: { a: "b" },
+              tolerations: [{ key: "k", operator: "Exists" }],
+              volumes: [{ name: "v", emptyDir: {} }]
+            }
+          },
+          strategy: { rollingUpdate: { maxSurge: 1 } }
+        })
+      ),
+      apply(
+        "c",
+        spec({ template: { spec: { nodeSelector: { c: "d" }, tolerations: [{ key: "l", operator: "Exists" }] } } })
+      ),
+      apply("b", {}),
+      on(
+        "status",
+        merge(
+          "controller",
+          status({ replicas: 2, updatedReplicas: 2, conditions: [{ type: "Available", status: "True" }] })
+        )
+      ),
+      on(
+        "status",
+        apply(
+          "s",
+          status({ observedGeneration: 3, conditions: [{ type: "Progressing", status: "True", reason: "x" }] })
+        )
+      ),
+      put("editor", (live) => {
+        J.member(J.member(live, "spec"), "template").spec = { containers: [{ name: "e", image: "i:3" }] }
+      }),
+      apply("a", spec({ replicas: "x", template: { spec: { containers: [{ name: 1 }] } } })),
+      apply("a", spec({ template: { spec: { containers: [{ image: "x" }] } } })),
+      apply("a", spec({ unknown: 1 }))
+    ]
+  },
+  {
+    name: "a Deployment that is applied",
+    subject: BuiltIns.deployments,
+    steps: [
+      apply("a", deployment(1, container)),
+      apply("b", deployment(1, container)),
+      apply("a", deployment(1, container)),
+      apply("b", deployment(2, { ...container, image: "i:2" })),
+      apply("b", spec({})),
+      apply("a", spec({ replicas: null }))
+    ]
+  },
+  {
+    name: "a Deployment that is scaled",
+    subject: BuiltIns.deployments,
+    steps: [
+      create("creator", deployment(1, container)),
+      on("scale", merge("scaler", spec({ replicas: 3 }))),
+      on("scale", merge("creator", spec({ replicas: 4 }))),
+      on("scale", apply("a", spec({ replicas: 5 }))),
+      on("scale", force("a", spec({ replicas: 5 }))),
+      apply("a", deployment(6, container)),
+      force("a", deployment(6, container)),
+      on("scale", merge("scaler", spec({ replicas: 0 }))),
+      on("scale", merge("scaler", spec({ replicas: 1 })))
+    ]
+  },
+  {
+    name: "a Service",
+    subject: BuiltIns.services,
+    steps: [
+      apply("a", spec({ selector: labels, ports: [{ port: 80, name: "http" }] })),
+      apply("b", spec({ ports: [{ port: 443, name: "https" }] })),
+      apply("a", spec({ selector: labels, ports: [{ port: 80, name: "http", targetPort: 8080 }] })),
+      merge(
+        "editor",
+        spec({
+          selector: { app: "y" },
+          ports: [
+            { port: 80, name: "http" },
+            { port: 53, protocol: "UDP", name: "dns" }
+          ]
+        })
+      ),
+      apply("a", spec({ selector: labels, ports: [{ port: 80, name: "http" }] })),
+      force("a", spec({ selector: labels, ports: [{ port: 80, name: "http" }] })),
+      apply(
+        "b",
+        spec({
+          ports: [
+            { port: 443, name: "https" },
+            { port: 443, protocol: "TCP" }
+          ]
+        })
+      )
+    ]
+  },
+  {
+    name: "a Service that is created",
+    subject: BuiltIns.services,
+    steps: [
+      create("creator", spec({ selector: labels, ports: [{ port: 80 }] })),
+      put("editor", (live) => {
+        const inner = J.member(live, "spec")
+        inner.sessionAffinity = "ClientIP"
+      }),
+      apply("a", spec({ ports: [{ port: 80, name: "x" }] })),
+      on("status", merge("lb", status({ loadBalancer: { ingress: [{ ip: "10.1.2.3" }] } })))
+    ]
+  },
+  {
+    name: "a ConfigMap",
+    subject: BuiltIns.configMaps,
+    steps: [
+      create("creator", { data: { a: "1", b: "2" } }),
+      apply("a", { data: { a: "1", c: "3" } }),
+      apply("a", { data: { c: "4" }, immutable: false }),
+      merge("creator", { data: { a: null, c: "5" } }),
+      apply("a", { data: { c: "4" } }),
+      put("editor", (live) => {
+        delete live.data
+      }),
+      apply("a", { data: {} }),
+      merge("editor", { metadata: { managedFields: [] } }),
+      merge("editor", { data: { d: "1" } }),
+      apply("a", { data: { e: "1" } }),
+      merge("editor", { metadata: { managedFields: [{}] } }),
+      put("editor", (live) => {
+        J.member(live, "metadata").managedFields = []
+        live.data = { f: "1" }
+      }),
+      apply("a", { data: { a: 1, b: null } }),
+      apply("a", { nothing: {} })
+    ]
+  }
+]

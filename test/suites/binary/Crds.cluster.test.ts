@@ -1,0 +1,77 @@
+/** The binary on a cluster that does not know its kinds yet. Each test has a server of its own: the kind is one for all. */
+import { describe, expect } from "bun:test"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Shared from "@homeostat/testkit/Shared"
+import { live } from "@homeostat/testkit/Test"
+import { Effect, type Scope } from "effect"
+import { load } from "js-yaml"
+import * as Managed from "../Managed.ts"
+import * as Binary from "./Binary.ts"
+
+const onNewServer = <A, E>(name: string, body: (cluster: ControlPlane) => Effect.Effect<A, E, Scope.Scope>): void =>
+  live(name, () => Effect.flatMap(Shared.own(), body).pipe(Effect.timeout("150 seconds")), 200_000)
+
+const run = (cluster: ControlPlane, ...flags: ReadonlyArray<string>) =>
+  Binary.start(["run", "--kubeconfig", cluster.admin.kubeconfigPath, ...flags], Binary.bare(cluster.directory))
+
+const sample = {
+  apiVersion: "apps.kubedojo.io/v1beta1",
+  kind: "WebApp",
+  metadata: { name: "shop" },
+  spec: { image: "nginx:1.27" }
+}
+
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+/** What a user sees: the WebApp is accepted, and its Deployment appears. */
+const isServed = (cluster: ControlPlane) =>
+  Effect.gen(function* () {
+    const made = yield* cluster.request("POST", "/apis/apps.kubedojo.io/v1beta1/namespaces/default/webapps", {
+      body: sample
+    })
+    expect(made).toMatchObject({ status: 201 })
+    yield* Managed.eventually(
+      "the Deployment of the WebApp",
+      cluster.request("GET", "/apis/apps/v1/namespaces/default/deployments/shop"),
+      ({ status }) => status === 200
+    )
+  })
+
+describe.concurrent("A cluster without the CustomResourceDefinition", () => {
+  onNewServer("is waited for, with the kind and what helps in the log, and served once it is applied", (cluster) =>
+    Effect.gen(function* () {
+      const program = yield* run(cluster)
+      const line = yield* program.written(/"level":"warn"/)
+      expect(JSON.parse(line).msg).toBe(
+        "cannot watch webapps.apps.kubedojo.io in all namespaces: the API server does not serve apps.kubedojo.io/v1beta1 WebApp; install its CustomResourceDefinition"
+      )
+      expect(program.stderr()).not.toContain("starts with")
+      const crd = yield* Binary.run(["crd"], Binary.bare(cluster.directory))
+      const made = yield* cluster.request("POST", definitions, { body: load(crd.stdout) })
+      expect(made).toMatchObject({ status: 201 })
+      yield* program.written(/webapps\.apps\.kubedojo\.io: recovered/, "30 seconds")
+      yield* program.written(/Controller webapp starts/, "30 seconds")
+      yield* isServed(cluster)
+      expect(program.stderr()).not.toContain(`"level":"error"`)
+    })
+  )
+
+  onNewServer("gets it from --install-crds, as often as it is started, and is served", (cluster) =>
+    Effect.gen(function* () {
+      const first = yield* run(cluster, "--install-crds")
+      yield* first.written(/Controller webapp starts/)
+      yield* isServed(cluster)
+      yield* first.signal("SIGTERM")
+      expect((yield* first.ended("5 seconds")).stderr).not.toContain(`"level":"warn"`)
+
+      const second = yield* run(cluster, "--install-crds")
+      yield* second.written(/Controller webapp starts/)
+      const { body } = yield* cluster.request("GET", `${definitions}/webapps.apps.kubedojo.io`)
+      const { generation, managedFields } = JSON.parse(body).metadata
+      expect([generation, managedFields.map(({ manager }: { manager: string }) => manager)]).toEqual([
+        1,
+        ["homeostat", "kube-apiserver"]
+      ])
+    })
+  )
+})

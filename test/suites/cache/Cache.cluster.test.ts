@@ -1,0 +1,147 @@
+/**
+ * The cache on an API server: what its watches, errors and restarts look like from here.
+ */
+import { describe, expect } from "bun:test"
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Resource from "@homeostat/runtime/resource/Resource"
+import * as Shared from "@homeostat/testkit/Shared"
+import { Effect, Option } from "effect"
+import { cacheOf, lines, recovers, until } from "./Caches.ts"
+
+describe.concurrent("reading own writes", () => {
+  Shared.cluster(
+    "every answered write is read at once, in full, metadata-only and selected caches, and every event is told",
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace()
+        yield* Effect.gen(function* () {
+          const cache = yield* Cache.Cache
+          const full = yield* Cache.informer(ConfigMap)
+          const partial = yield* Cache.informer(Resource.metadataOnly(ConfigMap))
+          const odd = yield* Cache.informer(ConfigMap, { labelSelector: "n=1" })
+          yield* cache.synced
+          let told = 0
+          full.subscribe((changes) => {
+            told += changes.filter(({ initial }) => !initial).length
+          })
+          const writer = (name: string) =>
+            Effect.gen(function* () {
+              const key = { namespace, name }
+              const at = `${namespace}/${name}`
+              for (let round = 0; round < 3; round++) {
+                yield* Client.create(ConfigMap, { metadata: key })
+                for (let n = 0; n < 4; n++) {
+                  const { metadata } = yield* Client.patch(
+                    ConfigMap,
+                    key,
+                    Patch.merge({ metadata: { labels: { n: `${n % 2}` } } })
+                  )
+                  expect(Option.getOrThrow(yield* Cache.get(ConfigMap, key)).metadata).toMatchObject({
+                    resourceVersion: metadata.resourceVersion,
+                    labels: { n: `${n % 2}` }
+                  })
+                  expect(partial.store.get(at)?.metadata.resourceVersion).toBe(metadata.resourceVersion)
+                  expect(odd.store.get(at) !== undefined).toBe(n % 2 === 1)
+                  expect(cache.isOwn(metadata.uid, metadata.resourceVersion)).toBe(true)
+                }
+                yield* Client.delete(ConfigMap, key)
+                for (const { store } of [full, partial, odd]) expect(store.get(at)).toBeUndefined()
+              }
+            })
+          const names = Array.from({ length: 16 }, (_, n) => `own-${n}`)
+          yield* Effect.forEach(names, writer, { concurrency: "unbounded", discard: true })
+          yield* until("all events", () => told === 16 * 3 * 6)
+          // Another object's event or a bookmark is what tells a selected watch that it is past the last writes.
+          yield* Client.create(ConfigMap, { metadata: { namespace, name: "end", labels: { n: "1" } } })
+          yield* until("nothing overlaid", () => cache.informers().every((informer) => informer.state().overlaid === 0))
+          expect([...full.store.keys(namespace)].filter((key) => key.includes("own"))).toEqual([])
+        }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
+      })
+  )
+
+  Shared.cluster(
+    "an object with a finalizer is there until the finalizer is taken off, and then may be made again",
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace()
+        yield* Effect.gen(function* () {
+          const informer = yield* Cache.informer(ConfigMap)
+          yield* informer.synced
+          for (let round = 0; round < 20; round++) {
+            const key = { namespace, name: `finalized-${round}` }
+            const read = Effect.map(Cache.get(ConfigMap, key), Option.getOrUndefined)
+            yield* Client.create(ConfigMap, { metadata: { ...key, finalizers: ["example.com/f"] } })
+            yield* Client.delete(ConfigMap, key)
+            expect((yield* read)?.metadata.deletionTimestamp).toBeDefined()
+            yield* Client.patch(ConfigMap, key, Patch.merge({ metadata: { finalizers: null } }))
+            expect(yield* read).toBeUndefined()
+            yield* Client.create(ConfigMap, { metadata: { ...key, labels: { again: "yes" } } })
+            expect((yield* read)?.metadata.labels).toEqual({ again: "yes" })
+          }
+          yield* until("nothing overlaid", () => informer.state().overlaid === 0)
+        }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
+      })
+  )
+})
+
+const Thing = Resource.make<KubernetesObject>({
+  group: "cache.example.com",
+  version: "v1",
+  kind: "Thing",
+  plural: "things"
+})
+const crdName = "things.cache.example.com"
+const crd = {
+  metadata: { name: crdName },
+  spec: {
+    group: "cache.example.com",
+    scope: "Namespaced",
+    names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+      }
+    ]
+  }
+}
+
+describe.concurrent("a kind that cannot be followed", () => {
+  Shared.cluster("is waited for until its CRD is installed, and again when that was deleted", (cluster) =>
+    Effect.gen(function* () {
+      const namespace = yield* cluster.namespace()
+      yield* Effect.gen(function* () {
+        const informer = yield* Cache.informer(Thing)
+        const told: Array<string> = []
+        informer.subscribe((changes) => told.push(...lines(changes)))
+        const is = (status: Cache.State["status"]) => until(status, () => informer.state().status === status)
+        yield* is("missing")
+        expect(informer.state().problem).toContain("install its CustomResourceDefinition")
+        yield* cluster.install(crd)
+        yield* is("synced")
+        yield* Client.create(Thing, { metadata: { namespace, name: "a" } })
+        yield* until("the event", () => told.length === 1)
+        yield* cluster.request("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crdName}`)
+        yield* is("missing")
+        yield* cluster.install(crd)
+        yield* is("synced")
+        yield* Client.create(Thing, { metadata: { namespace, name: "b" } })
+        yield* until("the event", () => told.length === 3)
+        expect(told).toEqual(["added a", "deleted a", "added b"])
+        yield* cluster.request("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crdName}`)
+      }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
+    })
+  )
+})
+
+describe.concurrent("a resourceVersion that cannot be gone on from", () => {
+  Shared.cluster("because it is in the future, as after a restored backup, is given up for a new list", (cluster) =>
+    recovers(cluster, "99999999", "empty")
+  )
+})

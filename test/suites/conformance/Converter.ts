@@ -1,0 +1,58 @@
+/** A conversion webhook: the far end of a definition whose versions are not the same. */
+import * as Certificates from "@homeostat/testkit/envtest/Certificates"
+import * as Json from "@homeostat/testkit/server/Json"
+import { Effect, type Scope } from "effect"
+
+/** The webhook, until the end of the Scope. */
+export interface Converter {
+  /** For the definition: how it is reached. */
+  readonly clientConfig: Json.JsonObject
+  /** The reviews that have arrived, the last at the end. */
+  readonly reviews: ReadonlyArray<Json.JsonObject>
+  /** Has it fail from now on, with this message. */
+  readonly fail: (message: string) => void
+}
+
+/** Starts one that gives each object the wanted version, and notes in `spec.converted` how often it has been asked. */
+export const start: Effect.Effect<Converter, never, Scope.Scope> = Effect.gen(function* () {
+  const authority = yield* Certificates.authority
+  const { certificate, key } = yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] })
+  const reviews: Array<Json.JsonObject> = []
+  let failure: string | undefined
+  const server = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        tls: { cert: certificate, key },
+        fetch: async (request) => {
+          const review = (await request.json()) as Json.JsonObject
+          reviews.push(review)
+          return Response.json({ ...review, request: undefined, response: answerTo(review, failure) })
+        }
+      })
+    ),
+    (server) => Effect.promise(() => server.stop(true))
+  )
+  return {
+    clientConfig: {
+      url: `https://127.0.0.1:${server.port}/convert`,
+      caBundle: Buffer.from(authority.certificate).toString("base64")
+    },
+    reviews,
+    fail: (message) => {
+      failure = message
+    }
+  }
+})
+
+const answerTo = (review: Json.JsonObject, failure: string | undefined): Json.JsonObject => {
+  const { desiredAPIVersion = "", objects, uid = "" } = Json.object(review.request)
+  if (failure !== undefined) return { uid, result: { status: "Failure", message: failure } }
+  const convertedObjects = Json.objects(objects).map((object) => ({
+    ...object,
+    apiVersion: desiredAPIVersion,
+    spec: { ...Json.object(object.spec), converted: `to ${desiredAPIVersion}` }
+  }))
+  return { uid, result: { status: "Success" }, convertedObjects }
+}

@@ -1,0 +1,236 @@
+/** J. The lives of custom resource definitions. */
+import { describe, expect } from "bun:test"
+import * as Json from "@homeostat/testkit/server/Json"
+import { Effect } from "effect"
+import { conformance, eventually } from "./Case.ts"
+import * as Converter from "./Converter.ts"
+import * as Definitions from "./Definitions.ts"
+import { refused } from "./Refusal.ts"
+import { revision, type Scene } from "./Scene.ts"
+
+const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+
+/** The versions of a definition that has two. */
+const versions = (second: Json.JsonObject = {}): ReadonlyArray<Json.JsonObject> => [
+  { name: "v1", served: true, storage: true, schema },
+  { name: "v2", served: true, storage: false, schema, ...second }
+]
+
+/** A cause without the value that it is about, if that is more than text, and without what a compiler says of a rule. */
+const short = (cause: string): string =>
+  cause.replace(/Invalid value: [[{].*[\]}]: /, "Invalid value: … ").replace(/(compilation failed: ).*$/s, "$1…")
+
+/** The conditions of a definition, each in a line. */
+const conditions = (definition: Json.Json | undefined): ReadonlyArray<string> =>
+  Json.objects(Json.at(definition, "status", "conditions")).map(
+    ({ message, reason, status, type }) => `${type} ${status} ${reason}: ${message}`
+  )
+
+const post = (scene: Scene, definition: Json.JsonObject) =>
+  scene.request("POST", Definitions.path, { json: definition })
+
+describe.concurrent("J. Definitions", () => {
+  conformance(106, "a definition is accepted, and its kind established", { starred: true }, (scene) =>
+    Effect.gen(function* () {
+      const group = Definitions.newGroup()
+      yield* Definitions.removed(scene, group)
+      const answer = yield* post(scene, Definitions.definition(group, {}))
+      expect(answer.status).toBe(201)
+      expect(answer.body).toMatchObject({
+        metadata: { generation: 1 },
+        spec: { conversion: { strategy: "None" } },
+        status: { storedVersions: ["v1"] }
+      })
+      yield* eventually(
+        Effect.map(scene.done("GET", `${Definitions.path}/things.${group}`), (definition) => {
+          expect(definition.status).toMatchObject({
+            acceptedNames: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
+            storedVersions: ["v1"]
+          })
+          expect(conditions(definition)).toEqual([
+            "NamesAccepted True NoConflicts: no conflicts found",
+            "Established True InitialNamesAccepted: the initial names have been accepted"
+          ])
+        })
+      )
+      yield* Definitions.served(scene, Definitions.of(scene, group).path())
+    })
+  )
+
+  conformance(114, "a definition that can't be is refused, naming what is wrong", {}, (scene) =>
+    Effect.gen(function* () {
+      const group = Definitions.newGroup()
+      const good = Definitions.definition(group, {})
+      const name = `things.${group}`
+      /** What is wrong with it; values that are more than text are not shown. */
+      const bad = (object: Json.JsonObject, as: string, ...expected: ReadonlyArray<string>) =>
+        Effect.map(post(scene, object), ({ body, status }) => {
+          expect([status, Json.at(body, "details", "name")]).toEqual([422, as])
+          const causes = Json.objects(Json.at(body, "details", "causes")).map(
+            ({ field, message, reason }) => `${reason} ${field}: ${message}`
+          )
+          expect(causes.map(short)).toEqual([...expected])
+        })
+      yield* bad(
+        { ...good, metadata: { name: "other" } },
+        "other",
+        'FieldValueInvalid metadata.name: Invalid value: "other": must be spec.names.plural+"."+spec.group'
+      )
+      yield* bad(
+        Definitions.definition(group, { version: { schema: undefined } }),
+        name,
+        "FieldValueRequired spec.versions[0].schema.openAPIV3Schema: Required value"
+      )
+      yield* bad(
+        Definitions.definition(group, { more: { versions: versions({ storage: true }) } }),
+        name,
+        "FieldValueInvalid spec.versions: Invalid value: … must have exactly one version marked as storage version",
+        "FieldValueInvalid status.storedVersions: Invalid value: … must have the storage version v2"
+      )
+      const untyped = { type: "object", properties: { a: { properties: { b: { type: "string" } } } } }
+      yield* bad(
+        Definitions.definition(group, { spec: untyped }),
+        name,
+        "FieldValueRequired spec.validation.openAPIV3Schema.properties[spec].properties[a].type: Required value: must not be empty for specified object fields"
+      )
+      const rule = { type: "object", "x-kubernetes-validations": [{ rule: "self.nothing == 1" }] }
+      yield* bad(
+        Definitions.definition(group, { spec: rule }),
+        name,
+        "FieldValueInvalid spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: Invalid value: … compilation failed: …"
+      )
+    })
+  )
+
+  conformance(115, "each served version shows the same objects; a deprecated one warns", {}, (scene) =>
+    Effect.gen(function* () {
+      const second = { deprecated: true, deprecationWarning: "v2 was a mistake" }
+      const things = yield* Definitions.install(scene, {
+        more: { versions: [...versions(second), { name: "v3", served: false, storage: false, schema }] }
+      })
+      const v2 = Definitions.of(scene, things.group, "v2")
+      yield* Definitions.served(scene, v2.path())
+      const made = yield* things.create("t", { spec: { a: 1 } })
+      const read = yield* scene.request("GET", v2.path("t"))
+      expect(read.headers.get("warning")).toBe('299 - "v2 was a mistake"')
+      expect(read.body).toMatchObject({ apiVersion: `${things.group}/v2`, kind: "Thing", spec: { a: 1 } })
+      expect(revision(read.body)).toBe(revision(made))
+      yield* scene.done("PUT", v2.path("t"), { json: { ...Json.object(read.body), spec: { a: 2 } } })
+      const back = yield* scene.request("GET", things.path("t"))
+      expect(back.headers.get("warning")).toBeNull()
+      expect(back.body).toMatchObject({ apiVersion: `${things.group}/v1`, spec: { a: 2 } })
+      const unserved = yield* scene.request("GET", Definitions.of(scene, things.group, "v3").path())
+      expect([unserved.status, unserved.text]).toEqual([404, "404 page not found\n"])
+    })
+  )
+
+  // The list that the suite was made from has the objects of a list go in one review: they go one by one, as they are decoded.
+  conformance(116, "a conversion webhook converts what is read, and its failure is 500", {}, (scene) =>
+    Effect.gen(function* () {
+      const converter = yield* Converter.start
+      const { clientConfig } = converter
+      const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig } }
+      const things = yield* Definitions.install(scene, { more: { versions: versions(), conversion } })
+      const v2 = Definitions.of(scene, things.group, "v2")
+      yield* Definitions.served(scene, v2.path())
+      const asked = () => converter.reviews.length
+      yield* things.create("a", { spec: { a: 1 } })
+      yield* things.create("b", { spec: { a: 2 } })
+      const before = asked()
+      const read = yield* scene.done("GET", v2.path("a"))
+      expect(asked()).toBeGreaterThan(before)
+      const to = `to ${things.group}/v2`
+      expect(read).toMatchObject({ apiVersion: `${things.group}/v2`, spec: { a: 1, converted: to } })
+      const reviews = converter.reviews.map(({ apiVersion, kind, request }) => ({
+        apiVersion,
+        kind,
+        desired: Json.at(request, "desiredAPIVersion"),
+        sent: Json.objects(Json.at(request, "objects")).map((object) => object.apiVersion)
+      }))
+      expect(reviews).toContainEqual({
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "ConversionReview",
+        desired: `${things.group}/v2`,
+        sent: [`${things.group}/v1`]
+      })
+      const listed = yield* scene.done("GET", v2.path())
+      expect(Json.objects(listed.items).map(({ spec }) => spec)).toEqual([
+        { a: 1, converted: to },
+        { a: 2, converted: to }
+      ])
+      converter.fail("not today")
+      const failed = yield* scene.request("GET", v2.path("a"))
+      expect(failed.status).toBe(500)
+      expect(failed.body).toMatchObject({
+        reason: "InternalError",
+        message: expect.stringContaining(`conversion webhook for ${things.group}/v1, Kind=Thing failed: not today`)
+      })
+    })
+  )
+
+  conformance(117, "a kind whose names are taken is not established", {}, (scene) =>
+    Effect.gen(function* () {
+      const things = yield* Definitions.install(scene, {})
+      const conflict = (names: Json.JsonObject, expected: string) =>
+        Effect.gen(function* () {
+          const name = `${names.plural}.${things.group}`
+          yield* Effect.addFinalizer(() => Effect.ignore(scene.request("DELETE", `${Definitions.path}/${name}`)))
+          const definition = Definitions.definition(things.group, { more: { names } })
+          yield* scene.done("POST", Definitions.path, { json: { ...definition, metadata: { name } } })
+          yield* eventually(
+            Effect.map(scene.done("GET", `${Definitions.path}/${name}`), (made) =>
+              expect(conditions(made)).toEqual([
+                `NamesAccepted False ${expected} is already in use`,
+                "Established False NotAccepted: not all names are accepted"
+              ])
+            )
+          )
+        })
+      yield* conflict({ plural: "others", kind: "Thing", listKind: "OtherList" }, 'KindConflict: "Thing"')
+      yield* conflict({ plural: "thing", kind: "Third" }, 'PluralConflict: "thing"')
+    })
+  )
+
+  conformance(118, "a definition goes with its objects, and takes no new ones meanwhile", {}, (scene) =>
+    Effect.gen(function* () {
+      const things = yield* Definitions.install(scene, {})
+      const own = `${Definitions.path}/things.${things.group}`
+      yield* things.create("free")
+      yield* things.create("kept", { metadata: { finalizers: ["example.com/f"] } })
+      const answer = yield* scene.request("DELETE", own)
+      expect(answer.status).toBe(200)
+      expect(answer.body).toMatchObject({
+        kind: "CustomResourceDefinition",
+        metadata: { finalizers: ["customresourcecleanup.apiextensions.k8s.io"], deletionTimestamp: expect.any(String) }
+      })
+      yield* eventually(
+        Effect.map(scene.done("GET", own), (made) =>
+          expect(conditions(made)).toContain(
+            "Terminating True InstanceDeletionInProgress: CustomResource deletion is in progress"
+          )
+        )
+      )
+      yield* eventually(
+        Effect.gen(function* () {
+          const post = yield* scene.request("POST", `${things.path()}?dryRun=All`, { json: things.thing("new") })
+          refused(
+            post,
+            403,
+            "Forbidden",
+            `things.${things.group} "new" is forbidden: create not allowed while custom resource definition is terminating`,
+            { name: "new", group: things.group, kind: "things" }
+          )
+        })
+      )
+      yield* eventually(Effect.map(scene.request("GET", things.path("free")), ({ status }) => expect(status).toBe(404)))
+      yield* scene.done("PATCH", things.path("kept"), {
+        json: { metadata: { finalizers: null } },
+        contentType: "application/merge-patch+json"
+      })
+      yield* eventually(
+        Effect.map(scene.request("GET", things.path()), ({ text }) => expect(text).toBe("404 page not found\n"))
+      )
+      expect((yield* scene.request("GET", own)).status).toBe(404)
+    })
+  )
+})

@@ -1,0 +1,169 @@
+/**
+ * Requests to an API server as they go over the wire: everything about them is the test's, and everything that comes back is
+ * shown to it.
+ */
+import type { User } from "@homeostat/testkit/envtest/User"
+import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import { Data, Effect, type Scope } from "effect"
+
+/** There was no answer, or none in time. */
+export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly request: string; readonly reason: string }> {
+  override get message(): string {
+    return `${this.request}: ${this.reason}`
+  }
+}
+
+/** What may go with a request besides its method and path. */
+export interface Options {
+  /** Sent as JSON. */
+  readonly json?: Json | undefined
+  /** Sent as it is. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | undefined
+  /** Default `application/json` when there is a body. */
+  readonly contentType?: string | undefined
+  /** Default `application/json`. */
+  readonly accept?: string | undefined
+  readonly headers?: { readonly [name: string]: string } | undefined
+}
+
+/** An answer, whatever its status. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The text as JSON; undefined when it is none. */
+  readonly body: Json | undefined
+}
+
+/** What a watch sends: one line. */
+export interface Frame {
+  readonly type: string
+  readonly object: JsonObject
+}
+
+/** A watch that was answered, until the end of its Scope. */
+export interface Watch {
+  readonly status: number
+  readonly headers: Headers
+  /** The next frame; undefined at the end of the stream. */
+  readonly next: Effect.Effect<Frame | undefined, NoAnswer>
+  /** So many frames. */
+  readonly take: (count: number) => Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
+  /** The frames up to the first that is so, and this one. */
+  readonly until: (is: (frame: Frame) => boolean) => Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
+  /** All frames up to the end of the stream. */
+  readonly rest: Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
+}
+
+/** Who asks, and so who manages what is written without a field manager. */
+export const userAgent = "conformance"
+
+/** How long an answer, or the next frame of a watch, may take. */
+export const limitMillis = 40_000
+
+/** Sends one request, and reads the answer to its end. */
+export const request = (
+  user: User,
+  method: string,
+  path: string,
+  options: Options = {}
+): Effect.Effect<Answer, NoAnswer> =>
+  inTime(`${method} ${path.slice(0, 200)}`, async (signal) => {
+    const response = await send(user, method, path, options, signal)
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: parsed(text) }
+  })
+
+/** Starts a watch: `path` says all of it, `watch=true` too. */
+export const watch = (user: User, path: string, options: Options = {}): Effect.Effect<Watch, NoAnswer, Scope.Scope> =>
+  Effect.gen(function* () {
+    const name = `GET ${path}`
+    const client = yield* Effect.acquireRelease(
+      Effect.sync(() => new AbortController()),
+      (client) => Effect.sync(() => client.abort())
+    )
+    const response = yield* inTime(name, () => send(user, "GET", path, options, client.signal))
+    const lines = linesOf(response)
+    const next = inTime(`${name}, next frame`, async () => {
+      const { done, value } = await lines.next()
+      return done === true ? undefined : (JSON.parse(value) as Frame)
+    })
+    const until = (is: (frame: Frame) => boolean): Effect.Effect<ReadonlyArray<Frame>, NoAnswer> =>
+      collected(next, (frames) => frames.length > 0 && is(frames[frames.length - 1] as Frame))
+    return {
+      status: response.status,
+      headers: response.headers,
+      next,
+      take: (count) => collected(next, (frames) => frames.length === count),
+      until,
+      rest: until(() => false)
+    }
+  })
+
+/** Reads frames until `enough` is so or the stream ends. */
+const collected = (next: Watch["next"], enough: (frames: ReadonlyArray<Frame>) => boolean): Watch["rest"] =>
+  Effect.gen(function* () {
+    const frames: Array<Frame> = []
+    while (!enough(frames)) {
+      const frame = yield* next
+      if (frame === undefined) break
+      frames.push(frame)
+    }
+    return frames
+  })
+
+const inTime = <A>(name: string, ask: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, NoAnswer> =>
+  Effect.tryPromise({ try: ask, catch: (error) => new NoAnswer({ request: name, reason: String(error) }) }).pipe(
+    Effect.timeoutFail({
+      duration: limitMillis,
+      onTimeout: () => new NoAnswer({ request: name, reason: `no answer within ${limitMillis} ms` })
+    })
+  )
+
+const send = (
+  user: User,
+  method: string,
+  path: string,
+  { accept = "application/json", body, contentType, headers, json }: Options,
+  signal: AbortSignal
+): Promise<Response> => {
+  const payload = json === undefined ? body : JSON.stringify(json)
+  return fetch(`${user.server}${path}`, {
+    method,
+    signal,
+    redirect: "manual",
+    headers: {
+      accept,
+      "accept-encoding": "identity",
+      "user-agent": userAgent,
+      ...(user.token !== undefined && { authorization: `Bearer ${user.token}` }),
+      ...(payload !== undefined && { "content-type": contentType ?? "application/json" }),
+      ...headers
+    },
+    ...(payload !== undefined && { body: payload }),
+    tls: {
+      ...(user.ca !== undefined && { ca: user.ca }),
+      ...(user.cert !== undefined && { cert: user.cert }),
+      ...(user.key !== undefined && { key: user.key })
+    }
+  })
+}
+
+const parsed = (text: string): Json | undefined => {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+async function* linesOf(response: Response): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ""
+  for await (const chunk of response.body ?? []) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n")
+    rest = lines.pop() ?? ""
+    yield* lines.filter((line) => line !== "")
+  }
+  return undefined
+}

@@ -1,0 +1,85 @@
+/** What a refusal must be, to the letter. */
+import { expect } from "bun:test"
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type * as Raw from "./Raw.ts"
+
+/** The kind and name that an object is refused as. */
+export interface Refused {
+  readonly kind: string
+  readonly group?: string | undefined
+  readonly name?: string | undefined
+}
+
+/** What is wrong with an object: the reason, the field, and what is said of it. */
+export type Cause = readonly [reason: string, field: string, message: string]
+
+/** Asserts that a request was refused with exactly this Status. */
+export const refused = (
+  answer: Raw.Answer,
+  code: number,
+  reason: string | undefined,
+  message: string,
+  details?: JsonObject
+): void =>
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status: code,
+    body: {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message,
+      ...(reason !== undefined && { reason }),
+      ...(details !== undefined && { details }),
+      code
+    }
+  })
+
+/** Asserts that an object was refused as invalid, for exactly these causes. */
+export const invalid = (
+  answer: Raw.Answer,
+  { group, kind, name = "" }: Refused,
+  ...causes: ReadonlyArray<Cause>
+): void => {
+  // What is said twice is one in the message, but two among the causes.
+  const all = [...new Set(causes.map(([, field, message]) => `${field}: ${message}`))]
+  const type = group === undefined ? kind : `${kind}.${group}`
+  refused(
+    answer,
+    422,
+    "Invalid",
+    `${type} "${name}" is invalid: ${all.length === 1 ? all[0] : `[${all.join(", ")}]`}`,
+    {
+      ...(name !== "" && { name }),
+      ...(group !== undefined && { group }),
+      kind,
+      causes: causes.map(([reason, field, message]) => ({ reason, message, field }))
+    }
+  )
+}
+
+/** Asserts that a change was refused as it goes against what is there; without a reason of its own, by another's change. */
+export const conflicts = (answer: Raw.Answer, { group, kind, name = "" }: Refused, why = modified): void =>
+  refused(answer, 409, "Conflict", `Operation cannot be fulfilled on ${kind}.${group} "${name}": ${why}`, {
+    name,
+    ...(group !== undefined && { group }),
+    kind
+  })
+
+const modified = "the object has been modified; please apply your changes to the latest version and try again"
+
+/** A WebApp that is refused by its resource, as most conflicts are. */
+export const webApps = (name: string): Refused => ({ kind: "webapps", group: "example.com", name })
+
+/** A WebApp that is refused. */
+export const webApp = (name?: string): Refused => ({ kind: "WebApp", group: "example.com", name })
+
+/** Options of a request that are refused. */
+export const options = (kind: string): Refused => ({ kind, group: "meta.k8s.io" })
+
+/** Comes after errors that keep the rules of a schema from being looked at. */
+export const unchecked: Cause = [
+  "FieldValueInvalid",
+  "<nil>",
+  "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+]

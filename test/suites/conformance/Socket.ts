@@ -1,0 +1,72 @@
+/** Requests of which not even the first line is as a client would write it: what `fetch` would correct or refuse to send. */
+import * as net from "node:net"
+import * as tls from "node:tls"
+import type { User } from "@homeostat/testkit/envtest/User"
+import { Effect } from "effect"
+import { limitMillis, NoAnswer } from "./Raw.ts"
+
+/** An answer as it came over the wire. */
+export interface Answer {
+  readonly status: number
+  /** The body, put together when it came in chunks. */
+  readonly text: string
+}
+
+/** Sends `METHOD TARGET HTTP/1.1` as it is given, with these headers more, and reads the answer to the end of the connection. */
+export const request = (
+  user: User,
+  method: string,
+  target: string,
+  headers: ReadonlyArray<string> = [],
+  body = ""
+): Effect.Effect<Answer, NoAnswer> => {
+  const { host, hostname, port, protocol } = new URL(user.server)
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    `Host: ${host}`,
+    "Connection: close",
+    ...(user.token === undefined ? [] : [`Authorization: Bearer ${user.token}`]),
+    ...(body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    ...headers
+  ]
+  const name = `${method} ${target.slice(0, 200)}`
+  const to = { host: hostname, port: Number(port || (protocol === "https:" ? 443 : 80)) }
+  const identity = { ca: user.ca, cert: user.cert, key: user.key }
+  return Effect.async<Answer, NoAnswer>((resume) => {
+    const chunks: Array<Buffer> = []
+    const socket = protocol === "https:" ? tls.connect({ ...to, ...identity }) : net.connect(to)
+    const fail = (reason: string) => resume(new NoAnswer({ request: name, reason }))
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk))
+    socket.on("error", (error) => fail(String(error)))
+    socket.on("close", () => {
+      const answer = parsed(Buffer.concat(chunks).toString("latin1"))
+      if (answer === undefined) fail("the connection was closed without an answer")
+      else resume(Effect.succeed(answer))
+    })
+    socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`)
+    return Effect.sync(() => socket.destroy())
+  }).pipe(
+    Effect.timeoutFail({
+      duration: limitMillis,
+      onTimeout: () => new NoAnswer({ request: name, reason: `no answer within ${limitMillis} ms` })
+    })
+  )
+}
+
+/** Reads the answer, a character for each byte. */
+const parsed = (answer: string): Answer | undefined => {
+  const end = answer.indexOf("\r\n\r\n")
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1]
+  if (end < 0 || status === undefined) return undefined
+  const body = answer.slice(end + 4)
+  const chunked = /^transfer-encoding: *chunked\r?$/im.test(answer.slice(0, end))
+  return { status: Number(status), text: Buffer.from(chunked ? joined(body) : body, "latin1").toString("utf8") }
+}
+
+/** Chunks without their sizes. */
+const joined = (body: string): string => {
+  const size = Number.parseInt(body, 16)
+  if (!(size > 0)) return ""
+  const start = body.indexOf("\r\n") + 2
+  return body.slice(start, start + size) + joined(body.slice(start + size + 2))
+}

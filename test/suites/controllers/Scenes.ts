@@ -1,0 +1,347 @@
+/**
+ * The scenes that are played on both clusters.
+ */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import { at, objects } from "@homeostat/testkit/server/Json"
+import { Effect } from "effect"
+import { type Cluster, request, type SceneFailed } from "./Cluster.ts"
+import { number, type Scene } from "./Scene.ts"
+
+type Script = (scene: Scene) => Effect.Effect<void, SceneFailed>
+
+const template = (image: string, labels: JsonObject = { app: "d" }): JsonObject => ({
+  metadata: { labels },
+  spec: { containers: [{ name: "c", image }] }
+})
+
+const deployment = (spec: JsonObject = {}): JsonObject => ({
+  metadata: { name: "d" },
+  spec: { replicas: 2, selector: { matchLabels: { app: "d" } }, template: template("i:1"), ...spec }
+})
+
+const job = (name: string, spec: JsonObject = {}): JsonObject => ({
+  metadata: { name },
+  spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } }, ...spec }
+})
+
+const holds = (scene: Scene, path: string, test: (found: JsonObject) => boolean) => Effect.map(scene.get(path), test)
+
+const conditionIs = (type: string, reason: string) => (found: JsonObject) =>
+  objects(at(found, "status", "conditions")).some((one) => one.type === type && one.reason === reason)
+
+const isGone = (scene: Scene, path: string) =>
+  Effect.map(Effect.either(scene.get(path)), (answer) => answer._tag === "Left")
+
+const pods = (scene: Scene, count: number) =>
+  scene.until(
+    `${count} pods`,
+    holds(scene, "pods", ({ items }) => objects(items).length === count)
+  )
+
+/** Runs pods until a rollout is over and nothing of it is left. */
+const rollsOut = (scene: Scene, replicas: number) =>
+  scene.until(
+    "the rollout",
+    Effect.zipRight(
+      scene.kubelet,
+      holds(scene, "deployments/d", (found) => {
+        const status = (field: string) => number(at(found, "status", field))
+        return (
+          status("observedGeneration") === at(found, "metadata", "generation") &&
+          ["replicas", "updatedReplicas", "availableReplicas"].every((field) => status(field) === replicas) &&
+          status("terminatingReplicas") === 0 &&
+          conditionIs("Progressing", "NewReplicaSetAvailable")(found)
+        )
+      })
+    )
+  )
+
+const started = (scene: Scene, spec?: JsonObject) =>
+  Effect.gen(function* () {
+    const made = deployment(spec)
+    yield* scene.create("deployments", made)
+    yield* rollsOut(scene, number(at(made, "spec", "replicas")))
+  })
+
+/** By name: what it shows. */
+export const scenes: { readonly [name: string]: Script } = {
+  "a Deployment becomes available": (scene) => started(scene),
+
+  "a Deployment rolls out another image": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene, { replicas: 3 })
+      yield* scene.change("deployments/d", { spec: { template: template("i:2") } })
+      yield* rollsOut(scene, 3)
+    }),
+
+  "a Deployment goes back to its first image": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene, { replicas: 1 })
+      for (const image of ["i:2", "i:1"]) {
+        yield* scene.change("deployments/d", { spec: { template: template(image) } })
+        yield* rollsOut(scene, 1)
+      }
+    }),
+
+  "a Deployment that recreates its pods": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene, { strategy: { type: "Recreate" } })
+      yield* scene.change("deployments/d", { spec: { template: template("i:2") } })
+      yield* rollsOut(scene, 2)
+    }),
+
+  "a Deployment is scaled up and down": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene)
+      for (const replicas of [4, 1, 0]) {
+        yield* scene.change("deployments/d", { spec: { replicas } })
+        yield* rollsOut(scene, replicas)
+      }
+    }),
+
+  "a Deployment is paused and resumed": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene)
+      yield* scene.change("deployments/d", { spec: { paused: true, template: template("i:2") } })
+      yield* scene.until("the pause", holds(scene, "deployments/d", conditionIs("Progressing", "DeploymentPaused")))
+      yield* scene.change("deployments/d", { spec: { paused: false } })
+      yield* rollsOut(scene, 2)
+    }),
+
+  "a Deployment does not get on": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("deployments", deployment({ progressDeadlineSeconds: 2 }))
+      yield* scene.until(
+        "the deadline",
+        holds(scene, "deployments/d", conditionIs("Progressing", "ProgressDeadlineExceeded"))
+      )
+      yield* rollsOut(scene, 2)
+    }),
+
+  "a Deployment keeps only so many old ReplicaSets": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene, { replicas: 1, revisionHistoryLimit: 1 })
+      for (const image of ["i:2", "i:3"]) {
+        yield* scene.change("deployments/d", { spec: { template: template(image) } })
+        yield* rollsOut(scene, 1)
+      }
+      yield* scene.until(
+        "the clean-up",
+        holds(scene, "replicasets", ({ items }) => objects(items).length === 2)
+      )
+    }),
+
+  "a Deployment waits until its pods have been ready for a while": (scene) => started(scene, { minReadySeconds: 2 }),
+
+  "a Deployment is deleted in the background": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene)
+      yield* scene.remove("deployments/d", "Background")
+      yield* scene.until(
+        "the end",
+        Effect.zipRight(
+          scene.kubelet,
+          holds(scene, "pods", ({ items }) => objects(items).length === 0)
+        )
+      )
+      yield* scene.until(
+        "the ReplicaSet's end",
+        holds(scene, "replicasets", ({ items }) => objects(items).length === 0)
+      )
+    }),
+
+  "a Deployment is deleted in the foreground": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene)
+      yield* scene.remove("deployments/d", "Foreground")
+      yield* scene.until(
+        "the pods to end",
+        holds(scene, "pods", ({ items }) =>
+          objects(items).every((pod) => at(pod, "metadata", "deletionTimestamp") !== undefined)
+        )
+      )
+      yield* scene.get("deployments/d")
+      yield* scene.until("the end", Effect.zipRight(scene.kubelet, isGone(scene, "deployments/d")))
+    }),
+
+  "a Deployment is deleted and leaves its pods": (scene) =>
+    Effect.gen(function* () {
+      yield* started(scene)
+      yield* scene.remove("deployments/d", "Orphan")
+      yield* scene.until("the end", isGone(scene, "deployments/d"))
+      yield* pods(scene, 2)
+    }),
+
+  "a Deployment is scaled in the middle of a rollout": (scene) =>
+    Effect.gen(function* () {
+      const rollingUpdate = { maxSurge: 3, maxUnavailable: 2 }
+      yield* started(scene, { replicas: 10, strategy: { type: "RollingUpdate", rollingUpdate } })
+      yield* scene.change("deployments/d", { spec: { template: template("i:2") } })
+      const has = (replicas: number) =>
+        holds(scene, "deployments/d", (found) => at(found, "status", "replicas") === replicas)
+      yield* scene.until("the new pods", has(13))
+      yield* scene.change("deployments/d", { spec: { replicas: 15 } })
+      yield* scene.until("more pods", has(18))
+      yield* scene.change("deployments/d", { spec: { replicas: 6 } })
+      yield* scene.until("fewer pods", has(9))
+    }),
+
+  "a Deployment whose pods are refused": (scene) =>
+    Effect.gen(function* () {
+      const spec = { priorityClassName: "none", containers: [{ name: "c", image: "i" }] }
+      yield* scene.create("deployments", deployment({ template: { metadata: { labels: { app: "d" } }, spec } }))
+      yield* scene.until("the failure", holds(scene, "deployments/d", conditionIs("ReplicaFailure", "FailedCreate")))
+      yield* scene.change("deployments/d", { spec: { template: { spec: { priorityClassName: null } } } })
+      yield* rollsOut(scene, 2)
+    }),
+
+  "a ReplicaSet adopts a pod, and lets one go": (scene) =>
+    Effect.gen(function* () {
+      const labels = { app: "d" }
+      yield* scene.create("pods", { ...template("i"), metadata: { name: "lone", labels } })
+      const spec = { replicas: 2, selector: { matchLabels: labels }, template: template("i") }
+      yield* scene.create("replicasets", { metadata: { name: "r" }, spec })
+      const owned = (count: number) =>
+        holds(
+          scene,
+          "pods",
+          ({ items }) =>
+            objects(items).filter((pod) => at(pod, "metadata", "ownerReferences") !== undefined).length === count
+        )
+      yield* scene.until("the adoption", owned(2))
+      yield* scene.change("pods/lone", { metadata: { labels: { app: "other" } } })
+      yield* pods(scene, 3)
+      yield* scene.until("the release", owned(2))
+    }),
+
+  "a Service and a budget follow their pods": (scene) =>
+    Effect.gen(function* () {
+      const selector = { app: "d" }
+      yield* scene.create("services", {
+        metadata: { name: "s", labels: { is: "served" } },
+        spec: { selector, ports: [{ name: "http", port: 80, targetPort: 8080 }] }
+      })
+      yield* scene.create("poddisruptionbudgets", {
+        metadata: { name: "b" },
+        spec: { minAvailable: "50%", selector: { matchLabels: selector } }
+      })
+      yield* started(scene, { replicas: 1 })
+      const allowed = (budget: JsonObject) => at(budget, "status", "currentHealthy") === 1
+      yield* scene.until("the budget", holds(scene, "poddisruptionbudgets/b", allowed))
+      yield* scene.until(
+        "the endpoints",
+        holds(scene, "endpoints/s", ({ subsets }) => objects(subsets).length === 1)
+      )
+    }),
+
+  "a Job succeeds": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { completions: 2, parallelism: 2 }))
+      yield* pods(scene, 2)
+      yield* scene.kubelet
+      yield* scene.until(
+        "ready pods",
+        holds(scene, "jobs/j", (found) => at(found, "status", "ready") === 2)
+      )
+      yield* scene.exit("j", 0)
+      yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
+    }),
+
+  "a Job succeeds index by index": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { completionMode: "Indexed", completions: 3, parallelism: 2 }))
+      yield* pods(scene, 2)
+      yield* scene.exit("j", 0)
+      yield* pods(scene, 3)
+      yield* scene.exit("j", 0)
+      yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
+    }),
+
+  "a Job fails too often": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 1 }))
+      yield* pods(scene, 1)
+      yield* scene.exit("j", 1)
+      yield* pods(scene, 2)
+      yield* scene.exit("j", 1)
+      yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Failed", "BackoffLimitExceeded")))
+    }),
+
+  "a Job fails by its policy": (scene) =>
+    Effect.gen(function* () {
+      const rules = [{ action: "FailJob", onExitCodes: { operator: "In", values: [42] } }]
+      yield* scene.create("jobs", job("j", { podFailurePolicy: { rules } }))
+      yield* pods(scene, 1)
+      yield* scene.exit("j", 42)
+      yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Failed", "PodFailurePolicy")))
+    }),
+
+  "a Job ignores a failure": (scene) =>
+    Effect.gen(function* () {
+      const rules = [{ action: "Ignore", onExitCodes: { operator: "In", values: [3] } }]
+      yield* scene.create("jobs", job("j", { backoffLimit: 0, podFailurePolicy: { rules } }))
+      yield* pods(scene, 1)
+      yield* scene.exit("j", 3)
+      yield* pods(scene, 2)
+      yield* scene.exit("j", 0)
+      yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
+    }),
+
+  "a Job takes too long": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { activeDeadlineSeconds: 2 }))
+      yield* pods(scene, 1)
+      yield* scene.kubelet
+      yield* scene.until(
+        "its end",
+        Effect.zipRight(scene.kubelet, holds(scene, "jobs/j", conditionIs("Failed", "DeadlineExceeded")))
+      )
+    }),
+
+  "a Job is suspended and resumed": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j"))
+      yield* pods(scene, 1)
+      yield* scene.kubelet
+      yield* scene.change("jobs/j", { spec: { suspend: true } })
+      yield* scene.until("the suspension", holds(scene, "jobs/j", conditionIs("Suspended", "JobSuspended")))
+      yield* scene.until(
+        "its pods' end",
+        Effect.zipRight(
+          scene.kubelet,
+          holds(scene, "pods", ({ items }) => objects(items).length === 0)
+        )
+      )
+      yield* scene.change("jobs/j", { spec: { suspend: false } })
+      yield* pods(scene, 1)
+      yield* scene.exit("j", 0)
+      yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
+    }),
+
+  "a Job goes some time after its end": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { ttlSecondsAfterFinished: 1 }))
+      yield* pods(scene, 1)
+      yield* scene.exit("j", 0)
+      yield* scene.until("its end", isGone(scene, "jobs/j"))
+      yield* pods(scene, 0)
+    }),
+
+  "a pod finds no node": (scene) =>
+    Effect.gen(function* () {
+      const spec = { nodeSelector: { is: "nowhere" }, containers: [{ name: "c", image: "i" }] }
+      yield* scene.create("pods", { metadata: { name: "p" }, spec })
+      yield* scene.until("the refusal", holds(scene, "pods/p", conditionIs("PodScheduled", "Unschedulable")))
+    })
+}
+
+/** Makes sure that there is the node on which all pods are. */
+export const withNode = (cluster: Cluster): Effect.Effect<Cluster, SceneFailed> =>
+  Effect.gen(function* () {
+    const { status } = yield* cluster.send("POST", "/api/v1/nodes", { metadata: { name: "node" } })
+    if (status === 409) return cluster
+    const capacity = { cpu: "100", memory: "100Gi", pods: "1000" }
+    const ready = { conditions: [{ type: "Ready", status: "True" }], capacity, allocatable: capacity }
+    yield* request(cluster, "PATCH", "/api/v1/nodes/node/status", { status: ready }, "application/merge-patch+json")
+    return cluster
+  })

@@ -1,0 +1,290 @@
+/** CustomResourceDefinitions to be sent to a server: right ones, and one for each common mistake. */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+
+/** A definition with one version, whose spec has this schema. */
+export const defined = (
+  plural: string,
+  schema: JsonObject,
+  {
+    root = {},
+    spec = {},
+    version = {}
+  }: { readonly root?: JsonObject; readonly spec?: JsonObject; readonly version?: JsonObject } = {}
+): JsonObject => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `${plural}.crd.example.com` },
+  spec: {
+    group: "crd.example.com",
+    scope: "Namespaced",
+    names: { plural, kind: kindOf(plural) },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", properties: { spec: schema }, ...root } },
+        ...version
+      }
+    ],
+    ...spec
+  }
+})
+
+/** `Widget` of `widgets`. */
+export const kindOf = (plural: string): string => `${plural.charAt(0).toUpperCase()}${plural.slice(1, -1)}`
+
+const one = (schema: JsonObject) => defined("things", { type: "object", properties: { x: schema } })
+/** A definition with one rule at the spec. */
+export const ruled = (rule: JsonObject): JsonObject => rules(rule)
+
+const rules = (...rules: ReadonlyArray<JsonObject>) =>
+  defined("things", {
+    type: "object",
+    properties: {
+      n: { type: "integer" },
+      s: { type: "string" },
+      l: { type: "array", maxItems: 10, items: { type: "integer" } },
+      a: { type: "object", properties: { b: { type: "string" } } }
+    },
+    "x-kubernetes-validations": rules
+  })
+const versions = (...versions: ReadonlyArray<JsonObject>) => defined("things", {}, { spec: { versions } })
+const version = (name: string, more: JsonObject = {}): JsonObject => ({
+  name,
+  served: true,
+  storage: false,
+  schema: { openAPIV3Schema: { type: "object", description: name } },
+  ...more
+})
+const column = (more: JsonObject) =>
+  defined(
+    "things",
+    { type: "object" },
+    { version: { additionalPrinterColumns: [{ name: "C", type: "string", jsonPath: ".spec.c", ...more }] } }
+  )
+const scaled = (scale: JsonObject) => defined("things", { type: "object" }, { version: { subresources: { scale } } })
+const selectable = (...paths: ReadonlyArray<string>) =>
+  defined(
+    "things",
+    { type: "object", properties: { s: { type: "string" }, n: { type: "number" }, o: { type: "object" } } },
+    { version: { selectableFields: paths.map((jsonPath) => ({ jsonPath })) } }
+  )
+const names = (more: JsonObject) =>
+  defined("things", { type: "object" }, { spec: { names: { plural: "things", kind: "Thing", ...more } } })
+
+/** By what is special about each. */
+export const definitions: { readonly [about: string]: JsonObject } = {
+  plain: one({ type: "string" }),
+  "another name": { ...one({ type: "string" }), metadata: { name: "wrong.crd.example.com" } },
+  "no kind": names({ kind: "" }),
+  "kind of capitals": names({ kind: "Thing_1" }),
+  "short name": names({ shortNames: ["ok", "No_t"] }),
+  categories: names({ categories: ["All"] }),
+  "list kind is kind": names({ listKind: "Thing" }),
+  "no group": defined("things", {}, { spec: { group: "" } }),
+  "group without a dot": defined("things", {}, { spec: { group: "example" } }),
+  "group of capitals": defined("things", {}, { spec: { group: "Example.com" } }),
+  "protected group": {
+    ...defined("things", { type: "object" }, { spec: { group: "x.k8s.io" } }),
+    metadata: { name: "things.x.k8s.io" }
+  },
+  "no scope": defined("things", { type: "object" }, { spec: { scope: "" } }),
+  "wrong scope": defined("things", { type: "object" }, { spec: { scope: "Somewhere" } }),
+  "no schema": defined("things", {}, { version: { schema: null } }),
+  "no versions": versions(),
+  "no storage version": versions(version("v1")),
+  "two storage versions": versions(version("v1", { storage: true }), version("v2", { storage: true })),
+  "same version twice": versions(version("v1", { storage: true }), version("v1")),
+  "version of capitals": versions(version("V1", { storage: true })),
+  "deprecation warning without deprecated": versions(version("v1", { storage: true, deprecationWarning: "x" })),
+  "empty deprecation warning": versions(version("v1", { storage: true, deprecated: true, deprecationWarning: "" })),
+  "no type": one({}),
+  "no type at the root": defined("things", { type: "object" }, { root: { type: null } }),
+  "string at the root": defined("things", { type: "object" }, { root: { type: "string" } }),
+  "unknown type": one({ type: "text" }),
+  "null type": one({ type: "null" }),
+  "array without items": one({ type: "array" }),
+  "items without type": one({ type: "array", items: {} }),
+  "items as list": one({ type: "array", items: [{ type: "string" }] }),
+  "type in anyOf": one({ type: "string", anyOf: [{ type: "string" }] }),
+  "description in oneOf": one({ type: "string", oneOf: [{ description: "d", minLength: 1 }, { maxLength: 1 }] }),
+  "default in allOf": one({ type: "string", allOf: [{ default: "d" }] }),
+  "property only in anyOf": one({ type: "object", anyOf: [{ properties: { y: { minLength: 1 } } }] }),
+  "required only in anyOf": one({
+    type: "object",
+    properties: { y: { type: "string" } },
+    anyOf: [{ required: ["y"] }]
+  }),
+  "items only in not": one({ type: "array", items: { type: "string" }, not: { items: { minLength: 1 } } }),
+  "items of nothing in not": one({ type: "string", not: { items: { minLength: 1 } } }),
+  "int or string": one({ "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] }),
+  "int or string and preserving": one({
+    "x-kubernetes-int-or-string": true,
+    "x-kubernetes-preserve-unknown-fields": true
+  }),
+  "properties and additionalProperties": one({
+    type: "object",
+    properties: { a: { type: "string" } },
+    additionalProperties: { type: "string" }
+  }),
+  "additionalProperties at the root": defined(
+    "things",
+    { type: "object" },
+    { root: { additionalProperties: { type: "string" }, properties: null } }
+  ),
+  "additionalProperties false": one({ type: "object", additionalProperties: false }),
+  "metadata with labels": defined(
+    "things",
+    {},
+    { root: { properties: { metadata: { type: "object", properties: { labels: { type: "object" } } } } } }
+  ),
+  "metadata with name": defined(
+    "things",
+    {},
+    { root: { properties: { metadata: { type: "object", properties: { name: { type: "string", maxLength: 5 } } } } } }
+  ),
+  "kind as integer": defined("things", {}, { root: { properties: { kind: { type: "integer" } } } }),
+  "unique items": one({ type: "array", uniqueItems: true, items: { type: "string" } }),
+  reference: one({ type: "object", $ref: "#/x" }),
+  "pattern properties": one({ type: "object", patternProperties: { a: { type: "string" } } }),
+  "broken pattern": one({ type: "string", pattern: "a(b" }),
+  "pattern that looks ahead": one({ type: "string", pattern: "^(?=a)b" }),
+  "not preserving": one({ type: "object", "x-kubernetes-preserve-unknown-fields": false }),
+  "preserving at the spec": defined("things", {}, { spec: { preserveUnknownFields: true } }),
+  "embedded without type": one({
+    "x-kubernetes-embedded-resource": true,
+    "x-kubernetes-preserve-unknown-fields": true
+  }),
+  "embedded without properties": one({ type: "object", "x-kubernetes-embedded-resource": true }),
+  "nullable at the root": defined("things", { type: "object" }, { root: { nullable: true } }),
+  "unknown list type": one({ type: "array", items: { type: "string" }, "x-kubernetes-list-type": "bag" }),
+  "list type of an object": one({ type: "object", "x-kubernetes-list-type": "set" }),
+  "set of objects": one({ type: "array", items: { type: "object" }, "x-kubernetes-list-type": "set" }),
+  "set of atomic objects": one({
+    type: "array",
+    items: { type: "object", "x-kubernetes-map-type": "atomic" },
+    "x-kubernetes-list-type": "set"
+  }),
+  "map without keys": one({ type: "array", items: { type: "object" }, "x-kubernetes-list-type": "map" }),
+  "keys without map": one({ type: "array", items: { type: "object" }, "x-kubernetes-list-map-keys": ["k"] }),
+  "keys that are no properties": one({
+    type: "array",
+    items: { type: "object" },
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"]
+  }),
+  "keys that are not required": one({
+    type: "array",
+    items: { type: "object", properties: { k: { type: "string" } } },
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"]
+  }),
+  "keys that are objects": one({
+    type: "array",
+    items: { type: "object", required: ["k"], properties: { k: { type: "object" } } },
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k", "k"]
+  }),
+  "map of strings": one({
+    type: "array",
+    items: { type: "string" },
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"]
+  }),
+  "unknown map type": one({ type: "object", "x-kubernetes-map-type": "loose" }),
+  "map type of a list": one({ type: "array", items: { type: "string" }, "x-kubernetes-map-type": "atomic" }),
+  "default of another type": one({ type: "integer", default: "a" }),
+  "default outside of enum": one({ type: "string", enum: ["a"], default: "b" }),
+  "default with unknown fields": one({ type: "object", properties: { a: { type: "string" } }, default: { b: 1 } }),
+  "default that breaks a rule": one({
+    type: "string",
+    default: "b",
+    "x-kubernetes-validations": [{ rule: "self == 'a'" }]
+  }),
+  "default in metadata": defined("things", {}, { root: { properties: { metadata: { type: "object", default: {} } } } }),
+  "unknown format": one({ type: "string", format: "telephone" }),
+  "column without type": column({ type: "" }),
+  "column of another type": column({ type: "text" }),
+  "column of another format": column({ format: "text" }),
+  "column without path": column({ jsonPath: "" }),
+  "column with another path": column({ jsonPath: "spec.c" }),
+  "column without a name": column({ name: "" }),
+  "scale without paths": scaled({ specReplicasPath: "", statusReplicasPath: "" }),
+  "scale of other paths": scaled({
+    specReplicasPath: ".replicas",
+    statusReplicasPath: "status.replicas",
+    labelSelectorPath: ".metadata.labels"
+  }),
+  "status and rules at the root": defined(
+    "things",
+    { type: "object" },
+    { root: { minProperties: 1 }, version: { subresources: { status: {} } } }
+  ),
+  "selectable metadata": selectable(".metadata.name"),
+  "selectable number": selectable(".spec.n", ".spec.o"),
+  "selectable twice": selectable(".spec.s", ".spec.s"),
+  "selectable nothing": selectable(".spec.z", "spec.s", ".spec['s']", ""),
+  "conversion of another strategy": defined(
+    "things",
+    { type: "object" },
+    { spec: { conversion: { strategy: "Magic" } } }
+  ),
+  "conversion None with a webhook": defined(
+    "things",
+    { type: "object" },
+    { spec: { conversion: { strategy: "None", webhook: { conversionReviewVersions: ["v1"] } } } }
+  ),
+  "no rule": rules({ rule: " " }),
+  "rule with an empty message": rules({ rule: "true", message: " " }),
+  "rule with line breaks in its message": rules({ rule: "true", message: "a\nb" }),
+  "rule with line breaks and no message": rules({ rule: "true\n&& true" }),
+  "rule with an unknown reason": rules({ rule: "true", reason: "Because" }),
+  "rule with an empty message expression": rules({ rule: "true", messageExpression: " " }),
+  "rule with a field path to nowhere": rules({ rule: "true", fieldPath: ".z" }),
+  "rule with a field path": rules({ rule: "self.n > 0", fieldPath: ".a.b" }),
+  "rule that is no truth": rules({ rule: "self.n" }),
+  "rule with a message expression that is no text": rules({ rule: "true", messageExpression: "self.n" }),
+  "rule with optionalOldSelf for nothing": rules({ rule: "true", optionalOldSelf: true }),
+  "first of two": defined(
+    "firsts",
+    { type: "object" },
+    { spec: { names: { plural: "firsts", singular: "both", kind: "Both", shortNames: ["bo", "th"] } } }
+  ),
+  "second of two": defined(
+    "seconds",
+    { type: "object" },
+    { spec: { names: { plural: "seconds", singular: "second", kind: "Both", shortNames: ["bo", "ok"] } } }
+  ),
+  "rule of oldSelf in a list": one({
+    type: "array",
+    maxItems: 5,
+    items: { type: "string", maxLength: 5, "x-kubernetes-validations": [{ rule: "self == oldSelf" }] }
+  })
+}
+
+/** Rules that a server does not compile, by the kind of mistake. */
+export const uncompilable: ReadonlyArray<string> = [
+  "self.nope == 1",
+  "self.n ==",
+  "self.n == 'a'",
+  "self.s + 1 == 'a'",
+  "nope(self.n)",
+  "self.s.nope()",
+  "other == 1",
+  "self.s.matches('(?=a)')",
+  "self.s.matches('a(')",
+  "self.l.all(x, x == 'a')",
+  "[1, 'a'].size() == 2",
+  "cel.bind(a, 1, a == 1)",
+  "duration('x') > duration('1s')",
+  "timestamp('x') > timestamp('2024-01-01T00:00:00Z')",
+  "math.greatest(1, 2) == 2",
+  "base64.encode(b'a') == ''",
+  "b'a'.hex() == ''",
+  "self.s.reverse() == ''",
+  "self.a == self.s",
+  "has(self.a.z)",
+  "self.n in self.s",
+  "size(self.n) == 1"
+]

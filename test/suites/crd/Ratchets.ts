@@ -1,0 +1,141 @@
+/** A kind that was loose when an object was stored, and is strict when that is changed. */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import { defined } from "./Definitions.ts"
+
+const text: JsonObject = { type: "string", maxLength: 20 }
+
+const kind = (strict: boolean): JsonObject => {
+  const only = (rules: JsonObject) => (strict ? rules : {})
+  const spec: JsonObject = {
+    type: "object",
+    ...only({ "x-kubernetes-validations": [{ rule: "self.a != 'bad'", message: "a is bad" }] }),
+    properties: {
+      a: {
+        ...text,
+        ...only({ pattern: "^[a-z]{1,3}$", "x-kubernetes-validations": [{ rule: "self != 'zzz'", message: "zzz" }] })
+      },
+      b: text,
+      nested: {
+        type: "object",
+        ...only({ required: ["x"] }),
+        properties: { x: text, y: { ...text, ...only({ enum: ["p"] }) } }
+      },
+      atomic: { type: "array", maxItems: 5, items: { ...text, ...only({ maxLength: 2 }) } },
+      map: {
+        type: "array",
+        maxItems: 5,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+        items: {
+          type: "object",
+          required: ["k"],
+          properties: { k: text, v: { type: "integer", ...only({ maximum: 5 }) } },
+          ...only({ "x-kubernetes-validations": [{ rule: "!has(self.v) || self.v < 4", message: "v is big" }] })
+        }
+      },
+      set: { type: "array", maxItems: 5, items: text, ...only({ "x-kubernetes-list-type": "set" }) },
+      labels: { type: "object", maxProperties: 5, additionalProperties: { ...text, ...only({ maxLength: 2 }) } },
+      one: {
+        type: "object",
+        properties: { p: text, q: text },
+        ...only({ oneOf: [{ required: ["p"] }, { required: ["q"] }] })
+      },
+      all: { ...text, ...only({ allOf: [{ maxLength: 2 }] }) },
+      was: {
+        ...text,
+        ...only({ "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "was is immutable" }] })
+      }
+    }
+  }
+  const status: JsonObject = {
+    type: "object",
+    properties: { phase: { ...text, ...only({ enum: ["Ready"] }) }, other: text }
+  }
+  return defined("ratchets", spec, {
+    root: { properties: { spec, status } },
+    version: { subresources: { status: {} } }
+  })
+}
+
+/** The kind when the object is stored. */
+export const loose = kind(false)
+
+/** The kind when it is changed. */
+export const strict = kind(true)
+
+/** What is stored. */
+export const spec: JsonObject = {
+  a: "TOO LONG",
+  b: "b",
+  nested: { y: "z" },
+  atomic: ["long"],
+  map: [
+    { k: "a", v: 9 },
+    { k: "b", v: 1 }
+  ],
+  set: ["x", "x"],
+  labels: { a: "long", b: "b" },
+  one: {},
+  all: "long",
+  was: "was"
+}
+
+/** What is sent instead of it. */
+export const next: ReadonlyArray<JsonObject> = [
+  spec,
+  { ...spec, b: "c" },
+  { ...spec, a: "ALSO LONG" },
+  { ...spec, a: "bad" },
+  { ...spec, a: "zzz" },
+  { ...spec, nested: { y: "z", x: "x" } },
+  { ...spec, nested: { y: "q" } },
+  { ...spec, nested: {} },
+  { ...spec, atomic: ["long", "b"] },
+  {
+    ...spec,
+    map: [
+      { k: "b", v: 1 },
+      { k: "a", v: 9 }
+    ]
+  },
+  {
+    ...spec,
+    map: [
+      { k: "a", v: 8 },
+      { k: "b", v: 1 }
+    ]
+  },
+  {
+    ...spec,
+    map: [
+      { k: "a", v: 9 },
+      { k: "b", v: 9 }
+    ]
+  },
+  {
+    ...spec,
+    map: [
+      { k: "a", v: 9 },
+      { k: "c", v: 4 }
+    ]
+  },
+  { ...spec, set: ["y", "y"] },
+  { ...spec, labels: { a: "long", b: "c" } },
+  { ...spec, labels: { a: "longer", b: "b" } },
+  { ...spec, one: { p: "1" } },
+  { ...spec, one: { p: "1", q: "2" } },
+  { ...spec, all: "longer" },
+  { ...spec, was: "is" },
+  { b: "b" },
+  {}
+]
+
+/** What is sent as the status of an object whose phase is of old. */
+export const statuses: ReadonlyArray<JsonObject> = [
+  { phase: "Old" },
+  { phase: "Old", other: "x" },
+  { phase: "Older" },
+  { phase: "Ready" },
+  { other: "x" },
+  {}
+]

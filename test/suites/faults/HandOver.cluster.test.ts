@@ -1,0 +1,50 @@
+/** Who leads while the network fails: two managers, each behind a wire of its own. */
+import { describe, expect } from "bun:test"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import { leads, paired, written } from "./Pair.ts"
+import { converged, want } from "./Wired.ts"
+
+describe("Of two managers", () => {
+  paired(
+    "the one whose wire swallows everything stops before the other starts, and stands by when it is mended",
+    (place) =>
+      Effect.gen(function* () {
+        const { first, namespace, overlaps, second } = place
+        let round = 0
+        // Never without work: whoever leads writes.
+        yield* Effect.suspend(() => want({ namespace, name: `app-${round % 5}` }, `registry.test/web:${++round}`)).pipe(
+          Effect.zipRight(Effect.sleep("50 millis")),
+          Effect.forever,
+          Effect.forkScoped
+        )
+        yield* Effect.sleep("500 millis")
+        expect(written(second)).toEqual([])
+        yield* first.proxy.blackhole
+        yield* leads(second)
+        yield* Managed.eventually(
+          "that it writes",
+          Effect.sync(() => written(second)),
+          ({ length }) => length > 10
+        )
+        const last = written(first).at(-1)?.at ?? Number.POSITIVE_INFINITY
+        expect(last).toBeLessThan(written(second)[0]?.at ?? 0)
+        expect(first.state().leading).toBe(false)
+
+        const count = written(first).length
+        yield* first.proxy.heal
+        yield* Managed.eventually(
+          "that it knows who leads",
+          Effect.sync(first.state),
+          ({ holder, leading }) => holder === "second" && !leading
+        )
+        yield* Effect.sleep("2 seconds")
+        expect(written(first)).toHaveLength(count)
+        expect([first.state(), second.state()]).toEqual([
+          { leading: false, holder: "second" },
+          { leading: true, holder: "second" }
+        ])
+        expect(overlaps()).toBe(0)
+      }).pipe(Effect.scoped, Effect.zipRight(converged(place)))
+  )
+})

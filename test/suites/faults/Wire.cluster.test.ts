@@ -1,0 +1,150 @@
+/** What a manager makes of a network that loses, delays and swallows. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect, Fiber, Layer, Logger, LogLevel } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Counted from "../runtime/Counted.ts"
+import * as LeapClock from "./LeapClock.ts"
+import { behind, converged, create, informers, metric, sent, want, wired } from "./Wired.ts"
+
+describe.concurrent("A manager whose wire", () => {
+  wired("is cut, goes on from where its watches were and asks for nothing anew", (place) =>
+    Effect.gen(function* () {
+      const { manager, namespace, proxy } = place
+      const key = { namespace, name: "app-0" }
+      // What somebody else has written, and nobody of ours may undo.
+      yield* Client.patch(Deployment, key, Patch.merge({ metadata: { annotations: { note: "mine" } } }))
+      const [before, watched] = [sent(place), manager.watches.length]
+      for (const round of [1, 2, 3]) {
+        const { connections } = proxy.counted()
+        yield* proxy.cut
+        yield* want(key, `registry.test/web:${round}-cut`)
+        yield* converged(place)
+        expect(proxy.counted().connections).toBeGreaterThan(connections)
+      }
+      // Not thrice each: one that is waiting to come back has nothing that could be cut.
+      const states = yield* Managed.eventually(
+        "that all watches are back",
+        Effect.sync(() => informers(place)),
+        (all) => all.every(({ restarts, status }) => restarts > 0 && status === "synced")
+      )
+      expect(metric(place, "homeostat_watch_restarts_total", { reason: "broken" })).toBeGreaterThanOrEqual(
+        states.length
+      )
+      expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
+      const resumed = manager.watches.slice(watched)
+      expect(resumed.filter((path) => !/resourceVersion=\d+/.test(path) || path.includes("sendInitialEvents"))).toEqual(
+        []
+      )
+      expect((yield* Client.get(Deployment, key)).metadata.annotations).toMatchObject({ note: "mine" })
+      expect(sent(place) - before).toBeLessThan(100)
+    })
+  )
+
+  wired("is slow, is slow as well and nothing else", (place) =>
+    Effect.gen(function* () {
+      const { manager, proxy } = place
+      yield* proxy.delay(200)
+      const [before, attempted] = [sent(place), manager.attempts.length]
+      yield* create(place, "slow", 10)
+      yield* converged(place, "30 seconds")
+      expect(manager.attempts.slice(attempted).filter(({ outcome }) => outcome._tag !== "Done")).toEqual([])
+      expect(manager.warnings).toEqual([])
+      expect(metric(place, "homeostat_watch_restarts_total") + metric(place, "homeostat_watch_relists_total")).toBe(0)
+      expect(sent(place) - before).toBeLessThan(100)
+    })
+  )
+
+  wired("is half open, notices by the lack of bookmarks and goes on from where its watches were", (place) =>
+    Effect.gen(function* () {
+      const { leap, manager, namespace, proxy } = place
+      const [before, watched] = [sent(place), manager.watches.length]
+      yield* proxy.halfOpen
+      yield* want({ namespace, name: "app-0" }, "registry.test/web:unheard")
+      yield* leap("135 seconds")
+      yield* Effect.sleep("500 millis")
+      expect(metric(place, "homeostat_watch_restarts_total")).toBe(0)
+      // Each counts from the last line it heard, some of which are seconds older than this test.
+      yield* leap("15 seconds")
+      yield* Managed.eventually(
+        "that every watch was given up",
+        Effect.sync(() => metric(place, "homeostat_watch_restarts_total", { reason: "idle" })),
+        (count) => count === informers(place).length
+      )
+      // Should the dead connection be tried once more, the deadline of the request ends that.
+      yield* Effect.zipRight(Effect.sleep("1 seconds"), leap("30 seconds"))
+      yield* converged(place)
+      expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
+      expect(manager.watches.slice(watched).filter((path) => path.includes("sendInitialEvents"))).toEqual([])
+      expect(sent(place) - before).toBeLessThan(60)
+    })
+  )
+
+  wired(
+    "is half open, gives a request up at its deadline, and makes the next one on a connection that works",
+    (place) =>
+      Effect.gen(function* () {
+        const { cluster, namespace, proxy } = place
+        const { clock, leap } = LeapClock.make()
+        const transport = Transport.layer(Counted.clusterOf(behind(proxy, cluster.admin)))
+        const client = yield* Layer.build(Layer.provide(Client.layer(), transport)).pipe(
+          Effect.withClock(clock),
+          Logger.withMinimumLogLevel(LogLevel.None)
+        )
+        const get = Client.get(WebApp, { namespace, name: "app-0" }).pipe(
+          Effect.provide(client),
+          Effect.withClock(clock)
+        )
+        yield* get
+        yield* proxy.halfOpen
+        const asking = yield* Effect.fork(Effect.flip(get))
+        // Bun gives up a connection whose request is aborted if it was silent for a second, and that second is a real one.
+        yield* Effect.sleep("1500 millis")
+        yield* leap("27 seconds")
+        yield* Effect.sleep("200 millis")
+        expect(asking.unsafePoll()).toBeNull()
+        yield* leap("2 seconds")
+        expect(yield* Fiber.join(asking)).toMatchObject({ _tag: "Transport", code: "DEADLINE", outcome: "unknown" })
+        yield* Effect.timeout(get, "20 seconds")
+      })
+  )
+
+  wired("swallows everything, pauses until it is mended, and then makes everything right at once", (place) =>
+    Effect.gen(function* () {
+      const { leap, manager, namespace, proxy } = place
+      const key = { namespace, name: "app-0" }
+      // Slow first, so that it is known to be in the middle of a write.
+      yield* proxy.delay(1000)
+      const before = manager.requests.length
+      yield* want(key, "registry.test/web:swallowed")
+      yield* Managed.eventually(
+        "a request under way",
+        Effect.sync(() => manager.requests.length),
+        (count) => count > before
+      )
+      yield* proxy.blackhole
+      yield* Effect.forEach([1, 2, 3, 4], (index) => want({ namespace, name: `app-${index}` }, "registry.test/web:2"))
+      yield* Effect.sleep("1 seconds")
+      yield* leap("30 seconds")
+      yield* Managed.eventually(
+        "that it says so",
+        Effect.sync(() => manager.warnings),
+        (lines) => lines.some((line) => line.includes("No API server answers"))
+      )
+      const silent = sent(place)
+      yield* Effect.forEach(Array.from({ length: 10 }), () =>
+        Effect.zipRight(leap("3 seconds"), Effect.sleep("300 millis"))
+      )
+      // A probe every five seconds and some; nobody's reconcile.
+      expect(sent(place) - silent).toBeLessThan(20)
+      yield* proxy.heal
+      yield* converged(place, "30 seconds")
+      expect(metric(place, "homeostat_watch_relists_total")).toBe(0)
+      expect(metric(place, "rest_client_requests_total", { code: "<error>" })).toBeGreaterThan(0)
+    })
+  )
+})

@@ -1,0 +1,283 @@
+/** The kubelet of the testkit: pods whose image is a program run as its child processes, all others are pretended. */
+import { describe, expect } from "bun:test"
+import { BunContext } from "@effect/platform-bun"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { ConfigMap, Deployment, Job, PersistentVolumeClaim, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Shared from "@homeostat/testkit/Shared"
+import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
+import * as Program from "@homeostat/testkit/kubelet/Program"
+import { Effect, type Scope } from "effect"
+import * as Managed from "../Managed.ts"
+
+interface Scene {
+  readonly namespace: string
+  readonly kubelet: Kubelet.Kubelet
+}
+
+const shell = Program.command(["sh", "-c"], ["/data", "/etc/settings", "/etc/keys"])
+
+/** A test with a node of its own, to which pods are bound by name. */
+const onNode = <A, E>(name: string, body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>): void =>
+  Shared.cluster(
+    name,
+    (cluster) =>
+      Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("kubelet")
+        const client = yield* Managed.client(cluster)
+        yield* Effect.gen(function* () {
+          const kubelet = yield* Kubelet.start({
+            name: namespace,
+            directory: yield* Directory.make,
+            images: { "registry.test/shell": shell }
+          })
+          return yield* body({ namespace, kubelet })
+        }).pipe(Effect.provide(client), Effect.provide(BunContext.layer))
+      }),
+    { controllers: true }
+  )
+
+type PodSpec = NonNullable<Pod["spec"]>
+
+const podSpec = (
+  scene: Scene,
+  container: Partial<PodSpec["containers"][number]>,
+  spec: Partial<PodSpec> = {}
+): PodSpec => ({
+  nodeName: scene.namespace,
+  restartPolicy: "Never",
+  ...spec,
+  containers: [{ name: "main", image: "registry.test/shell:1", ...container }]
+})
+
+const pod = ({ namespace }: Scene, name: string) => Client.get(Pod, { namespace, name })
+
+const run = (
+  scene: Scene,
+  name: string,
+  container: Partial<PodSpec["containers"][number]>,
+  spec: Partial<PodSpec> = {},
+  annotations: { readonly [name: string]: string } = {}
+) =>
+  Client.create(Pod, {
+    metadata: { namespace: scene.namespace, name, annotations },
+    spec: podSpec(scene, container, spec)
+  })
+
+const phase = (scene: Scene, name: string, wanted: string) =>
+  Managed.eventually(`pod ${name} is ${wanted}`, pod(scene, name), ({ status }) => status?.phase === wanted)
+
+const state = ({ status }: Pod) => status?.containerStatuses?.[0]?.state
+
+describe("A pod whose image is a program", () => {
+  onNode("runs it with its environment, Secrets, ConfigMaps and volumes, and tells how it ended", (scene) =>
+    Effect.gen(function* () {
+      const { kubelet, namespace } = scene
+      yield* Client.create(Secret, { metadata: { namespace, name: "keys" }, stringData: { token: "s3cret" } })
+      yield* Client.create(ConfigMap, { metadata: { namespace, name: "settings" }, data: { mode: "fast" } })
+      yield* Client.create(PersistentVolumeClaim, {
+        metadata: { namespace, name: "data" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+      })
+      const script = `
+        echo "$GREETING $(cat "$SETTINGS/mode") $(cat "$KEYS/token") $TOKEN $POD"
+        echo kept > "$DATA/file"
+        printf 'all is well' > "$RESULT"
+        exit 3`
+      yield* run(
+        scene,
+        "worker",
+        {
+          args: [script],
+          env: [
+            { name: "NAME", value: "you" },
+            { name: "GREETING", value: "hello $(NAME)" },
+            { name: "TOKEN", valueFrom: { secretKeyRef: { name: "keys", key: "token" } } },
+            { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+            { name: "DATA", value: "/data" },
+            { name: "SETTINGS", value: "/etc/settings" },
+            { name: "KEYS", value: "/etc/keys" },
+            { name: "RESULT", value: "/dev/termination-log" }
+          ],
+          volumeMounts: [
+            { name: "data", mountPath: "/data" },
+            { name: "settings", mountPath: "/etc/settings" },
+            { name: "keys", mountPath: "/etc/keys", readOnly: true }
+          ]
+        },
+        {
+          volumes: [
+            { name: "data", persistentVolumeClaim: { claimName: "data" } },
+            { name: "settings", configMap: { name: "settings" } },
+            { name: "keys", secret: { secretName: "keys" } }
+          ]
+        }
+      )
+      const failed = yield* phase(scene, "worker", "Failed")
+      expect(state(failed)?.terminated).toMatchObject({ exitCode: 3, reason: "Error", message: "all is well" })
+      expect(yield* kubelet.logs({ namespace, name: "worker" })).toBe("hello you fast s3cret s3cret worker\n")
+      const file = Bun.file(`${kubelet.claim(namespace, "data")}/file`)
+      expect(yield* Effect.promise(() => file.text())).toBe("kept\n")
+    })
+  )
+
+  onNode("has the end of its log as its message when it fails and leaves none", (scene) =>
+    Effect.gen(function* () {
+      yield* run(scene, "worker", {
+        args: ["echo first; echo why it failed; exit 1"],
+        terminationMessagePolicy: "FallbackToLogsOnError"
+      })
+      const failed = yield* phase(scene, "worker", "Failed")
+      expect(state(failed)?.terminated?.message).toBe("first\nwhy it failed\n")
+    })
+  )
+
+  onNode("waits for a Secret that is not there, and says which", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      yield* run(scene, "worker", {
+        args: ["exit 0"],
+        env: [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "keys", key: "token" } } }]
+      })
+      yield* Managed.eventually("it waits", pod(scene, "worker"), (seen) => {
+        const waiting = state(seen)?.waiting
+        return waiting?.reason === "CreateContainerConfigError" && waiting.message === 'secret "keys" not found'
+      })
+      yield* Client.create(Secret, { metadata: { namespace, name: "keys" }, stringData: { token: "x" } })
+      yield* phase(scene, "worker", "Succeeded")
+    })
+  )
+
+  onNode("is asked to end when it is deleted, and gone when it has ended", (scene) =>
+    Effect.gen(function* () {
+      const { kubelet, namespace } = scene
+      const script = `trap 'echo bye > "$DATA/last"; exit 0' TERM; echo up; while :; do sleep 0.05; done`
+      yield* run(
+        scene,
+        "server",
+        {
+          args: [script],
+          env: [{ name: "DATA", value: "/data" }],
+          volumeMounts: [{ name: "data", mountPath: "/data" }]
+        },
+        { restartPolicy: "Always", volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] }
+      )
+      yield* phase(scene, "server", "Running")
+      yield* Managed.eventually("it writes", kubelet.logs({ namespace, name: "server" }), (log) => log === "up\n")
+      yield* Client.delete(Pod, { namespace, name: "server" })
+      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+      const last = Bun.file(`${kubelet.claim(namespace, "data")}/last`)
+      expect(yield* Effect.promise(() => last.text())).toBe("bye\n")
+    })
+  )
+
+  onNode("of a Job completes it, and its exit code can fail it", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      const job = (name: string, script: string) =>
+        Client.create(Job, {
+          metadata: { namespace, name },
+          spec: {
+            backoffLimit: 0,
+            template: { spec: podSpec(scene, { args: [script] }) }
+          }
+        })
+      yield* job("good", "exit 0")
+      yield* job("bad", "exit 42")
+      const condition = (name: string, type: string) =>
+        Managed.eventually(`Job ${name} is ${type}`, Client.get(Job, { namespace, name }), ({ status }) =>
+          (status?.conditions ?? []).some((one) => one.type === type && one.status === "True")
+        )
+      expect((yield* condition("good", "Complete")).status?.succeeded).toBe(1)
+      expect((yield* condition("bad", "Failed")).status?.failed).toBe(1)
+    })
+  )
+})
+
+describe("A pod whose image is no program", () => {
+  const pretended = { image: "registry.test/web:1" }
+
+  onNode("of a Deployment becomes ready", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      const labels = { app: "web" }
+      yield* Client.create(Deployment, {
+        metadata: { namespace, name: "web" },
+        spec: {
+          replicas: 2,
+          selector: { matchLabels: labels },
+          template: {
+            metadata: { labels },
+            spec: podSpec(scene, pretended, { restartPolicy: "Always" })
+          }
+        }
+      })
+      yield* Managed.eventually(
+        "both are available",
+        Client.get(Deployment, { namespace, name: "web" }),
+        ({ status }) => status?.availableReplicas === 2
+      )
+      const { items } = yield* Client.list(Pod, { namespace })
+      const ready = items.map(({ status }) => status?.conditions?.find(({ type }) => type === "Ready")?.status)
+      expect(ready).toEqual(["True", "True"])
+      expect(new Set(items.map(({ status }) => status?.podIP)).size).toBe(2)
+    })
+  )
+
+  onNode("whose image can't be pulled stays pending and says so", (scene) =>
+    Effect.gen(function* () {
+      yield* run(scene, "web", pretended, {}, { "envtest/image-pull-error": "manifest unknown" })
+      const seen = yield* Managed.eventually(
+        "it waits",
+        pod(scene, "web"),
+        (seen) => state(seen)?.waiting?.reason === "ImagePullBackOff"
+      )
+      expect(seen.status?.phase).toBe("Pending")
+      expect(state(seen)?.waiting?.message).toBe('Back-off pulling image "registry.test/web:1": manifest unknown')
+    })
+  )
+
+  onNode("that crashes is restarted, and then waits longer and longer", (scene) =>
+    Effect.gen(function* () {
+      yield* run(scene, "web", pretended, { restartPolicy: "Always" }, { "envtest/crash-loop": "7" })
+      const seen = yield* Managed.eventually(
+        "it waits",
+        pod(scene, "web"),
+        (seen) => state(seen)?.waiting?.reason === "CrashLoopBackOff"
+      )
+      const status = seen.status?.containerStatuses?.[0]
+      expect(status).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 7, reason: "Error" } } })
+      expect(state(seen)?.waiting?.message).toStartWith("back-off 10s restarting failed container=main")
+    })
+  )
+
+  onNode("that is evicted has failed, by a disruption", (scene) =>
+    Effect.gen(function* () {
+      yield* run(scene, "web", pretended, {}, { "envtest/evict": "" })
+      const seen = yield* phase(scene, "web", "Failed")
+      expect(seen.status?.reason).toBe("Evicted")
+      const disruption = seen.status?.conditions?.find(({ type }) => type === "DisruptionTarget")
+      expect(disruption).toMatchObject({ status: "True", reason: "TerminationByKubelet" })
+    })
+  )
+
+  onNode("fails when it is active for longer than it may", (scene) =>
+    Effect.gen(function* () {
+      yield* run(scene, "web", pretended, { activeDeadlineSeconds: 1 })
+      const seen = yield* phase(scene, "web", "Failed")
+      expect(seen.status?.reason).toBe("DeadlineExceeded")
+    })
+  )
+
+  onNode("goes at once when it is deleted, its patch of labels notwithstanding", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      yield* run(scene, "web", pretended, { restartPolicy: "Always" })
+      yield* phase(scene, "web", "Running")
+      yield* Client.patch(Pod, { namespace, name: "web" }, Patch.merge({ metadata: { labels: { a: "b" } } }))
+      yield* Client.delete(Pod, { namespace, name: "web" })
+      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+    })
+  )
+})

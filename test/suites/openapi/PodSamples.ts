@@ -1,0 +1,173 @@
+/** Pods in the states that their columns tell apart. */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import { ago, container, of, type Sample, spec } from "./Sample.ts"
+
+const pod = of("v1", "pods")
+const running = { running: { startedAt: ago(500) } }
+const statusOf = (name: string, more: JsonObject): JsonObject => ({
+  name,
+  image: "main",
+  imageID: "",
+  ready: false,
+  restartCount: 0,
+  ...more
+})
+const terminated = (more: JsonObject): JsonObject => ({ terminated: { exitCode: 0, ...more } })
+const isReady = { type: "Ready", status: "True" }
+
+/** All of them. */
+export const pods: ReadonlyArray<Sample> = [
+  pod("pod-new", { spec }),
+  pod(
+    "pod-running",
+    { spec: { ...spec, nodeName: "node-1" } },
+    {
+      phase: "Running",
+      podIP: "10.0.0.1",
+      podIPs: [{ ip: "10.0.0.1" }],
+      conditions: [isReady],
+      containerStatuses: [
+        statusOf("main", {
+          ready: true,
+          state: running,
+          restartCount: 3,
+          lastState: terminated({ exitCode: 1, finishedAt: ago(4000) })
+        }),
+        statusOf("side", { state: { waiting: { reason: "CrashLoopBackOff" } }, restartCount: 2 })
+      ]
+    }
+  ),
+  pod(
+    "pod-restarted",
+    { spec },
+    {
+      phase: "Running",
+      containerStatuses: [statusOf("main", { ready: true, state: running, restartCount: 2 })]
+    }
+  ),
+  pod(
+    "pod-half",
+    { spec },
+    {
+      phase: "Running",
+      conditions: [isReady],
+      containerStatuses: [
+        statusOf("main", { ready: true, state: running }),
+        statusOf("side", { state: terminated({ reason: "Completed" }) })
+      ]
+    }
+  ),
+  pod(
+    "pod-not-ready",
+    { spec },
+    {
+      phase: "Running",
+      containerStatuses: [
+        statusOf("main", { state: terminated({ reason: "Completed" }) }),
+        statusOf("side", { ready: true, state: running })
+      ]
+    }
+  ),
+  pod(
+    "pod-half-failed",
+    { spec },
+    {
+      phase: "Failed",
+      containerStatuses: [
+        statusOf("main", { state: terminated({ reason: "Completed" }) }),
+        statusOf("side", { state: terminated({ exitCode: 3, reason: "Error" }) })
+      ]
+    }
+  ),
+  pod(
+    "pod-exit",
+    { spec },
+    {
+      phase: "Failed",
+      containerStatuses: [statusOf("main", { state: terminated({ exitCode: 3 }) })]
+    }
+  ),
+  pod(
+    "pod-signal",
+    { spec },
+    {
+      phase: "Failed",
+      containerStatuses: [statusOf("main", { state: terminated({ exitCode: 137, signal: 9 }) })]
+    }
+  ),
+  pod(
+    "pod-done",
+    { spec },
+    {
+      phase: "Succeeded",
+      containerStatuses: [statusOf("main", { state: terminated({ reason: "Completed" }) })]
+    }
+  ),
+  pod("pod-evicted", { spec }, { phase: "Failed", reason: "Evicted" }),
+  pod("pod-gated", { spec: { ...spec, schedulingGates: [{ name: "example.com/gate" }] } }),
+  pod(
+    "pod-readiness",
+    { spec: { ...spec, readinessGates: [{ conditionType: "example.com/a" }, { conditionType: "example.com/b" }] } },
+    { nominatedNodeName: "node-2", conditions: [{ type: "example.com/b", status: "True" }] }
+  ),
+  ...[
+    { state: { waiting: { reason: "ErrImagePull" } } },
+    { state: { waiting: { reason: "PodInitializing" } } },
+    { state: running },
+    { state: terminated({ exitCode: 2 }) },
+    { state: terminated({ exitCode: 2, signal: 15 }) },
+    {
+      state: terminated({ exitCode: 2, reason: "Error" }),
+      restartCount: 4,
+      lastState: terminated({ finishedAt: ago(90) })
+    }
+  ].map((state, index) =>
+    pod(
+      `pod-init-${index}`,
+      {
+        spec: {
+          ...spec,
+          initContainers: [
+            { ...container, name: "first" },
+            { ...container, name: "second" }
+          ]
+        }
+      },
+      {
+        phase: "Pending",
+        initContainerStatuses: [
+          statusOf("first", { state: terminated({}), restartCount: 1 }),
+          statusOf("second", state)
+        ]
+      }
+    )
+  ),
+  pod(
+    "pod-sidecar",
+    { spec: { ...spec, initContainers: [{ ...container, name: "proxy", restartPolicy: "Always" }] } },
+    {
+      phase: "Running",
+      initContainerStatuses: [
+        statusOf("proxy", {
+          ready: true,
+          started: true,
+          state: running,
+          restartCount: 5,
+          lastState: terminated({ finishedAt: ago(9000) })
+        })
+      ],
+      containerStatuses: [statusOf("main", { ready: true, state: running, restartCount: 1 })]
+    }
+  ),
+  pod(
+    "pod-sidecar-broken",
+    { spec: { ...spec, initContainers: [{ ...container, name: "proxy", restartPolicy: "Always" }] } },
+    {
+      phase: "Running",
+      conditions: [{ type: "Initialized", status: "True" }],
+      initContainerStatuses: [statusOf("proxy", { started: false, state: { waiting: { reason: "Lost" } } })],
+      containerStatuses: [statusOf("main", { ready: true, state: running })]
+    }
+  ),
+  pod("pod-ending", { metadata: { finalizers: ["example.com/keep"] }, spec }, { phase: "Running" })
+]

@@ -1,0 +1,9 @@
+/** Objects of each built-in kind, in the states that their columns tell apart. */
+import { network } from "./NetworkSamples.ts"
+import { pods } from "./PodSamples.ts"
+import type { Sample } from "./Sample.ts"
+import { settings } from "./SettingSamples.ts"
+import { workloads } from "./WorkloadSamples.ts"
+
+/** All of them. */
+export const samples: ReadonlyArray<Sample> = [...pods, ...workloads, ...network, ...settings]

@@ -1,0 +1,195 @@
+/** What follows from how a reconcile ends, on a real server; each case in virtual time is beside the worker. */
+import { describe, expect } from "bun:test"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Result from "@homeostat/runtime/controller/Result"
+import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
+import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import { Effect, Schedule } from "effect"
+import * as Managed from "../Managed.ts"
+import { Chore, create, type Place, placed, say, tell, touch } from "./Chore.ts"
+
+/** Runs a controller whose reconcile is this, and gives when it was called for which name, in milliseconds. */
+const called = (
+  place: Place,
+  reconcile: (object: Chore, time: number) => Effect.Effect<Result.Result, unknown>,
+  options: { readonly retry?: Schedule.Schedule<unknown, unknown>; readonly workers?: number } = {}
+) =>
+  Effect.gen(function* () {
+    const calls = new Map<string, Array<number>>()
+    const controller = Controller.make("chores", {
+      for: Chore,
+      retry: options.retry,
+      reconcile: (object) =>
+        Effect.suspend(() => {
+          const { name } = object.metadata
+          const times = [...(calls.get(name) ?? []), performance.now()]
+          calls.set(name, times)
+          return reconcile(object, times.length)
+        })
+    })
+    yield* Managed.start(place.cluster, [controller], { namespaces: [place.namespace], workers: options.workers })
+    const of = (name: string) => calls.get(name) ?? []
+    return {
+      of,
+      reaches: (name: string, count: number) =>
+        Managed.eventually(
+          `${count} reconciles of ${name}`,
+          Effect.sync(() => of(name).length),
+          (length) => length >= count
+        ),
+      stays: (name: string) =>
+        Managed.stays(
+          `the reconciles of ${name}`,
+          Effect.sync(() => of(name).length),
+          "1 seconds"
+        )
+    }
+  })
+
+describe.concurrent("A reconcile", () => {
+  placed(
+    "that fails is tried again when the schedule says, and given up where that ends, until something happens",
+    (place) =>
+      Effect.gen(function* () {
+        const calls = yield* called(place, () => Effect.fail("no"), {
+          retry: Schedule.spaced("200 millis").pipe(Schedule.intersect(Schedule.recurs(2)))
+        })
+        const key = keyOf(yield* create(place, "a"))
+        yield* calls.reaches("a", 3)
+        const [first = 0, second = 0, third = 0] = calls.of("a")
+        for (const gap of [second - first, third - second]) {
+          expect(gap).toBeGreaterThan(195)
+        }
+        expect(yield* calls.stays("a")).toBe(3)
+        yield* touch(key, "again")
+        yield* calls.reaches("a", 6)
+        expect(yield* calls.stays("a")).toBe(6)
+      })
+  )
+
+  placed("that fails for good is not tried again until something happens", (place) =>
+    Effect.gen(function* () {
+      const calls = yield* called(place, ({ spec }) =>
+        spec.what === "impossible" ? new TerminalError({ message: "cannot be done" }) : Effect.succeed(Result.done)
+      )
+      const key = keyOf(yield* create(place, "a", { what: "impossible" }))
+      yield* calls.reaches("a", 1)
+      expect(yield* calls.stays("a")).toBe(1)
+      yield* say(key, "possible")
+      yield* calls.reaches("a", 2)
+      expect(yield* calls.stays("a")).toBe(2)
+    })
+  )
+
+  placed("that asks to be run again later is, and at once when something happens before that", (place) =>
+    Effect.gen(function* () {
+      const calls = yield* called(place, (_, time) =>
+        Effect.succeed(
+          time <= 2 ? Result.requeueAfter("300 millis") : time === 3 ? Result.requeueAfter("1 hours") : Result.done
+        )
+      )
+      const key = keyOf(yield* create(place, "a"))
+      yield* calls.reaches("a", 3)
+      const [first = 0, second = 0, third = 0] = calls.of("a")
+      expect(second - first).toBeGreaterThan(295)
+      expect(third - second).toBeGreaterThan(295)
+      yield* touch(key, "now")
+      yield* calls.reaches("a", 4)
+    })
+  )
+
+  placed("that dies takes nothing along: it is tried again, and the others go on", (place) =>
+    Effect.gen(function* () {
+      const calls = yield* called(
+        place,
+        ({ metadata }, time) =>
+          metadata.name === "bad" && time <= 20 ? Effect.die(new Error("a mistake")) : Effect.succeed(Result.done),
+        { retry: Schedule.spaced("10 millis"), workers: 1 }
+      )
+      yield* create(place, "bad")
+      yield* create(place, "good")
+      yield* calls.reaches("good", 1)
+      yield* calls.reaches("bad", 21)
+      expect(yield* calls.stays("bad")).toBe(21)
+    })
+  )
+
+  placed("of a new object does not wait for a hundred that fail", (place) =>
+    Effect.gen(function* () {
+      const calls = yield* called(
+        place,
+        ({ metadata }) => (metadata.name === "fresh" ? Effect.succeed(Result.done) : Effect.fail("no")),
+        { workers: 2 }
+      )
+      const failing = Array.from({ length: 100 }, (_, index) => `failing-${index}`)
+      yield* Effect.forEach(failing, (name) => create(place, name), { concurrency: 8 })
+      yield* Effect.forEach(failing, (name) => calls.reaches(name, 1), { concurrency: "unbounded" })
+      const before = performance.now()
+      yield* create(place, "fresh")
+      yield* calls.reaches("fresh", 1)
+      const [served = Number.NaN] = calls.of("fresh")
+      // Behind the hundred, of whom ten are tried again in a second, it would be longer.
+      expect(served - before).toBeLessThan(5_000)
+    })
+  )
+
+  placed("that writes the status of what fails does not wake itself by that", (place) =>
+    Effect.gen(function* () {
+      let calls = 0
+      const controller = Controller.make("chores", {
+        for: Chore,
+        retry: Schedule.spaced("10 seconds"),
+        reconcile: (object) => Effect.zipRight(tell(keyOf(object), `seen ${++calls} times`), Effect.fail("not yet"))
+      })
+      yield* Managed.start(place.cluster, [controller], { namespaces: [place.namespace] })
+      yield* create(place, "a")
+      yield* Managed.eventually(
+        "a reconcile",
+        Effect.sync(() => calls),
+        (count) => count > 0
+      )
+      yield* Managed.stays(
+        "the reconciles",
+        Effect.sync(() => calls),
+        "2 seconds"
+      )
+      expect(calls).toBe(1)
+    })
+  )
+})
+
+describe.concurrent("A hundred changes of one object", () => {
+  placed("in a moment lead to a few reconciles, never two at a time, and the last one sees the last change", (place) =>
+    Effect.gen(function* () {
+      let running = 0
+      let together = 0
+      const seen: Array<string> = []
+      const calls = yield* called(place, ({ spec }) =>
+        Effect.gen(function* () {
+          together = Math.max(together, ++running)
+          // As long as a reconcile takes that has a few requests to make.
+          yield* Effect.sleep("200 millis")
+          running--
+          seen.push(spec.what)
+          return Result.done
+        })
+      )
+      const key = keyOf(yield* create(place, "a", { what: "0" }))
+      yield* calls.reaches("a", 1)
+      const before = performance.now()
+      for (let count = 1; count < 100; count++) yield* touch(key, `${count}`)
+      yield* say(key, "last")
+      const took = performance.now() - before
+      yield* Managed.eventually(
+        "the last change",
+        Effect.sync(() => seen.at(-1)),
+        (text) => text === "last"
+      )
+      yield* calls.stays("a")
+      expect(together).toBe(1)
+      expect(seen.at(-1)).toBe("last")
+      // Each takes 200 ms, so more than one per that time would not be one at a time.
+      expect(calls.of("a").length).toBeLessThanOrEqual(Math.max(10, Math.ceil(took / 200) + 2))
+    })
+  )
+})

@@ -1,0 +1,81 @@
+/** The harness for authors of controllers: the WebApp controller in memory, in virtual time. */
+import { expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import { Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import { eventually, stays } from "@homeostat/testkit/Eventually"
+import * as Harness from "@homeostat/testkit/Harness"
+import { effect } from "@homeostat/testkit/Test"
+import { controller } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Clock, Effect, Exit, TestClock } from "effect"
+
+const options: Harness.Options<never> = { crds: [Crd.of(WebApp)], manager: Manager.launch([controller]) }
+const test = Harness.make(options)
+
+const key = { namespace: "default", name: "shop" }
+
+const launch = Effect.gen(function* () {
+  yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 3 } })
+  return yield* eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running")
+})
+
+test("a WebApp runs, within a second of virtual time", () =>
+  Effect.gen(function* () {
+    const { status } = yield* launch
+    expect(status?.readyReplicas).toBe(3)
+    expect((yield* Client.list(Pod, { namespace: "default" })).items).toHaveLength(3)
+    expect(yield* Clock.currentTimeMillis).toBeLessThan(1000)
+  }))
+
+test("what somebody deletes is back", () =>
+  Effect.gen(function* () {
+    yield* launch
+    const { metadata } = yield* Client.get(Deployment, key)
+    yield* Client.delete(Deployment, key)
+    const again = yield* eventually(
+      "there is another",
+      Client.get(Deployment, key),
+      (deployment) => deployment.metadata.uid !== metadata.uid
+    )
+    expect(again.spec?.replicas).toBe(3)
+  }))
+
+test("an hour passes in no time, and changes nothing", ({ server }) =>
+  Effect.gen(function* () {
+    yield* launch
+    yield* stays("the WebApp", Client.get(WebApp, key))
+    const { revision } = server.store
+    yield* TestClock.adjust("1 hour")
+    expect(server.store.revision).toBe(revision)
+  }))
+
+test("what does not come about is told as it was last", () =>
+  Effect.gen(function* () {
+    yield* launch
+    const never = eventually("it is gone", Client.get(WebApp, key), () => false, "3 seconds")
+    const exit = yield* Effect.exit(never)
+    expect(Exit.isFailure(exit) && String(exit.cause)).toContain("it is gone: not so after 3s; the last seen was")
+  }))
+
+effect("two runs with one seed are the same to the last byte", () =>
+  Effect.gen(function* () {
+    const course = Effect.scoped(
+      Harness.run(options, ({ server }) =>
+        Effect.gen(function* () {
+          yield* launch
+          yield* Client.patch(WebApp, key, Patch.merge({ spec: { image: "registry.test/web:2" } }))
+          yield* TestClock.adjust("5 seconds")
+          return JSON.stringify(server.saved(), null, 1).split("\n")
+        })
+      )
+    )
+    const [first, second] = [yield* course, yield* Effect.zipRight(TestClock.setTime(0), course)]
+    expect(first.length).toBeGreaterThan(1000)
+    const different = first.findIndex((line, at) => line !== second[at])
+    expect([first[different], second[different]]).toEqual([undefined, undefined])
+    expect(second).toHaveLength(first.length)
+  })
+)

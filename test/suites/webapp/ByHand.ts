@@ -1,0 +1,52 @@
+/**
+ * What people do to a WebApp called `shop` and to its children with kubectl, as the API server gets it: the same requests under
+ * the same field managers, without the program.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import { container } from "@homeostat/webapp/children"
+import type { Scene } from "./Scene.ts"
+
+type Kind = Resource.Resource<KubernetesObject, never>
+
+const change = ({ key }: Scene, kind: Kind, patch: Patch.Patch, command: string) =>
+  Client.patch(kind, key("shop"), patch, { fieldManager: `kubectl-${command}` })
+
+/** `kubectl scale` */
+export const scale = ({ key }: Scene, kind: Kind, replicas: number) =>
+  Client.scale.patch(kind, key("shop"), Patch.merge({ spec: { replicas } }), { fieldManager: "kubectl" })
+
+/** `kubectl label`; `null` takes one off. */
+export const label = (scene: Scene, kind: Kind, labels: { readonly [key: string]: string | null }) =>
+  change(scene, kind, Patch.merge({ metadata: { labels } }), "label")
+
+/** `kubectl annotate` */
+export const annotate = (scene: Scene, kind: Kind, annotations: { readonly [key: string]: string }) =>
+  change(scene, kind, Patch.merge({ metadata: { annotations } }), "annotate")
+
+/** `kubectl patch` */
+export const patch = (scene: Scene, kind: Kind, patch: Patch.Patch) => change(scene, kind, patch, "patch")
+
+/** `kubectl delete`; does not wait. */
+export const remove = ({ key }: Scene, kind: Kind) => Client.delete(kind, key("shop"), { propagation: "Background" })
+
+/** `kubectl set image` and `kubectl set env`: what is set of the container. */
+export const set = (scene: Scene, fields: object) =>
+  change(
+    scene,
+    Deployment,
+    Patch.strategic({
+      spec: {
+        template: {
+          spec: { "$setElementOrder/containers": [{ name: container }], containers: [{ name: container, ...fields }] }
+        }
+      }
+    }),
+    "set"
+  )
+
+/** `kubectl rollout`, each command of which sets something else. */
+export const rollout = (scene: Scene, spec: object) => change(scene, Deployment, Patch.strategic({ spec }), "rollout")

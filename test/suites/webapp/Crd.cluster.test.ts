@@ -1,0 +1,197 @@
+/** The WebApp kind, as the API server knows it from its definition. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import { CustomResourceDefinition } from "@homeostat/runtime/resource/BuiltIn"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect, Schema } from "effect"
+import * as Scene from "./Scene.ts"
+
+/** As much of an answer of the API server as is compared here. */
+const Answer = Schema.parseJson(
+  Schema.Struct({
+    message: Schema.optional(Schema.String),
+    details: Schema.optional(
+      Schema.Struct({
+        causes: Schema.optional(Schema.Array(Schema.Struct({ field: Schema.optional(Schema.String) })))
+      })
+    )
+  })
+)
+
+/** Asks for a WebApp: the status, and the fields that the API server complains of. */
+const ask = (scene: Scene.Scene, spec: object, name = "shop") =>
+  Effect.gen(function* () {
+    const { body, status } = yield* scene.cluster.request(
+      "POST",
+      `/apis/apps.kubedojo.io/v1beta1/namespaces/${scene.namespace}/webapps?fieldValidation=Strict`,
+      { body: { apiVersion: "apps.kubedojo.io/v1beta1", kind: "WebApp", metadata: { name }, spec } }
+    )
+    const answer = yield* Schema.decodeUnknown(Answer)(body)
+    const complaints = answer.details?.causes?.map(({ field = "" }) => field.replace(/^\./, "")) ?? []
+    // `<nil>` says that some rules were not looked at, as there is something wrong already.
+    const fields = new Set(complaints.filter((field) => field !== "<nil>"))
+    return { status, fields: [...fields], message: answer.message ?? "" }
+  })
+
+/** Each of them is refused for the field that it stands under, and nothing is stored. */
+const refused = (scene: Scene.Scene, specs: ReadonlyArray<readonly [field: string, spec: object]>) =>
+  Effect.gen(function* () {
+    for (const [field, spec] of specs) {
+      expect([spec, yield* ask(scene, spec)]).toMatchObject([spec, { status: 422, fields: [field] }])
+    }
+    expect((yield* Client.list(WebApp, { namespace: scene.namespace })).items).toEqual([])
+  })
+
+const image = "registry.test/web:1"
+
+describe.concurrent("the WebApp kind", () => {
+  Scene.empty("the definition is accepted, with a structural schema", () =>
+    Effect.gen(function* () {
+      const { status } = yield* Client.get(CustomResourceDefinition, { name: "webapps.apps.kubedojo.io" })
+      const conditions = new Map(status?.conditions?.map(({ status, type }) => [type, status]))
+      expect(Object.fromEntries(conditions)).toMatchObject({ NamesAccepted: "True", Established: "True" })
+      expect(conditions.has("NonStructuralSchema")).toBe(false)
+    })
+  )
+
+  Scene.empty("it has all that the tutorial's definition has: names, columns, bounds and defaults", () =>
+    Effect.gen(function* () {
+      const { spec } = yield* Client.get(CustomResourceDefinition, { name: "webapps.apps.kubedojo.io" })
+      expect(spec).toMatchObject({
+        group: "apps.kubedojo.io",
+        scope: "Namespaced",
+        names: { kind: "WebApp", listKind: "WebAppList", plural: "webapps", singular: "webapp", shortNames: ["wa"] }
+      })
+      expect(spec.versions).toHaveLength(1)
+      expect(spec.versions[0]).toMatchObject({
+        name: "v1beta1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        additionalPrinterColumns: [
+          { name: "Image", type: "string", jsonPath: ".spec.image" },
+          { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },
+          { name: "Ready", type: "integer", jsonPath: ".status.readyReplicas" },
+          { name: "Phase", type: "string", jsonPath: ".status.phase" },
+          { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }
+        ],
+        schema: {
+          openAPIV3Schema: {
+            properties: {
+              spec: {
+                required: ["image"],
+                properties: {
+                  image: { type: "string" },
+                  replicas: { type: "integer", minimum: 1, maximum: 50, default: 2 },
+                  port: { type: "integer", minimum: 1, maximum: 65_535, default: 8080 }
+                }
+              },
+              status: { properties: { readyReplicas: { type: "integer" }, phase: { type: "string" } } }
+            }
+          }
+        }
+      })
+    })
+  )
+
+  Scene.empty("who says an image and nothing else gets two replicas and port 8080, stored", (scene) =>
+    Effect.gen(function* () {
+      expect(yield* ask(scene, { image })).toMatchObject({ status: 201 })
+      expect((yield* Scene.app(scene, "shop")).spec).toEqual({ image, replicas: 2, port: 8080 })
+    })
+  )
+
+  Scene.empty("the spec of the tutorial's manifest is stored field for field", (scene) =>
+    Effect.gen(function* () {
+      const spec = { image: "nginx:1.27", replicas: 3, port: 80 }
+      expect(yield* ask(scene, spec)).toMatchObject({ status: 201 })
+      expect((yield* Scene.app(scene, "shop")).spec).toEqual(spec)
+    })
+  )
+
+  Scene.empty("replicas beyond 1 to 50 and ports beyond 1 to 65535 are refused by name", (scene) =>
+    refused(scene, [
+      ["spec.replicas", { image, replicas: 0 }],
+      ["spec.replicas", { image, replicas: 51 }],
+      ["spec.replicas", { image, replicas: 1.5 }],
+      ["spec.port", { image, port: 0 }],
+      ["spec.port", { image, port: 65_536 }],
+      ["spec.port", { image, port: "http" }]
+    ])
+  )
+
+  Scene.empty("their bounds are not", (scene) =>
+    Effect.gen(function* () {
+      expect(yield* ask(scene, { image, replicas: 1, port: 1 }, "low")).toMatchObject({ status: 201 })
+      expect(yield* ask(scene, { image, replicas: 50, port: 65_535 }, "high")).toMatchObject({ status: 201 })
+    })
+  )
+
+  Scene.empty("an image that is missing, empty or has blanks is refused by name", (scene) =>
+    refused(scene, [
+      ["spec.image", {}],
+      ["spec.image", { image: "" }],
+      ["spec.image", { image: "web 1" }]
+    ])
+  )
+
+  Scene.empty("names that a Service could not have are refused at once, and say why", (scene) =>
+    Effect.gen(function* () {
+      for (const name of ["1app", "my.app", "a".repeat(64)]) {
+        const answer = yield* ask(scene, { image }, name)
+        expect([name, answer]).toMatchObject([name, { status: 422, fields: ["metadata.name"] }])
+        expect(answer.message).toContain("the name becomes a Service's")
+      }
+      for (const name of ["a", "my-app", "app1", "a".repeat(63)]) {
+        expect([name, yield* ask(scene, { image }, name)]).toMatchObject([name, { status: 201 }])
+      }
+    })
+  )
+
+  Scene.empty(
+    "variables with two sources, none that is known, twice the same name, or a bad name are refused",
+    (scene) =>
+      refused(scene, [
+        [
+          "spec.env[0]",
+          { image, env: [{ name: "A", value: "1", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] }
+        ],
+        ["spec.env[0].valueFrom", { image, env: [{ name: "A", valueFrom: {} }] }],
+        [
+          "spec.env[0].valueFrom",
+          {
+            image,
+            env: [
+              {
+                name: "A",
+                valueFrom: { secretKeyRef: { name: "s", key: "k" }, configMapKeyRef: { name: "c", key: "k" } }
+              }
+            ]
+          }
+        ],
+        [
+          "spec.env[0].valueFrom.secretKeyRef.key",
+          { image, env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s" } } }] }
+        ],
+        [
+          "spec.env[1]",
+          {
+            image,
+            env: [
+              { name: "A", value: "1" },
+              { name: "A", value: "2" }
+            ]
+          }
+        ],
+        ["spec.env[0].name", { image, env: [{ name: "1A", value: "1" }] }],
+        ["spec.env[0].name", { image, env: [{ value: "1" }] }]
+      ])
+  )
+
+  Scene.empty("a quantity that is none is refused by name", (scene) =>
+    refused(scene, [
+      ["spec.resources.requests.cpu", { image, resources: { requests: { cpu: "much" } } }],
+      ["spec.resources.limits.memory", { image, resources: { limits: { memory: "-1 GB" } } }]
+    ])
+  )
+})

@@ -1,0 +1,29 @@
+/** kubectl in a scene. Only the real lane has the program. */
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import { Data, Effect } from "effect"
+
+/** kubectl ended with another code than 0. */
+export class KubectlFailed extends Data.TaggedError("KubectlFailed")<{
+  readonly args: ReadonlyArray<string>
+  readonly stderr: string
+}> {
+  override get message(): string {
+    return `kubectl ${this.args.join(" ")}: ${this.stderr.trim()}`
+  }
+}
+
+/** Runs it in the namespace: its output, trimmed. What is given to its standard input is text, or an object of which it is made. */
+export const run = (
+  { cluster, namespace }: { readonly cluster: ControlPlane; readonly namespace: string },
+  args: ReadonlyArray<string>,
+  stdin?: unknown
+): Effect.Effect<string, KubectlFailed | Effect.Effect.Error<ReturnType<ControlPlane["kubectl"]>>> =>
+  cluster
+    .kubectl([...args, `--namespace=${namespace}`], {
+      stdin: stdin === undefined || typeof stdin === "string" ? stdin : JSON.stringify(stdin)
+    })
+    .pipe(
+      Effect.flatMap(({ exitCode, stderr, stdout }) =>
+        exitCode === 0 ? Effect.succeed(stdout.trim()) : new KubectlFailed({ args, stderr })
+      )
+    )

@@ -1,0 +1,226 @@
+/** A Deployment or Service that is already there under a WebApp's name, and whose it is. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { ConfigMap, Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
+import type { OwnerReference } from "@homeostat/runtime/resource/KubernetesObject"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as ByHand from "./ByHand.ts"
+import * as Scene from "./Scene.ts"
+
+const adopt = Patch.merge({ metadata: { annotations: { "apps.kubedojo.io/adopt": "true" } } })
+
+/** Makes a Deployment that no WebApp knows of. */
+const deploy = (
+  { namespace }: Scene.Scene,
+  options: { readonly selector: { readonly [key: string]: string }; readonly owners?: ReadonlyArray<OwnerReference> }
+) =>
+  Client.create(
+    Deployment,
+    {
+      metadata: { namespace, name: "shop", labels: { team: "legacy" }, ownerReferences: options.owners ?? [] },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: options.selector },
+        template: {
+          metadata: { labels: options.selector },
+          spec: {
+            containers: [
+              { name: "app", image: "registry.test/web:1", ports: [{ containerPort: 8080, protocol: "TCP" }] }
+            ]
+          }
+        }
+      }
+    },
+    { fieldManager: "legacy" }
+  )
+
+/** All of an object but what its own controllers write. */
+const written = ({ metadata, spec }: Deployment | Service) => ({
+  spec,
+  generation: metadata.generation,
+  labels: metadata.labels,
+  ownerReferences: metadata.ownerReferences,
+  managers: metadata.managedFields?.map(({ manager }) => manager).filter((manager) => manager === "webapp-controller")
+})
+
+const failed = (scene: Scene.Scene) =>
+  Managed.eventually("the WebApp fails", Scene.app(scene, "shop"), Scene.isAt("Failed"))
+
+const conflicts = (scene: Scene.Scene) =>
+  Effect.map(Scene.events(scene, "shop"), (events) => events.filter(({ reason }) => reason === "NameConflict"))
+
+describe.concurrent("a name that is taken", () => {
+  Scene.managed(
+    "by a Deployment of nobody's: it is left alone, told once, and the WebApp runs when it is gone",
+    (scene) =>
+      Effect.gen(function* () {
+        const before = written(yield* deploy(scene, { selector: { app: "legacy" } }))
+        yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
+        const app = yield* failed(scene)
+        const message = `Deployment ${scene.namespace}/shop exists and is controlled by nobody; it is left alone until it is removed or given away`
+        expect(Scene.condition(app, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message })
+        expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "NotOwned", message })
+        expect(Scene.condition(app, "Reconciling")).toBeUndefined()
+        yield* Managed.eventually("it is told", conflicts(scene), ({ length }) => length > 0)
+
+        const app2 = yield* Managed.stays("the WebApp", Scene.app(scene, "shop"))
+        expect(app2.status).toMatchObject({ phase: "Failed", observedGeneration: 1 })
+        expect(written(yield* Scene.deployment(scene, "shop"))).toEqual(before)
+        expect(yield* conflicts(scene)).toEqual([{ type: "Warning", reason: "NameConflict", note: message, count: 1 }])
+        expect(scene.manager.recorded().filter(({ reason }) => reason === "NameConflict")).toHaveLength(1)
+
+        yield* ByHand.remove(scene, Deployment)
+        const healed = yield* Managed.eventually("it heals", Scene.app(scene, "shop"), Scene.isAt("Running"))
+        expect(Scene.condition(healed, "Stalled")).toBeUndefined()
+        expect(Scene.condition(healed, "Ready")?.status).toBe("True")
+      })
+  )
+
+  Scene.managed(
+    "by a Service of nobody's: it is left alone while the Deployment is made, and the rest heals with it",
+    (scene) =>
+      Effect.gen(function* () {
+        const { namespace } = scene
+        const foreign = yield* Client.create(
+          Service,
+          { metadata: { namespace, name: "shop" }, spec: { selector: { app: "legacy" }, ports: [{ port: 80 }] } },
+          { fieldManager: "legacy" }
+        )
+        yield* Scene.create(scene, "shop")
+        const app = yield* Managed.eventually(
+          "its Deployment is there, and its Service is not",
+          Scene.app(scene, "shop"),
+          (app) => Scene.isAt("Failed")(app) && Scene.condition(app, "DeploymentReady")?.status === "True"
+        )
+        expect(Scene.condition(app, "ServiceReady")).toMatchObject({ status: "False", reason: "NotOwned" })
+        expect(Scene.condition(app, "Ready")).toMatchObject({ status: "False", reason: "NotOwned" })
+        expect(written(yield* Scene.service(scene, "shop"))).toEqual(written(foreign))
+
+        yield* ByHand.remove(scene, Service)
+        yield* Managed.eventually("it heals", Scene.app(scene, "shop"), Scene.isAt("Running"))
+      })
+  )
+
+  Scene.managed(
+    "by another controller's Deployment: it is left alone and the controller is named, even if it is given away",
+    (scene) =>
+      Effect.gen(function* () {
+        const { namespace } = scene
+        const holder = yield* Client.create(ConfigMap, { metadata: { namespace, name: "holder" } })
+        yield* deploy(scene, {
+          selector: { app: "legacy" },
+          owners: [{ apiVersion: "v1", kind: "ConfigMap", name: "holder", uid: holder.metadata.uid, controller: true }]
+        })
+        const before = written(yield* Client.patch(Deployment, scene.key("shop"), adopt))
+        yield* Scene.create(scene, "shop", { image: "registry.test/web:2" })
+        const app = yield* failed(scene)
+        expect(Scene.condition(app, "Stalled")?.message).toContain(
+          `Deployment ${namespace}/shop exists and is controlled by ConfigMap holder`
+        )
+        yield* Managed.stays("the WebApp", Scene.app(scene, "shop"))
+        expect(written(yield* Scene.deployment(scene, "shop"))).toEqual(before)
+      })
+  )
+
+  Scene.managed(
+    "by a Deployment that is given away: it becomes the WebApp's, with its selector, and the Service finds its pods",
+    (scene) =>
+      Effect.gen(function* () {
+        yield* deploy(scene, { selector: { app: "legacy" } })
+        yield* Scene.create(scene, "shop", { image: "registry.test/web:2", replicas: 2 })
+        yield* failed(scene)
+
+        yield* Client.patch(Deployment, scene.key("shop"), adopt)
+        const app = yield* Managed.eventually("it runs", Scene.app(scene, "shop"), Scene.isAt("Running"))
+        const deployment = yield* Scene.deployment(scene, "shop")
+        expect(deployment.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual([app.metadata.uid])
+        expect(deployment.metadata.labels?.team).toBe("legacy")
+        expect(deployment.spec?.selector).toEqual({ matchLabels: { app: "legacy" } })
+        expect(Scene.containerOf(deployment)?.image).toBe("registry.test/web:2")
+
+        const { spec } = yield* Scene.service(scene, "shop")
+        const labelSelector = Object.entries(spec?.selector ?? {})
+          .map((pair) => pair.join("="))
+          .join(",")
+        const { items } = yield* Client.list(Pod, { namespace: scene.namespace, labelSelector })
+        const images = items
+          .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+          .map(({ spec }) => spec?.containers[0]?.image)
+        expect(images).toEqual(["registry.test/web:2", "registry.test/web:2"])
+      })
+  )
+})
+
+describe.concurrent("a Deployment that an older controller made for the WebApp", () => {
+  const selector = {
+    app: "shop",
+    "app.kubernetes.io/managed-by": "webapp-operator",
+    "app.kubernetes.io/part-of": "tutorial"
+  }
+
+  /** As the older program left it: pods running, our controller not yet started. */
+  const inherited = (scene: Scene.Scene) =>
+    Effect.gen(function* () {
+      const { metadata } = yield* Scene.create(scene, "shop", { image: "registry.test/web:1", replicas: 1 })
+      yield* deploy(scene, {
+        selector,
+        owners: [
+          {
+            apiVersion: "apps.kubedojo.io/v1beta1",
+            kind: "WebApp",
+            name: "shop",
+            uid: metadata.uid,
+            controller: true,
+            blockOwnerDeletion: true
+          }
+        ]
+      })
+      yield* Managed.eventually(
+        "its pods are ready",
+        Scene.deployment(scene, "shop"),
+        ({ status }) => status?.availableReplicas === 1
+      )
+    })
+
+  const uids = (scene: Scene.Scene) =>
+    Effect.map(Scene.pods(scene, "shop"), (pods) => pods.map(({ metadata }) => metadata.uid))
+
+  Scene.empty("keeps its selector and its pods", (scene) =>
+    Effect.gen(function* () {
+      yield* inherited(scene)
+      const before = yield* uids(scene)
+      yield* scene.manage()
+      yield* Scene.settled(scene, "shop")
+      expect(yield* uids(scene)).toEqual(before)
+      expect((yield* Scene.deployment(scene, "shop")).spec?.selector).toEqual({ matchLabels: selector })
+      expect(yield* conflicts(scene)).toEqual([])
+    })
+  )
+
+  Scene.empty("follows the spec from then on, and tells what its pods lack", (scene) =>
+    Effect.gen(function* () {
+      yield* inherited(scene)
+      yield* scene.manage()
+      yield* Scene.running(scene, "shop")
+      yield* Client.patch(
+        WebApp,
+        scene.key("shop"),
+        Patch.merge({ spec: { image: "registry.test/web:2", replicas: 2 } })
+      )
+      yield* Scene.settled(scene, "shop")
+      const pods = yield* Scene.pods(scene, "shop")
+      expect(pods.map(({ spec }) => spec?.containers[0]?.image)).toEqual(["registry.test/web:2", "registry.test/web:2"])
+
+      const failing = { spec: { template: { metadata: { annotations: { "envtest/image-pull-error": "" } } } } }
+      yield* Client.patch(Deployment, scene.key("shop"), Patch.merge(failing))
+      yield* Managed.eventually(
+        "the trouble is told",
+        Scene.app(scene, "shop"),
+        (app) => Scene.condition(app, "DeploymentReady")?.reason === "ImagePullFailed"
+      )
+    })
+  )
+})
