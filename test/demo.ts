@@ -8,8 +8,10 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as BunContext from "@effect/platform-bun/BunContext"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
+import { NotSo } from "@homeostat/testkit/Eventually"
 import type { WebApp } from "@homeostat/webapp/WebApp"
 import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { load } from "js-yaml"
@@ -40,26 +42,32 @@ const demo = Effect.gen(function* () {
   yield* Effect.gen(function* () {
     yield* Observer.observe(narrator, namespace)
     yield* Story.tell(narrator, namespace, sample)
-  }).pipe(Effect.provide(world.client))
+  }).pipe(Effect.provide(world.client), Effect.raceFirst(world.broken))
   yield* narrator.end([
-    ...(args.has("--keep")
-      ? ["That was the demo. It stays until Ctrl-C; to go on yourself, in another terminal:"]
-      : ["That was the demo. With --keep it stays, and you go on yourself, in another terminal:"]),
+    args.has("--keep")
+      ? "That was the demo. It stays until Ctrl-C; to go on yourself, in another terminal:"
+      : "That was the demo. With --keep it stays until Ctrl-C, and ends with what to type in another terminal, like this:",
     `  export KUBECONFIG=${world.kubeconfigPath}`,
     "  kubectl get wa -w",
     `  curl http://${world.metrics}/metrics`,
     `  curl http://${world.probes}/readyz?verbose`
   ])
-  if (args.has("--keep")) yield* Effect.never
+  if (args.has("--keep")) return yield* Effect.never
 }).pipe(Effect.scoped, Effect.provide(BunContext.layer))
+
+/** Why it failed, in one line: what was not so is told without the object as it was last. */
+const reasonOf = (cause: Cause.Cause<unknown>): string => {
+  const failure = Cause.squash(cause)
+  if (failure instanceof NotSo) return `${failure.description}: not so after ${Duration.format(failure.after)}`
+  return (Cause.prettyErrors(cause)[0]?.message ?? "failed").replace(/\s*\n\s*/g, "; ")
+}
 
 BunRuntime.runMain(demo, {
   disableErrorReporting: true,
   disablePrettyLogger: true,
   teardown: (exit, onExit) => {
     if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return onExit(0)
-    const [failure] = Cause.prettyErrors(exit.cause)
-    process.stderr.write(`demo: ${failure?.message ?? "failed"}\n`)
+    process.stderr.write(`demo: ${reasonOf(exit.cause)}\n`)
     onExit(1)
   }
 })

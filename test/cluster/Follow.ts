@@ -15,6 +15,9 @@ export interface Listener<A, R> {
   readonly gone: (object: A) => Effect.Effect<void, never, R>
 }
 
+/** Before the next try, when the server can't. */
+const pause = "1 second"
+
 /** Follows the objects; does not end by itself. */
 export const follow = <A extends KubernetesObject, R>(
   kind: Resource<A, never>,
@@ -32,7 +35,7 @@ export const follow = <A extends KubernetesObject, R>(
     const watch = yield* Client.watch(kind, { ...selection, initialEvents: true })
     while (true) {
       for (const event of yield* watch.next) {
-        if (event.type === "ERROR") return
+        if (event.type === "ERROR") return yield* Effect.sleep(pause)
         if (event.type === "BOOKMARK") {
           if (event.initialEventsEnd) yield* Effect.forEach(unheard, miss, { discard: true })
           continue
@@ -46,7 +49,7 @@ export const follow = <A extends KubernetesObject, R>(
     }
   }).pipe(Effect.scoped)
   return once.pipe(
-    Effect.catchAll((error) => (error._tag === "Ended" ? Effect.void : Effect.sleep("1 second"))),
+    Effect.catchAll((error) => (error._tag === "Ended" ? Effect.void : Effect.sleep(pause))),
     Effect.forever
   )
 }

@@ -19,6 +19,8 @@ export interface World {
   readonly kubeconfigPath: string
   readonly metrics: string
   readonly probes: string
+  /** Fails when the manager does, and does not end before. */
+  readonly broken: Effect.Effect<never, unknown>
 }
 
 const isReady = (probes: string) =>
@@ -53,7 +55,8 @@ export const start = (narrator: Narrator) =>
     const running = yield* Effect.forkScoped(manager)
     const ready = eventually("the manager is ready", isReady(`http://${probes}`), (is) => is)
     // It ends by itself only with an error.
-    yield* Effect.raceFirst(ready, Effect.zipRight(Effect.fromFiber(running), Effect.never))
+    const broken = Effect.zipRight(Effect.fromFiber(running), Effect.never)
+    yield* Effect.raceFirst(ready, broken)
     yield* narrator.say("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)
-    return { client: cluster.client, kubeconfigPath, metrics, probes } satisfies World
+    return { client: cluster.client, kubeconfigPath, metrics, probes, broken } satisfies World
   })

@@ -31,7 +31,7 @@ export interface Running {
 const largestMessage = 4096
 const largestFallback = { bytes: 2048, lines: 80 }
 
-/** One that is only pretended. */
+/** Starts one that is only pretended. */
 export const pretend = ({ ends }: Pretence.Plan): Effect.Effect<Running> =>
   Effect.gen(function* () {
     const stopped = yield* Deferred.make<Ended>()
@@ -55,8 +55,8 @@ const lastWords = (log: string): string =>
 const signal = (pid: number, name: NodeJS.Signals): Effect.Effect<void> =>
   Effect.ignore(Effect.try(() => process.kill(-pid, name)))
 
-/** Starts its program; fails with `Missing` while something that it names is not there. */
-export const launch = (program: Program, places: Volumes.Places, pod: Pod, container: Environment.Container) =>
+/** Prepares its start, which is one synchronous step; fails while something that it needs is not there. */
+export const prepare = (program: Program, places: Volumes.Places, pod: Pod, container: Environment.Container) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const env = yield* Environment.of(pod, container)
@@ -71,17 +71,11 @@ export const launch = (program: Program, places: Volumes.Places, pod: Pod, conta
       root,
       terminationLog
     })
-    const inside = container.workingDir === undefined ? root : NodePath.join(root, container.workingDir)
+    const workingDirectory = command.workingDirectory ?? Volumes.inside(root, container.workingDir ?? "/")
+    yield* fs.makeDirectory(workingDirectory, { recursive: true })
     const written = yield* fs.stat(log).pipe(
       Effect.map(({ size }) => Number(size)),
       Effect.orElseSucceed(() => 0)
-    )
-    const child = yield* Effect.sync(() =>
-      Process.spawn(command.executable, command.args, {
-        env: { PATH: process.env.PATH, HOSTNAME: pod.metadata.name, ...command.env },
-        workingDirectory: command.workingDirectory ?? inside,
-        log
-      })
     )
     const message = (exitCode: number) =>
       Effect.gen(function* () {
@@ -91,18 +85,30 @@ export const launch = (program: Program, places: Volumes.Places, pod: Pod, conta
         }
         return lastWords((yield* fs.readFileString(log)).slice(written))
       }).pipe(Effect.orElseSucceed(() => ""))
-    const ended = yield* Effect.cached(
-      Effect.promise(() => child.exited).pipe(
-        Effect.tap(() => Effect.sync(child.release)),
-        Effect.flatMap((exitCode) => Effect.map(message(exitCode), (text): Ended => ({ exitCode, message: text })))
-      )
-    )
-    const stop = (grace: Duration.Duration) =>
-      signal(child.pid, "SIGTERM").pipe(
-        Effect.zipRight(Effect.timeoutOption(ended, grace)),
-        Effect.flatMap((within) =>
-          within._tag === "Some" ? Effect.void : Effect.zipRight(signal(child.pid, "SIGKILL"), Effect.asVoid(ended))
-        )
-      )
-    return { ended, stop } satisfies Running
+    return Effect.sync((): Running => {
+      const child = Process.spawn(command.executable, command.args, {
+        env: { PATH: process.env.PATH, HOSTNAME: pod.metadata.name, ...command.env },
+        workingDirectory,
+        log
+      })
+      // One promise for all who wait: what the program has left is released once.
+      const exited = child.exited.then((exitCode) => {
+        child.release()
+        return exitCode
+      })
+      const exit = Effect.promise(() => exited)
+      return {
+        ended: Effect.flatMap(exit, (exitCode) =>
+          Effect.map(message(exitCode), (text) => ({ exitCode, message: text }))
+        ),
+        stop: (grace) =>
+          signal(child.pid, "SIGTERM").pipe(
+            // Interruptible, as a finalizer is not, and a limit on what cannot be interrupted is none.
+            Effect.zipRight(Effect.timeoutOption(Effect.interruptible(exit), grace)),
+            Effect.flatMap((within) =>
+              within._tag === "Some" ? Effect.void : Effect.zipRight(signal(child.pid, "SIGKILL"), Effect.asVoid(exit))
+            )
+          )
+      }
+    })
   })

@@ -7,10 +7,12 @@ import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
+import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Container from "./Container.ts"
 import type * as Environment from "./Environment.ts"
 import * as Events from "./Events.ts"
@@ -58,7 +60,10 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const containers = spec?.containers ?? []
     const startTime = yield* timestamp
     const ending = yield* Deferred.make<"deleted" | "gone">()
-    const running = new Map<string, Container.Running>()
+    /** The containers that run, and whether it was told how they ended. */
+    const running = new Map<string, { readonly process: Container.Running; readonly told: Deferred.Deferred<void> }>()
+    /** From now on nothing is started any more. */
+    let stopping = false
     const seen = new Map<string, PodStatus.ContainerStatus>()
     let ip: string | undefined
     let failed: Parameters<typeof PodStatus.of>[0]["failed"]
@@ -100,34 +105,78 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     let events = 0
     const tell = (told: Events.Told) => Effect.suspend(() => Events.tell(node.name, pod, events++, told))
 
-    /** Waits for what a pod names and is not there, and says so meanwhile. */
-    const withPatience = <A, R>(
-      container: Environment.Container | undefined,
-      effect: Effect.Effect<A, { readonly message: string }, R>
-    ): Effect.Effect<A, never, R | Client.Client> =>
+    /** Waits for what a pod names and is not there; `say` tells of it, once as long as it is the same. */
+    const withPatience = <A, R, R2>(
+      effect: Effect.Effect<A, { readonly message: string }, R>,
+      say: (message: string) => Effect.Effect<void, never, R2>,
+      said?: string
+    ): Effect.Effect<A, never, R | R2> =>
       Effect.catchAll(effect, ({ message }) =>
-        Effect.gen(function* () {
-          const waiting = { reason: "CreateContainerConfigError", message }
-          if (container !== undefined && statusOf(container).state?.waiting?.message !== message) {
-            yield* see(container, { state: { waiting } })
-            yield* tell({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
-          }
-          if (container === undefined) {
-            yield* tell({ type: "Warning", reason: "FailedMount", message: `MountVolume.SetUp failed: ${message}` })
-          }
-          yield* Effect.sleep(patience)
-          return yield* withPatience(container, effect)
-        })
+        (message === said ? Effect.void : say(message)).pipe(
+          Effect.zipRight(Effect.sleep(patience)),
+          Effect.zipRight(withPatience(effect, say, message))
+        )
       )
 
-    const begin = (container: Environment.Container, isInit: boolean) => {
-      const program = Program.find(node.images, container.image ?? "")
-      return program === undefined
-        ? Container.pretend(Pretence.plan(pod, node.times, isInit))
-        : withPatience(container, Container.launch(program, node.places, pod, container))
-    }
+    const sayUnmounted = (message: string) =>
+      tell({ type: "Warning", reason: "FailedMount", message: `MountVolume.SetUp failed: ${message}` })
 
-    /** Runs a container until it is not to be restarted. */
+    const sayUnconfigured = (container: Environment.Container) => (message: string) =>
+      Effect.zipRight(
+        see(container, { state: { waiting: { reason: "CreateContainerConfigError", message } } }),
+        tell({ type: "Warning", reason: "Failed", message: `Error: ${message}`, container: container.name })
+      )
+
+    const begin = (container: Environment.Container, isInit: boolean) =>
+      Effect.gen(function* () {
+        const program = Program.find(node.images, container.image ?? "")
+        const start =
+          program === undefined
+            ? Container.pretend(Pretence.plan(pod, node.times, isInit))
+            : yield* withPatience(Container.prepare(program, node.places, pod, container), sayUnconfigured(container))
+        const told = yield* Deferred.make<void>()
+        // In one piece with its start, so that none runs of which `stop` does not know.
+        return yield* Effect.uninterruptible(
+          Effect.suspend(() =>
+            stopping
+              ? Effect.interruptible(Effect.never)
+              : Effect.map(start, (process) => {
+                  running.set(container.name, { process, told })
+                  return { process, told }
+                })
+          )
+        )
+      })
+
+    /** Tells of a container from its start to its end. */
+    const attend = (container: Environment.Container, isInit: boolean, process: Container.Running) =>
+      Effect.gen(function* () {
+        const { image = "", name } = container
+        const startedAt = yield* timestamp
+        const containerID = `embedded://${pod.metadata.uid}/${name}/${statusOf(container).restartCount}`
+        yield* see(container, {
+          imageID: image,
+          containerID,
+          ready: !isInit,
+          started: true,
+          state: { running: { startedAt } }
+        })
+        yield* tell({ reason: "Created", message: "Container created", container: name })
+        yield* tell({ reason: "Started", message: "Container started", container: name })
+        const { exitCode, message } = yield* process.ended
+        const terminated = {
+          exitCode,
+          reason: exitCode === 0 ? "Completed" : "Error",
+          ...(message === "" ? {} : { message }),
+          startedAt,
+          finishedAt: yield* timestamp,
+          containerID
+        }
+        yield* see(container, { ready: isInit && exitCode === 0, started: false, state: { terminated } })
+        return terminated
+      })
+
+    /** Runs a container until it is not to be restarted; gives its last exit code. */
     const work = (container: Environment.Container, isInit: boolean) =>
       Effect.gen(function* () {
         const { image = "", name } = container
@@ -137,35 +186,18 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
           container: name
         })
         while (true) {
-          const process = yield* begin(container, isInit)
-          running.set(name, process)
-          const startedAt = yield* timestamp
-          const containerID = `embedded://${pod.metadata.uid}/${name}/${statusOf(container).restartCount}`
-          yield* see(container, {
-            imageID: image,
-            containerID,
-            ready: !isInit,
-            started: true,
-            state: { running: { startedAt } }
-          })
-          yield* tell({ reason: "Created", message: "Container created", container: name })
-          yield* tell({ reason: "Started", message: "Container started", container: name })
-          const { exitCode, message } = yield* process.ended
+          const { process, told } = yield* begin(container, isInit)
+          const terminated = yield* Effect.ensuring(
+            attend(container, isInit, process),
+            Deferred.succeed(told, undefined)
+          )
           running.delete(name)
-          const terminated = {
-            exitCode,
-            reason: exitCode === 0 ? "Completed" : "Error",
-            ...(message === "" ? {} : { message }),
-            startedAt,
-            finishedAt: yield* timestamp,
-            containerID
-          }
-          yield* see(container, { ready: isInit && exitCode === 0, started: false, state: { terminated } })
+          const { exitCode } = terminated
           const policy = spec?.restartPolicy ?? "Always"
           const again = isInit
             ? exitCode !== 0 && policy !== "Never"
             : policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
-          if (!again || (yield* Deferred.isDone(ending))) return exitCode
+          if (!again || stopping) return exitCode
           const { restartCount } = statusOf(container)
           const delay = backOff(restartCount)
           if (Duration.greaterThan(delay, Duration.zero)) {
@@ -213,7 +245,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
 
     const life = Effect.gen(function* () {
       yield* publish
-      if (isProgram) yield* withPatience(undefined, Volumes.prepare(node.places, pod))
+      if (isProgram) yield* withPatience(Volumes.prepare(node.places, pod), sayUnmounted)
       else yield* Effect.sleep(node.times.startUp)
       ip = node.address()
       const image = refused()
@@ -250,19 +282,31 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       )
     )
 
-    const stop = Effect.suspend(() =>
-      Effect.forEach(
+    const grace = () =>
+      Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)
+
+    /** Stops the containers, and waits until they have said themselves how they ended. */
+    const stop = Effect.suspend(() => {
+      stopping = true
+      return Effect.forEach(
         [...running],
-        ([name, process]) =>
-          Effect.zipRight(
-            tell({ reason: "Killing", message: `Stopping container ${name}`, container: name }),
-            process.stop(
-              Duration.seconds(pod.metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30)
-            )
+        ([name, { process, told }]) =>
+          tell({ reason: "Killing", message: `Stopping container ${name}`, container: name }).pipe(
+            Effect.zipRight(process.stop(grace())),
+            Effect.zipRight(Deferred.await(told))
           ),
         { concurrency: "unbounded", discard: true }
       )
-    )
+    })
+
+    /** Stops what still runs when the node itself ends, or when the pod is gone: there is nobody to be told. */
+    const abandon = Effect.suspend(() => {
+      stopping = true
+      return Effect.forEach(running.values(), ({ process }) => process.stop(grace()), {
+        concurrency: "unbounded",
+        discard: true
+      })
+    })
 
     const remove = Effect.suspend(() => {
       const { name, namespace = "default", uid } = pod.metadata
@@ -272,23 +316,27 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       Effect.ignore
     )
 
-    const run = Effect.gen(function* () {
-      const lived = yield* Effect.fork(life)
-      const end = yield* Effect.raceFirst(
-        Deferred.await(ending),
-        Effect.raceFirst(
-          Effect.zipRight(Effect.fromFiber(lived), Effect.never),
-          Effect.zipRight(Effect.zipRight(fails, Effect.zipRight(stop, publish)), Deferred.await(ending))
-        )
+    const report = (cause: Cause.Cause<never>) =>
+      Effect.logError(`The kubelet has lost pod ${first.metadata.name} by a mistake of its own`, cause)
+
+    const live = Effect.gen(function* () {
+      const living = yield* Effect.fork(Effect.catchAllCause(life, report))
+      // Who waits for a Secret, for an image or for the end of a back-off waits no longer.
+      const halt = Effect.zipRight(stop, Fiber.interrupt(living))
+      const end = Deferred.await(ending)
+      const how = yield* Effect.raceFirst(
+        end,
+        fails.pipe(Effect.zipRight(halt), Effect.zipRight(publish), Effect.zipRight(end))
       )
-      if (end === "deleted") {
-        // The containers say themselves how they ended, before the pod goes.
-        yield* stop
-        yield* Effect.timeoutOption(Effect.fromFiber(lived), "1 second")
-        yield* remove
-      }
+      if (how === "deleted") yield* halt
+    })
+
+    const run = Effect.gen(function* () {
+      // Of a pod that is to go when it is first seen, nothing is begun.
+      if (!(yield* Deferred.isDone(ending))) yield* live
+      if ((yield* Deferred.await(ending)) === "deleted") yield* remove
     }).pipe(
-      Effect.ensuring(Effect.orDie(stop)),
+      Effect.ensuring(abandon),
       Effect.ensuring(
         Effect.flatMap(FileSystem.FileSystem, (fs) =>
           isProgram

@@ -56,4 +56,6 @@ export const command =
 
 /** The program of an image, if there is one. */
 export const find = (images: Images, image: string): Program | undefined =>
-  images[image] ?? images[image.replace(/@sha256:.*$/, "").replace(/:[^/:]*$/, "")]
+  [image, image.replace(/@sha256:.*$/, "").replace(/:[^/:]*$/, "")]
+    .map((name) => (Object.hasOwn(images, name) ? images[name] : undefined))
+    .find((program) => program !== undefined)

@@ -28,14 +28,15 @@ export const places = (directory: string): Places => ({
   pod: (uid) => NodePath.join(directory, "pods", uid)
 })
 
+/** A path of an object below a folder: by no `..` it leads out of that. */
+export const inside = (folder: string, path: string): string => NodePath.join(folder, NodePath.join("/", path))
+
 const write = (folder: string, files: ReadonlyMap<string, Uint8Array>, mode = 0o644) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     yield* fs.makeDirectory(folder, { recursive: true })
     for (const [name, bytes] of files) {
-      const path = NodePath.join(folder, name)
-      // A name out of an object may not lead out of the volume.
-      if (!path.startsWith(`${folder}/`)) continue
+      const path = inside(folder, name)
       yield* fs.makeDirectory(NodePath.dirname(path), { recursive: true })
       yield* fs.remove(path, { force: true })
       yield* fs.writeFile(path, bytes, { mode })
@@ -131,14 +132,14 @@ export const mount = (places: Places, pod: Pod, container: Container) =>
     for (const { mountPath, name, subPath } of container.volumeMounts ?? []) {
       const volume = pod.spec?.volumes?.find((one) => one.name === name)
       if (volume === undefined) continue
-      const source = NodePath.join(folderOf(places, pod, volume), subPath ?? "")
-      const target = NodePath.join(root, mountPath)
+      const source = inside(folderOf(places, pod, volume), subPath ?? "")
+      const target = inside(root, mountPath)
       if (!(yield* fs.exists(source))) yield* fs.makeDirectory(source, { recursive: true })
       yield* fs.makeDirectory(NodePath.dirname(target), { recursive: true })
       yield* fs.remove(target, { recursive: true, force: true })
       yield* fs.symlink(source, target)
     }
-    const terminationLog = NodePath.join(root, container.terminationMessagePath ?? "/dev/termination-log")
+    const terminationLog = inside(root, container.terminationMessagePath ?? "/dev/termination-log")
     yield* fs.makeDirectory(NodePath.dirname(terminationLog), { recursive: true })
     yield* fs.writeFileString(terminationLog, "")
     return { root, terminationLog }

@@ -7,7 +7,7 @@ import type { Kind } from "./Kind.ts"
 import type { Store } from "./Store.ts"
 
 /** Where namespaces are stored. */
-export const namespaces = "/namespaces"
+const namespaces = "/namespaces"
 
 /** Namespaces without which a cluster is none. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"])

@@ -1,13 +1,15 @@
 /**
  * `pods/binding`: how a scheduler puts a pod on a node.
  */
+
+import * as Conditions from "./Conditions.ts"
 import * as Failure from "./Failure.ts"
 import * as FieldError from "./FieldError.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
 import { schemaNamed } from "./openapi/Documents.ts"
-import * as PodCondition from "./PodCondition.ts"
 import * as Read from "./Read.ts"
 import * as Update from "./Update.ts"
 import type { World, WriteOptions } from "./World.ts"
@@ -29,7 +31,7 @@ export const bind = (
   binding: Json.JsonObject,
   options: WriteOptions
 ): void => {
-  if (Metadata.name(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
+  if (ObjectMeta.nameOf(binding) !== name) throw Failure.badRequest("name in URL does not match name in Binding object")
   const errors = mistakes(Json.object(binding.target))
   if (errors.length > 0) throw Failure.invalid({ group: "", kind: "Binding", plural: "" }, name, errors)
   const pod = Read.get(world, kind, namespace, name)
@@ -43,7 +45,7 @@ export const bind = (
     const added = Json.texts(Json.at(binding, "metadata", field))
     if (Object.keys(added).length > 0) Object.assign(Json.member(Metadata.of(draft), field), added)
   }
-  PodCondition.set(draft, { type: "PodScheduled", status: "True" }, options.now)
+  Conditions.set(draft, { type: "PodScheduled", status: "True", lastProbeTime: null }, options.now)
   if (!options.dryRun) world.store.put(kind.storage, kind.toStorage(draft))
 }
 
@@ -56,9 +58,9 @@ const mistakes = (target: Json.JsonObject): ReadonlyArray<FieldError.FieldError>
 }
 
 const refusalOf = (pod: Json.JsonObject): string | undefined => {
-  const name = Metadata.name(pod)
+  const name = ObjectMeta.nameOf(pod)
   const node = Json.text(Json.at(pod, "spec", "nodeName")) ?? ""
-  if (Metadata.isDeleting(pod)) return `pod ${name} is being deleted, cannot be assigned to a host`
+  if (ObjectMeta.isDeleting(pod)) return `pod ${name} is being deleted, cannot be assigned to a host`
   if (node !== "") return `pod ${name} is already assigned to node ${JSON.stringify(node)}`
   return Json.list(Json.at(pod, "spec", "schedulingGates")).length > 0
     ? `pod ${name} has non-empty .spec.schedulingGates`

@@ -4,8 +4,9 @@
 import { Effect } from "effect"
 import type * as ApiServer from "./ApiServer.ts"
 import * as ApiServers from "./ApiServer.ts"
+import * as Definitions from "./Definitions.fixture.ts"
 import * as Json from "./Json.ts"
-import { kinds, thingDefinition } from "./Kinds.fixture.ts"
+import { kinds } from "./Kinds.fixture.ts"
 
 /** An answer, its body parsed where it is JSON. */
 export interface Answer {
@@ -70,7 +71,7 @@ export const watch = (server: ApiServer.ApiServer, path: string, headers: { read
 /** A server with the hand-made kinds, and the custom kind Thing. */
 export const make = (options: ApiServer.Options = {}) =>
   Effect.tap(ApiServers.make({ kinds, seed: 1, ...options }), (server) =>
-    ask(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", thingDefinition)
+    ask(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Definitions.things)
   )
 
 /** Where things are. */

@@ -1,24 +1,28 @@
 /**
- * The conditions of an object that is being made, as apiextensions sets them: a change of the status is a transition, a change
- * of reason or message is none.
+ * The conditions of an object that is being made, as the server itself sets them: a change of the status is a transition, a
+ * change of reason or message is none.
  */
 import * as Json from "./Json.ts"
-import * as Metadata from "./Metadata.ts"
+import { timestamp } from "./Timestamp.ts"
+
+/** A condition. */
+export interface Condition {
+  readonly type: string
+  readonly status: "True" | "False"
+  readonly reason?: string
+  readonly message?: string
+  /** Only conditions of pods have it. */
+  readonly lastProbeTime?: null
+}
 
 /** Sets a condition of `status.conditions`. */
-export const set = (
-  draft: Json.DraftObject,
-  type: string,
-  status: "True" | "False",
-  reason: string,
-  message: string,
-  now: number
-): void => {
+export const set = (draft: Json.DraftObject, condition: Condition, now: number): void => {
+  const { status, type, ...more } = condition
   const all = Json.items(Json.member(draft, "status"), "conditions")
   const index = all.findIndex((one) => Json.isObject(one) && one.type === type)
   const before = all[index]
   const unchanged = Json.isObject(before) && before.status === status ? before.lastTransitionTime : undefined
-  const next = { type, status, lastTransitionTime: unchanged ?? Metadata.time(now), reason, message }
+  const next = { type, status, lastTransitionTime: unchanged ?? timestamp(now), ...more }
   if (index < 0) all.push(next)
   else all[index] = next
 }

@@ -2,6 +2,7 @@
  * POST: a new object. In the order of a kube-apiserver: what only the server sets is wiped, the place checked, defaults filled
  * in, managers noted, the namespace asked, a name generated, the kind's own preparation and validation done.
  */
+
 import * as Admission from "./Admission.ts"
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as CustomDefinitions from "./CustomDefinitions.ts"
@@ -10,6 +11,8 @@ import type { FieldError } from "./FieldError.ts"
 import * as Json from "./Json.ts"
 import { type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
+import { timestamp } from "./Timestamp.ts"
 import type { World, WriteOptions } from "./World.ts"
 
 /** How often a name is generated anew when there is an object of that name. */
@@ -53,17 +56,18 @@ export const insert = (
   options: WriteOptions,
   strategy: Pick<Strategy, "prepareForCreate"> = kind.strategy
 ): Json.JsonObject => {
-  Admission.checkCreate(world.store, kind, namespace, Metadata.name(managed))
-  CustomDefinitions.checkCreate(world, kind, Metadata.name(managed))
+  Admission.checkCreate(world.store, kind, namespace, ObjectMeta.nameOf(managed))
+  CustomDefinitions.checkCreate(world, kind, ObjectMeta.nameOf(managed))
   if (!kind.verbs.includes("get")) return answered(kind, managed, options)
-  const generates = Metadata.name(managed) === "" && textOf(managed, "generateName") !== ""
+  const prefixed = textOf(managed, "generateName") !== ""
+  const generates = ObjectMeta.nameOf(managed) === "" && prefixed
   for (let attempt = 1; ; attempt++) {
     const draft = prepared(world, kind, managed, options, strategy)
-    const name = Metadata.name(draft)
+    const name = ObjectMeta.nameOf(draft)
     const found = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
     if (found === undefined) return store(world, kind, draft, options)
-    if (!generates) throw taken(kind, name, found)
-    if (attempt === nameAttempts) throw notUnique(kind, name, found)
+    if (!prefixed) throw taken(kind, name, found)
+    if (!generates || attempt === nameAttempts) throw notUnique(kind, name, found)
   }
 }
 
@@ -77,10 +81,10 @@ const prepared = (
 ): Json.DraftObject => {
   const draft = Json.copy(managed)
   const metadata = Metadata.of(draft)
-  metadata.creationTimestamp = Metadata.time(options.now)
+  metadata.creationTimestamp = timestamp(options.now)
   metadata.uid = world.identity.uid()
   const generateName = textOf(draft, "generateName")
-  if (Metadata.name(draft) === "" && generateName !== "") metadata.name = world.identity.name(generateName)
+  if (ObjectMeta.nameOf(draft) === "" && generateName !== "") metadata.name = world.identity.name(generateName)
   strategy.prepareForCreate(draft, options)
   const warnings: Array<string> = []
   const found = [...Metadata.mistakes(kind, draft), ...Metadata.unqualifiedFinalizers(kind, draft)]
@@ -94,11 +98,11 @@ const prepared = (
 const store = (world: World, kind: Kind, draft: Json.DraftObject, options: WriteOptions): Json.JsonObject => {
   const metadata = Metadata.of(draft)
   const resourceVersion = textOf(draft, "resourceVersion")
-  // One that is no number counts as none.
-  if (/^\d+$/.test(resourceVersion) && !/^0+$/.test(resourceVersion)) {
+  // One that is no number counts as none. Nobody looks at it where nothing is stored.
+  if (!options.dryRun && /^\d+$/.test(resourceVersion) && !/^0+$/.test(resourceVersion)) {
     throw Failure.plain("resourceVersion should not be set on objects to be created")
   }
-  delete metadata.resourceVersion
+  if (!options.dryRun) delete metadata.resourceVersion
   const object = { ...draft, ...typeOf(kind) }
   const stored = kind.toStorage(object)
   return kind.fromStorage(options.dryRun ? stored : world.store.put(kind.storage, stored))
@@ -108,7 +112,7 @@ const store = (world: World, kind: Kind, draft: Json.DraftObject, options: Write
 export const invalid = (kind: Kind, object: Json.JsonObject, errors: ReadonlyArray<FieldError>): Failure.Failure => {
   const [group, version] = (Json.text(object.apiVersion) ?? "").split("/")
   const named = { group: version === undefined ? "" : (group ?? ""), kind: Json.text(object.kind) ?? kind.kind }
-  return Failure.invalid({ ...kind, ...(kind.custom && named) }, Metadata.name(object), errors)
+  return Failure.invalid({ ...kind, ...(kind.custom && named) }, ObjectMeta.nameOf(object), errors)
 }
 
 /** A question (a review) is answered at once, and forgotten. */
@@ -116,7 +120,7 @@ const answered = (kind: Kind, managed: Json.JsonObject, options: WriteOptions): 
   const draft = Json.copy(managed)
   kind.strategy.prepareForCreate(draft, options)
   const errors = kind.strategy.validate(draft, options)
-  if (errors.length > 0) throw Failure.invalid(kind, Metadata.name(draft), errors)
+  if (errors.length > 0) throw Failure.invalid(kind, ObjectMeta.nameOf(draft), errors)
   return { ...draft, ...typeOf(kind) }
 }
 
@@ -142,6 +146,6 @@ const deleting = (found: Json.JsonObject, { code, details, message, reason }: Fa
   new Failure.Failure({
     code,
     reason,
-    message: Metadata.isDeleting(found) ? `object is being deleted: ${message}` : message,
+    message: ObjectMeta.isDeleting(found) ? `object is being deleted: ${message}` : message,
     details
   })

@@ -2,6 +2,7 @@
  * What follows from the definitions of custom kinds: they are accepted and served as soon as they are stored, and when they are
  * deleted their objects are, before they are gone themselves.
  */
+
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as Conditions from "./Conditions.ts"
 import { establish, kindsOf } from "./crd/CustomKinds.ts"
@@ -10,6 +11,7 @@ import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
 import { internally, isKind, type World } from "./World.ts"
 
 /** Where definitions are stored. */
@@ -22,7 +24,7 @@ const definitionOf = (world: World, { group, plural }: Kind): Json.JsonObject | 
 /** Throws a Failure (403) for a new object of a kind that is about to end. */
 export const checkCreate = (world: World, kind: Kind, name: string): void => {
   const definition = kind.custom ? definitionOf(world, kind) : undefined
-  if (definition !== undefined && Metadata.isDeleting(definition)) {
+  if (definition !== undefined && ObjectMeta.isDeleting(definition)) {
     throw Failure.forbidden(kind, name, "create not allowed while custom resource definition is terminating")
   }
 }
@@ -36,7 +38,7 @@ export const settle = (world: World, kind: Kind, now: number): void => {
 /** The last object of a kind that is about to end takes the definition with it. */
 const settleObject = (world: World, kind: Kind, now: number): void => {
   const definition = definitionOf(world, kind)
-  if (definition === undefined || !Metadata.isDeleting(definition)) return
+  if (definition === undefined || !ObjectMeta.isDeleting(definition)) return
   if (world.store.list(kind.storage).length > 0) return
   const own = world.registry.kinds().find((other) => isKind(other, "apiextensions.k8s.io", "CustomResourceDefinition"))
   if (own !== undefined) settleAll(world, own, now)
@@ -46,7 +48,7 @@ const settleAll = (world: World, kind: Kind, now: number): void => {
   for (const definition of world.store.list(storage)) {
     const accepted = accept(world, kind, definition, now)
     serve(world, accepted)
-    if (Metadata.isDeleting(accepted)) terminate(world, kind, accepted, now)
+    if (ObjectMeta.isDeleting(accepted)) terminate(world, kind, accepted, now)
   }
   for (const name of world.definitions.keys()) {
     if (world.store.get(storage, "", name) !== undefined) continue
@@ -57,7 +59,7 @@ const settleAll = (world: World, kind: Kind, now: number): void => {
 
 /** Decides whether a definition may have its names, and writes that into its status. */
 const accept = (world: World, kind: Kind, definition: Json.JsonObject, now: number): Json.JsonObject => {
-  const others = world.store.list(storage).filter((other) => Metadata.name(other) !== Metadata.name(definition))
+  const others = world.store.list(storage).filter((other) => ObjectMeta.nameOf(other) !== ObjectMeta.nameOf(definition))
   return write(world, kind, definition, establish(definition, others, now), now)
 }
 
@@ -79,7 +81,7 @@ const write = (
 
 /** Serves the kinds of an established definition, compiled anew only where what they are made of has changed. */
 const serve = (world: World, definition: Json.JsonObject): void => {
-  const name = Metadata.name(definition)
+  const name = ObjectMeta.nameOf(definition)
   const made = { spec: definition.spec ?? null, names: Json.at(definition, "status", "acceptedNames") ?? null }
   const served = Conditions.isTrue(definition, "Established")
   const known = world.definitions.get(name)
@@ -96,23 +98,23 @@ const serve = (world: World, definition: Json.JsonObject): void => {
 
 /** Deletes the objects of a definition; if none is left, the definition itself. */
 const terminate = (world: World, kind: Kind, definition: Json.JsonObject, now: number): void => {
-  const [own] = world.definitions.get(Metadata.name(definition))?.kinds ?? []
+  const [own] = world.definitions.get(ObjectMeta.nameOf(definition))?.kinds ?? []
   if (own !== undefined) {
     for (const object of world.store.list(own.storage)) {
-      if (!Metadata.isDeleting(object)) {
-        Delete.remove(world, own, Metadata.namespace(object), Metadata.name(object), {}, internally(world, now))
+      if (!ObjectMeta.isDeleting(object)) {
+        Delete.remove(world, own, ObjectMeta.namespaceOf(object), ObjectMeta.nameOf(object), {}, internally(world, now))
       }
     }
     if (world.store.list(own.storage).length > 0) {
       const draft = Json.copy(definition)
-      Conditions.set(draft, "Terminating", "True", "InstanceDeletionInProgress", deleting, now)
+      Conditions.set(draft, terminating, now)
       write(world, kind, definition, draft, now)
       return
     }
   }
-  const others = Metadata.finalizers(definition).filter((one) => one !== Metadata.cleanup)
+  const others = ObjectMeta.finalizersOf(definition).filter((one) => one !== Metadata.cleanup)
   if (others.length === 0) {
-    world.store.remove(storage, "", Metadata.name(definition))
+    world.store.remove(storage, "", ObjectMeta.nameOf(definition))
     return
   }
   const draft = Json.copy(definition)
@@ -120,4 +122,9 @@ const terminate = (world: World, kind: Kind, definition: Json.JsonObject, now: n
   write(world, kind, definition, draft, now)
 }
 
-const deleting = "CustomResource deletion is in progress"
+const terminating: Conditions.Condition = {
+  type: "Terminating",
+  status: "True",
+  reason: "InstanceDeletionInProgress",
+  message: "CustomResource deletion is in progress"
+}

@@ -2,13 +2,17 @@
  * DELETE: an object goes at once, or is marked and stays until its finalizers are gone and its time is up. Who deletes says
  * what becomes of its dependents; that is noted as a finalizer, which the garbage collector takes away.
  */
+
 import * as Admission from "./Admission.ts"
 import * as Conditions from "./Conditions.ts"
 import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
+import * as Precondition from "./Precondition.ts"
 import * as Query from "./Query.ts"
+import { timestamp } from "./Timestamp.ts"
 import { isKind, type World, type WriteOptions } from "./World.ts"
 
 /** What became of a deletion. */
@@ -20,6 +24,14 @@ export interface Deleted {
 
 /** What a deletion asks for: DeleteOptions. */
 type Asked = Json.JsonObject
+
+/** What is deleted, and how. */
+interface Deletion {
+  readonly kind: Kind
+  readonly current: Json.JsonObject
+  readonly asked: Asked
+  readonly options: WriteOptions
+}
 
 /** Deletes an object. `asked` are DeleteOptions. Throws a Failure. */
 export const remove = (
@@ -38,74 +50,81 @@ export const remove = (
   if (stored === undefined) throw Failure.notFound(kind, name)
   const current = kind.fromStorage(stored)
   checkPreconditions(kind, name, current, Json.object(asked.preconditions))
-  if (isKind(kind, "", "Namespace")) return removeNamespace(world, kind, current, asked, options)
-  if (isKind(kind, "apiextensions.k8s.io", "CustomResourceDefinition") && !Metadata.isDeleting(current)) {
-    return removeDefinition(world, kind, current, options)
+  const deletion: Deletion = { kind, current, asked, options }
+  if (isKind(kind, "", "Namespace")) return removeNamespace(world, deletion)
+  if (isKind(kind, "apiextensions.k8s.io", "CustomResourceDefinition") && !ObjectMeta.isDeleting(current)) {
+    return removeDefinition(world, deletion)
   }
-  return removeNow(world, kind, current, asked, options)
+  return removeNow(world, deletion)
 }
 
-const removeNow = (
-  world: World,
-  kind: Kind,
-  current: Json.JsonObject,
-  asked: Asked,
-  options: WriteOptions
-): Deleted => {
+const removeNow = (world: World, { asked, current, kind, options }: Deletion): Deleted => {
   const grace = graceOf(kind, current, asked, options.now)
   if (grace === "pending") return { answer: answerOf(kind, current), gone: false }
   const draft = Json.copy(current)
   const metadata = Metadata.of(draft)
   if (grace !== undefined) mark(metadata, grace)
-  const finalizers = finalizersAfter(kind, Metadata.finalizers(current), asked)
+  const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), asked)
   if (finalizers.length > 0) metadata.finalizers = [...finalizers]
   else delete metadata.finalizers
   if (finalizers.length > 0 && grace === undefined) markEnded(metadata, options.now)
   if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return stay(world, kind, draft, options)
   if (options.dryRun) return { answer: answerOf(kind, draft), gone: true }
+  // A kube-apiserver loses the version on its way from taking the finalizers to taking the object.
+  if (ObjectMeta.finalizersOf(current).length > 0 && Json.at(asked, "preconditions", "resourceVersion") !== undefined) {
+    const version = String(Json.at(current, "metadata", "resourceVersion"))
+    throw Precondition.failed(
+      kind,
+      ObjectMeta.namespaceOf(current),
+      ObjectMeta.nameOf(current),
+      "ResourceVersion",
+      "",
+      version
+    )
+  }
   // A pod that goes at once is seen to be ending before it is gone.
   if (grace !== undefined) world.store.put(kind.storage, kind.toStorage(draft))
-  const last = world.store.remove(kind.storage, Metadata.namespace(current), Metadata.name(current))
+  const last = world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   return { answer: answerOf(kind, last === undefined ? draft : kind.fromStorage(last)), gone: true }
 }
 
 /** A namespace ends when its content is gone, and somebody has said so at `/finalize`. */
-const removeNamespace = (
-  world: World,
-  kind: Kind,
-  current: Json.JsonObject,
-  asked: Asked,
-  options: WriteOptions
-): Deleted => {
-  if (Metadata.isDeleting(current)) {
+const removeNamespace = (world: World, deletion: Deletion): Deleted => {
+  const { asked, current, kind, options } = deletion
+  if (ObjectMeta.isDeleting(current)) {
     const waits = Json.list(Json.at(current, "spec", "finalizers")).length > 0
-    return waits ? { answer: current, gone: false } : removeNow(world, kind, current, asked, options)
+    return waits ? { answer: current, gone: false } : removeNow(world, deletion)
   }
   const draft = Json.copy(current)
   const metadata = Metadata.of(draft)
-  metadata.deletionTimestamp = Metadata.time(options.now)
+  metadata.deletionTimestamp = timestamp(options.now)
   Json.member(draft, "status").phase = "Terminating"
-  const finalizers = finalizersAfter(kind, Metadata.finalizers(current), asked)
+  const finalizers = finalizersAfter(kind, ObjectMeta.finalizersOf(current), asked)
   if (finalizers.length > 0) metadata.finalizers = [...finalizers]
   return stay(world, kind, draft, options)
 }
 
 /** A definition ends when its objects have. */
-const removeDefinition = (world: World, kind: Kind, current: Json.JsonObject, options: WriteOptions): Deleted => {
+const removeDefinition = (world: World, { current, kind, options }: Deletion): Deleted => {
   const draft = Json.copy(current)
   const metadata = Metadata.of(draft)
-  metadata.deletionTimestamp = Metadata.time(options.now)
-  metadata.finalizers = [...new Set([...Metadata.finalizers(current), Metadata.cleanup])]
-  Conditions.set(draft, "Terminating", "True", "InstanceDeletionPending", terminationPending, options.now)
+  metadata.deletionTimestamp = timestamp(options.now)
+  metadata.finalizers = [...new Set([...ObjectMeta.finalizersOf(current), Metadata.cleanup])]
+  Conditions.set(draft, terminating, options.now)
   return stay(world, kind, draft, options)
 }
 
-const terminationPending = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+const terminating: Conditions.Condition = {
+  type: "Terminating",
+  status: "True",
+  reason: "InstanceDeletionPending",
+  message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+}
 
 /** The object stays, marked. When it was marked before, nothing changes. */
 const stay = (world: World, kind: Kind, draft: Json.JsonObject, options: WriteOptions): Deleted => {
   const next = kind.toStorage(draft)
-  const before = world.store.get(kind.storage, Metadata.namespace(draft), Metadata.name(draft))
+  const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(draft), ObjectMeta.nameOf(draft))
   const written = options.dryRun || Json.equal(next, before) ? next : world.store.put(kind.storage, next)
   return { answer: kind.fromStorage(written), gone: false }
 }
@@ -119,7 +138,7 @@ const answerOf = (kind: Kind, object: Json.JsonObject): Json.JsonObject =>
         metadata: {},
         status: "Success",
         details: {
-          name: Metadata.name(object),
+          name: ObjectMeta.nameOf(object),
           ...(kind.group === "" ? {} : { group: kind.group }),
           kind: kind.plural,
           uid: Json.at(object, "metadata", "uid")
@@ -163,9 +182,9 @@ const graceOf = (kind: Kind, current: Json.JsonObject, asked: Asked, now: number
   if (kind.graceful !== true) return undefined
   const given = Json.number(asked.gracePeriodSeconds)
   const seconds = given !== undefined && given < 0 ? 1 : given
-  if (!Metadata.isDeleting(current)) {
+  if (!ObjectMeta.isDeleting(current)) {
     const period = kind.gracePeriod(current, seconds)
-    return { seconds: period, deletionTimestamp: Metadata.time(now + period * 1000) }
+    return { seconds: period, deletionTimestamp: timestamp(now + period * 1000) }
   }
   const before = Json.number(Json.at(current, "metadata", "deletionGracePeriodSeconds")) ?? 0
   if (before === 0) return undefined
@@ -174,8 +193,8 @@ const graceOf = (kind: Kind, current: Json.JsonObject, asked: Asked, now: number
   const end = begun + seconds * 1000
   // Time that is over cannot be shortened: it ends now, yet not without the kubelet's consent.
   return end < now
-    ? { seconds: Math.min(seconds, 1), deletionTimestamp: Metadata.time(now) }
-    : { seconds, deletionTimestamp: Metadata.time(end) }
+    ? { seconds: Math.min(seconds, 1), deletionTimestamp: timestamp(now) }
+    : { seconds, deletionTimestamp: timestamp(end) }
 }
 
 const mark = (metadata: Json.DraftObject, { deletionTimestamp, seconds }: Grace): void => {
@@ -187,7 +206,7 @@ const mark = (metadata: Json.DraftObject, { deletionTimestamp, seconds }: Grace)
 const markEnded = (metadata: Json.DraftObject, now: number): void => {
   const before = metadata.deletionTimestamp
   if (before === undefined) grow(metadata)
-  if (typeof before !== "string" || Date.parse(before) > now) metadata.deletionTimestamp = Metadata.time(now)
+  if (typeof before !== "string" || Date.parse(before) > now) metadata.deletionTimestamp = timestamp(now)
   metadata.deletionGracePeriodSeconds = 0
 }
 

@@ -24,7 +24,8 @@ export const decode = (text: string, format: Format, knows: Decode.Options["know
         : `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion || "meta.k8s.io/v1")} in scheme "pkg/runtime/scheme.go:111"`
     )
   }
-  return Prune.prune(schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"), value).value
+  const said = Object.entries(value).filter(([, member]) => member !== null)
+  return Prune.prune(schemaNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"), Object.fromEntries(said)).value
 }
 
 const parse = (text: string, format: Format): Json.Json => {

@@ -1,16 +1,18 @@
 /**
  * `pods/eviction`: a deletion of a pod that its PodDisruptionBudget has to allow.
  */
+
+import * as Conditions from "./Conditions.ts"
 import * as Delete from "./Delete.ts"
 import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
-import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
 import { schemaNamed } from "./openapi/Documents.ts"
-import * as PodCondition from "./PodCondition.ts"
 import * as Query from "./Query.ts"
 import * as Read from "./Read.ts"
 import * as LabelSelector from "./select/LabelSelector.ts"
+import { timestamp } from "./Timestamp.ts"
 import type { World, WriteOptions } from "./World.ts"
 
 /** The kind of the body. */
@@ -33,7 +35,8 @@ export const evict = (
   eviction: Json.JsonObject,
   given: WriteOptions
 ): void => {
-  if (Metadata.name(eviction) !== name) throw Failure.badRequest("name in URL does not match name in Eviction object")
+  if (ObjectMeta.nameOf(eviction) !== name)
+    throw Failure.badRequest("name in URL does not match name in Eviction object")
   const asked = Json.object(eviction.deleteOptions)
   Query.checkDeletion(asked)
   const options = { ...given, dryRun: given.dryRun || Json.list(asked.dryRun).length > 0 }
@@ -42,7 +45,7 @@ export const evict = (
   if (!endsAnyway(pod)) spend(world, namespace, pod, options)
   if (!options.dryRun) {
     const draft = Json.copy(pod)
-    PodCondition.set(draft, evicting, options.now)
+    Conditions.set(draft, evicting, options.now)
     world.store.put(kind.storage, kind.toStorage(draft))
   }
   // The mark is a change of its own: a resourceVersion that was asked for has been compared already.
@@ -50,16 +53,17 @@ export const evict = (
   Delete.remove(world, kind, namespace, name, rest, options)
 }
 
-const evicting: PodCondition.Condition = {
+const evicting: Conditions.Condition = {
   type: "DisruptionTarget",
   status: "True",
   reason: "EvictionByEvictionAPI",
-  message: "Eviction API: evicting"
+  message: "Eviction API: evicting",
+  lastProbeTime: null
 }
 
 /** Pods that do not run, or are about to end, disturb nobody by going. */
 const endsAnyway = (pod: Json.JsonObject): boolean =>
-  Metadata.isDeleting(pod) ||
+  ObjectMeta.isDeleting(pod) ||
   ["Succeeded", "Failed", "Pending"].includes(Json.text(Json.at(pod, "status", "phase")) ?? "")
 
 /** Takes the disruption from the budget of the pod, if it has one. */
@@ -80,7 +84,7 @@ const spend = (world: World, namespace: string, pod: Json.JsonObject, options: W
   const draft = Json.copy(budget)
   const status = Json.member(draft, "status")
   status.disruptionsAllowed = (Json.number(status.disruptionsAllowed) ?? 0) - 1
-  Json.member(status, "disruptedPods")[Metadata.name(pod)] = Metadata.time(options.now)
+  Json.member(status, "disruptedPods")[ObjectMeta.nameOf(pod)] = timestamp(options.now)
   world.store.put(budgets, draft)
 }
 
@@ -109,7 +113,7 @@ const numbersOf = (budget: Json.JsonObject) => {
 }
 
 const refusalOf = (budget: Json.JsonObject): Failure.Failure | undefined => {
-  const name = Metadata.name(budget)
+  const name = ObjectMeta.nameOf(budget)
   const { currentHealthy, desiredHealthy, disruptionsAllowed, observedGeneration } = numbersOf(budget)
   if (observedGeneration < (Json.number(Json.at(budget, "metadata", "generation")) ?? 0)) {
     return tooMany(`The disruption budget ${name} is still being processed by the server.`, 10)

@@ -45,7 +45,7 @@ export interface Named {
 }
 
 /** `webapps.example.com`, or `pods` of the core group. */
-export const resourceOf = ({ group, plural }: Pick<Named, "group" | "plural">): string =>
+const resourceOf = ({ group, plural }: Pick<Named, "group" | "plural">): string =>
   group === "" ? plural : `${plural}.${group}`
 
 /** `WebApp.example.com`, or `Pod`. */

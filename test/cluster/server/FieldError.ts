@@ -1,6 +1,7 @@
 /**
  * What is wrong with one field, in the words of apimachinery's `field.Error`, which clients show and parse.
  */
+import * as GoText from "./body/GoText.ts"
 import type { Json } from "./Json.ts"
 import { quote } from "./Quote.ts"
 
@@ -47,10 +48,7 @@ const valueless: ReadonlySet<Reason> = new Set([
 ])
 
 /** Text is only put in quotes; in all else Go escapes what HTML could misunderstand. */
-const shownOf = (value: Json): string =>
-  typeof value === "string" ? quote(value) : JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escaped)
-
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+const shownOf = (value: Json): string => (typeof value === "string" ? quote(value) : GoText.unsorted(value))
 
 /** A mistake; the value is shown as Go shows it: text in quotes, numbers and truth bare, all else as JSON. */
 export const make = (reason: Reason, field: string | undefined, value: Json | undefined, detail = ""): FieldError => {

@@ -2,11 +2,13 @@
  * The rules of ObjectMeta that all kinds share: what a client may not set, what the server fills in, and what is wrong with
  * names, labels, annotations, owners and finalizers, in the order and the words of apimachinery's `ValidateObjectMeta`.
  */
+
 import * as Format from "./builtin/Format.ts"
 import * as Failure from "./Failure.ts"
 import * as FieldError from "./FieldError.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
 import { quote } from "./Quote.ts"
 
 /** The finalizer by which the garbage collector keeps an owner until its dependents are gone. */
@@ -17,24 +19,8 @@ export const orphan = "orphan"
 /** The finalizer by which a CustomResourceDefinition stays until its objects are gone. */
 export const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-/** A moment as Kubernetes writes it: to the second. */
-export const time = (millis: number): string => new Date(millis).toISOString().replace(/\.\d+Z$/, "Z")
-
 /** The metadata of an object that is being made. */
 export const of = (draft: Json.DraftObject): Json.DraftObject => Json.member(draft, "metadata")
-
-/** The name of an object; empty where it has none. */
-export const name = (object: Json.JsonObject): string => textOf(object, "name")
-
-/** The namespace of an object; empty where it has none. */
-export const namespace = (object: Json.JsonObject): string => textOf(object, "namespace")
-
-/** Whether somebody has deleted the object already. */
-export const isDeleting = (object: Json.JsonObject): boolean => Json.at(object, "metadata", "deletionTimestamp") != null
-
-/** The finalizers of an object. */
-export const finalizers = (object: Json.JsonObject): ReadonlyArray<string> =>
-  Json.list(Json.at(object, "metadata", "finalizers")).filter((item) => typeof item === "string")
 
 /** Forgets what only the server sets. */
 export const wipe = (metadata: Json.DraftObject): void => {
@@ -54,7 +40,7 @@ export const place = (kind: Kind, metadata: Json.DraftObject, namespace: string)
 
 /** Whether the name of the object is that of the request. Throws a Failure (400) when it is not. */
 export const checkName = (object: Json.JsonObject, asked: string): void => {
-  const own = name(object)
+  const own = ObjectMeta.nameOf(object)
   if (own === asked) return
   throw Failure.badRequest(
     own === ""
@@ -113,7 +99,7 @@ const allMistakes = (kind: Kind, object: Json.JsonObject, names: Names): Readonl
 export const unqualifiedFinalizers = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   kind.custom || kind.group === "apiextensions.k8s.io"
     ? []
-    : finalizers(object).flatMap((one, index) =>
+    : ObjectMeta.finalizersOf(object).flatMap((one, index) =>
         isQualified(one)
           ? []
           : [
@@ -134,8 +120,6 @@ export const changeMistakes = (object: Json.JsonObject, old: Json.JsonObject): R
   const before = Json.object(old.metadata)
   return [...newFinalizers(object, old), ...immutable(metadata, before), ...commonMistakes(metadata, false)]
 }
-
-const textOf = (object: Json.JsonObject, field: string): string => Json.text(Json.at(object, "metadata", field)) ?? ""
 
 /** What is wrong with a name, or with the beginning of one. */
 type Names = (name: string, prefix: boolean) => ReadonlyArray<string>
@@ -288,9 +272,9 @@ const finalizerMistakes = (value: Json.Json | undefined): ReadonlyArray<FieldErr
 }
 
 const newFinalizers = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
-  if (!isDeleting(old)) return []
-  const known = new Set(finalizers(old))
-  const added = [...new Set(finalizers(object))].filter((one) => !known.has(one)).sort()
+  if (!ObjectMeta.isDeleting(old)) return []
+  const known = new Set(ObjectMeta.finalizersOf(old))
+  const added = [...new Set(ObjectMeta.finalizersOf(object))].filter((one) => !known.has(one)).sort()
   return added.length === 0
     ? []
     : [

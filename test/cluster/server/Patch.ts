@@ -1,14 +1,17 @@
 /**
  * PATCH: what a patch makes of an object is written like a PUT of it; what an apply states is merged by who manages what.
  */
+
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as Decode from "./body/Decode.ts"
 import type { PatchType } from "./body/Negotiation.ts"
+import * as Prune from "./body/Prune.ts"
 import * as Create from "./Create.ts"
 import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
-import type { Kind } from "./Kind.ts"
+import { apiVersionOf, type Kind } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
 import * as Body from "./patch/Patch.ts"
 import type { FieldValidation } from "./Query.ts"
 import * as Update from "./Update.ts"
@@ -68,7 +71,10 @@ const apply = (world: World, target: Update.Target, text: string, options: Patch
   const write = {
     ...Update.writeOf(world, target, options),
     force: options.force,
-    default: Update.strategyOf(target).default
+    default: (draft: Json.DraftObject) => {
+      if (!target.kind.custom) convertible(target.kind, draft)
+      Update.strategyOf(target).default(draft)
+    }
   }
   const applied = Json.copy(ManagedFields.applied(write, current, intent))
   const metadata = Metadata.of(applied)
@@ -79,6 +85,20 @@ const apply = (world: World, target: Update.Target, text: string, options: Patch
   Metadata.wipe(metadata)
   const strategy = Update.strategyOf(target)
   return { object: Create.insert(world, target.kind, target.namespace, applied, options, strategy), created: true }
+}
+
+/** Throws a Failure (500) for what was merged and cannot become an object of Go's type: the schema of an apply knows less of types. */
+const convertible = (kind: Kind, merged: Json.JsonObject): void => {
+  try {
+    Prune.prune(kind.schema, merged, { decoder: "values" })
+  } catch (error) {
+    if (!(error instanceof Failure.Failure)) throw error
+    const type = `${apiVersionOf(kind).includes("/") ? "" : "/"}${apiVersionOf(kind)}, Kind=${kind.kind}`
+    const place = `${ObjectMeta.namespaceOf(merged)}/${ObjectMeta.nameOf(merged)}`
+    throw Failure.plain(
+      `failed to convert new object (${place}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error.message}`
+    )
+  }
 }
 
 const intentOf = (text: string, { fieldValidation, warn }: PatchOptions): Json.JsonObject => {

@@ -2,6 +2,7 @@
  * Requests about objects, each by its verb: from the body and the query to what the verb takes, and from what it gives to what the
  * client accepts.
  */
+
 import { Duration, Effect } from "effect"
 import * as Decode from "./body/Decode.ts"
 import * as Negotiation from "./body/Negotiation.ts"
@@ -12,7 +13,7 @@ import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 import * as List from "./List.ts"
-import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
 import type { ResourcePath } from "./Path.ts"
 import * as Query from "./Query.ts"
 import * as Selection from "./Selection.ts"
@@ -162,7 +163,13 @@ export const removeAll = (asked: Asked): Answer => {
   Delete.warnOfOrphans(kind, options, { warn: Exchange.warn(exchange) })
   const page = List.page(server.world.store, kind, selection, listed)
   for (const object of page.items) {
-    server.verbs.delete(kind, Metadata.namespace(object), Metadata.name(object), options, deleting(exchange, options))
+    server.verbs.delete(
+      kind,
+      ObjectMeta.namespaceOf(object),
+      ObjectMeta.nameOf(object),
+      options,
+      deleting(exchange, options)
+    )
   }
   return Exchange.answer(exchange, 200, View.list(viewOf(asked, accepted), page, exchange.now), accepted)
 }
@@ -221,7 +228,7 @@ export const acceptedBy = ({ exchange, kind, path }: Asked, watch = false): Nego
   })
 
 /** The view of an answer. */
-export const viewOf = ({ exchange, kind }: Asked, accepted: Negotiation.Accepted): View.View =>
+const viewOf = ({ exchange, kind }: Asked, accepted: Negotiation.Accepted): View.View =>
   View.make(kind, accepted, exchange.target.query)
 
 /** How long a request waits for a moment that has not come. */

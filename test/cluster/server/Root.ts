@@ -11,7 +11,7 @@ import * as OpenApiV2 from "./openapi/OpenApiV2.ts"
 import type { Server } from "./Server.ts"
 
 /** What the server says that it is. */
-export const version: JsonObject = {
+const version: JsonObject = {
   major: "1",
   minor: "37",
   emulationMajor: "1",

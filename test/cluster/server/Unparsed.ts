@@ -2,6 +2,7 @@
  * Requests that Bun's parser of HTTP refuses by itself, and a kube-apiserver reads and answers: those with a method that nobody
  * knows, and those for `*`. All others that cannot be parsed are answered as Go's server answers them.
  */
+import { STATUS_CODES } from "node:http"
 import type { HttpRequest, HttpResponse } from "./Exchange.ts"
 
 /** What the parser says of a request that it refuses. */
@@ -30,7 +31,7 @@ export const refusal = ({ code }: Refused): string => {
 
 /** An answer as text for a connection that ends with it. */
 export const answer = ({ body, headers, status }: HttpResponse): string =>
-  written(String(status), headers, typeof body === "string" ? body : "")
+  written(`${status} ${STATUS_CODES[status] ?? ""}`, headers, typeof body === "string" ? body : "")
 
 const headersOf = (lines: ReadonlyArray<string>): { readonly [name: string]: string } =>
   Object.fromEntries(

@@ -3,6 +3,7 @@
  * next object from the live one; here its resourceVersion is compared, what may not change is kept, the kind's own preparation
  * and validation done, and the result stored, unless nothing changed, or it was all that a deletion waited for.
  */
+
 import * as ManagedFields from "./apply/ManagedFields.ts"
 import * as Create from "./Create.ts"
 import * as Failure from "./Failure.ts"
@@ -10,6 +11,8 @@ import * as FieldError from "./FieldError.ts"
 import * as Json from "./Json.ts"
 import { type Kind, type Strategy, typeOf } from "./Kind.ts"
 import * as Metadata from "./Metadata.ts"
+import * as ObjectMeta from "./ObjectMeta.ts"
+import * as Precondition from "./Precondition.ts"
 import { isKind, type World, type WriteOptions } from "./World.ts"
 
 /** What a request is about. */
@@ -66,6 +69,7 @@ export const update = (world: World, target: Target, object: Json.JsonObject, op
     if (!kind.createOnUpdate) throw Failure.notFound(kind, name)
     const managed = Json.copy(ManagedFields.updated(writeOf(world, target, options), undefined, draft))
     Metadata.wipe(Metadata.of(managed))
+    if (!options.dryRun) delete Metadata.of(managed).resourceVersion
     return { object: Create.insert(world, kind, namespace, managed, options, strategy), created: true }
   }
   checkUid(target, current, draft)
@@ -84,13 +88,7 @@ export const checkUid = ({ kind, name, namespace }: Target, current: Json.JsonOb
   const asked = Json.text(Json.at(next, "metadata", "uid")) ?? ""
   const real = Json.text(Json.at(current, "metadata", "uid")) ?? ""
   if (asked === "" || asked === real) return
-  const place = [...(kind.namespaced ? [namespace] : []), name].join("/")
-  const key = `/registry/${kind.custom ? `${kind.group}/` : ""}${kind.plural}/${place}`
-  throw Failure.conflict(
-    kind,
-    name,
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${asked}, UID in object meta: ${real}`
-  )
+  throw Precondition.failed(kind, namespace, name, "UID", asked, real)
 }
 
 /** Stores the next object instead of the current one. Its managers are known already. */
@@ -112,7 +110,7 @@ export const commit = (
   keep(metadata, before, "creationTimestamp")
   keep(metadata, before, "resourceVersion")
   if (metadata.uid === undefined || metadata.uid === "") keep(metadata, before, "uid")
-  if (Metadata.isDeleting(current)) keep(metadata, before, "deletionTimestamp")
+  if (ObjectMeta.isDeleting(current)) keep(metadata, before, "deletionTimestamp")
   if (metadata.deletionGracePeriodSeconds === undefined) keep(metadata, before, "deletionGracePeriodSeconds")
   const warnings: Array<string> = []
   const errors = mistakes(kind, strategy, draft, current, { ...options, warn: (text) => warnings.push(text) })
@@ -130,12 +128,12 @@ const write = (
   options: WriteOptions
 ): Json.JsonObject => {
   if (endsDeletion(kind, current, draft)) {
-    if (!options.dryRun) world.store.remove(kind.storage, Metadata.namespace(current), Metadata.name(current))
+    if (!options.dryRun) world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
     return draft
   }
   if (options.dryRun) return kind.fromStorage(kind.toStorage(draft))
   const stored = kind.toStorage(withoutSelfLink(draft))
-  const before = world.store.get(kind.storage, Metadata.namespace(current), Metadata.name(current))
+  const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   // The defaults that an object gets when it is read count as well: without them, as with them, it is written.
   const same = Json.equal(stored, before) && Json.equal(stored, kind.toStorage(current))
   return same ? current : kind.fromStorage(world.store.put(kind.storage, stored))
@@ -150,7 +148,7 @@ const withoutSelfLink = (object: Json.JsonObject): Json.JsonObject => {
 
 /** Whether the object was deleted before and waited only for its finalizers. */
 const endsDeletion = (kind: Kind, current: Json.JsonObject, next: Json.JsonObject): boolean => {
-  if (!Metadata.isDeleting(current) || Metadata.finalizers(next).length > 0) return false
+  if (!ObjectMeta.isDeleting(current) || ObjectMeta.finalizersOf(next).length > 0) return false
   if (isKind(kind, "", "Namespace") && Json.list(Json.at(next, "spec", "finalizers")).length > 0) return false
   return (Json.number(Json.at(current, "metadata", "deletionGracePeriodSeconds")) ?? 0) === 0
 }

@@ -23,9 +23,14 @@ const commandOf = (executable: string): ReadonlyArray<string> => {
     .map((word) => (word === "bun" ? process.execPath : word === "dist/homeostat" ? executable : word))
 }
 
+let built: Promise<string> | undefined
+
 const build = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), "homeostat-binary-"))
-  AtEnd.add(() => rm(folder, { recursive: true, force: true }))
+  AtEnd.add(() => {
+    built = undefined
+    return rm(folder, { recursive: true, force: true })
+  })
   const executable = join(folder, "homeostat")
   const child = Bun.spawn([...commandOf(executable)], {
     cwd: root,
@@ -41,8 +46,6 @@ const build = async (): Promise<string> => {
   if (code !== 0) throw new BuildFailed({ message: `bun build ended with ${code}: ${out}${err}` })
   return executable
 }
-
-let built: Promise<string> | undefined
 
 /** The path of the executable. The first test that asks builds it, in some seconds. */
 export const path: Effect.Effect<string> = Effect.promise(() => {

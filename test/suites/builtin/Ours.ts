@@ -7,6 +7,7 @@ import * as Failure from "@homeostat/testkit/server/Failure"
 import * as Json from "@homeostat/testkit/server/Json"
 import { apiVersionOf, type Kind, type Writing } from "@homeostat/testkit/server/Kind"
 import * as Metadata from "@homeostat/testkit/server/Metadata"
+import * as ObjectMeta from "@homeostat/testkit/server/ObjectMeta"
 
 /** The kind of an object. */
 export const kindOf = (object: Json.JsonObject): Kind => {
@@ -34,7 +35,7 @@ export const create = (object: Json.JsonObject, namespace: string, uid: string, 
     kind.strategy.prepareForCreate(draft, writing)
     const isStored = kind.verbs.includes("get")
     const mistakes = [...(isStored ? Metadata.mistakes(kind, draft) : []), ...kind.strategy.validate(draft, writing)]
-    if (mistakes.length > 0) throw Failure.invalid(kind, Metadata.name(draft), mistakes)
+    if (mistakes.length > 0) throw Failure.invalid(kind, ObjectMeta.nameOf(draft), mistakes)
     return stored(kind, draft)
   }, now)
 
@@ -56,7 +57,7 @@ export const patch = (
     strategy.prepareForUpdate(draft, live, writing)
     const mistakes = [...Metadata.mistakes(kind, draft), ...strategy.validateUpdate(draft, live, writing)]
     const distinct = new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake]))
-    if (distinct.size > 0) throw Failure.invalid(kind, Metadata.name(draft), [...distinct.values()])
+    if (distinct.size > 0) throw Failure.invalid(kind, ObjectMeta.nameOf(draft), [...distinct.values()])
     return stored(kind, draft)
   }, now)
 

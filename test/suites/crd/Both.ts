@@ -24,19 +24,19 @@ export const each = <A, B>(
  * message where there is one cause at most; of an object what the client and the schema have made of it.
  */
 export const comparable = (body: Json.JsonObject): Json.Json => {
-  if (body["kind"] !== "Status") return sorted({ ...body, metadata: metadata(Json.object(body["metadata"])) })
+  if (body.kind !== "Status") return sorted({ ...body, metadata: metadata(Json.object(body.metadata)) })
   const causes = Json.objects(Json.at(body, "details", "causes")).map(
     ({ field, message, reason }) => `${reason} ${field}: ${message}`
   )
   return {
-    code: body["code"] ?? null,
+    code: body.code ?? null,
     causes: causes.sort(),
-    message: causes.length > 1 ? "" : (body["message"] ?? null)
+    message: causes.length > 1 ? "" : (body.message ?? null)
   }
 }
 
 /** Whether it was taken, and of a refusal what is compared. */
-export const verdict = (body: Json.JsonObject): Json.Json => (body["kind"] === "Status" ? comparable(body) : "taken")
+export const verdict = (body: Json.JsonObject): Json.Json => (body.kind === "Status" ? comparable(body) : "taken")
 
 /** Up to where the compilers of expressions choose their own words. */
 export const withoutCompiler = (value: Json.Json): Json.Json =>

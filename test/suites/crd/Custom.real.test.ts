@@ -18,7 +18,7 @@ const namespaced = "/apis/crd.example.com/v1/namespaces/default"
 
 /** Defines a kind and waits until it is served, with its schema. */
 const define = (cluster: ControlPlane, crd: Json.JsonObject) =>
-  cluster.install({ ...crd, metadata: Json.texts(crd["metadata"]) }).pipe(Effect.orDie)
+  cluster.install({ ...crd, metadata: Json.texts(crd.metadata) }).pipe(Effect.orDie)
 
 /** As JSON, without what is not defined. */
 const plain = (value: object): Json.JsonObject => Json.object(JSON.parse(JSON.stringify(value)))
@@ -69,7 +69,7 @@ describe("a CustomResourceDefinition", () => {
       )
       const taken = Embedded.establish(Embedded.define(first).body, [])
       const refused = Embedded.establish(Embedded.define(second).body, [taken])
-      expect(withoutTimes(refused["status"])).toEqual(withoutTimes(real["status"]))
+      expect(withoutTimes(refused.status)).toEqual(withoutTimes(real.status))
     })
   )
 })
@@ -126,7 +126,7 @@ describe("a custom resource", () => {
           send(cluster, "POST", `${namespaced}/${plural}${dry}`, object).pipe(
             Effect.catchAllDefect(() => Effect.succeed<Json.JsonObject>({})),
             // A kind that has just been defined is not found for some time.
-            Effect.repeat({ until: (body) => Json.text(body["kind"]) !== undefined, times: 200 })
+            Effect.repeat({ until: (body) => Json.text(body.kind) !== undefined, times: 200 })
           )
       )
       expect(
@@ -171,7 +171,7 @@ describe("a custom resource", () => {
       const kind = Embedded.kindOf(Ratchets.strict)
       // The new schema is in use as soon as it refuses what it does not know.
       yield* send(cluster, "POST", `${path}${dry}`, named("Ratchet", { spec: { all: "long" } })).pipe(
-        Effect.repeat({ until: (body) => body["code"] === 422 })
+        Effect.repeat({ until: (body) => body.code === 422 })
       )
       const changed = Ratchets.next.map((spec) => ({ ...stored, spec }))
       const real = yield* each(changed, (object) => send(cluster, "PUT", `${path}/a${dry}`, object))

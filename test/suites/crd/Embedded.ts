@@ -63,7 +63,7 @@ const created = (
 const refuse = (kind: Failure.Named, object: Json.JsonObject, mistakes: ReturnType<Strategy["validate"]>): void => {
   if (mistakes.length === 0) return
   // A server names the kind that the object says.
-  const said = Json.text(object["kind"]) ?? kind.kind
+  const said = Json.text(object.kind) ?? kind.kind
   throw Failure.invalid({ ...kind, kind: said }, Json.text(Json.at(object, "metadata", "name")) ?? "", mistakes)
 }
 

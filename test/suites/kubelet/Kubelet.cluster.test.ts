@@ -1,13 +1,14 @@
 /** The kubelet of the testkit: pods whose image is a program run as its child processes, all others are pretended. */
 import { describe, expect } from "bun:test"
+import type * as FileSystem from "@effect/platform/FileSystem"
 import { BunContext } from "@effect/platform-bun"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { ConfigMap, Deployment, Job, PersistentVolumeClaim, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
-import * as Shared from "@homeostat/testkit/Shared"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import * as Program from "@homeostat/testkit/kubelet/Program"
+import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
@@ -19,7 +20,10 @@ interface Scene {
 const shell = Program.command(["sh", "-c"], ["/data", "/etc/settings", "/etc/keys"])
 
 /** A test with a node of its own, to which pods are bound by name. */
-const onNode = <A, E>(name: string, body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>): void =>
+const onNode = <A, E>(
+  name: string,
+  body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client | FileSystem.FileSystem>
+): void =>
   Shared.cluster(
     name,
     (cluster) =>
@@ -64,6 +68,23 @@ const run = (
     metadata: { namespace: scene.namespace, name, annotations },
     spec: podSpec(scene, container, spec)
   })
+
+/** A program that writes the id of its process, and can only be killed. */
+const stubborn = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
+
+const pidOf = (kubelet: Kubelet.Kubelet, namespace: string) =>
+  Effect.map(
+    Managed.eventually("it writes", kubelet.logs({ namespace, name: "server" }), (log) => log.endsWith("\n")),
+    Number
+  )
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
 
 const phase = (scene: Scene, name: string, wanted: string) =>
   Managed.eventually(`pod ${name} is ${wanted}`, pod(scene, name), ({ status }) => status?.phase === wanted)
@@ -169,6 +190,63 @@ describe("A pod whose image is a program", () => {
       yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
       const last = Bun.file(`${kubelet.claim(namespace, "data")}/last`)
       expect(yield* Effect.promise(() => last.text())).toBe("bye\n")
+    })
+  )
+
+  onNode("is killed when it does not end within its grace", (scene) =>
+    Effect.gen(function* () {
+      const { kubelet, namespace } = scene
+      yield* run(scene, "server", { args: [stubborn] }, { terminationGracePeriodSeconds: 1 })
+      const pid = yield* pidOf(kubelet, namespace)
+      yield* Client.delete(Pod, { namespace, name: "server" })
+      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+      expect(isAlive(pid)).toBe(false)
+    })
+  )
+
+  onNode("ends with its node, even if it does not want to", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      const other = { namespace, name: `${namespace}-other` }
+      const pid = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const kubelet = yield* Kubelet.start({ name: other.name, images: { "registry.test/shell": shell } })
+          const spec = { nodeName: other.name, restartPolicy: "Always", terminationGracePeriodSeconds: 1 }
+          yield* run(scene, "server", { args: [stubborn] }, spec)
+          return yield* pidOf(kubelet, namespace)
+        })
+      )
+      expect(isAlive(pid)).toBe(false)
+    })
+  )
+
+  onNode("is gone at once when it is deleted while it waits for a Secret", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      yield* run(scene, "worker", { args: ["exit 0"], envFrom: [{ secretRef: { name: "keys" } }] })
+      yield* Managed.eventually(
+        "it waits",
+        pod(scene, "worker"),
+        (seen) => state(seen)?.waiting?.reason === "CreateContainerConfigError"
+      )
+      yield* Client.delete(Pod, { namespace, name: "worker" })
+      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+    })
+  )
+
+  onNode("is not restarted when its deadline is over, and works where it is told to", (scene) =>
+    Effect.gen(function* () {
+      const { kubelet, namespace } = scene
+      const script = "pwd; trap 'exit 1' TERM; while :; do sleep 0.05; done"
+      const container = { args: [script], workingDir: "/srv/app" }
+      yield* run(scene, "worker", container, { restartPolicy: "Always", activeDeadlineSeconds: 1 })
+      const failed = yield* phase(scene, "worker", "Failed")
+      expect(failed.status?.reason).toBe("DeadlineExceeded")
+      expect(failed.status?.containerStatuses?.[0]).toMatchObject({
+        restartCount: 0,
+        state: { terminated: { exitCode: 1 } }
+      })
+      expect(yield* kubelet.logs({ namespace, name: "worker" })).toContain("/srv/app\n")
     })
   )
 

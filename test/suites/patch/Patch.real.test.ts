@@ -5,11 +5,11 @@
 import { describe, expect } from "bun:test"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { real } from "@homeostat/testkit/Shared"
-import * as Kinds from "@homeostat/testkit/server/body/TestKinds"
 import * as Failure from "@homeostat/testkit/server/Failure"
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { apiVersionOf, type Kind } from "@homeostat/testkit/server/Kind"
+import * as Kinds from "@homeostat/testkit/server/Kinds.fixture"
 import * as Patch from "@homeostat/testkit/server/patch/Patch"
 import { Effect } from "effect"
 

@@ -11,7 +11,7 @@ import * as Scene from "./Scene.ts"
 
 const container = "/spec/template/spec/containers/0"
 
-const repaired: ReadonlyArray<Drift.Repaired> = [
+const repaired: ReadonlyArray<Drift.Repaired & { readonly change: string }> = [
   {
     change: "a scaled Deployment",
     by: (scene) => ByHand.scale(scene, Deployment, 5),
@@ -117,7 +117,7 @@ const repaired: ReadonlyArray<Drift.Repaired> = [
 
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
-const left: ReadonlyArray<Drift.Left> = [
+const left: ReadonlyArray<Drift.Left & { readonly change: string }> = [
   {
     change: "a sidecar container",
     by: (scene) =>

@@ -46,7 +46,6 @@ export type Change = (scene: Scene.Scene) => Effect.Effect<unknown, unknown, Cli
 
 /** A change that is put right. */
 export interface Repaired {
-  readonly change: string
   readonly by: Change
   /** What is told of the repair, */
   readonly reason: "DeploymentCreated" | "DeploymentUpdated" | "ServiceCreated" | "ServiceUpdated"
@@ -56,7 +55,6 @@ export interface Repaired {
 
 /** A change that is left alone. */
 export interface Left {
-  readonly change: string
   readonly by: Change
   /** Where it can be seen afterwards. */
   readonly shows: (scene: Scene.Scene) => Effect.Effect<unknown, unknown, Client.Client>

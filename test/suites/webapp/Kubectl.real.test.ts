@@ -4,6 +4,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Drift from "./Drift.ts"
 import * as Kubectl from "./Kubectl.ts"
 import * as Scene from "./Scene.ts"
 
@@ -73,6 +74,31 @@ describe.concurrent("kubectl", () => {
       const deployment = yield* Kubectl.run(scene, ["describe", "deployment/shop"])
       expect(deployment).toContain("Labels:")
       expect((yield* Kubectl.run(scene, ["describe", "replicaset"])).length).toBeGreaterThan(0)
+    })
+  )
+
+  for (const [does, command, names] of [
+    ["adds", "DEBUG=1", "env[DEBUG]"],
+    ["removes", "MODE-", "env"]
+  ] as const) {
+    Scene.real.managed(`set env, which ${does} a variable of the Deployment, is put right`, (scene) =>
+      Drift.isRepaired(scene, {
+        by: (scene) => Kubectl.run(scene, ["set", "env", "deployment/shop", command]),
+        reason: "DeploymentUpdated",
+        names: `spec.template.spec.containers[app].${names}`
+      })
+    )
+  }
+
+  Scene.real.managed("rollout restart of the Deployment is left alone", (scene) =>
+    Drift.isLeft(scene, {
+      by: (scene) => Kubectl.run(scene, ["rollout", "restart", "deployment/shop"]),
+      shows: (scene) =>
+        Effect.map(
+          Scene.pods(scene, "shop"),
+          (pods) => pods.filter(({ metadata }) => metadata.annotations?.["kubectl.kubernetes.io/restartedAt"]).length
+        ),
+      as: 2
     })
   )
 })

@@ -109,10 +109,6 @@ export const recursiveDifference = (one: FieldSet, other: FieldSet): FieldSet =>
     return node(isField(mine), recursiveDifference(withoutSelf(mine), theirs))
   })
 
-/** The fields below which there is none. */
-export const leaves = (set: FieldSet): FieldSet =>
-  pick(set, (_, mine) => (hasChildren(mine) ? leaves(withoutSelf(mine)) : mine))
-
 /** Makes a node of what a function gives for each step: nothing, or what is below the step. */
 export const pick = (set: FieldSet, choose: (element: string, below: FieldSet) => FieldSet | undefined): FieldSet => {
   const made: DraftNode = {}

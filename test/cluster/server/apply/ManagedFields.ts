@@ -5,10 +5,12 @@
  * what a strategy sets (a clusterIP, labels of a Job, the generation) belongs to nobody. `settled` comes after that, when all
  * else about the object is known.
  */
+
 import * as Failure from "../Failure.ts"
 import type { DraftObject, Json, JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
 import { apiVersionOf, type Kind } from "../Kind.ts"
+import { timestamp } from "../Timestamp.ts"
 import * as Conflict from "./Conflict.ts"
 import * as EmptyObject from "./EmptyObject.ts"
 import * as FieldSet from "./FieldSet.ts"
@@ -137,7 +139,7 @@ const updating = (
   const identity = identityOf(write, name, "Update")
   const key = Managers.keyOf(identity)
   const fields = FieldSet.union(update.managers.get(key)?.fields ?? FieldSet.empty, changed)
-  const manager = { ...identity, time: Managers.timeOf(write.now), fields }
+  const manager = { ...identity, time: timestamp(write.now), fields }
   return Managers.capped(new Map(update.managers).set(key, manager))
 }
 
@@ -168,7 +170,7 @@ const owning = (write: Write, identity: Managers.Identity, { managers, object }:
   const fields = FieldSet.difference(manager.fields, unowned)
   const left = new Map(managers)
   if (FieldSet.isEmpty(fields)) left.delete(key)
-  else left.set(key, { ...manager, fields, time: object === undefined ? manager.time : Managers.timeOf(write.now) })
+  else left.set(key, { ...manager, fields, time: object === undefined ? manager.time : timestamp(write.now) })
   return { object, managers: left }
 }
 

@@ -108,9 +108,6 @@ export const capped = (managers: Managers): Managers => {
   return left
 }
 
-/** The time of an entry. */
-export const timeOf = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`
-
 const maxUpdaters = 10
 
 const isEntry = (entry: JsonObject): boolean =>

@@ -6,7 +6,6 @@ import * as GoText from "../body/GoText.ts"
 import type { Json, JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
 import * as FieldSet from "./FieldSet.ts"
-import * as GoValue from "./GoValue.ts"
 import * as ListItem from "./ListItem.ts"
 import * as PathElement from "./PathElement.ts"
 import { formOf, type ListType, type MapType, type Scalar, type Type } from "./Type.ts"
@@ -70,11 +69,11 @@ const visit = (walk: Walk, type: Type, value: Json): void => {
 const mistakeOfScalar = (scalar: Scalar, value: Json): string | undefined => {
   switch (scalar) {
     case "numeric":
-      return typeof value === "number" ? undefined : `expected numeric (int or float), got ${GoValue.typeName(value)}`
+      return typeof value === "number" ? undefined : `expected numeric (int or float), got ${GoText.typeName(value)}`
     case "string":
       return typeof value === "string"
         ? undefined
-        : `expected string, got &value.valueUnstructured{Value:${GoValue.source(value)}}`
+        : `expected string, got &value.valueUnstructured{Value:${GoText.source(value)}}`
     case "boolean":
       return typeof value === "boolean" ? undefined : `expected boolean, got &{${GoText.plain(value)}}`
     default:

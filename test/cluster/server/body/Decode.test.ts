@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import type { Json } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
+import * as Kinds from "../Kinds.fixture.ts"
 import * as Decode from "./Decode.ts"
 import type { Format } from "./Negotiation.ts"
-import * as Kinds from "./TestKinds.ts"
 
 const { configMap, deployment, knows, lease, secret, webApp } = Kinds
 

@@ -1,6 +1,7 @@
 /**
  * From the body of a request to an object of a kind, with what kube-apiserver says of bodies that are none.
  */
+import * as EmbeddedResource from "../crd/EmbeddedResource.ts"
 import * as ObjectMeta from "../crd/ObjectMeta.ts"
 import * as CustomPrune from "../crd/Prune.ts"
 import * as Failure from "../Failure.ts"
@@ -192,6 +193,8 @@ const pruned = (kind: Kind, value: JsonObject, options: Prune.Options): Prune.Pr
   const metadata = value.metadata ?? null
   const mistake = ObjectMeta.misread(metadata) ?? timeMistake(metadata)
   if (mistake !== undefined) throw Failure.badRequest(mistake)
+  const embedded = EmbeddedResource.unreadable(kind.schema, value)
+  if (embedded !== undefined) throw Failure.badRequest(FieldError.sentence(embedded))
   const { unknown, value: known } = CustomPrune.prune(kind.schema, value)
   return {
     value: known,

@@ -39,13 +39,6 @@ export const parse = (text: string): JsonPath => {
   return steps
 }
 
-/** A path of plain member names, as scales and selectable fields have it: `.spec.replicas`. */
-export const members = (text: string): ReadonlyArray<string> =>
-  parse(text).map((step) => {
-    if (step.step === "member") return step.name
-    throw Failure.badRequest(`${JSON.stringify(text)} is no path of plain names`)
-  })
-
 /** What the path leads to; nothing where a member is missing. Undefined where it cannot be followed: an index that is too high. */
 export const find = (path: JsonPath, value: Json.Json): ReadonlyArray<Json.Json> | undefined => {
   let found: ReadonlyArray<Json.Json> = [value]

@@ -24,6 +24,21 @@ export const dnsLabel: Format = (value) => {
   return value.length > 63 ? [tooLong(63), ...wrong] : wrong
 }
 
+/** A DNS label that begins with a letter, as RFC 1035 has it: `my-name`, `abc-123`. */
+export const dnsLabel1035: Format = (value) => [
+  ...(value.length > 63 ? [tooLong(63, "bytes")] : []),
+  ...(label1035.test(value)
+    ? []
+    : [
+        regexError(
+          "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+          label1035Format,
+          "my-name",
+          "abc-123"
+        )
+      ])
+]
+
 /** A DNS name: `example.com`. */
 export const dnsSubdomain: Format = (value) =>
   limited(
@@ -181,11 +196,13 @@ export const prefix =
 
 const right: ReadonlyArray<string> = []
 const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+const label1035Format = "[a-z]([-a-z0-9]*[a-z0-9])?"
 const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`
 const labelKeyFormat = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 const labelKeyRule =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 const label = new RegExp(`^${labelFormat}$`)
+const label1035 = new RegExp(`^${label1035Format}$`)
 const subdomain = new RegExp(`^${subdomainFormat}$`)
 const wildcard = new RegExp(`^\\*\\.${subdomainFormat}$`)
 const labelName = new RegExp(`^${labelKeyFormat}$`)

@@ -37,11 +37,9 @@ test("amounts of resources keep thousandths, rounded up", () => {
   expect(Quantity.milli("250m")).toBe("250m")
 })
 
-test("amounts of different units are compared and added", () => {
+test("amounts of different units are compared", () => {
   expect(Quantity.amount("1Gi") > Quantity.amount("1G")).toBe(true)
   expect(Quantity.amount("1000m")).toBe(Quantity.amount("1"))
-  expect(Quantity.sum(["500m", "1", "0"])).toBe("1500m")
-  expect(Quantity.sum(["512Mi", "512Mi"])).toBe("1Gi")
 })
 
 test.each(["1e999999999", "1e-999999999", `${"9".repeat(500_000)}`, `0.${"1".repeat(500_000)}`])(

@@ -70,19 +70,6 @@ export const milli = (text: string): string => {
   return format({ nanos: up, format: parsed.format })
 }
 
-/** The sum, written as the first is. */
-export const sum = (quantities: ReadonlyArray<string>): string => {
-  let nanos = 0n
-  let written: Format | undefined
-  for (const text of quantities) {
-    const parsed = parse(text)
-    if (typeof parsed === "string") continue
-    nanos += parsed.nanos
-    if (written === undefined && parsed.nanos !== 0n) written = parsed.format
-  }
-  return format({ nanos, format: written ?? "DecimalSI" })
-}
-
 const one = 1_000_000_000n
 const largest = (2n ** 63n - 1n) * one
 const thousandth = 1_000_000n

@@ -3,7 +3,9 @@
  * texts go, `status: {}` appears, amounts and times get their one way of being written. The shapes are taken from the Go
  * types themselves, by `shapes/shapes.go`. What a client wrote that cannot be read has been refused before, by its decoder.
  */
+
 import type { Draft, DraftObject } from "../Json.ts"
+import { timestamp } from "../Timestamp.ts"
 import * as Quantity from "./Quantity.ts"
 import shapes from "./shapes/shapes.json"
 
@@ -162,7 +164,7 @@ const quantity = (value: Draft): Draft => {
 const time = (text: string): string => {
   if (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return text
   const parsed = Date.parse(text)
-  return Number.isNaN(parsed) ? text : `${new Date(parsed).toISOString().slice(0, 19)}Z`
+  return Number.isNaN(parsed) ? text : timestamp(parsed)
 }
 
 const microTime = (text: string): string => {

@@ -3,8 +3,6 @@
  * adopts. What it controls and no longer selects, it lets go.
  */
 import { type JsonObject, object } from "../Json.ts"
-import { matches, type Selector } from "../select/LabelSelector.ts"
-import type { Patch, Snapshot } from "./BuiltInController.ts"
 import {
   controllerReference,
   finalizersOf,
@@ -15,7 +13,9 @@ import {
   ownersOf,
   ownersPatch,
   uidOf
-} from "./ObjectMeta.ts"
+} from "../ObjectMeta.ts"
+import { matches, type Selector } from "../select/LabelSelector.ts"
+import type { Patch, Snapshot } from "./BuiltInController.ts"
 
 /** What an owner has. */
 export interface Claimed {

@@ -6,12 +6,6 @@
  * replicas; scale up the new ReplicaSet, scale down the old ones; clean up the history.
  */
 import { at, type JsonObject, number, object } from "../Json.ts"
-import type { Change } from "../Store.ts"
-import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
-import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
-import { claim } from "./Claim.ts"
-import * as Status from "./DeploymentStatus.ts"
-import * as NewReplicaSet from "./NewReplicaSet.ts"
 import {
   annotationsOf,
   controllerKey,
@@ -25,7 +19,13 @@ import {
   ofKey,
   uidOf,
   withMetadata
-} from "./ObjectMeta.ts"
+} from "../ObjectMeta.ts"
+import type { Change } from "../Store.ts"
+import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
+import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
+import { claim } from "./Claim.ts"
+import * as Status from "./DeploymentStatus.ts"
+import * as NewReplicaSet from "./NewReplicaSet.ts"
 import { isFinished } from "./Pods.ts"
 import * as Rollout from "./Rollout.ts"
 import * as Storages from "./Storages.ts"

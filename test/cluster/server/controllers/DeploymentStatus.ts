@@ -2,9 +2,11 @@
  * What a Deployment says about itself: how many pods there are of each sort, whether enough of them serve, and whether its
  * rollout gets on.
  */
+
 import { at, equal, type JsonObject, number, object, objects } from "../Json.ts"
+import { millisOf, nameOf } from "../ObjectMeta.ts"
+import { timestamp } from "../Timestamp.ts"
 import * as Conditions from "./Conditions.ts"
-import { millisOf, nameOf, timestamp } from "./ObjectMeta.ts"
 import { counted, countedOfAll, maxUnavailable, wanted, wantedByAll } from "./Rollout.ts"
 
 /** A condition of a Deployment that holds now. */
@@ -24,8 +26,7 @@ export const condition = (
 })
 
 /** The conditions it has. */
-export const conditionsOf = (deployment: JsonObject): Conditions.Conditions =>
-  objects(at(deployment, "status", "conditions"))
+const conditionsOf = (deployment: JsonObject): Conditions.Conditions => objects(at(deployment, "status", "conditions"))
 
 /** Its condition `Progressing`. */
 export const progressing = (deployment: JsonObject): JsonObject | undefined =>

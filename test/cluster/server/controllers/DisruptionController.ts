@@ -3,19 +3,12 @@
  *
  * How many there should be is asked of the ReplicaSets that own the pods; other pods count for nothing there.
  */
+
 import { at, equal, type Json, type JsonObject, list, number, object, objects } from "../Json.ts"
+import { controllerKey, controllerOf, isDeleting, keyOfObject, labelsOf, namespaceOf, ofKey } from "../ObjectMeta.ts"
 import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
+import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
-import {
-  controllerKey,
-  controllerOf,
-  isDeleting,
-  keyOfObject,
-  labelsOf,
-  namespaceOf,
-  ofKey,
-  timestamp
-} from "./ObjectMeta.ts"
 import { isFinished, isReady } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 

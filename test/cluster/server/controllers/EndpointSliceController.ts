@@ -3,7 +3,6 @@
  * the first slice with room. Left out: hints, and the annotation with the time of the last change.
  */
 import { at, copy, equal, type JsonObject, list, objects, text } from "../Json.ts"
-import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import {
   controllerReference,
   isDeleting,
@@ -15,13 +14,14 @@ import {
   prefixOf,
   uidOf,
   withMetadata
-} from "./ObjectMeta.ts"
+} from "../ObjectMeta.ts"
+import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { isReady, nodeOf } from "./Pods.ts"
 import {
   addressesOf,
   hasSelector,
+  headlessLabel,
   hostnameOf,
-  isHeadless,
   podsOf,
   portsOf,
   publishesAll,
@@ -33,7 +33,6 @@ import * as Storages from "./Storages.ts"
 const serviceLabel = "kubernetes.io/service-name"
 const managedBy = "endpointslice.kubernetes.io/managed-by"
 const manager = "endpointslice-controller.k8s.io"
-const headless = "service.kubernetes.io/headless"
 
 /** How many endpoints a slice has at most. */
 const capacity = 100
@@ -149,7 +148,7 @@ const relabelled = (service: JsonObject, slice: JsonObject): ReadonlyArray<Write
 
 const labelled = (service: JsonObject): { readonly [name: string]: string } => ({
   ...labelsOf(service),
-  ...(isHeadless(service) ? { [headless]: "" } : {}),
+  ...headlessLabel(service),
   [serviceLabel]: nameOf(service),
   [managedBy]: manager
 })

@@ -3,12 +3,13 @@
  * change is left out.
  */
 import { at, copy, equal, isList, type Json, type JsonObject, list, object, text } from "../Json.ts"
+import { isDeleting, labelsOf, ofKey, withMetadata } from "../ObjectMeta.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
-import { isDeleting, labelsOf, ofKey, withMetadata } from "./ObjectMeta.ts"
 import { isReady, nodeOf } from "./Pods.ts"
 import {
   addressesOf,
   hasSelector,
+  headlessLabel,
   hostnameOf,
   isHeadless,
   podsOf,
@@ -19,8 +20,6 @@ import {
 } from "./ServicePods.ts"
 import * as Storages from "./Storages.ts"
 
-const headless = "service.kubernetes.io/headless"
-
 const reconcile = (snapshot: Snapshot, key: string): Pass => {
   const [namespace, name] = ofKey(key)
   const service = snapshot.get(Storages.services, namespace, name)
@@ -30,7 +29,7 @@ const reconcile = (snapshot: Snapshot, key: string): Pass => {
   const subsets = subsetsOf(snapshot, service)
   const labels = {
     ...labelsOf(service),
-    ...(isHeadless(service) ? { [headless]: "" } : {}),
+    ...headlessLabel(service),
     "endpoints.kubernetes.io/managed-by": "endpoint-controller"
   }
   if (current === undefined) {

@@ -12,16 +12,6 @@
  */
 import { at, type JsonObject, text } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
-import type { Change } from "../Store.ts"
-import {
-  type BuiltInController,
-  type Delete,
-  nothing,
-  type Pass,
-  type Snapshot,
-  type Stored,
-  type Write
-} from "./BuiltInController.ts"
 import {
   finalizerPatch,
   finalizersOf,
@@ -32,7 +22,17 @@ import {
   ownersOf,
   ownersPatch,
   uidOf
-} from "./ObjectMeta.ts"
+} from "../ObjectMeta.ts"
+import type { Change } from "../Store.ts"
+import {
+  type BuiltInController,
+  type Delete,
+  nothing,
+  type Pass,
+  type Snapshot,
+  type Stored,
+  type Write
+} from "./BuiltInController.ts"
 import * as Storages from "./Storages.ts"
 
 const foreground = "foregroundDeletion"

@@ -2,10 +2,10 @@
  * What controllers look up besides names: who is owned by whom, and who has no controller. Kept up to date with each change.
  */
 import { type JsonObject, text } from "../Json.ts"
+import { controllerOf, namespaceOf, ownersOf, uidOf } from "../ObjectMeta.ts"
 import type { Registry } from "../Registry.ts"
 import { type Change, keyOfObject, type Store } from "../Store.ts"
 import type { Snapshot, Stored } from "./BuiltInController.ts"
-import { controllerOf, namespaceOf, ownersOf, uidOf } from "./ObjectMeta.ts"
 
 /** An index of a store. */
 export interface Index {

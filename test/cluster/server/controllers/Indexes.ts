@@ -2,7 +2,7 @@
  * The indexes of an Indexed Job, and how its status writes them: `0,2-4`.
  */
 import type { JsonObject } from "../Json.ts"
-import { annotationsOf } from "./ObjectMeta.ts"
+import { annotationsOf } from "../ObjectMeta.ts"
 
 /** On the pods of an Indexed Job. */
 export const annotation = "batch.kubernetes.io/job-completion-index"

@@ -3,7 +3,7 @@
  * to 10 minutes.
  */
 import { at, type Json, type JsonObject, number, objects } from "../Json.ts"
-import { createdAt, millisOf } from "./ObjectMeta.ts"
+import { createdAt, millisOf } from "../ObjectMeta.ts"
 import { conditionOf } from "./Pods.ts"
 
 /** How often pods failed since one last succeeded, and when the last of them did. */

@@ -6,9 +6,21 @@
  *
  * Left out, as nothing that is built on this server needs it: `successPolicy`, `backoffLimitPerIndex` and with it `FailIndex`.
  */
+
 import { at, equal, type Json, type JsonObject, object, text } from "../Json.ts"
+import {
+  controllerKey,
+  controllerOf,
+  isDeleting,
+  keyOfObject,
+  labelsOf,
+  namespaceOf,
+  ofKey,
+  uidOf
+} from "../ObjectMeta.ts"
 import type { Change } from "../Store.ts"
 import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
+import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { claim } from "./Claim.ts"
 import * as Conditions from "./Conditions.ts"
@@ -28,17 +40,6 @@ import {
   stateOf,
   tracking
 } from "./JobState.ts"
-import {
-  controllerKey,
-  controllerOf,
-  isDeleting,
-  keyOfObject,
-  labelsOf,
-  namespaceOf,
-  ofKey,
-  timestamp,
-  uidOf
-} from "./ObjectMeta.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
 import { phaseOf } from "./Pods.ts"
 import * as Storages from "./Storages.ts"

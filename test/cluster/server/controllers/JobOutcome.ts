@@ -4,10 +4,12 @@
  * An end is told twice: first that it is certain (SuccessCriteriaMet, FailureTarget), and when no pod is left, that it is
  * reached (Complete, Failed).
  */
+
 import { at, type JsonObject, number, objects } from "../Json.ts"
+import { millisOf } from "../ObjectMeta.ts"
+import { timestamp } from "../Timestamp.ts"
 import * as Conditions from "./Conditions.ts"
 import { counter, hasFailed, isSuspended, type JobState, specified } from "./JobState.ts"
-import { millisOf, timestamp } from "./ObjectMeta.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
 import { phaseOf } from "./Pods.ts"
 

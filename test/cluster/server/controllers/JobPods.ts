@@ -2,11 +2,11 @@
  * The pods that a Job makes and deletes while it has not come to its end.
  */
 import { at, copy, type DraftObject, items, type JsonObject, member, object, objects, text } from "../Json.ts"
+import { finalizerPatch, nameOf } from "../ObjectMeta.ts"
 import type { Write } from "./BuiltInController.ts"
 import * as Indexes from "./Indexes.ts"
 import * as JobBackoff from "./JobBackoff.ts"
 import { isIndexed, isSuspended, isTracked, type JobState, specified, tracking, waitsForEnd } from "./JobState.ts"
-import { finalizerPatch, nameOf } from "./ObjectMeta.ts"
 import { fromTemplate, isReady, isTerminating, mostExpendable } from "./Pods.ts"
 
 /** How many pods are made or deleted in one pass. */

@@ -3,12 +3,12 @@
  * for as long as they were to be kept.
  */
 import { at, type JsonObject, text } from "../Json.ts"
+import { controllerOf, isDeleting, keyOfObject, millisOf, namespaceOf, ofKey, uidOf } from "../ObjectMeta.ts"
 import { keyOf } from "../Store.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
 import * as JobOutcome from "./JobOutcome.ts"
 import { untrack } from "./JobPods.ts"
 import { isFinished, isTracked, specified } from "./JobState.ts"
-import { controllerOf, isDeleting, keyOfObject, millisOf, namespaceOf, ofKey, uidOf } from "./ObjectMeta.ts"
 import * as Storages from "./Storages.ts"
 
 /** Lets pods go that no Job counts any more. */

@@ -5,8 +5,8 @@
  * finalizer goes, and with it the uid, for the counter.
  */
 import { at, type JsonObject, list, number, objects, text } from "../Json.ts"
+import { finalizersOf, isDeleting, uidOf } from "../ObjectMeta.ts"
 import * as Indexes from "./Indexes.ts"
-import { finalizersOf, isDeleting, uidOf } from "./ObjectMeta.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
 import { isActive, isTerminating, phaseOf } from "./Pods.ts"
 

@@ -2,8 +2,8 @@ import { expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import { Effect, Logger, TestClock } from "effect"
 import { object as objectOf } from "../Json.ts"
+import { keyOfObject, nameOf } from "../ObjectMeta.ts"
 import { type BuiltInController, nothing } from "./BuiltInController.ts"
-import { keyOfObject, nameOf } from "./ObjectMeta.ts"
 import { start } from "./Running.fixture.ts"
 
 const controller = (reconcile: BuiltInController["reconcile"]): BuiltInController => ({

@@ -3,9 +3,9 @@
  * certificates by which pods know the API server.
  */
 import { at, equal } from "../Json.ts"
+import { annotationsOf, isDeleting, nameOf, namespaceOf, withMetadata } from "../ObjectMeta.ts"
 import type { Change } from "../Store.ts"
 import { type BuiltInController, nothing, type Snapshot } from "./BuiltInController.ts"
-import { annotationsOf, isDeleting, nameOf, namespaceOf, withMetadata } from "./ObjectMeta.ts"
 import * as Storages from "./Storages.ts"
 
 /** The namespace that a change concerns: of itself, or of the object of that name in it. */

@@ -2,10 +2,12 @@
  * Ends namespaces: deletes all that is in one that terminates, its pods first, tells what is left, and finalizes it when
  * nothing is. The real one waits five seconds first, for the other servers of a cluster; this one is alone.
  */
+
 import { at, equal, type JsonObject, list, objects, text } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
+import { finalizersOf, isDeleting, nameOf, namespaceOf } from "../ObjectMeta.ts"
+import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
-import { finalizersOf, isDeleting, nameOf, namespaceOf, timestamp } from "./ObjectMeta.ts"
 import * as Storages from "./Storages.ts"
 
 /** What is left of one kind. */

@@ -3,7 +3,7 @@
  * by which they are numbered.
  */
 import { at, equal, type JsonObject, number, object, texts } from "../Json.ts"
-import { annotationsOf, controllerReference, nameOf, namespaceOf, withMetadata } from "./ObjectMeta.ts"
+import { annotationsOf, controllerReference, nameOf, namespaceOf, withMetadata } from "../ObjectMeta.ts"
 import { hashOf } from "./PodTemplateHash.ts"
 import { byAge, count, desiredAnnotation, maxAnnotation, maxSurge, newReplicas, wanted } from "./Rollout.ts"
 

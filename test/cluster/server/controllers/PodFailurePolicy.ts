@@ -2,7 +2,7 @@
  * What a Job makes of a failed pod: the first rule of its policy that matches decides.
  */
 import { at, type JsonObject, list, number, objects, text } from "../Json.ts"
-import { nameOf, namespaceOf } from "./ObjectMeta.ts"
+import { nameOf, namespaceOf } from "../ObjectMeta.ts"
 
 /** What comes of a failed pod. */
 export interface Verdict {

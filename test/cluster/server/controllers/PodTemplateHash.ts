@@ -2,23 +2,16 @@
  * The hash that tells the ReplicaSets of a Deployment apart. It is not the real one's, which is made of Go's memory of a pod
  * template; it is as stable, and looks the same.
  */
-import { isList, isObject, type Json, type JsonObject } from "../Json.ts"
+import * as GoText from "../body/GoText.ts"
+import type { JsonObject } from "../Json.ts"
 
 const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 
 /** The hash of a template. `collisions`: how often it was found to be taken. */
 export const hashOf = (template: JsonObject, collisions: number): string => {
   let hash = 0x811c9dc5
-  for (const character of `${canonical(template)}${collisions === 0 ? "" : collisions}`) {
+  for (const character of `${GoText.json(template)}${collisions === 0 ? "" : collisions}`) {
     hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0
   }
   return [...String(hash)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join("")
-}
-
-/** As JSON, whatever the order of the members. */
-const canonical = (value: Json): string => {
-  if (isList(value)) return `[${value.map(canonical).join()}]`
-  if (!isObject(value)) return JSON.stringify(value)
-  const members = Object.keys(value).sort()
-  return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name] ?? null)}`).join()}}`
 }

@@ -12,7 +12,7 @@ import {
   namespaceOf,
   prefixOf,
   uidOf
-} from "./ObjectMeta.ts"
+} from "../ObjectMeta.ts"
 
 /** Pending, Running, … */
 export const phaseOf = (pod: JsonObject): string => text(at(pod, "status", "phase")) ?? ""

@@ -4,9 +4,11 @@
  *
  * kube-controller-manager writes Events of the core group, kube-scheduler those of events.k8s.io.
  */
+
 import { at, type JsonObject, text } from "../Json.ts"
+import { nameOf, namespaceOf, uidOf } from "../ObjectMeta.ts"
+import { timestamp } from "../Timestamp.ts"
 import type { Record } from "./BuiltInController.ts"
-import { nameOf, namespaceOf, timestamp, uidOf } from "./ObjectMeta.ts"
 
 /** What is written for an Event. */
 export type Written =

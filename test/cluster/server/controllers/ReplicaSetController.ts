@@ -1,12 +1,8 @@
 /**
  * ReplicaSets: as many pods as wanted.
  */
+
 import { at, equal, type JsonObject, number, object, objects } from "../Json.ts"
-import type { Change } from "../Store.ts"
-import { matches, ofLabelSelector, ofMap } from "../select/LabelSelector.ts"
-import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
-import { claim } from "./Claim.ts"
-import * as Conditions from "./Conditions.ts"
 import {
   controllerKey,
   controllerOf,
@@ -15,9 +11,14 @@ import {
   labelsOf,
   nameOf,
   namespaceOf,
-  ofKey,
-  timestamp
-} from "./ObjectMeta.ts"
+  ofKey
+} from "../ObjectMeta.ts"
+import type { Change } from "../Store.ts"
+import { matches, ofLabelSelector, ofMap } from "../select/LabelSelector.ts"
+import { timestamp } from "../Timestamp.ts"
+import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
+import { claim } from "./Claim.ts"
+import * as Conditions from "./Conditions.ts"
 import { fromTemplate, isActive, isReady, isTerminating, mostExpendable, nodeOf, untilAvailable } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { Json, JsonObject } from "../Json.ts"
-import { nameOf } from "./ObjectMeta.ts"
+import { nameOf } from "../ObjectMeta.ts"
 import * as Rollout from "./Rollout.ts"
 
 const deployment = (replicas: number, maxSurge: Json, maxUnavailable: Json): JsonObject => ({

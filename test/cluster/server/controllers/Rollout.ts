@@ -2,7 +2,7 @@
  * The arithmetic of rollouts: how many pods a Deployment may have and lack, and how its ReplicaSets share them.
  */
 import { at, type Json, type JsonObject, number } from "../Json.ts"
-import { annotationsOf, createdAt, nameOf } from "./ObjectMeta.ts"
+import { annotationsOf, createdAt, nameOf } from "../ObjectMeta.ts"
 
 /** On the ReplicaSets of a Deployment: how many pods it wanted when it was last scaled. */
 export const desiredAnnotation = "deployment.kubernetes.io/desired-replicas"

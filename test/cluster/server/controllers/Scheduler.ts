@@ -4,10 +4,12 @@
  *
  * Left out: resources, affinity, ports, preemption.
  */
+
 import { at, equal, type JsonObject, list, number, objects, text, texts } from "../Json.ts"
+import { isDeleting, keyOfObject, labelsOf, nameOf, namespaceOf, ofKey, uidOf } from "../ObjectMeta.ts"
 import type { Change } from "../Store.ts"
+import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
-import { isDeleting, keyOfObject, labelsOf, nameOf, namespaceOf, ofKey, timestamp, uidOf } from "./ObjectMeta.ts"
 import { isFinished, nodeOf } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 

@@ -2,10 +2,10 @@
  * The pods behind a Service: which they are, and the ports at which they are reached.
  */
 import { at, type JsonObject, number, objects, text } from "../Json.ts"
+import { keyOfObject, labelsOf, nameOf, namespaceOf } from "../ObjectMeta.ts"
 import type { Change } from "../Store.ts"
 import { matches, ofMap } from "../select/LabelSelector.ts"
 import type { Snapshot } from "./BuiltInController.ts"
-import { keyOfObject, labelsOf, nameOf, namespaceOf } from "./ObjectMeta.ts"
 import { isFinished } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 
@@ -15,6 +15,10 @@ export const hasSelector = (service: JsonObject): boolean =>
 
 /** Whether it has no address of its own. */
 export const isHeadless = (service: JsonObject): boolean => at(service, "spec", "clusterIP") === "None"
+
+/** The label of what belongs to a Service without an address. */
+export const headlessLabel = (service: JsonObject): { readonly [name: string]: string } =>
+  isHeadless(service) ? { "service.kubernetes.io/headless": "" } : {}
 
 /** Whether pods that are not ready count as ready. */
 export const publishesAll = (service: JsonObject): boolean => at(service, "spec", "publishNotReadyAddresses") === true

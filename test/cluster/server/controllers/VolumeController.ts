@@ -3,10 +3,8 @@
  * that asks for the class "" takes what is there and nothing else. Of a class that binds at the first use, a claim waits for a
  * pod that uses it. What is in a volume is for the kubelet to know.
  */
+
 import { at, type Json, type JsonObject, list, object, text } from "../Json.ts"
-import type { Change } from "../Store.ts"
-import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
-import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import {
   annotationsOf,
   finalizerPatch,
@@ -17,10 +15,13 @@ import {
   nameOf,
   namespaceOf,
   ofKey,
-  timestamp,
   uidOf,
   withMetadata
-} from "./ObjectMeta.ts"
+} from "../ObjectMeta.ts"
+import type { Change } from "../Store.ts"
+import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
+import { timestamp } from "../Timestamp.ts"
+import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { isFinished } from "./Pods.ts"
 import { claimsOf } from "./Scheduler.ts"
 import * as Storages from "./Storages.ts"

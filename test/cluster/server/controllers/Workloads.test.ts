@@ -2,7 +2,7 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import { Effect, TestClock } from "effect"
 import { at, type JsonObject, list, object, objects, text } from "../Json.ts"
-import { isDeleting, labelsOf, nameOf } from "./ObjectMeta.ts"
+import { isDeleting, labelsOf, nameOf } from "../ObjectMeta.ts"
 import { now, type Running, start } from "./Running.fixture.ts"
 
 /** What a test does besides, as the kubelet would. */

@@ -4,11 +4,11 @@
 import { Failure } from "../Failure.ts"
 import { at, type JsonObject, text } from "../Json.ts"
 import type { Kind } from "../Kind.ts"
+import { nameOf, namespaceOf, uidOf } from "../ObjectMeta.ts"
 import type { Registry } from "../Registry.ts"
 import type { Store } from "../Store.ts"
 import type { Verbs } from "../Verbs.ts"
 import type { BuiltInController, Record, Write } from "./BuiltInController.ts"
-import { nameOf, namespaceOf, uidOf } from "./ObjectMeta.ts"
 import type { Recorder } from "./Recorder.ts"
 
 /** What writes go to. */

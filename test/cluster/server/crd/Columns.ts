@@ -5,7 +5,7 @@ import type { Column } from "../Kind.ts"
 
 /** The columns besides Name: those of the version, or the age. */
 export const columnsOf = (version: Json.JsonObject): ReadonlyArray<Column> => {
-  const declared = Json.objects(version["additionalPrinterColumns"])
+  const declared = Json.objects(version.additionalPrinterColumns)
   return (declared.length === 0 ? [age] : declared).map(columnOf)
 }
 
@@ -13,7 +13,7 @@ export const columnsOf = (version: Json.JsonObject): ReadonlyArray<Column> => {
 export const selectableFieldsOf = (
   version: Json.JsonObject
 ): ((object: Json.JsonObject) => { readonly [path: string]: string }) => {
-  const paths = Json.objects(version["selectableFields"]).map(({ jsonPath }) =>
+  const paths = Json.objects(version.selectableFields).map(({ jsonPath }) =>
     (Json.text(jsonPath) ?? "").replace(/^\./, "")
   )
   return (object) =>
@@ -36,15 +36,14 @@ const age: Json.JsonObject = {
 const types = ["string", "integer", "number", "boolean", "date"] as const
 
 const columnOf = (declared: Json.JsonObject): Column => {
-  const type = types.find((one) => one === declared["type"]) ?? "string"
-  const path = Json.text(declared["jsonPath"]) ?? ""
+  const type = types.find((one) => one === declared.type) ?? "string"
+  const path = Json.text(declared.jsonPath) ?? ""
   return {
-    name: Json.text(declared["name"]) ?? "",
+    name: Json.text(declared.name) ?? "",
     type,
-    format: Json.text(declared["format"]) ?? "",
-    description:
-      Json.text(declared["description"]) || `Custom resource definition column (in JSONPath format): ${path}`,
-    priority: Json.number(declared["priority"]) ?? 0,
+    format: Json.text(declared.format) ?? "",
+    description: Json.text(declared.description) || `Custom resource definition column (in JSONPath format): ${path}`,
+    priority: Json.number(declared.priority) ?? 0,
     cell: CustomCell.of(type, path)
   }
 }

@@ -20,18 +20,18 @@ export { definition, definitionStatus, establish } from "./Definition.ts"
  * is compiled here, once for each revision of the CRD.
  */
 export const kindsOf = (crd: Json.JsonObject): ReadonlyArray<Kind> => {
-  const spec = Json.object(crd["spec"])
-  const versions = Json.objects(spec["versions"])
+  const spec = Json.object(crd.spec)
+  const versions = Json.objects(spec.versions)
   const schemas = new Map(versions.map((version) => [versionName(version), rootSchema(version)]))
-  const stored = versions.find((version) => version["storage"] === true) ?? {}
+  const stored = versions.find((version) => version.storage === true) ?? {}
   return versions
-    .filter((version) => version["served"] === true)
+    .filter((version) => version.served === true)
     .map((version) => kindOf(crd, version, versionName(stored), schemas))
 }
 
 const verbs: ReadonlyArray<Verb> = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
-const versionName = (version: Json.JsonObject): string => Json.text(version["name"]) ?? ""
+const versionName = (version: Json.JsonObject): string => Json.text(version.name) ?? ""
 
 /** The schema of a version with what every object has. */
 const rootSchema = (version: Json.JsonObject): Schema => {
@@ -53,28 +53,28 @@ const kindOf = (
   stored: string,
   schemas: ReadonlyMap<string, Schema>
 ): Kind => {
-  const spec = Json.object(crd["spec"])
-  const names = Json.object(Json.at(crd, "status", "acceptedNames") ?? spec["names"])
-  const group = Json.text(spec["group"]) ?? ""
+  const spec = Json.object(crd.spec)
+  const names = Json.object(Json.at(crd, "status", "acceptedNames") ?? spec.names)
+  const group = Json.text(spec.group) ?? ""
   const name = versionName(version)
-  const kind = Json.text(names["kind"]) ?? ""
-  const plural = Json.text(names["plural"]) ?? ""
+  const kind = Json.text(names.kind) ?? ""
+  const plural = Json.text(names.plural) ?? ""
   const apiVersion = `${group}/${name}`
   const schema = schemas.get(name) ?? { type: "object" }
-  const subresources = Json.object(version["subresources"])
-  const hasStatus = Json.isObject(subresources["status"])
-  const scale = Json.isObject(subresources["scale"]) ? scaleOf(subresources["scale"]) : undefined
+  const subresources = Json.object(version.subresources)
+  const hasStatus = Json.isObject(subresources.status)
+  const scale = Json.isObject(subresources.scale) ? scaleOf(subresources.scale) : undefined
   const declared = { apiVersion, kind, schema, rules: Rules.compile(schema), status: hasStatus, scale }
   return {
     group,
     version: name,
     kind,
-    listKind: Json.text(names["listKind"]) ?? `${kind}List`,
+    listKind: Json.text(names.listKind) ?? `${kind}List`,
     plural,
-    singular: Json.text(names["singular"]) ?? kind.toLowerCase(),
-    shortNames: strings(names["shortNames"]),
-    categories: strings(names["categories"]),
-    namespaced: spec["scope"] === "Namespaced",
+    singular: Json.text(names.singular) ?? kind.toLowerCase(),
+    shortNames: strings(names.shortNames),
+    categories: strings(names.categories),
+    namespaced: spec.scope === "Namespaced",
     verbs,
     storage: `${group}/${plural}`,
     ...(stored === name ? {} : { storageVersion: `${group}/${stored}` }),
@@ -99,10 +99,10 @@ const strings = (value: Json.Json | undefined): ReadonlyArray<string> =>
   Json.list(value).filter((item): item is string => typeof item === "string")
 
 const scaleOf = (scale: Json.JsonObject): Scale => {
-  const selector = Json.text(scale["labelSelectorPath"]) ?? ""
+  const selector = Json.text(scale.labelSelectorPath) ?? ""
   return {
-    specReplicas: namesOf(scale["specReplicasPath"]),
-    statusReplicas: namesOf(scale["statusReplicasPath"]),
+    specReplicas: namesOf(scale.specReplicasPath),
+    statusReplicas: namesOf(scale.statusReplicasPath),
     selector: selector === "" ? undefined : namesOf(selector)
   }
 }
@@ -112,7 +112,7 @@ const namesOf = (path: Json.Json | undefined): ReadonlyArray<string> =>
   (Json.text(path) ?? "").replace(/^\./, "").split(".")
 
 const deprecationOf = (version: Json.JsonObject, name: string): string | undefined =>
-  version["deprecated"] === true ? (Json.text(version["deprecationWarning"]) ?? `${name} is deprecated`) : undefined
+  version.deprecated === true ? (Json.text(version.deprecationWarning) ?? `${name} is deprecated`) : undefined
 
 /** Objects in the store never change: what one is in this version is found out once. */
 const remembered = (convert: (object: Json.JsonObject) => Json.JsonObject) => {
@@ -132,7 +132,7 @@ const fromStorage = (
   apiVersion: string,
   schemas: ReadonlyMap<string, Schema>
 ): Json.JsonObject => {
-  const schema = schemas.get((Json.text(object["apiVersion"]) ?? "").replace(/^.*\//, ""))
+  const schema = schemas.get((Json.text(object.apiVersion) ?? "").replace(/^.*\//, ""))
   if (schema === undefined) return { ...object, apiVersion }
   const { value } = Prune.prune(schema, object)
   Defaults.fill(value, schema)
@@ -141,6 +141,6 @@ const fromStorage = (
 }
 
 const converted = (object: Json.JsonObject, apiVersion: string, schema: Schema | undefined): Json.JsonObject => {
-  if (object["apiVersion"] === apiVersion || schema === undefined) return object
+  if (object.apiVersion === apiVersion || schema === undefined) return object
   return Prune.prune(schema, { ...object, apiVersion }).value
 }

@@ -57,18 +57,18 @@ const generation = (of: Json.JsonObject) => Json.at(of, "metadata", "generation"
 test("a new object has no status where that is a subresource, and generation 1", () => {
   const draft = Json.copy(object({ n: 1 }))
   CustomStrategy.main(declared(true)).prepareForCreate(draft, writing)
-  expect([draft["status"], generation(draft)]).toEqual([undefined, 1])
+  expect([draft.status, generation(draft)]).toEqual([undefined, 1])
 })
 
 test("the main resource keeps the status, and counts only changes of the spec", () => {
   const changed = updated(true, false, object({ n: 1 }, { status: { phase: "New" } }))
-  expect([changed["status"], generation(changed)]).toEqual([{ phase: "Old" }, 3])
+  expect([changed.status, generation(changed)]).toEqual([{ phase: "Old" }, 3])
   expect(generation(updated(true, false, object({ n: 2 })))).toBe(4)
 })
 
 test("without the subresource, the status is a field like any other", () => {
   const changed = updated(false, false, object({ n: 1 }, { status: { phase: "New" } }))
-  expect([changed["status"], generation(changed)]).toEqual([{ phase: "New" }, 4])
+  expect([changed.status, generation(changed)]).toEqual([{ phase: "New" }, 4])
 })
 
 test("of what is sent to /status only the status counts, and who manages it", () => {

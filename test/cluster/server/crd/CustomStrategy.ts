@@ -28,16 +28,16 @@ export interface Declared {
 export const main = (declared: Declared): Strategy => ({
   default: (draft) => Defaults.fill(draft, declared.schema),
   prepareForCreate: (draft) => {
-    if (declared.status) delete draft["status"]
-    Json.member(draft, "metadata")["generation"] = 1
+    if (declared.status) delete draft.status
+    Json.member(draft, "metadata").generation = 1
   },
   prepareForUpdate: (draft, old) => {
     if (declared.status) {
-      if (old["status"] === undefined) delete draft["status"]
-      else draft["status"] = Json.copy(old["status"])
+      if (old.status === undefined) delete draft.status
+      else draft.status = Json.copy(old.status)
     }
     if (sameBesidesMetadata(draft, old)) return
-    Json.member(draft, "metadata")["generation"] = (Json.number(Json.at(old, "metadata", "generation")) ?? 0) + 1
+    Json.member(draft, "metadata").generation = (Json.number(Json.at(old, "metadata", "generation")) ?? 0) + 1
   },
   validate: (object, writing, found) => {
     const mistakes = withRules(declared, object, undefined, { writing, found }, [
@@ -76,10 +76,10 @@ export const status = (declared: Declared): Strategy => ({
     for (const name of Object.keys(draft)) delete draft[name]
     Object.assign(draft, Json.copy(old))
     const metadata = Json.member(draft, "metadata")
-    if (managedFields === undefined) delete metadata["managedFields"]
-    else metadata["managedFields"] = Json.copy(managedFields)
-    if (status === undefined) delete draft["status"]
-    else draft["status"] = status
+    if (managedFields === undefined) delete metadata.managedFields
+    else metadata.managedFields = Json.copy(managedFields)
+    if (status === undefined) delete draft.status
+    else draft.status = status
   },
   validateUpdate: (object, old, writing, found) => {
     const before = new Correlation(object, old, declared.schema)
@@ -104,9 +104,9 @@ const ofStatus = (
   object: Json.JsonObject,
   before: Correlation
 ): ReadonlyArray<FieldError.FieldError> => {
-  const known = schema.properties?.["status"]
-  if (known === undefined || object["status"] === undefined) return []
-  return Validation.validate(known, object["status"], { within: "status", before: before.key("status") })
+  const known = schema.properties?.status
+  if (known === undefined || object.status === undefined) return []
+  return Validation.validate(known, object.status, { within: "status", before: before.key("status") })
 }
 
 const newDuplicates = (
@@ -125,10 +125,10 @@ const ofKind = (
   others: () => ReadonlyArray<FieldError.FieldError>
 ): ReadonlyArray<FieldError.FieldError> => {
   const wrong = [
-    ...(object["kind"] === kind ? [] : [FieldError.invalid("kind", object["kind"] ?? "", `must be ${kind}`)]),
-    ...(object["apiVersion"] === apiVersion
+    ...(object.kind === kind ? [] : [FieldError.invalid("kind", object.kind ?? "", `must be ${kind}`)]),
+    ...(object.apiVersion === apiVersion
       ? []
-      : [FieldError.invalid("apiVersion", object["apiVersion"] ?? "", `must be ${apiVersion}`)])
+      : [FieldError.invalid("apiVersion", object.apiVersion ?? "", `must be ${apiVersion}`)])
   ]
   return wrong.length > 0 ? wrong : others()
 }

@@ -40,7 +40,7 @@ test("a new definition gets its other names, no conversion and a status that is 
   const draft = written({ ...crd("webs"), status: { storedVersions: ["v9"] } })
   expect(Json.at(draft, "spec", "names")).toEqual({ plural: "webs", kind: "Web", singular: "web", listKind: "WebList" })
   expect(Json.at(draft, "spec", "conversion")).toEqual({ strategy: "None" })
-  expect(draft["status"]).toEqual({ conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: ["v1"] })
+  expect(draft.status).toEqual({ conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: ["v1"] })
   expect(Json.at(draft, "metadata", "generation")).toBe(1)
 })
 

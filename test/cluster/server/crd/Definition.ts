@@ -13,20 +13,20 @@ export const definition: Strategy = {
   default: (draft) => {
     const spec = Json.member(draft, "spec")
     const names = Json.member(spec, "names")
-    const kind = Json.text(names["kind"]) ?? ""
-    if ((Json.text(names["singular"]) ?? "") === "" && kind !== "") names["singular"] = kind.toLowerCase()
-    if ((Json.text(names["listKind"]) ?? "") === "" && kind !== "") names["listKind"] = `${kind}List`
-    if (!Json.isObject(spec["conversion"])) spec["conversion"] = { strategy: "None" }
+    const kind = Json.text(names.kind) ?? ""
+    if ((Json.text(names.singular) ?? "") === "" && kind !== "") names.singular = kind.toLowerCase()
+    if ((Json.text(names.listKind) ?? "") === "" && kind !== "") names.listKind = `${kind}List`
+    if (!Json.isObject(spec.conversion)) spec.conversion = { strategy: "None" }
     // What is false or empty is not written: so do its Go types.
-    if (spec["preserveUnknownFields"] === false) delete spec["preserveUnknownFields"]
+    if (spec.preserveUnknownFields === false) delete spec.preserveUnknownFields
   },
   prepareForCreate: (draft) => {
-    draft["status"] = { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: [] }
+    draft.status = { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: [] }
     store(draft)
-    Json.member(draft, "metadata")["generation"] = 1
+    Json.member(draft, "metadata").generation = 1
   },
   prepareForUpdate: (draft, old) => {
-    draft["status"] = Json.copy(Json.object(old["status"]))
+    draft.status = Json.copy(Json.object(old.status))
     store(draft)
     countChange(draft, old)
   },
@@ -47,9 +47,9 @@ export const definition: Strategy = {
 export const definitionStatus: Strategy = {
   ...definition,
   prepareForUpdate: (draft, old) => {
-    draft["spec"] = Json.copy(Json.object(old["spec"]))
+    draft.spec = Json.copy(Json.object(old.spec))
     const metadata = Json.member(draft, "metadata")
-    const before = Json.object(old["metadata"])
+    const before = Json.object(old.metadata)
     for (const name of ["labels", "annotations", "ownerReferences", "generation"]) {
       const value = before[name]
       if (value === undefined) delete metadata[name]
@@ -79,16 +79,27 @@ export const establish = (
   const { conflict, names } = acceptNames(wanted, accepted, group)
   const isAccepted = conflict === undefined
   const { message, reason } = conflict ?? { reason: "NoConflicts", message: "no conflicts found" }
-  status["acceptedNames"] = Json.copy(names)
-  Conditions.set(draft, "NamesAccepted", isAccepted ? "True" : "False", reason, message, now)
+  status.acceptedNames = Json.copy(names)
+  Conditions.set(draft, { type: "NamesAccepted", status: isAccepted ? "True" : "False", reason, message }, now)
   if (!Conditions.isTrue(draft, "Established")) {
-    if (isAccepted) Conditions.set(draft, "Established", "True", "InitialNamesAccepted", initialNames, now)
-    else Conditions.set(draft, "Established", "False", "NotAccepted", "not all names are accepted", now)
+    Conditions.set(draft, isAccepted ? established : notEstablished, now)
   }
   return Json.equal(draft, crd) ? crd : draft
 }
 
-const initialNames = "the initial names have been accepted"
+const established: Conditions.Condition = {
+  type: "Established",
+  status: "True",
+  reason: "InitialNamesAccepted",
+  message: "the initial names have been accepted"
+}
+
+const notEstablished: Conditions.Condition = {
+  type: "Established",
+  status: "False",
+  reason: "NotAccepted",
+  message: "not all names are accepted"
+}
 
 /** Why names are not accepted. */
 interface Conflict {
@@ -99,14 +110,14 @@ interface Conflict {
 /** The storage version is among those in which objects may be stored. */
 const store = (draft: Json.DraftObject): void => {
   const stored = Json.items(Json.member(draft, "status"), "storedVersions")
-  const storage = Json.objects(Json.at(draft, "spec", "versions")).find((version) => version["storage"] === true)
-  const name = Json.text(storage?.["name"])
+  const storage = Json.objects(Json.at(draft, "spec", "versions")).find((version) => version.storage === true)
+  const name = Json.text(storage?.name)
   if (name !== undefined && !stored.includes(name)) stored.push(name)
 }
 
 const countChange = (draft: Json.DraftObject, old: Json.JsonObject): void => {
-  if (Json.equal(draft["spec"], old["spec"])) return
-  Json.member(draft, "metadata")["generation"] = (Json.number(Json.at(old, "metadata", "generation")) ?? 0) + 1
+  if (Json.equal(draft.spec, old.spec)) return
+  Json.member(draft, "metadata").generation = (Json.number(Json.at(old, "metadata", "generation")) ?? 0) + 1
 }
 
 const warnOfNew = (object: Json.JsonObject, old: Json.JsonObject, { warn }: Writing): void => {
@@ -139,15 +150,15 @@ const acceptNames = (
   }
   claim("plural", "PluralConflict", resources)
   claim("singular", "SingularConflict", resources)
-  if (!Json.equal(wanted["shortNames"] ?? [], accepted["shortNames"] ?? [])) {
-    const own = new Set(Json.list(accepted["shortNames"]))
-    const used = Json.list(wanted["shortNames"]).filter((name) => !own.has(name) && resources.has(name))
+  if (!Json.equal(wanted.shortNames ?? [], accepted.shortNames ?? [])) {
+    const own = new Set(Json.list(accepted.shortNames))
+    const used = Json.list(wanted.shortNames).filter((name) => !own.has(name) && resources.has(name))
     if (used.length > 0) conflict = { reason: "ShortNamesConflict", message: aggregate(used.map(inUse)) }
-    else names["shortNames"] = wanted["shortNames"]
+    else names.shortNames = wanted.shortNames
   }
   claim("kind", "KindConflict", kinds)
   claim("listKind", "ListKindConflict", kinds)
-  names["categories"] = wanted["categories"]
+  names.categories = wanted.categories
   return { names, conflict }
 }
 

@@ -3,28 +3,41 @@ import * as Format from "../builtin/Format.ts"
 import * as FieldError from "../FieldError.ts"
 import * as Json from "../Json.ts"
 import type { Schema } from "../Schema.ts"
-import * as Names from "./Names.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import * as Schemas from "./Schemas.ts"
 
 /** What is wrong with the embedded resources anywhere in a value. */
-export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> => {
+export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> =>
+  mistakes(schema, value, path, ofResource)
+
+type Judge = (resource: Json.JsonObject, path: string) => ReadonlyArray<FieldError.FieldError>
+
+const mistakes = (
+  schema: Schema,
+  value: Json.Json,
+  path: string,
+  judge: Judge
+): ReadonlyArray<FieldError.FieldError> => {
   if (!hasEmbedded(schema)) return []
   if (Json.isList(value)) {
     const { items } = schema
-    return items === undefined ? [] : value.flatMap((item, index) => validate(items, item, `${path}[${index}]`))
+    return items === undefined ? [] : value.flatMap((item, index) => mistakes(items, item, `${path}[${index}]`, judge))
   }
   if (!Json.isObject(value)) return []
   return [
-    ...(schema["x-kubernetes-embedded-resource"] === true ? ofResource(value, path) : []),
+    ...(schema["x-kubernetes-embedded-resource"] === true ? judge(value, path) : []),
     ...Object.entries(value).flatMap(([name, member = null]) => {
       const known = Schemas.propertyOf(schema, name)
-      if (known !== undefined) return validate(known, member, child(path, name))
+      if (known !== undefined) return mistakes(known, member, child(path, name), judge)
       const values = Schemas.valuesOf(schema)
-      return values === undefined ? [] : validate(values, member, `${path}[${name}]`)
+      return values === undefined ? [] : mistakes(values, member, `${path}[${name}]`, judge)
     })
   ]
 }
+
+/** What makes an object unreadable: metadata of an embedded resource that Go's type cannot hold. */
+export const unreadable = (schema: Schema, value: Json.Json): FieldError.FieldError | undefined =>
+  mistakes(schema, value, "", ({ metadata }, path) => misread(metadata, child(path, "metadata")))[0]
 
 const child = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`)
 
@@ -32,9 +45,9 @@ const ofResource = (value: Json.JsonObject, path: string): ReadonlyArray<FieldEr
   ...["apiVersion", "kind"]
     .filter((name) => value[name] === undefined)
     .map((name) => FieldError.required(child(path, name))),
-  ...ofText(value["apiVersion"], child(path, "apiVersion"), apiVersionProblem),
-  ...ofText(value["kind"], child(path, "kind"), kindProblem),
-  ...ofMetadata(value["metadata"], child(path, "metadata"))
+  ...ofText(value.apiVersion, child(path, "apiVersion"), apiVersionProblem),
+  ...ofText(value.kind, child(path, "kind"), kindProblem),
+  ...ofMetadata(value.metadata, child(path, "metadata"))
 ]
 
 const ofText = (
@@ -52,16 +65,20 @@ const apiVersionProblem = (text: string): string | undefined =>
   text.split("/").length > 2 ? `unexpected GroupVersion string: ${text}` : undefined
 
 const kindProblem = (text: string): string | undefined => {
-  const problems = Names.label1035(text.toLowerCase())
+  const problems = Format.dnsLabel1035(text.toLowerCase())
   return problems.length === 0 ? undefined : `may have mixed case, but should otherwise match: ${problems.join(",")}`
 }
 
 const ofMetadata = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
-  if (value === undefined || value === null) return []
-  const problem = ObjectMeta.misread(value)
-  if (problem !== undefined) return [FieldError.invalid(path, value, problem)]
+  const wrong = misread(value, path)
+  if (wrong.length > 0) return wrong
   const name = Json.text(Json.at(value, "name")) ?? ""
   return Format.pathSegment(name).map((wrong) => FieldError.invalid(`${path}.name`, name, wrong))
+}
+
+const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
+  const problem = value === undefined || value === null ? undefined : ObjectMeta.misread(value)
+  return problem === undefined ? [] : [FieldError.invalid(path, value, problem)]
 }
 
 /** Whether there are any embedded resources, found out once per schema. */

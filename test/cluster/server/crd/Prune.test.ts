@@ -26,7 +26,7 @@ const schema = schemaOf({
 
 const pruned = (spec: Parameters<typeof Prune.isPruned>[1], more = {}) => {
   const { unknown, value } = Prune.prune(schema, { apiVersion: "g/v", kind: "K", spec, ...more })
-  return { spec: value["spec"], unknown }
+  return { spec: value.spec, unknown }
 }
 
 test.each([

@@ -20,8 +20,8 @@ export const prune = (schema: Schema, resource: Json.JsonObject): Pruned => {
   const inMetadata: Array<string> = []
   const inResource: Array<string> = []
   const embedded: Array<string> = []
-  if (Json.isObject(value["metadata"])) {
-    pruneAt(value["metadata"], ObjectMeta.objectMeta, "metadata", inMetadata)
+  if (Json.isObject(value.metadata)) {
+    pruneAt(value.metadata, ObjectMeta.objectMeta, "metadata", inMetadata)
     ObjectMeta.withoutEmpty(Json.member(value, "metadata"))
   }
   pruneAt(value, { ...schema, "x-kubernetes-embedded-resource": true }, "", inResource)
@@ -98,8 +98,8 @@ const coerce = (value: Json.Draft, schema: Schema | undefined, path: string, unk
     })
     return
   }
-  if (schema["x-kubernetes-embedded-resource"] === true && Json.isObject(value["metadata"])) {
-    pruneAt(value["metadata"], ObjectMeta.objectMeta, child(path, "metadata"), unknown)
+  if (schema["x-kubernetes-embedded-resource"] === true && Json.isObject(value.metadata)) {
+    pruneAt(value.metadata, ObjectMeta.objectMeta, child(path, "metadata"), unknown)
     ObjectMeta.withoutEmpty(Json.member(value, "metadata"))
   }
   for (const name of Object.keys(value)) {

@@ -20,18 +20,18 @@ export const schemaOf = (value: Json.Json | undefined): Schema => {
   for (const name of flags) if (read[name] === true) made[name] = true
   for (const name of junctions) if (Json.isList(read[name])) made[name] = Json.list(read[name]).map(schemaOf)
   for (const name of lists) if (Json.isList(read[name])) made[name] = strings(read[name])
-  const type = types.find((one) => one === read["type"])
+  const type = types.find((one) => one === read.type)
   if (type !== undefined) made.type = type
   const listType = listTypes.find((one) => one === read["x-kubernetes-list-type"])
   if (listType !== undefined) made["x-kubernetes-list-type"] = listType
   const mapType = mapTypes.find((one) => one === read["x-kubernetes-map-type"])
   if (mapType !== undefined) made["x-kubernetes-map-type"] = mapType
-  if (read["default"] !== undefined && read["default"] !== null) made.default = read["default"]
-  if (Json.isList(read["enum"])) made.enum = read["enum"]
-  if (Json.isObject(read["not"])) made.not = schemaOf(read["not"])
-  if (Json.isObject(read["items"])) made.items = schemaOf(read["items"])
-  if (Json.isObject(read["properties"])) made.properties = schemasOf(read["properties"])
-  const additional = read["additionalProperties"]
+  if (read.default !== undefined && read.default !== null) made.default = read.default
+  if (Json.isList(read.enum)) made.enum = read.enum
+  if (Json.isObject(read.not)) made.not = schemaOf(read.not)
+  if (Json.isObject(read.items)) made.items = schemaOf(read.items)
+  if (Json.isObject(read.properties)) made.properties = schemasOf(read.properties)
+  const additional = read.additionalProperties
   if (typeof additional === "boolean") made.additionalProperties = additional
   if (Json.isObject(additional)) made.additionalProperties = schemaOf(additional)
   const rules = Json.objects(read["x-kubernetes-validations"])
@@ -89,12 +89,12 @@ const schemasOf = (value: Json.JsonObject): { readonly [name: string]: Schema } 
   Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, schemaOf(schema)]))
 
 const ruleOf = (read: Json.JsonObject): Rule => ({
-  rule: Json.text(read["rule"]) ?? "",
+  rule: Json.text(read.rule) ?? "",
   ...member(read, "message"),
   ...member(read, "messageExpression"),
   ...member(read, "reason"),
   ...member(read, "fieldPath"),
-  ...(typeof read["optionalOldSelf"] === "boolean" && { optionalOldSelf: read["optionalOldSelf"] })
+  ...(typeof read.optionalOldSelf === "boolean" && { optionalOldSelf: read.optionalOldSelf })
 })
 
 const member = <Name extends "message" | "messageExpression" | "reason" | "fieldPath">(

@@ -60,13 +60,16 @@ const fieldError = ({ at, detail, reason, value }: Fault, within: string | undef
   return FieldError.make(reason, field, sorted(value), detail)
 }
 
-const checkRatcheting = (
+/** Adds to the result what is wrong with a value. `before`: the value that it replaces, if it is known. */
+type Check<Value> = (
   schema: Schema,
-  value: Json.Json,
+  value: Value,
   path: string,
   result: Result,
   before: Correlation | undefined
-): void => {
+) => void
+
+const checkRatcheting: Check<Json.Json> = (schema, value, path, result, before) => {
   if (before === undefined) {
     check(schema, value, path, result, undefined)
     return
@@ -77,13 +80,7 @@ const checkRatcheting = (
   result.merge(own)
 }
 
-const check = (
-  schema: Schema,
-  value: Json.Json,
-  path: string,
-  result: Result,
-  before: Correlation | undefined
-): void => {
+const check: Check<Json.Json> = (schema, value, path, result, before) => {
   const type = typesOf(schema)
   if (value === null) {
     if (type !== "" && schema.nullable !== true) {
@@ -220,13 +217,7 @@ const checkNumber = (schema: Schema, value: number, path: string, result: Result
 const inRange = ({ format, type }: Schema, number: number): boolean =>
   type !== "integer" || (Number.isInteger(number) && Math.abs(number) <= 2 ** (format === "int32" ? 31 : 63))
 
-const checkList = (
-  schema: Schema,
-  value: ReadonlyArray<Json.Json>,
-  path: string,
-  result: Result,
-  before: Correlation | undefined
-): void => {
+const checkList: Check<ReadonlyArray<Json.Json>> = (schema, value, path, result, before) => {
   const { items, maxItems, minItems } = schema
   if (items !== undefined) {
     value.forEach((item, index) => {
@@ -244,13 +235,7 @@ const checkList = (
   result.matches += 2
 }
 
-const checkObject = (
-  schema: Schema,
-  value: Json.JsonObject,
-  path: string,
-  result: Result,
-  before: Correlation | undefined
-): void => {
+const checkObject: Check<Json.JsonObject> = (schema, value, path, result, before) => {
   const { maxProperties, minProperties } = schema
   if (minProperties !== undefined || maxProperties !== undefined) {
     const size = Object.keys(value).length
@@ -270,13 +255,7 @@ const checkObject = (
   }
 }
 
-const checkMembers = (
-  schema: Schema,
-  value: Json.JsonObject,
-  path: string,
-  result: Result,
-  before: Correlation | undefined
-): void => {
+const checkMembers: Check<Json.JsonObject> = (schema, value, path, result, before) => {
   const values = Schemas.valuesOf(schema)
   for (const name in value) {
     const member = value[name]
@@ -296,13 +275,7 @@ const checkMembers = (
 const hasJunctions = ({ allOf, anyOf, not, oneOf }: Schema): boolean =>
   allOf !== undefined || anyOf !== undefined || oneOf !== undefined || not !== undefined
 
-const checkJunctions = (
-  schema: Schema,
-  value: Json.Json,
-  path: string,
-  result: Result,
-  before: Correlation | undefined
-): void => {
+const checkJunctions: Check<Json.Json> = (schema, value, path, result, before) => {
   const attempt = (alternative: Schema): Result => {
     const tried = new Result()
     check(alternative, value, path, tried, before)

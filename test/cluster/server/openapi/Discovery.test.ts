@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import { kindsOf } from "../crd/CustomKinds.ts"
+import { webApps } from "../Definitions.fixture.ts"
 import * as J from "../Json.ts"
+import { builtIn } from "../Kinds.fixture.ts"
 import * as Discovery from "./Discovery.ts"
-import { webApps } from "./Example.fixture.ts"
-import { builtIn } from "./Kinds.fixture.ts"
 
 const kinds = [...kindsOf(webApps), ...builtIn]
 

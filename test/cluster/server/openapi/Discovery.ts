@@ -4,10 +4,12 @@
  * `/api` and `/apis` have two forms. A client that accepts `APIGroupDiscoveryList` gets everything at once; any other gets the
  * names of the groups, and asks for each version.
  */
-import { createHash } from "node:crypto"
+
+import { clausesOf, type Format } from "../body/Negotiation.ts"
 import { names } from "../builtin/Names.ts"
 import type { JsonObject } from "../Json.ts"
 import { apiVersionOf, type Kind, type Subresource, type Verb } from "../Kind.ts"
+import * as Hash from "./Hash.ts"
 import { byPriority } from "./Version.ts"
 
 /** The media type of the aggregated form. */
@@ -84,19 +86,18 @@ export const apiResourceList = (kinds: ReadonlyArray<Kind>, group: string, versi
 }
 
 /** The entity tag of an aggregated answer. */
-export const etag = (list: JsonObject): string =>
-  `"${createHash("sha512").update(JSON.stringify(list)).digest("hex").toUpperCase()}"`
+export const etag = (list: JsonObject): string => `"${Hash.document(JSON.stringify(list))}"`
 
 /** How `/api` and `/apis` are to be answered for an `Accept` header; undefined: not at all, which is 406. */
 export const formOf = (accept: string | undefined): Form | undefined => {
-  for (const clause of clauses(accept ?? "")) {
-    const format = formats[clause.type]
+  for (const { parameters, type } of clausesOf(accept === undefined || accept.trim() === "" ? "*/*" : accept)) {
+    const format = formats[type]
     if (format === undefined) continue
-    if (clause.parameters.as === undefined) return { format, aggregated: false }
+    if (!parameters.has("as")) return { format, aggregated: false }
     if (
-      clause.parameters.as === "APIGroupDiscoveryList" &&
-      clause.parameters.g === "apidiscovery.k8s.io" &&
-      clause.parameters.v === "v2"
+      parameters.get("as") === "APIGroupDiscoveryList" &&
+      parameters.get("g") === "apidiscovery.k8s.io" &&
+      parameters.get("v") === "v2"
     ) {
       return { format, aggregated: true }
     }
@@ -106,11 +107,11 @@ export const formOf = (accept: string | undefined): Form | undefined => {
 
 /** One of the forms of `/api` and `/apis`. */
 export interface Form {
-  readonly format: "json" | "yaml"
+  readonly format: Format
   readonly aggregated: boolean
 }
 
-const formats: { readonly [type: string]: Form["format"] } = {
+const formats: { readonly [type: string]: Format } = {
   "application/json": "json",
   "application/yaml": "yaml",
   "application/*": "json",
@@ -190,34 +191,5 @@ const subresourcesOf = (kind: Kind): ReadonlyArray<Subresource> => {
 const parts: ReadonlyArray<Verb> = ["get", "patch", "update"]
 
 /** Changes when a resource is stored in another version: so can a client know that there is something to migrate. */
-const storageVersionHash = (kind: Kind): string => {
-  const stored = kind.storageVersion ?? apiVersionOf(kind)
-  return createHash("sha256")
-    .update(`${stored.includes("/") ? stored : `/${stored}`}/${kind.kind}`)
-    .digest()
-    .subarray(0, 8)
-    .toString("base64")
-}
-
-interface Clause {
-  readonly type: string
-  readonly parameters: { readonly [name: string]: string }
-}
-
-/** What an `Accept` header asks for, the most wanted first. */
-const clauses = (accept: string): ReadonlyArray<Clause> =>
-  (accept.trim() === "" ? "*/*" : accept)
-    .split(",")
-    .map((clause) => {
-      const [type = "", ...parameters] = clause.split(";").map((part) => part.trim())
-      return {
-        type: type.toLowerCase(),
-        parameters: Object.fromEntries(
-          parameters.map((parameter) => {
-            const [name = "", value = ""] = parameter.split("=")
-            return [name.trim(), value.trim()]
-          })
-        )
-      }
-    })
-    .sort((one, other) => Number(other.parameters.q ?? 1) - Number(one.parameters.q ?? 1))
+const storageVersionHash = (kind: Kind): string =>
+  Hash.storageVersion(kind.storageVersion ?? apiVersionOf(kind), kind.kind)

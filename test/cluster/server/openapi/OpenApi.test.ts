@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test"
 import { kindsOf } from "../crd/CustomKinds.ts"
+import { webApps } from "../Definitions.fixture.ts"
 import * as J from "../Json.ts"
-import { webApps } from "./Example.fixture.ts"
-import { builtIn } from "./Kinds.fixture.ts"
+import { builtIn } from "../Kinds.fixture.ts"
 import * as OpenApi from "./OpenApi.ts"
 
 const kinds = [...builtIn, ...kindsOf(webApps)]

@@ -4,12 +4,13 @@
  *
  * A document is made when it is asked for, and again when the kinds of its group-version have changed.
  */
-import { createHash } from "node:crypto"
+
 import type { JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
 import { apiVersionOf, type Kind } from "../Kind.ts"
 import * as CustomSchemas from "./CustomSchemas.ts"
 import { definitions, nameOfKind } from "./Documents.ts"
+import * as Hash from "./Hash.ts"
 import { type DefinitionNames, pathsOf } from "./Paths.ts"
 
 /** What is asked for. */
@@ -116,7 +117,7 @@ const documentOf = (members: ReadonlyArray<Kind>): Document => {
     return last.document
   }
   const text = JSON.stringify(groupVersionDocument(members, first.group, first.version))
-  const document = { text, hash: createHash("sha512").update(text).digest("hex").toUpperCase() }
+  const document = { text, hash: Hash.document(text) }
   made.set(first, { members, document })
   return document
 }

@@ -2,12 +2,13 @@
  * What a kube-apiserver says about the kinds that the embedded server serves: schemas, query parameters, names and columns,
  * reduced to these kinds. It is committed, so that no one needs a kube-apiserver to run the embedded one.
  */
-import { createHash } from "node:crypto"
+
 import { Effect } from "effect"
 import * as Api from "../../envtest/Api.ts"
 import type { ControlPlane } from "../../envtest/ControlPlane.ts"
 import type { Json, JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
+import * as Hash from "./Hash.ts"
 
 /** The files that are written, by their paths from `server/`. */
 export interface Recording {
@@ -196,12 +197,7 @@ const deletedAs = (documents: ReadonlyArray<JsonObject>, of: JsonObject): "objec
 const storageVersion = (kind: string, hash: string | undefined): string | undefined =>
   // Definitions of custom resources are stored in a version that is no longer served.
   [...Object.keys(served), "apiextensions.k8s.io/v1beta1"].find(
-    (groupVersion) =>
-      createHash("sha256")
-        .update(`${groupVersion.includes("/") ? groupVersion : `/${groupVersion}`}/${kind}`)
-        .digest()
-        .subarray(0, 8)
-        .toString("base64") === hash
+    (groupVersion) => Hash.storageVersion(groupVersion, kind) === hash
   )
 
 const schemasOf = (document: JsonObject | undefined): JsonObject => J.object(J.at(document, "components", "schemas"))

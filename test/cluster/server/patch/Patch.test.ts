@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
-import { deployment, knows, webApp } from "../body/TestKinds.ts"
 import type { Json, JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
+import { deployment, knows, webApp } from "../Kinds.fixture.ts"
 import { jsonPatch } from "./JsonPatch.ts"
 import { mergePatch } from "./MergePatch.ts"
 import * as Patch from "./Patch.ts"

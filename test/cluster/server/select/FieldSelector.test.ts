@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test"
-import * as Kinds from "../body/TestKinds.ts"
 import type { Kind } from "../Kind.ts"
+import * as Kinds from "../Kinds.fixture.ts"
 import * as FieldSelector from "./FieldSelector.ts"
 
 const takes = (text: string, taken: boolean) =>
   test(`${JSON.stringify(text)} ${taken ? "takes" : "leaves"} the pod`, () => {
-    const pod = { metadata: { name: "a,b=c", namespace: "n" }, phase: "Running" }
+    const pod = { metadata: { name: "a,b=c", namespace: "n" }, status: { phase: "Running" } }
     expect(FieldSelector.matches(FieldSelector.of(Kinds.pod, text), Kinds.pod, pod)).toBe(taken)
   })
 

@@ -16,9 +16,6 @@ export interface Requirement {
 /** All of these conditions. */
 export type Selector = ReadonlyArray<Requirement>
 
-/** Takes every object. */
-export const everything: Selector = []
-
 /** Reads a selector's text: `a=b,c==d,e!=f`, where a backslash takes `,`, `=` and itself as they are. Throws a Failure (400). */
 export const parse = (text: string): Selector =>
   (text.match(/(?:\\.|[^,\\])+\\?|\\/gs) ?? [])

@@ -25,9 +25,6 @@ export interface Labels {
   readonly [key: string]: string
 }
 
-/** Takes every object. */
-export const everything: Selector = []
-
 /** Takes none: what a missing LabelSelector means. */
 export const nothing: Selector = [{ key: "", operator: "in", values: [] }]
 

@@ -3,9 +3,11 @@
  */
 
 import * as Duration from "../../body/Duration.ts"
+import { isTrue } from "../../Conditions.ts"
 import type { Json, JsonObject } from "../../Json.ts"
 import * as J from "../../Json.ts"
-import { type Cells, count, isDeleted, isTrue, or } from "./Text.ts"
+import { isDeleting } from "../../ObjectMeta.ts"
+import { type Cells, count, or } from "./Text.ts"
 
 /** A Namespace's. */
 export const namespace: Cells = { Status: (object) => or(J.at(object, "status", "phase"), "") }
@@ -67,7 +69,7 @@ const quota = (object: JsonObject, belongs: (name: string) => boolean): string =
 const attributesClass: Cells[string] = (object) =>
   J.text(J.at(object, "spec", "volumeAttributesClassName")) ?? "<unset>"
 const volumeMode: Cells[string] = (object) => J.text(J.at(object, "spec", "volumeMode")) ?? "<unset>"
-const phase: Cells[string] = (object) => (isDeleted(object) ? "Terminating" : or(J.at(object, "status", "phase"), ""))
+const phase: Cells[string] = (object) => (isDeleting(object) ? "Terminating" : or(J.at(object, "status", "phase"), ""))
 const storageClassName: Cells[string] = (object) =>
   J.text(J.at(object, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class")) ??
   or(J.at(object, "spec", "storageClassName"), "")

@@ -3,9 +3,11 @@
  */
 
 import * as Duration from "../../body/Duration.ts"
+import { isTrue } from "../../Conditions.ts"
 import type { JsonObject } from "../../Json.ts"
 import * as J from "../../Json.ts"
-import { type Cells, count, isDeleted, isTrue, or } from "./Text.ts"
+import { isDeleting } from "../../ObjectMeta.ts"
+import { type Cells, count, or } from "./Text.ts"
 
 /** The cells by their columns. */
 export const cells: Cells = {
@@ -79,7 +81,7 @@ const phase = (pod: JsonObject): string => {
 }
 
 const deleted = (pod: JsonObject): string | undefined => {
-  if (!isDeleted(pod)) return undefined
+  if (!isDeleting(pod)) return undefined
   if (J.at(pod, "status", "reason") === "NodeLost") return "Unknown"
   const ended = ["Succeeded", "Failed"].includes(or(J.at(pod, "status", "phase"), ""))
   return ended ? undefined : "Terminating"

@@ -68,10 +68,3 @@ const byName = (one: string, other: string): number => (one < other ? -1 : one >
 /** The first ones, and how many more there are: `a,b,c + 2 more...`. */
 export const cut = (all: ReadonlyArray<string>, most: number, separator = ","): string =>
   all.length > most ? `${all.slice(0, most).join(separator)} + ${all.length - most} more...` : all.join(separator)
-
-/** Whether a condition of that type is `True`. */
-export const isTrue = (object: JsonObject, type: string): boolean =>
-  J.objects(J.at(object, "status", "conditions")).find((condition) => condition.type === type)?.status === "True"
-
-/** Whether somebody has deleted it. */
-export const isDeleted = (object: JsonObject): boolean => J.at(object, "metadata", "deletionTimestamp") !== undefined

@@ -4,9 +4,11 @@
  */
 
 import * as Duration from "../../body/Duration.ts"
+import { isTrue } from "../../Conditions.ts"
 import type { Json, JsonObject } from "../../Json.ts"
 import * as J from "../../Json.ts"
-import { bareSelector, type Cells, containers, count, cut, isDeleted, isTrue, labels, or, selector } from "./Text.ts"
+import { isDeleting } from "../../ObjectMeta.ts"
+import { bareSelector, type Cells, containers, count, cut, labels, or, selector } from "./Text.ts"
 
 const template = ["spec", "template", "spec"]
 const status =
@@ -79,7 +81,7 @@ export const job: Cells = {
   Status: (object) => {
     if (isTrue(object, "Complete")) return "Complete"
     if (isTrue(object, "Failed")) return "Failed"
-    if (isDeleted(object)) return "Terminating"
+    if (isDeleting(object)) return "Terminating"
     return ["Suspended", "FailureTarget", "SuccessCriteriaMet"].find((type) => isTrue(object, type)) ?? "Running"
   },
   Completions: (object) => {

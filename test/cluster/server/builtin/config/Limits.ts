@@ -7,6 +7,7 @@ import { type Definition, drafts, type Errors, fill, part, statusStrategy, strat
 import * as Format from "../Format.ts"
 import { roundUp } from "../pods/PodDefaults.ts"
 import * as Quantity from "../Quantity.ts"
+import * as ResourceNames from "../ResourceNames.ts"
 
 const limitLists = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]
 
@@ -104,29 +105,9 @@ const scopes = [
   "VolumeAttributesClass"
 ]
 
-const quotas: ReadonlySet<string> = new Set([
-  "cpu",
-  "memory",
-  "ephemeral-storage",
-  "requests.cpu",
-  "requests.memory",
-  "requests.storage",
-  "requests.ephemeral-storage",
-  "limits.cpu",
-  "limits.memory",
-  "limits.ephemeral-storage",
-  "pods",
-  "resourcequotas",
-  "services",
-  "replicationcontrollers",
-  "secrets",
-  "persistentvolumeclaims",
-  "configmaps",
-  "services.nodeports",
-  "services.loadbalancers"
-])
-
-const whole: ReadonlySet<string> = new Set([...quotas].filter((name) => !/cpu|memory|storage/.test(name)))
+const whole: ReadonlySet<string> = new Set(
+  [...ResourceNames.ofQuotas].filter((name) => !/cpu|memory|storage/.test(name))
+)
 
 function* quotaMistakes(object: JsonObject): Errors {
   const spec = Json.object(object.spec)
@@ -136,7 +117,12 @@ function* quotaMistakes(object: JsonObject): Errors {
     const value = hard[name] ?? "0"
     const wrong = Format.labelKey(name)
     for (const detail of wrong) yield FieldError.invalid(at, name, detail)
-    if (wrong.length === 0 && !name.includes("/") && !quotas.has(name) && !/^(requests\.)?hugepages-/.test(name)) {
+    if (
+      wrong.length === 0 &&
+      !name.includes("/") &&
+      !ResourceNames.ofQuotas.has(name) &&
+      !/^(requests\.)?hugepages-/.test(name)
+    ) {
       yield FieldError.invalid(at, name, "must be a standard resource type or fully qualified")
       yield FieldError.invalid(at, name, "must be a standard resource for quota")
     }
@@ -150,7 +136,10 @@ function* quotaMistakes(object: JsonObject): Errors {
     if (typeof scope !== "string" || !scopes.includes(scope)) {
       yield FieldError.invalid("spec.scopes", given, "unsupported scope")
     }
-    if (scope === "BestEffort" && Object.keys(hard).some((name) => quotas.has(name) && name !== "pods")) {
+    if (
+      scope === "BestEffort" &&
+      Object.keys(hard).some((name) => ResourceNames.ofQuotas.has(name) && name !== "pods")
+    ) {
       yield FieldError.invalid("spec.scopes", given, "unsupported scope applied to resource")
     }
   }

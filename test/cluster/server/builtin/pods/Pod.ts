@@ -1,7 +1,9 @@
 /** Pod, and PodTemplate. */
+
 import * as FieldError from "../../FieldError.ts"
 import type { DraftObject, JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
+import { timestamp } from "../../Timestamp.ts"
 import * as Check from "../Check.ts"
 import {
   type Definition,
@@ -43,7 +45,7 @@ const main = strategy({
           reason: "SchedulingGated",
           message: "Scheduling is blocked due to non-empty scheduling gates",
           lastProbeTime: null,
-          lastTransitionTime: `${new Date(writing.now).toISOString().slice(0, 19)}Z`
+          lastTransitionTime: timestamp(writing.now)
         }
       ]
     }

@@ -59,7 +59,7 @@ export const status = (draft: DraftObject): void => {
 }
 
 /** The names under which a Pod has containers. */
-export const containerLists: ReadonlyArray<string> = ["containers", "initContainers", "ephemeralContainers"]
+const containerLists: ReadonlyArray<string> = ["containers", "initContainers", "ephemeralContainers"]
 
 /** The amounts of a list of resources, which keeps no less than thousandths. */
 export const roundUp = (resources: DraftObject | undefined): void => {

@@ -8,6 +8,7 @@ import * as Check from "../Check.ts"
 import type { Errors } from "../Definition.ts"
 import * as Format from "../Format.ts"
 import * as Quantity from "../Quantity.ts"
+import * as ResourceNames from "../ResourceNames.ts"
 
 /** `resources` of a container. */
 export function* requirements(field: string, resources: JsonObject): Errors {
@@ -54,36 +55,13 @@ function* resourceName(field: string, name: string): Errors {
     }
     return
   }
-  if (mistakes.length === 0 && !standard.has(name) && !name.startsWith("hugepages-")) {
+  if (mistakes.length === 0 && !ResourceNames.standard.has(name) && !name.startsWith("hugepages-")) {
     yield FieldError.invalid(field, name, "must be a standard resource type or fully qualified")
   }
-  if (!ofContainers.has(name) && !name.startsWith("hugepages-")) {
+  if (!ResourceNames.ofContainers.has(name) && !name.startsWith("hugepages-")) {
     yield FieldError.invalid(field, name, "must be a standard resource for containers")
   }
 }
-
-const ofContainers: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"])
-
-const standard: ReadonlySet<string> = new Set([
-  ...ofContainers,
-  "requests.cpu",
-  "requests.memory",
-  "requests.ephemeral-storage",
-  "limits.cpu",
-  "limits.memory",
-  "limits.ephemeral-storage",
-  "pods",
-  "resourcequotas",
-  "services",
-  "replicationcontrollers",
-  "secrets",
-  "configmaps",
-  "persistentvolumeclaims",
-  "storage",
-  "requests.storage",
-  "services.nodeports",
-  "services.loadbalancers"
-])
 
 /** Whether less may be requested than the limit: of what is counted in pieces, it may not. */
 const overcommits = (name: string): boolean =>

@@ -47,6 +47,7 @@ const main = strategy({
     leaveOut(spec, before)
     keepAllocated(spec, before)
     if (spec.type !== "LoadBalancer") Json.member(draft, "status").loadBalancer = {}
+    leaveOne(spec, before)
     refuse(draft, Validation.allocation(spec, before))
     allocate(draft, before, writing)
   },
@@ -89,7 +90,7 @@ const leaveOut = (spec: DraftObject, before: JsonObject): void => {
   const drop = (names: ReadonlyArray<string>): void => {
     if (names.every((name) => Json.equal(spec[name], before[name]))) for (const name of names) delete spec[name]
   }
-  if (hasClusterIp(before) && !hasClusterIp(spec)) {
+  if (before.type !== "ExternalName" && spec.type === "ExternalName") {
     drop(["clusterIP", "clusterIPs"])
     drop(["ipFamilies"])
     drop(["ipFamilyPolicy"])
@@ -105,6 +106,14 @@ const leaveOut = (spec: DraftObject, before: JsonObject): void => {
   }
   if (isExternal(before) && !isExternal(spec)) drop(["externalTrafficPolicy"])
   if (spec.type === "ExternalName" && before.type !== "ExternalName") drop(["internalTrafficPolicy"])
+}
+
+/** Who says that one family is enough, and no more, is left the first. */
+const leaveOne = (spec: DraftObject, before: JsonObject): void => {
+  const families = Json.list(spec.ipFamilies)
+  if (spec.ipFamilyPolicy === "SingleStack" && families.length > 1 && Json.equal(families, before.ipFamilies)) {
+    spec.ipFamilies = families.slice(0, 1).map((family) => Json.copy(family))
+  }
 }
 
 /** Puts back what was allocated and a client that does not care left out. */
@@ -146,11 +155,6 @@ const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }
   const selectorless = Object.keys(Json.object(spec.selector)).length === 0
   const old = Json.text(before?.ipFamilyPolicy)
   fill(spec, "ipFamilyPolicy", old ?? (isHeadless(spec) && selectorless ? "RequireDualStack" : "SingleStack"))
-  // Who says that one is enough, and no more, is left the first.
-  const families = Json.list(spec.ipFamilies)
-  if (spec.ipFamilyPolicy === "SingleStack" && families.length > 1 && Json.equal(families, before?.ipFamilies)) {
-    spec.ipFamilies = families.slice(0, 1).map((family) => Json.copy(family))
-  }
   if (spec.ipFamilies === undefined) {
     const [first] = Json.list(spec.clusterIPs)
     spec.ipFamilies = [typeof first === "string" && first.includes(":") ? "IPv6" : "IPv4"]
@@ -183,7 +187,11 @@ const allocatePorts = (spec: DraftObject, found: Allocation.Taken): void => {
   }
   for (const port of drafts(spec, "ports")) {
     if (port.nodePort !== undefined) continue
-    const number = byPort.get(port.port) ?? Allocation.nodePort({ ...found, ports })
+    const shared = byPort.get(port.port)
+    const number =
+      shared === undefined || ports.has(`${port.protocol}/${shared}`)
+        ? Allocation.nodePort({ ...found, ports })
+        : shared
     port.nodePort = number
     byPort.set(port.port, number)
     ports.add(`${port.protocol}/${number}`)

@@ -85,7 +85,8 @@ export function* allocation(spec: JsonObject, before?: JsonObject): Errors {
   if (policy === "SingleStack" && families.length === 2) {
     return yield wrong("must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified")
   }
-  if (policy !== "SingleStack" && before !== undefined && Json.list(before.ipFamilies).length > families.length) {
+  const reduced = families.length > 0 && families.length < Json.list(before?.ipFamilies).length
+  if (policy !== "SingleStack" && reduced) {
     return yield wrong("must be 'SingleStack' to release the secondary IP family")
   }
   if (isHeadless(spec) && Object.keys(Json.object(spec.selector)).length === 0) return
@@ -174,7 +175,8 @@ function* portMistakes(field: string, port: JsonObject, named: boolean, names: S
 function* addresses(spec: JsonObject): Errors {
   const { clusterIP } = spec
   const given = Json.list(spec.clusterIPs)
-  if (clusterIP !== undefined && given.length > 0 && given[0] !== clusterIP) {
+  if (clusterIP !== undefined && given.length === 0) yield FieldError.required("spec.clusterIPs")
+  else if (clusterIP !== undefined && given[0] !== clusterIP) {
     yield FieldError.invalid("spec.clusterIPs", given, "first value must match `clusterIP`")
   }
   const policy = spec.ipFamilyPolicy
@@ -251,6 +253,7 @@ function* policies(spec: JsonObject): Errors {
       "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
     )
   }
+  if (check === undefined && needsHealthCheck(spec)) yield FieldError.required("spec.healthCheckNodePort")
   const internal = spec.internalTrafficPolicy
   if (internal !== undefined) {
     yield* Check.word("spec.internalTrafficPolicy", internal, ["Cluster", "Local"])

@@ -1,9 +1,12 @@
 /** v1 PersistentVolumeClaim and PersistentVolume, storage.k8s.io/v1 StorageClass. */
+
+import * as GoType from "../../body/GoType.ts"
 import * as Failure from "../../Failure.ts"
 import * as FieldError from "../../FieldError.ts"
 import type { DraftObject, JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import type { Writing } from "../../Kind.ts"
+import { timestamp } from "../../Timestamp.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, keep, part, statusStrategy, strategy } from "../Definition.ts"
 import * as Format from "../Format.ts"
@@ -143,8 +146,6 @@ export const persistentVolumeClaim: Definition = {
   unconditionalUpdate: true
 }
 
-const time = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`
-
 const volumeStrategy = strategy({
   shape: "PersistentVolume",
   status: { phase: "Pending" },
@@ -159,7 +160,7 @@ const volumeStrategy = strategy({
   },
   prepareForCreate: (draft, { now }) => {
     protect(draft, "kubernetes.io/pv-protection")
-    Json.member(draft, "status").lastPhaseTransitionTime = time(now)
+    Json.member(draft, "status").lastPhaseTransitionTime = timestamp(now)
   },
   validate: volumeMistakes,
   *validateUpdate(object, old) {
@@ -209,24 +210,12 @@ function* volumeMistakes(object: JsonObject): Errors {
   for (const name of found.slice(1)) {
     yield FieldError.forbidden(`spec.${name}`, "may not specify more than 1 volume type")
   }
-  if (Object.keys(spec).every((name) => commonFields.has(name))) {
+  if (Object.keys(spec).every((name) => GoType.fieldPath("PersistentVolumeSpec", name) === name)) {
     yield FieldError.required("spec", "must specify a volume type")
   }
   const path = Json.at(spec, "hostPath", "path")
   if (spec.hostPath !== undefined) yield* Check.requiredText("spec.hostPath.path", path)
 }
-
-const commonFields: ReadonlySet<string> = new Set([
-  "accessModes",
-  "capacity",
-  "claimRef",
-  "mountOptions",
-  "nodeAffinity",
-  "persistentVolumeReclaimPolicy",
-  "storageClassName",
-  "volumeAttributesClassName",
-  "volumeMode"
-])
 
 /** v1 PersistentVolume. */
 export const persistentVolume: Definition = {
@@ -241,7 +230,7 @@ export const persistentVolume: Definition = {
       const given = status.lastPhaseTransitionTime
       if (status.phase === Json.at(old, "status", "phase")) {
         if (given === undefined) keep(draft, old, "status", "lastPhaseTransitionTime")
-      } else if (given === undefined || given === before) status.lastPhaseTransitionTime = time(now)
+      } else if (given === undefined || given === before) status.lastPhaseTransitionTime = timestamp(now)
     }
   }),
   unconditionalUpdate: true

@@ -70,9 +70,10 @@ const main = strategy({
 
 /** The completions of an indexed Job follow its parallelism, all others stay. */
 function* completions(given: JsonObject, before: JsonObject): Errors {
-  const elastic = given.completionMode === "Indexed" && given.completions !== undefined
-  if (!elastic) return yield* Check.immutable("spec.completions", given.completions ?? null, before.completions ?? null)
-  if (Json.equal(given.completions, before.completions)) return
+  const indexed = given.completionMode === "Indexed"
+  if (!indexed) return yield* Check.immutable("spec.completions", given.completions ?? null, before.completions ?? null)
+  // That they are missing has been told.
+  if (given.completions === undefined || Json.equal(given.completions, before.completions)) return
   if (!Json.equal(given.completions, given.parallelism)) {
     yield FieldError.invalid(
       "spec.completions",

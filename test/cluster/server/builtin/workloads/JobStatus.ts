@@ -128,7 +128,8 @@ function* ends(now: Status, before: Status): Errors {
       )
     }
   }
-  if ((differs(now, before, "ready") || differs(now, before, "active")) && count("ready") > count("active")) {
+  const moved = differs(now, before, "ready") || differs(now, before, "active")
+  if (moved && status.ready !== undefined && count("ready") > count("active")) {
     yield FieldError.invalid("status.ready", count("ready"), "cannot set more ready pods than active")
   }
 }

@@ -3,7 +3,6 @@ import { type Environment, Optional } from "@marcbachmann/cel-js"
 import * as Format from "../../builtin/Format.ts"
 import * as Quantities from "../../builtin/Quantity.ts"
 import * as Formats from "../Formats.ts"
-import * as Names from "../Names.ts"
 import { failure } from "./Value.ts"
 
 /** Adds the types and functions. */
@@ -121,11 +120,11 @@ const orNone =
 const formats: { readonly [name: string]: (text: string) => ReadonlyArray<string> } = {
   dns1123Label: (text) => Format.dnsLabel(text),
   dns1123Subdomain: (text) => Format.dnsSubdomain(text),
-  dns1035Label: (text) => Names.label1035(text),
+  dns1035Label: (text) => Format.dnsLabel1035(text),
   qualifiedName: (text) => Format.labelKey(text),
   dns1123LabelPrefix: (text) => Format.dnsLabel(text.replace(/-$/, "a")),
   dns1123SubdomainPrefix: (text) => Format.dnsSubdomain(text.replace(/-$/, "a")),
-  dns1035LabelPrefix: (text) => Names.label1035(text.replace(/-$/, "a")),
+  dns1035LabelPrefix: (text) => Format.dnsLabel1035(text.replace(/-$/, "a")),
   labelValue: (text) => Format.labelValue(text),
   uri: (text) => orNone(`parse ${JSON.stringify(text)}: invalid URI for request`)(Formats.has("uri", text)),
   uuid: (text) => orNone("does not match the UUID format")(Formats.has("uuid", text)),

@@ -65,7 +65,7 @@ export const compileAt = (schema: Schema, type: Type, types: Types): ReadonlyArr
 }
 
 /** Whether a schema has any rules. */
-export const hasRules = (schema: Schema): boolean =>
+const hasRules = (schema: Schema): boolean =>
   schema["x-kubernetes-validations"] !== undefined ||
   Object.values(schema.properties ?? {}).some(hasRules) ||
   (schema.items !== undefined && hasRules(schema.items)) ||

@@ -7,7 +7,6 @@ import * as FieldError from "../../FieldError.ts"
 import * as Json from "../../Json.ts"
 import * as Expression from "../cel/Expression.ts"
 import { Types } from "../cel/Types.ts"
-import * as Names from "../Names.ts"
 import * as Schemas from "../Schemas.ts"
 import * as DefaultValidation from "./DefaultValidation.ts"
 import * as Internal from "./Internal.ts"
@@ -22,7 +21,7 @@ type Errors = ReadonlyArray<FieldError.FieldError>
 export const validate = (crd: Json.JsonObject): Errors => {
   const spec = Internal.specOf(crd)
   const name = Json.text(Json.at(crd, "metadata", "name")) ?? ""
-  const wanted = `${Json.text(spec.names["plural"]) ?? ""}.${spec.group}`
+  const wanted = `${Json.text(spec.names.plural) ?? ""}.${spec.group}`
   return [
     ...(name === wanted || name === ""
       ? []
@@ -30,7 +29,7 @@ export const validate = (crd: Json.JsonObject): Errors => {
     ...ofSpec(spec),
     ...ofStored(crd, spec),
     ...ofApproval(crd, spec, undefined),
-    ...(spec.read["preserveUnknownFields"] === true
+    ...(spec.read.preserveUnknownFields === true
       ? [FieldError.invalid("spec.preserveUnknownFields", true, preserve)]
       : [])
   ]
@@ -49,15 +48,15 @@ export const validateUpdate = (crd: Json.JsonObject, old: Json.JsonObject): Erro
     ...ofSpec(spec),
     ...(isEstablished
       ? [
-          ...immutable("spec.scope", spec.read["scope"], before.read["scope"]),
-          ...immutable("spec.names.kind", spec.names["kind"], before.names["kind"])
+          ...immutable("spec.scope", spec.read.scope, before.read.scope),
+          ...immutable("spec.names.kind", spec.names.kind, before.names.kind)
         ]
       : []),
     ...immutable("spec.group", spec.group, before.group),
-    ...immutable("spec.names.plural", spec.names["plural"], before.names["plural"]),
+    ...immutable("spec.names.plural", spec.names.plural, before.names.plural),
     ...ofStored(crd, spec),
     ...ofApproval(crd, spec, old),
-    ...(spec.read["preserveUnknownFields"] === true && before.read["preserveUnknownFields"] !== true
+    ...(spec.read.preserveUnknownFields === true && before.read.preserveUnknownFields !== true
       ? [FieldError.invalid("spec.preserveUnknownFields", true, preserve)]
       : [])
   ]
@@ -68,7 +67,7 @@ const preserve =
 
 const ofSpec = (spec: Internal.Spec): Errors => [
   ...ofGroup(spec.group),
-  ...oneOf("spec.scope", Json.text(spec.read["scope"]) ?? "", ["Cluster", "Namespaced"]),
+  ...oneOf("spec.scope", Json.text(spec.read.scope) ?? "", ["Cluster", "Namespaced"]),
   ...ofMissingSchemas(spec),
   ...ofPreserving(spec),
   ...spec.versions.flatMap((version, index) => ofVersion(version, spec, `spec.versions[${index}]`)),
@@ -114,9 +113,9 @@ const ofMissingSchemas = (spec: Internal.Spec): Errors =>
 
 /** Defaults need pruning. */
 const ofPreserving = (spec: Internal.Spec): Errors => {
-  if (spec.read["preserveUnknownFields"] !== true) return []
+  if (spec.read.preserveUnknownFields !== true) return []
   const all = [spec.common, ...spec.versions].flatMap(({ schema }) => [...Walk.schemas(Internal.openApi(schema))])
-  const hasDefaults = all.some((schema) => schema["default"] !== undefined && schema["default"] !== null)
+  const hasDefaults = all.some((schema) => schema.default !== undefined && schema.default !== null)
   if (!hasDefaults) return []
   return [
     FieldError.invalid("spec.preserveUnknownFields", true, "must be false in order to use defaults in the schema")
@@ -124,7 +123,7 @@ const ofPreserving = (spec: Internal.Spec): Errors => {
 }
 
 const ofVersion = (version: Internal.Version, spec: Internal.Spec, path: string): Errors => {
-  const problems = Names.label1035(version.name)
+  const problems = Format.dnsLabel1035(version.name)
   return [
     ...(problems.length > 0 ? [FieldError.invalid(`${path}.name`, version.name, problems.join(","))] : []),
     ...ofDeprecation(version.read, `${path}.deprecationWarning`),
@@ -160,14 +159,14 @@ const ofDeprecation = ({ deprecated, deprecationWarning }: Json.JsonObject, path
 
 /** The first version is once more told as the version of the spec. */
 const ofFirstVersion = ({ versions: [first] }: Internal.Spec): Errors => {
-  const problems = first === undefined || first.name === "" ? [] : Names.label1035(first.name)
+  const problems = first === undefined || first.name === "" ? [] : Format.dnsLabel1035(first.name)
   return problems.length === 0 ? [] : [FieldError.invalid("spec.version", first?.name, problems.join(","))]
 }
 
 const ofVersions = (spec: Internal.Spec): Errors => {
   const { versions } = spec
   const names = new Set(versions.map(({ name }) => name))
-  const stored = versions.filter(({ read }) => read["storage"] === true).length
+  const stored = versions.filter(({ read }) => read.storage === true).length
   const wrong = (detail: string) => FieldError.invalid("spec.versions", Internal.shownVersions(versions), detail)
   return [
     ...(names.size < versions.length ? [wrong("must contain unique version names")] : []),
@@ -179,12 +178,12 @@ const ofVersions = (spec: Internal.Spec): Errors => {
 export const ofNames = (value: Json.Json | undefined, path: string): Errors => {
   const names = Json.object(value)
   const label = (name: string, text: string) => {
-    const problems = text === "" ? [] : Names.label1035(text)
+    const problems = text === "" ? [] : Format.dnsLabel1035(text)
     return problems.length === 0 ? [] : [FieldError.invalid(`${path}.${name}`, text, problems.join(","))]
   }
   const mixed = (name: string) => {
     const text = Json.text(names[name]) ?? ""
-    const problems = text === "" ? [] : Names.label1035(text.toLowerCase())
+    const problems = text === "" ? [] : Format.dnsLabel1035(text.toLowerCase())
     if (problems.length === 0) return []
     return [
       FieldError.invalid(
@@ -196,17 +195,17 @@ export const ofNames = (value: Json.Json | undefined, path: string): Errors => {
   }
   const labels = (name: string) =>
     Json.list(names[name]).flatMap((text, index) => {
-      const problems = Names.label1035(String(text))
+      const problems = Format.dnsLabel1035(String(text))
       return problems.length === 0 ? [] : [FieldError.invalid(`${path}.${name}[${index}]`, text, problems.join(","))]
     })
-  const kind = Json.text(names["kind"]) ?? ""
+  const kind = Json.text(names.kind) ?? ""
   return [
-    ...label("plural", Json.text(names["plural"]) ?? ""),
-    ...label("singular", Json.text(names["singular"]) ?? ""),
+    ...label("plural", Json.text(names.plural) ?? ""),
+    ...label("singular", Json.text(names.singular) ?? ""),
     ...mixed("kind"),
     ...mixed("listKind"),
     ...labels("shortNames"),
-    ...(kind !== "" && kind === names["listKind"]
+    ...(kind !== "" && kind === names.listKind
       ? [FieldError.invalid(`${path}.listKind`, kind, "kind and listKind may not be the same")]
       : []),
     ...labels("categories")
@@ -225,9 +224,7 @@ const ofSchema = (validation: Json.JsonObject | undefined, statusEnabled: boolea
   const mistakes = OpenApi.validate(read, at, sound ? new Types(Expression.environment()) : undefined)
   return [
     ...(statusEnabled ? ofRoot(read, at) : []),
-    ...(read["nullable"] === true
-      ? [FieldError.forbidden(`${at}.nullable`, "nullable cannot be true at the root")]
-      : []),
+    ...(read.nullable === true ? [FieldError.forbidden(`${at}.nullable`, "nullable cannot be true at the root")] : []),
     ...structural,
     ...defaults,
     ...mistakes.schema,
@@ -262,7 +259,7 @@ const atRoot: ReadonlyArray<readonly [member: string, name: string]> = [
 ]
 
 const ofRoot = (schema: Json.JsonObject, path: string): Errors => {
-  const type = Json.text(schema["type"]) ?? ""
+  const type = Json.text(schema.type) ?? ""
   const known = new Set(atRoot.map(([member]) => member))
   const says = (value: Json.Json | undefined) =>
     value !== undefined &&
@@ -286,19 +283,19 @@ const ofRoot = (schema: Json.JsonObject, path: string): Errors => {
 }
 
 const ofConversion = (spec: Internal.Spec): Errors => {
-  const conversion = Json.object(spec.read["conversion"])
-  const strategy = Json.text(conversion["strategy"]) ?? ""
+  const conversion = Json.object(spec.read.conversion)
+  const strategy = Json.text(conversion.strategy) ?? ""
   const path = "spec.conversion"
   if (strategy === "Webhook") {
     const detail = "the embedded API server does not support conversion webhooks: the strategy has to be None"
     return [FieldError.forbidden(`${path}.strategy`, detail)]
   }
-  const webhook = Json.object(conversion["webhook"])
+  const webhook = Json.object(conversion.webhook)
   const detail = "should not be set when strategy is not set to Webhook"
   return [
     ...oneOf(`${path}.strategy`, strategy, ["None", "Webhook"]),
-    ...(Json.isObject(webhook["clientConfig"]) ? [FieldError.forbidden(`${path}.webhookClientConfig`, detail)] : []),
-    ...(Json.list(webhook["conversionReviewVersions"]).length > 0
+    ...(Json.isObject(webhook.clientConfig) ? [FieldError.forbidden(`${path}.webhookClientConfig`, detail)] : []),
+    ...(Json.list(webhook.conversionReviewVersions).length > 0
       ? [FieldError.forbidden(`${path}.conversionReviewVersions`, detail)]
       : [])
   ]
@@ -309,7 +306,7 @@ const ofStored = (crd: Json.JsonObject, spec: Internal.Spec): Errors => {
   const stored = Json.list(Json.at(crd, "status", "storedVersions"))
   if (stored.length === 0) return [FieldError.invalid(path, null, "must have at least one stored version")]
   const names = spec.versions.map(({ name }) => name)
-  const storage = spec.versions.filter(({ name, read }) => read["storage"] === true && !stored.includes(name))
+  const storage = spec.versions.filter(({ name, read }) => read.storage === true && !stored.includes(name))
   return [
     ...storage.map(({ name }) => FieldError.invalid(path, stored, `must have the storage version ${name}`)),
     ...stored.flatMap((version, index) => {

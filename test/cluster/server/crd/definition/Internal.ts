@@ -27,8 +27,8 @@ export interface Spec {
 
 /** The spec of a CRD in this form. */
 export const specOf = (crd: Json.JsonObject): Spec => {
-  const read = Json.object(crd["spec"])
-  const versions = Json.objects(read["versions"]).map(versionOf)
+  const read = Json.object(crd.spec)
+  const versions = Json.objects(read.versions).map(versionOf)
   const [first = versionOf({})] = versions
   const same = (of: (version: Version) => Json.Json | undefined) =>
     versions.every((version) => Json.equal(of(version) ?? null, of(first) ?? null))
@@ -46,8 +46,8 @@ export const specOf = (crd: Json.JsonObject): Spec => {
   })
   return {
     read,
-    group: Json.text(read["group"]) ?? "",
-    names: Json.object(read["names"]),
+    group: Json.text(read.group) ?? "",
+    names: Json.object(read.names),
     common: pick(first, true),
     versions: versions.map((version) => pick(version, false))
   }
@@ -59,28 +59,28 @@ export const schemaOf = (spec: Spec, version: Version): Json.JsonObject | undefi
 
 /** The schema in a validation; undefined where there is none. */
 export const openApi = (schema: Json.JsonObject | undefined): Json.JsonObject | undefined => {
-  const read = schema?.["openAPIV3Schema"]
+  const read = schema?.openAPIV3Schema
   return Json.isObject(read) ? read : undefined
 }
 
 const versionOf = (read: Json.JsonObject): Version => ({
-  name: Json.text(read["name"]) ?? "",
+  name: Json.text(read.name) ?? "",
   read,
-  schema: Json.isObject(read["schema"]) ? read["schema"] : undefined,
-  subresources: Json.isObject(read["subresources"]) ? read["subresources"] : undefined,
-  columns: Json.objects(read["additionalPrinterColumns"]),
-  selectableFields: Json.objects(read["selectableFields"])
+  schema: Json.isObject(read.schema) ? read.schema : undefined,
+  subresources: Json.isObject(read.subresources) ? read.subresources : undefined,
+  columns: Json.objects(read.additionalPrinterColumns),
+  selectableFields: Json.objects(read.selectableFields)
 })
 
 /** Versions as they are shown. */
 export const shownVersions = (versions: ReadonlyArray<Version>): ReadonlyArray<Json.Json> =>
   versions.map(({ columns, name, read, schema, selectableFields, subresources }) => ({
     Name: name,
-    Served: read["served"] ?? false,
-    Storage: read["storage"] ?? false,
-    Deprecated: read["deprecated"] ?? false,
-    DeprecationWarning: read["deprecationWarning"] ?? null,
-    Schema: schema === undefined ? null : { OpenAPIV3Schema: shownSchemaOrNull(schema["openAPIV3Schema"]) },
+    Served: read.served ?? false,
+    Storage: read.storage ?? false,
+    Deprecated: read.deprecated ?? false,
+    DeprecationWarning: read.deprecationWarning ?? null,
+    Schema: schema === undefined ? null : { OpenAPIV3Schema: shownSchemaOrNull(schema.openAPIV3Schema) },
     Subresources: subresources === undefined ? null : shownSubresources(subresources),
     AdditionalPrinterColumns: columns.length === 0 ? null : columns.map(shownColumn),
     SelectableFields:
@@ -91,20 +91,20 @@ const shownSubresources = ({ scale, status }: Json.JsonObject): Json.Json => ({
   Status: Json.isObject(status) ? {} : null,
   Scale: Json.isObject(scale)
     ? {
-        SpecReplicasPath: scale["specReplicasPath"] ?? "",
-        StatusReplicasPath: scale["statusReplicasPath"] ?? "",
-        LabelSelectorPath: scale["labelSelectorPath"] ?? null
+        SpecReplicasPath: scale.specReplicasPath ?? "",
+        StatusReplicasPath: scale.statusReplicasPath ?? "",
+        LabelSelectorPath: scale.labelSelectorPath ?? null
       }
     : null
 })
 
 const shownColumn = (column: Json.JsonObject): Json.Json => ({
-  Name: column["name"] ?? "",
-  Type: column["type"] ?? "",
-  Format: column["format"] ?? "",
-  Description: column["description"] ?? "",
-  Priority: column["priority"] ?? 0,
-  JSONPath: column["jsonPath"] ?? ""
+  Name: column.name ?? "",
+  Type: column.type ?? "",
+  Format: column.format ?? "",
+  Description: column.description ?? "",
+  Priority: column.priority ?? 0,
+  JSONPath: column.jsonPath ?? ""
 })
 
 const shownSchemaOrNull = (schema: Json.Json | undefined): Json.Json =>
@@ -112,12 +112,12 @@ const shownSchemaOrNull = (schema: Json.Json | undefined): Json.Json =>
 
 /** A rule as it is shown. */
 export const shownRule = (rule: Json.JsonObject): Json.Json => ({
-  Rule: rule["rule"] ?? "",
-  Message: rule["message"] ?? "",
-  MessageExpression: rule["messageExpression"] ?? "",
-  Reason: rule["reason"] ?? null,
-  FieldPath: rule["fieldPath"] ?? "",
-  OptionalOldSelf: rule["optionalOldSelf"] ?? null
+  Rule: rule.rule ?? "",
+  Message: rule.message ?? "",
+  MessageExpression: rule.messageExpression ?? "",
+  Reason: rule.reason ?? null,
+  FieldPath: rule.fieldPath ?? "",
+  OptionalOldSelf: rule.optionalOldSelf ?? null
 })
 
 /** A schema as it is shown. */
@@ -168,11 +168,11 @@ export const shownSchema = (schema: Json.JsonObject): Json.Json => {
     MaxProperties: any("maxProperties"),
     MinProperties: any("minProperties"),
     Required: any("required"),
-    Items: shownItems(schema["items"]),
+    Items: shownItems(schema.items),
     AllOf: list("allOf"),
     OneOf: list("oneOf"),
     AnyOf: list("anyOf"),
-    Not: shownSchemaOrNull(schema["not"]),
+    Not: shownSchemaOrNull(schema.not),
     Properties: map("properties"),
     AdditionalProperties: orBool("additionalProperties"),
     PatternProperties: map("patternProperties"),

@@ -72,13 +72,13 @@ const children = (schema: Json.JsonObject, place: Place): ReadonlyArray<readonly
   const add = (child: Json.Json | undefined, where: Place) => {
     if (Json.isObject(child)) found.push([child, where])
   }
-  add(schema["additionalProperties"], {
+  add(schema.additionalProperties, {
     ...inner,
     path: `${path}.additionalProperties`,
     noDefaults: place.insideMeta ? "inside additionalProperties applying to object metadata" : place.noDefaults,
     typed: typedAt(typed, typed && Schemas.valuesOf(typed.schema))
   })
-  for (const [name, property] of Object.entries(Json.object(schema["properties"]))) {
+  for (const [name, property] of Object.entries(Json.object(schema.properties))) {
     const inMeta = isRoot && meta.has(name)
     add(property, {
       ...inner,
@@ -88,19 +88,19 @@ const children = (schema: Json.JsonObject, place: Place): ReadonlyArray<readonly
       typed: typedAt(typed, typed && Schemas.propertyOf(typed.schema, name))
     })
   }
-  add(schema["not"], { ...untyped, path: `${path}.not` })
+  add(schema.not, { ...untyped, path: `${path}.not` })
   for (const name of ["allOf", "oneOf", "anyOf"]) {
     Json.list(schema[name]).forEach((one, index) => {
       add(one, { ...untyped, path: `${path}.${name}[${index}]` })
     })
   }
-  for (const [name, one] of Object.entries(Json.object(schema["definitions"]))) {
+  for (const [name, one] of Object.entries(Json.object(schema.definitions))) {
     add(one, { ...untyped, path: `${path}.definitions[${name}]` })
   }
   const isMapList = schema["x-kubernetes-list-type"] === "map"
   const items = { ...inner, uncorrelated: isMapList ? place.uncorrelated : (place.uncorrelated ?? path) }
-  add(schema["items"], { ...items, path: `${path}.items`, typed: typedAt(typed, typed?.schema.items) })
-  Json.list(schema["items"]).forEach((one, index) => {
+  add(schema.items, { ...items, path: `${path}.items`, typed: typedAt(typed, typed?.schema.items) })
+  Json.list(schema.items).forEach((one, index) => {
     add(one, { ...items, path: `${path}.items[${index}]`, typed: undefined })
   })
   return found
@@ -115,24 +115,24 @@ const isPresent = (value: Json.Json | undefined): boolean => value !== undefined
 
 /** What OpenAPI knows and a CRD's schema does not. */
 const plain = (schema: Json.JsonObject, { insideMeta, noDefaults, path }: Place): Errors => {
-  const type = Json.text(schema["type"]) ?? ""
+  const type = Json.text(schema.type) ?? ""
   const unsupported = (name: string, is: boolean) =>
     is ? [FieldError.forbidden(`${path}.${name}`, `${name} is not supported`)] : []
   return [
     ...(type !== "" && !types.includes(type) ? [FieldError.notSupported(`${path}.type`, type, types)] : []),
-    ...(isPresent(schema["default"]) && noDefaults !== undefined
+    ...(isPresent(schema.default) && noDefaults !== undefined
       ? [FieldError.forbidden(`${path}.default`, `must not be set ${noDefaults}`)]
       : []),
-    ...unsupported("id", (Json.text(schema["id"]) ?? "") !== ""),
-    ...unsupported("additionalItems", isPresent(schema["additionalItems"])),
-    ...unsupported("patternProperties", Object.keys(Json.object(schema["patternProperties"])).length > 0),
-    ...unsupported("definitions", Object.keys(Json.object(schema["definitions"])).length > 0),
-    ...unsupported("dependencies", isPresent(schema["dependencies"])),
-    ...unsupported("$ref", isPresent(schema["$ref"])),
+    ...unsupported("id", (Json.text(schema.id) ?? "") !== ""),
+    ...unsupported("additionalItems", isPresent(schema.additionalItems)),
+    ...unsupported("patternProperties", Object.keys(Json.object(schema.patternProperties)).length > 0),
+    ...unsupported("definitions", Object.keys(Json.object(schema.definitions)).length > 0),
+    ...unsupported("dependencies", isPresent(schema.dependencies)),
+    ...unsupported("$ref", isPresent(schema.$ref)),
     ...(type === "null"
       ? [FieldError.forbidden(`${path}.type`, "type cannot be set to null, use nullable as an alternative")]
       : []),
-    ...(Json.list(schema["items"]).length > 0
+    ...(Json.list(schema.items).length > 0
       ? [FieldError.forbidden(`${path}.items`, "items must be a schema object and not an array")]
       : []),
     ...(insideMeta && schema["x-kubernetes-embedded-resource"] === true
@@ -142,10 +142,10 @@ const plain = (schema: Json.JsonObject, { insideMeta, noDefaults, path }: Place)
 }
 
 const exclusive = (schema: Json.JsonObject, path: string): Errors => {
-  const additional = schema["additionalProperties"]
-  const both = isPresent(additional) && additional !== true && Object.keys(Json.object(schema["properties"])).length > 0
+  const additional = schema.additionalProperties
+  const both = isPresent(additional) && additional !== true && Object.keys(Json.object(schema.properties)).length > 0
   return [
-    ...(schema["uniqueItems"] === true
+    ...(schema.uniqueItems === true
       ? [
           FieldError.forbidden(
             `${path}.uniqueItems`,
@@ -176,7 +176,7 @@ const ofRules = (schema: Json.JsonObject, path: string): Errors =>
 const ofRule = (rule: Json.JsonObject, schema: Json.JsonObject, path: string): Errors => {
   const text = (name: string) => Json.text(rule[name]) ?? ""
   const blank = (name: string) => text(name) !== "" && text(name).trim() === ""
-  const reason = Json.text(rule["reason"])
+  const reason = Json.text(rule.reason)
   const fieldPath = text("fieldPath")
   return [
     ...ofTexts(text("rule").trim(), text("message"), path),

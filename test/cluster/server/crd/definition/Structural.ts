@@ -23,15 +23,15 @@ const says = (schema: Json.JsonObject): boolean =>
   ["patternProperties", "dependencies", "definitions"].some(
     (name) => Object.keys(Json.object(schema[name])).length > 0
   ) ||
-  Json.list(schema["items"]).length > 0 ||
+  Json.list(schema.items).length > 0 ||
   schema["x-kubernetes-preserve-unknown-fields"] === false
 
 type Level = "root" | "item" | "field"
 
-const typeOf = (schema: Json.JsonObject): string => Json.text(schema["type"]) ?? ""
+const typeOf = (schema: Json.JsonObject): string => Json.text(schema.type) ?? ""
 const flag = (schema: Json.JsonObject, name: string): boolean => schema[`x-kubernetes-${name}`] === true
 const propertiesOf = (schema: Json.JsonObject): ReadonlyArray<readonly [string, Json.JsonObject]> =>
-  Object.entries(Json.object(schema["properties"])).map(([name, property]) => [name, Json.object(property)])
+  Object.entries(Json.object(schema.properties)).map(([name, property]) => [name, Json.object(property)])
 
 const invariants = (schema: Json.JsonObject, level: Level, path: string): Errors => {
   const { additionalProperties, items } = schema
@@ -54,8 +54,8 @@ const invariants = (schema: Json.JsonObject, level: Level, path: string): Errors
     ...junctions(
       schema,
       path,
-      intOrStringAnyOf(schema["anyOf"]),
-      intOrStringAnyOf(Json.at(Json.objects(schema["allOf"])[0], "anyOf"))
+      intOrStringAnyOf(schema.anyOf),
+      intOrStringAnyOf(Json.at(Json.objects(schema.allOf)[0], "anyOf"))
     ),
     ...ofType(schema, type, level, path),
     ...(embedded && additional
@@ -174,7 +174,7 @@ const intOrStringAnyOf = (anyOf: Json.Json | undefined): boolean =>
   Json.equal(anyOf, [{ type: "integer" }, { type: "string" }])
 
 const junctions = (schema: Json.JsonObject, path: string, skipAnyOf: boolean, skipFirst: boolean): Errors => {
-  const pattern = Json.text(schema["pattern"]) ?? ""
+  const pattern = Json.text(schema.pattern) ?? ""
   const compiled = RegularExpression.compile(pattern)
   const nested = (name: string) =>
     Json.objects(schema[name]).flatMap((one, index) =>
@@ -184,7 +184,7 @@ const junctions = (schema: Json.JsonObject, path: string, skipAnyOf: boolean, sk
     ...(skipAnyOf ? [] : nested("anyOf")),
     ...nested("allOf"),
     ...nested("oneOf"),
-    ...(Json.isObject(schema["not"]) ? ofNested(schema["not"], `${path}.not`) : []),
+    ...(Json.isObject(schema.not) ? ofNested(schema.not, `${path}.not`) : []),
     ...("problem" in compiled
       ? [
           FieldError.invalid(
@@ -216,7 +216,7 @@ const forbidden: ReadonlyArray<readonly [name: string, detail: string]> = [
 
 const ofNested = (schema: Json.JsonObject, path: string, skipAnyOf = false): Errors => [
   ...junctions(schema, path, skipAnyOf, false),
-  ...(Json.isObject(schema["items"]) ? ofNested(schema["items"], `${path}.items`) : []),
+  ...(Json.isObject(schema.items) ? ofNested(schema.items, `${path}.items`) : []),
   ...propertiesOf(schema).flatMap(([name, property]) => ofNested(property, `${path}.properties[${name}]`)),
   ...forbidden
     .filter(([name]) => !empty(schema[name]) || (name === "additionalProperties" && schema[name] === false))
@@ -233,7 +233,7 @@ const completeness = (
   path: string,
   where: string
 ): Errors => [
-  ...(Json.isObject(said["not"]) ? nestedCompleteness(said["not"], schema, path, `${where}.not`) : []),
+  ...(Json.isObject(said.not) ? nestedCompleteness(said.not, schema, path, `${where}.not`) : []),
   ...["allOf", "anyOf", "oneOf"].flatMap((name) =>
     Json.objects(said[name]).flatMap((one, index) =>
       nestedCompleteness(one, schema, path, `${where}.${name}[${index}]`)
@@ -251,8 +251,8 @@ const nestedCompleteness = (
   const { items } = schema
   return [
     ...completeness(said, schema, path, where),
-    ...(Json.isObject(said["items"])
-      ? nestedCompleteness(said["items"], Json.isObject(items) ? items : undefined, `${path}.items`, `${where}.items`)
+    ...(Json.isObject(said.items)
+      ? nestedCompleteness(said.items, Json.isObject(items) ? items : undefined, `${path}.items`, `${where}.items`)
       : []),
     ...propertiesOf(said).flatMap(([name, property]) => {
       const found = Json.at(schema, "properties", name)

@@ -11,7 +11,7 @@ const requiredOrInvalid = (path: string, value: string, detail: string): FieldEr
 
 /** The mistakes of one schema, not of those in it. */
 export const validate = (schema: Json.JsonObject, path: string): Errors => {
-  const type = Json.text(schema["type"]) ?? ""
+  const type = Json.text(schema.type) ?? ""
   const mapType = Json.text(schema["x-kubernetes-map-type"])
   const listType = Json.text(schema["x-kubernetes-list-type"])
   const keys = Json.list(schema["x-kubernetes-list-map-keys"])
@@ -28,7 +28,7 @@ export const validate = (schema: Json.JsonObject, path: string): Errors => {
     ...(listType !== undefined && type !== "array"
       ? [requiredOrInvalid(`${path}.type`, type, "must be array if x-kubernetes-list-type is specified")]
       : listType === "set"
-        ? ofSet(Json.object(schema["items"]), path)
+        ? ofSet(Json.object(schema.items), path)
         : []),
     ...(listType !== undefined && !["atomic", "set", "map"].includes(listType)
       ? [FieldError.notSupported(`${path}.x-kubernetes-list-type`, listType, ["atomic", "set", "map"])]
@@ -50,10 +50,10 @@ export const validate = (schema: Json.JsonObject, path: string): Errors => {
 const ofSet = (items: Json.JsonObject, path: string): Errors => {
   const listType = items["x-kubernetes-list-type"] ?? null
   const detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
-  if (items["type"] === "array" && listType !== null && listType !== "atomic") {
+  if (items.type === "array" && listType !== null && listType !== "atomic") {
     return [FieldError.invalid(`${path}.items.x-kubernetes-list-type`, listType, detail)]
   }
-  if (items["type"] === "object" && items["x-kubernetes-map-type"] !== "atomic") {
+  if (items.type === "object" && items["x-kubernetes-map-type"] !== "atomic") {
     return [FieldError.invalid(`${path}.items.x-kubernetes-map-type`, listType, detail)]
   }
   return []
@@ -62,7 +62,7 @@ const ofSet = (items: Json.JsonObject, path: string): Errors => {
 const ofMapList = (schema: Json.JsonObject, keys: ReadonlyArray<Json.Json>, path: string): Errors => {
   const { items } = schema
   const here = Json.object(items)
-  const itemType = Json.text(here["type"]) ?? ""
+  const itemType = Json.text(here.type) ?? ""
   return [
     ...(keys.length === 0
       ? [
@@ -113,7 +113,7 @@ const ofKeys = (items: Json.JsonObject, keys: ReadonlyArray<Json.Json>, path: st
             )
           ]
         : type === "array" || type === "object"
-          ? [FieldError.invalid(`${path}.items.properties[${name}].type`, Json.text(items["type"]), scalar)]
+          ? [FieldError.invalid(`${path}.items.properties[${name}].type`, Json.text(items.type), scalar)]
           : []),
       ...(keys.indexOf(key) < index
         ? [FieldError.invalid(`${path}.x-kubernetes-list-map-keys`, keys, "must not contain duplicate entries")]
@@ -123,15 +123,15 @@ const ofKeys = (items: Json.JsonObject, keys: ReadonlyArray<Json.Json>, path: st
 
 /** Items of sets and maps may not be null, and keys have to be there. */
 const ofItems = (schema: Json.JsonObject, listType: string, keys: ReadonlyArray<Json.Json>, path: string): Errors => {
-  const items = Json.object(schema["items"])
-  const required = Json.list(items["required"])
+  const items = Json.object(schema.items)
+  const required = Json.list(items.required)
   const named = keys.flatMap((key) => {
     const name = Json.text(key) ?? ""
     const property = Json.at(items, "properties", name)
     return Json.isObject(property) ? [{ name, property }] : []
   })
   return [
-    ...(items["nullable"] === true
+    ...(items.nullable === true
       ? [
           FieldError.forbidden(
             `${path}.items.nullable`,
@@ -140,7 +140,7 @@ const ofItems = (schema: Json.JsonObject, listType: string, keys: ReadonlyArray<
         ]
       : []),
     ...(listType === "map" ? named : []).flatMap(({ name, property }) => [
-      ...(required.includes(name) || (property["default"] ?? null) !== null
+      ...(required.includes(name) || (property.default ?? null) !== null
         ? []
         : [
             FieldError.required(
@@ -148,7 +148,7 @@ const ofItems = (schema: Json.JsonObject, listType: string, keys: ReadonlyArray<
               "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
             )
           ]),
-      ...(property["nullable"] === true
+      ...(property.nullable === true
         ? [
             FieldError.forbidden(
               `${path}.items.properties[${name}].nullable`,

@@ -9,12 +9,12 @@ type Errors = ReadonlyArray<FieldError.FieldError>
 
 /** The mistakes of subresources. */
 export const ofSubresources = (subresources: Json.JsonObject | undefined, path: string): Errors => {
-  const scale = subresources?.["scale"]
+  const scale = subresources?.scale
   if (!Json.isObject(scale)) return []
-  const selector = Json.text(scale["labelSelectorPath"]) ?? ""
+  const selector = Json.text(scale.labelSelectorPath) ?? ""
   return [
-    ...ofScalePath(scale["specReplicasPath"], `${path}.scale.specReplicasPath`, ["spec"], ".spec"),
-    ...ofScalePath(scale["statusReplicasPath"], `${path}.scale.statusReplicasPath`, ["status"], ".status"),
+    ...ofScalePath(scale.specReplicasPath, `${path}.scale.specReplicasPath`, ["spec"], ".spec"),
+    ...ofScalePath(scale.statusReplicasPath, `${path}.scale.statusReplicasPath`, ["status"], ".status"),
     ...(selector === ""
       ? []
       : ofScalePath(selector, `${path}.scale.labelSelectorPath`, ["spec", "status"], "either .spec or .status"))

@@ -5,8 +5,8 @@ import * as Json from "../../Json.ts"
 export function* schemas(value: Json.Json | undefined): Iterable<Json.JsonObject> {
   if (!Json.isObject(value)) return
   yield value
-  yield* schemas(value["items"])
-  for (const item of Json.list(value["items"])) yield* schemas(item)
+  yield* schemas(value.items)
+  for (const item of Json.list(value.items)) yield* schemas(item)
   for (const name of ["allOf", "anyOf", "oneOf"]) for (const one of Json.list(value[name])) yield* schemas(one)
   for (const name of ["not", "additionalProperties", "additionalItems"]) yield* schemas(value[name])
   for (const name of ["properties", "patternProperties", "definitions", "dependencies"]) {

@@ -12,8 +12,8 @@ export const of = (crd: Json.JsonObject): ReadonlyArray<string> => {
 }
 
 const formatWarning = (schema: Json.JsonObject): ReadonlyArray<string> => {
-  const format = Json.text(schema["format"]) ?? ""
-  if (format === "" || Formats.isKnown(Json.text(schema["type"]), format)) return []
+  const format = Json.text(schema.format) ?? ""
+  if (format === "" || Formats.isKnown(Json.text(schema.type), format)) return []
   return [`unrecognized format ${JSON.stringify(format)}`]
 }
 

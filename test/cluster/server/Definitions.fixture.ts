@@ -1,5 +1,55 @@
-/** A custom kind with everything that its documents can have. */
-/** Two versions, of which the second one lets everything be. */
+/**
+ * Definitions of custom kinds for tests.
+ */
+import type { JsonObject } from "./Json.ts"
+
+/** Thing, with status and scale. */
+export const things: JsonObject = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "things.probe.io" },
+  spec: {
+    group: "probe.io",
+    scope: "Namespaced",
+    names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: {
+          status: {},
+          scale: {
+            specReplicasPath: ".spec.replicas",
+            statusReplicasPath: ".status.replicas",
+            labelSelectorPath: ".status.selector"
+          }
+        },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                properties: { color: { type: "string" }, replicas: { type: "integer" } }
+              },
+              status: {
+                type: "object",
+                properties: {
+                  phase: { type: "string" },
+                  replicas: { type: "integer" },
+                  selector: { type: "string" }
+                }
+              }
+            }
+          }
+        }
+      }
+    ]
+  }
+}
+
+/** WebApp, with everything that its documents can have; its older version lets everything be. */
 export const webApps = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

@@ -1,8 +1,8 @@
 /**
- * What controllers read of the metadata of objects, and the references by which one owns another.
+ * What is read of the metadata of objects, and the references by which one owns another.
  */
-import { at, type DraftObject, type Json, type JsonObject, list, object, objects, text, texts } from "../Json.ts"
-import { keyOf } from "../Store.ts"
+import { at, type DraftObject, type Json, type JsonObject, list, object, objects, text, texts } from "./Json.ts"
+import { keyOf } from "./Store.ts"
 
 /** The name. */
 export const nameOf = (of: JsonObject): string => text(at(of, "metadata", "name")) ?? ""
@@ -21,10 +21,11 @@ export const annotationsOf = (of: JsonObject): { readonly [name: string]: string
   texts(at(of, "metadata", "annotations"))
 
 /** The finalizers. */
-export const finalizersOf = (of: JsonObject): ReadonlyArray<Json> => list(at(of, "metadata", "finalizers"))
+export const finalizersOf = (of: JsonObject): ReadonlyArray<string> =>
+  list(at(of, "metadata", "finalizers")).filter((item) => typeof item === "string")
 
 /** Whether it is being deleted. */
-export const isDeleting = (of: JsonObject): boolean => at(of, "metadata", "deletionTimestamp") !== undefined
+export const isDeleting = (of: JsonObject): boolean => at(of, "metadata", "deletionTimestamp") != null
 
 /** `namespace/name`: the key of most controllers. */
 export const keyOfObject = (of: JsonObject): string => keyOf(namespaceOf(of), nameOf(of))
@@ -79,9 +80,6 @@ export const withMetadata = (of: JsonObject, changed: JsonObject): JsonObject =>
   ...of,
   metadata: { ...object(of.metadata), ...changed }
 })
-
-/** A time as Kubernetes writes it: in seconds. */
-export const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 
 /** The milliseconds of a time; undefined where there is none. */
 export const millisOf = (value: Json | undefined): number | undefined => {

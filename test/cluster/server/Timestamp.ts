@@ -1,0 +1,6 @@
+/**
+ * Moments as Kubernetes writes them.
+ */
+
+/** To the second: `2026-01-02T03:04:05Z`. */
+export const timestamp = (millis: number): string => new Date(millis).toISOString().replace(/\.\d+Z$/, "Z")

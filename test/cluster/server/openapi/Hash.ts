@@ -1,0 +1,15 @@
+/**
+ * The hashes in the documents that describe an API server.
+ */
+import { createHash } from "node:crypto"
+
+/** Of a document: another one has another. */
+export const document = (text: string): string => createHash("sha512").update(text).digest("hex").toUpperCase()
+
+/** Of the version in which the objects of a kind are stored: discovery tells no more of it. */
+export const storageVersion = (apiVersion: string, kind: string): string =>
+  createHash("sha256")
+    .update(`${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}/${kind}`)
+    .digest()
+    .subarray(0, 8)
+    .toString("base64")

@@ -1,0 +1,234 @@
+/** Sequences on which the two servers once disagreed, as they were shrunk from the seed that found them. */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type { Sequence } from "./Agreement.ts"
+import * as BuiltIns from "./BuiltIns.ts"
+import type { Step } from "./Step.ts"
+
+/** A sequence, the seed that found it, and what was wrong. */
+export interface Regression extends Sequence {
+  readonly seed: number
+  readonly name: string
+}
+
+const { configMap, deployment, job, service } = BuiltIns
+
+const create = (body: JsonObject = {}): Step => ({ verb: "create", by: "ann", body })
+const remove: Step = { verb: "delete", body: {}, version: "live" }
+
+/** The spec of a base, and more of it. */
+const spec = (base: JsonObject, more: JsonObject = {}): JsonObject => ({
+  spec: { ...(base.spec as JsonObject), ...more }
+})
+
+const parcels: ReadonlyArray<Regression> = [
+  {
+    seed: 1000,
+    name: "an apply to the scale of an object whose replicas nobody owns",
+    kind: "Parcel",
+    steps: [create({ spec: {} }), { verb: "apply", by: "ann", body: {}, subresource: "scale" }]
+  },
+  {
+    seed: 2078,
+    name: "a patch of the scale of an object that has no replicas, which says none either",
+    kind: "Parcel",
+    steps: [create({ spec: {} }), { verb: "merge", by: "ann", body: {}, subresource: "scale" }]
+  },
+  {
+    seed: 4012,
+    name: "an unknown field in the scale, strictly",
+    kind: "Parcel",
+    steps: [
+      create({ spec: {} }),
+      {
+        verb: "edit",
+        by: "ann",
+        body: { unknown: "a" },
+        version: "live",
+        query: { fieldValidation: "Strict" },
+        subresource: "scale"
+      }
+    ]
+  },
+  {
+    seed: 1012,
+    name: "an apply of a selfLink",
+    kind: "Parcel",
+    steps: [create({ spec: {} }), { verb: "apply", by: "ann", body: { spec: {}, metadata: { selfLink: "/a" } } }]
+  },
+  {
+    seed: 100557,
+    name: "a name that is taken, of an object that could have had another one",
+    kind: "Parcel",
+    steps: [create({ spec: {} }), create({ spec: {}, metadata: { generateName: "a-" } })]
+  },
+  {
+    seed: 200544,
+    name: "a deletion with a precondition that takes finalizers and object at once",
+    kind: "Parcel",
+    steps: [
+      create({ spec: {} }),
+      { verb: "delete", body: { propagationPolicy: "Foreground" }, version: "live" },
+      { verb: "delete", body: { orphanDependents: false }, version: "live" }
+    ]
+  },
+  {
+    seed: 200821,
+    name: "metadata of an embedded resource that cannot be read",
+    kind: "Parcel",
+    steps: [create({ spec: { embedded: { apiVersion: "v1", kind: "ConfigMap", metadata: { labels: 1 } } } })]
+  }
+]
+
+const workloads: ReadonlyArray<Regression> = [
+  {
+    seed: 1010,
+    name: "a patch that says nothing: the labels of the template become those of the job",
+    kind: "Job",
+    steps: [create(job.base), { verb: "merge", by: "ann", body: { spec: {} } }]
+  },
+  {
+    seed: 2108,
+    name: "a status without the labels that a job has when it is read",
+    kind: "Job",
+    steps: [create(job.base), { verb: "replace", by: "ann", body: { status: {} }, subresource: "status" }]
+  },
+  {
+    seed: 4068,
+    name: "the same, tried only",
+    kind: "Job",
+    steps: [
+      create(job.base),
+      { verb: "replace", by: "ann", body: { spec: {}, status: {} }, query: { dryRun: "All" }, subresource: "status" }
+    ]
+  },
+  { seed: 2008, name: "the deletion of a job, whose pods stay", kind: "Job", steps: [create(job.base), remove] },
+  {
+    seed: 2016,
+    name: "a prefix that is no name, for an object that has one",
+    kind: "Job",
+    steps: [create(job.base), { verb: "apply", by: "ann", body: { spec: {}, metadata: { generateName: "A_" } } }]
+  },
+  {
+    seed: 100299,
+    name: "half a second, applied",
+    kind: "Job",
+    steps: [{ verb: "apply", by: "ann", body: spec(job.base, { activeDeadlineSeconds: 1.5 }) }]
+  },
+  {
+    seed: 100975,
+    name: "an indexed job without completions",
+    kind: "Job",
+    steps: [
+      create(job.base),
+      { verb: "replace", by: "ann", body: spec(job.base, { completionMode: "Indexed", parallelism: 0 }) }
+    ]
+  },
+  {
+    seed: 200485,
+    name: "fewer pods than none",
+    kind: "Job",
+    steps: [
+      create(job.base),
+      { verb: "edit", by: "ann", body: { status: { active: -1 } }, version: "live", subresource: "status" }
+    ]
+  },
+  {
+    seed: 200667,
+    name: "options of a deletion that are null",
+    kind: "Job",
+    steps: [create(job.base), { verb: "delete", body: { orphanDependents: null, propagationPolicy: "Foreground" } }]
+  },
+  {
+    seed: 2048,
+    name: "an object that is to forget its managers",
+    kind: "Deployment",
+    steps: [create(deployment.base), { verb: "edit", by: "ann", body: { metadata: { managedFields: [] } } }]
+  },
+  {
+    seed: 1014,
+    name: "a deletion with a body of another kind",
+    kind: "Deployment",
+    steps: [create(deployment.base), { verb: "delete", body: { kind: "Other" } }]
+  },
+  {
+    seed: 101135,
+    name: "bytes that are none, applied",
+    kind: "ConfigMap",
+    steps: [create(configMap.base), { verb: "apply", by: "ann", body: { binaryData: { e: "no base64" } } }]
+  }
+]
+
+const services: ReadonlyArray<Regression> = [
+  {
+    seed: 1017,
+    name: "two families on a cluster of one",
+    kind: "Service",
+    steps: [
+      create(service.base),
+      { verb: "replace", by: "ann", body: spec(service.base, { ipFamilyPolicy: "RequireDualStack" }) }
+    ]
+  },
+  {
+    seed: 4069,
+    name: "a family that there is not, told before all else",
+    kind: "Service",
+    steps: [create({ ...spec(service.base, { ipFamilies: ["IPv6"] }), metadata: { generation: -1 } })]
+  },
+  {
+    seed: 4120,
+    name: "another family than that of the address",
+    kind: "Service",
+    steps: [create(service.base), { verb: "apply", by: "ann", body: { spec: { ipFamilies: ["IPv6"] } } }]
+  },
+  {
+    seed: 3137,
+    name: "one family where there were two",
+    kind: "Service",
+    steps: [
+      create(spec(service.base, { clusterIP: "None" })),
+      { verb: "merge", by: "ann", body: { spec: { ipFamilyPolicy: "SingleStack" } }, version: "live" }
+    ]
+  },
+  {
+    seed: 1049,
+    name: "ranges without a balancer",
+    kind: "Service",
+    steps: [create(spec(service.base, { loadBalancerSourceRanges: ["10.1.0.0/16"] }))]
+  },
+  {
+    seed: 2063,
+    name: "an external name that is ignored",
+    kind: "Service",
+    steps: [create(spec(service.base, { externalName: "a.example.com" }))]
+  },
+  {
+    seed: 5117,
+    name: "a service that is made by its status has no address, nor later",
+    kind: "Service",
+    steps: [
+      { verb: "edit", by: "ann", body: { status: {} }, subresource: "status" },
+      { verb: "edit", by: "ann", body: { spec: {} } }
+    ]
+  },
+  {
+    seed: 100200,
+    name: "a PUT of a service that is gone makes it anew, whatever its version",
+    kind: "Service",
+    steps: [create(service.base), remove, { verb: "edit", by: "ann", body: {}, version: "first" }]
+  },
+  {
+    seed: 6195,
+    name: "a type that there is not",
+    kind: "Service",
+    steps: [create(service.base), { verb: "strategic", by: "ann", body: { spec: { type: "Other" } }, version: "live" }]
+  },
+  {
+    seed: 100329,
+    name: "two ports of one number",
+    kind: "Service",
+    steps: [create({ spec: { type: "LoadBalancer", ports: [{ port: 80 }, { port: 80 }, { port: 81 }] } })]
+  }
+]
+
+/** All of them. */
+export const regressions: ReadonlyArray<Regression> = [...parcels, ...workloads, ...services]

@@ -1,0 +1,74 @@
+/** A kind that is written to at random. */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import type * as FastCheck from "effect/FastCheck"
+import * as Value from "./Value.ts"
+
+/** What is known of it. */
+export interface Subject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+  /** The least that has to be said of an object besides its names. */
+  readonly base: JsonObject
+  /** Members besides `metadata` and `status`, by which an object is made, replaced, patched or applied. */
+  readonly members: FastCheck.Arbitrary<JsonObject>
+  /** The same with the directives of a strategic merge patch. Undefined: the kind takes none. */
+  readonly strategic?: FastCheck.Arbitrary<JsonObject> | undefined
+  /** Members of its status. Undefined: it has no such subresource. */
+  readonly status?: FastCheck.Arbitrary<JsonObject> | undefined
+  /** Whether it can be scaled. */
+  readonly scale: boolean
+  /** Where a JSON patch may hit. */
+  readonly pointers: ReadonlyArray<string>
+}
+
+/** The path of the objects of a namespace, or of one of them. */
+export const path = ({ apiVersion, plural }: Subject, namespace: string, name?: string): string =>
+  `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`
+
+const uid = "11111111-2222-4333-8444-555555555555"
+
+const owner: Value.Values = Value.object(
+  {
+    apiVersion: Value.mostly(Value.one("v1", "apps/v1"), "", "a/b/c"),
+    kind: Value.mostly(Value.one("ConfigMap", "Deployment"), "", "Event"),
+    name: Value.mostly(Value.one("a", "b"), ""),
+    uid: Value.mostly(Value.one(uid, "other"), "")
+  },
+  { controller: Value.flag, blockOwnerDeletion: Value.flag }
+)
+
+const labels = Value.mostly(
+  Value.some({
+    a: Value.mostly(Value.one("1", "2", ""), "no!", 1),
+    b: Value.one("1", "2"),
+    "example.com/c": Value.one("1", "2"),
+    "no label": Value.one("1")
+  }),
+  null,
+  "a"
+)
+
+/** Members of metadata that a client writes. */
+export const metadata: FastCheck.Arbitrary<JsonObject> = Value.some({
+  labels,
+  annotations: Value.mostly(
+    Value.some({ a: Value.mostly(Value.one("1", "2", ""), 1), "example.com/b": Value.one("1", "2") }),
+    null,
+    { "a/b/c": "1" }
+  ),
+  finalizers: Value.mostly(
+    Value.list(
+      Value.mostly(Value.one("example.com/a", "example.com/b", "foregroundDeletion", "orphan"), "no domain", "a", 1)
+    ),
+    null
+  ),
+  ownerReferences: Value.list(owner, 2),
+  generation: Value.one(1, 7, -1),
+  creationTimestamp: Value.one(null, "2020-01-01T00:00:00Z"),
+  deletionTimestamp: Value.one(null, "2020-01-01T00:00:00Z"),
+  selfLink: Value.one("/a"),
+  generateName: Value.one("a-", "A_"),
+  managedFields: Value.one([], [{}], null),
+  unknown: Value.one("a")
+})

@@ -1,0 +1,54 @@
+/** The embedded server under many clients and watchers: nothing that happens is lost, told twice or out of order. */
+import { describe, expect } from "bun:test"
+import * as Cluster from "@homeostat/runtime/client/Cluster"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as ApiServer from "@homeostat/testkit/server/ApiServer"
+import * as Http from "@homeostat/testkit/server/Http"
+import * as Memory from "@homeostat/testkit/server/Memory"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Load from "./Load.ts"
+
+const size: Load.Size = { objects: 600, clients: 16, watchers: 20, changes: true }
+
+const byRevision = (one: Load.Event, other: Load.Event): number => one.revision - other.revision
+
+/** What there is after these events, in the order of names. */
+const left = (events: ReadonlyArray<Load.Event>): ReadonlyArray<Load.Event> => {
+  const objects = new Map<string, Load.Event>()
+  for (const event of events) {
+    if (event.type === "DELETED") objects.delete(event.name)
+    else objects.set(event.name, { ...event, type: "ADDED" })
+  }
+  return [...objects.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+const judge = ({ answered, seen, written }: Load.Result): void => {
+  expect(written.length).toBe(size.objects * 2 + size.objects / 3 + 1)
+  expect(written.toSorted(byRevision)).toEqual([...written])
+  expect(answered.toSorted(byRevision)).toEqual(written.filter(({ type }) => type !== "DELETED"))
+  expect(seen.length).toBe(size.watchers)
+  for (const { events, listed, since } of seen) {
+    expect(listed).toEqual([...left(written.filter(({ revision }) => revision <= since))])
+    expect(events).toEqual(written.filter(({ revision }) => revision > since))
+  }
+  // Some have begun in the middle of it.
+  expect(seen.filter(({ listed }) => listed.length > 0).length).toBeGreaterThan(0)
+}
+
+describe("16 clients and 20 watchers", () => {
+  live("in memory: each watcher sees each object's every revision once, in order", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      judge(yield* Load.run(server, Memory.make(server), size))
+    })
+  )
+
+  live("over HTTP: each watcher sees each object's every revision once, in order", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      const { url } = yield* Http.serve(server)
+      judge(yield* Load.run(server, yield* Transport.make(Cluster.make({ server: url })), size))
+    })
+  )
+})
