@@ -39,8 +39,8 @@ describe("Shared", () => {
     () =>
       Effect.gen(function* () {
         const file = join(yield* Directory.make, "holds.json")
-        const fixture = join(import.meta.dirname, "fixtures", "failing.fixture.ts")
-        const preload = join(import.meta.dirname, "preload.ts")
+        const fixture = join(import.meta.dirname, "envtest", "fixtures", "failing.fixture.ts")
+        const preload = join(import.meta.dirname, "envtest", "preload.ts")
         const result = yield* Process.run(process.execPath, ["test", "--preload", preload, fixture], {
           env: { ...process.env, HOLDS: file }
         })

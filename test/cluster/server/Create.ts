@@ -130,13 +130,13 @@ const taken = (kind: Kind, name: string, found: Json.JsonObject): Failure.Failur
   deleting(found, Failure.alreadyExists(kind, name))
 
 const notUnique = (kind: Kind, name: string, found: Json.JsonObject): Failure.Failure => {
-  const { details, ...rest } = Failure.alreadyExists(kind, name)
+  const { code, details, message, reason } = Failure.alreadyExists(kind, name)
   return deleting(
     found,
     new Failure.Failure({
-      code: rest.code,
-      reason: rest.reason,
-      message: `${rest.message}, the server was not able to generate a unique name for the object`,
+      code,
+      reason,
+      message: `${message}, the server was not able to generate a unique name for the object`,
       details: { ...details, retryAfterSeconds: 1 }
     })
   )

@@ -4,6 +4,7 @@
  */
 
 import * as Admission from "./Admission.ts"
+import * as EmptyObject from "./apply/EmptyObject.ts"
 import * as Conditions from "./Conditions.ts"
 import * as Failure from "./Failure.ts"
 import * as Json from "./Json.ts"
@@ -69,9 +70,10 @@ const removeNow = (world: World, { asked, current, kind, options }: Deletion): D
   else delete metadata.finalizers
   if (finalizers.length > 0 && grace === undefined) markEnded(metadata, options.now)
   if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return stay(world, kind, draft, options)
-  if (options.dryRun) return { answer: answerOf(kind, draft), gone: true }
-  // A kube-apiserver loses the version on its way from taking the finalizers to taking the object.
-  if (ObjectMeta.finalizersOf(current).length > 0 && Json.at(asked, "preconditions", "resourceVersion") !== undefined) {
+  // A kube-apiserver loses sight of the object on its way from taking the finalizers to taking the object.
+  const lost = ObjectMeta.finalizersOf(current).length > 0
+  if (options.dryRun) return { answer: lost ? EmptyObject.ofKind(kind) : answerOf(kind, draft), gone: true }
+  if (lost && Json.at(asked, "preconditions", "resourceVersion") !== undefined) {
     const version = String(Json.at(current, "metadata", "resourceVersion"))
     throw Precondition.failed(
       kind,

@@ -56,8 +56,8 @@ export const checkSegment = (name: string): void => {
   throw Failure.badRequest(`Name parameter invalid: ${quote(name)}: ${mistakes.join(";")}`)
 }
 
-/** Names every owner once; says so if one was named twice. */
-export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) => void): void => {
+/** Names every owner once; says so if one was named twice, by the body or by what a patch has made of the object. */
+export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) => void, patched = false): void => {
   const owners = Json.objects(metadata.ownerReferences)
   const kept = new Map<string, Json.JsonObject>()
   const twice: Array<string> = []
@@ -69,7 +69,7 @@ export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) =>
   if (twice.length === 0) return
   metadata.ownerReferences = [...kept.values()].map((owner) => Json.copy(owner))
   warn(
-    `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${twice.join(", ")}`
+    `.metadata.ownerReferences contains duplicate entries${patched ? " after mutating admission happens" : ""}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${twice.join(", ")}`
   )
 }
 

@@ -41,7 +41,7 @@ export const patch = (world: World, target: Update.Target, change: Patch, option
   Metadata.place(target.kind, Metadata.of(draft), target.namespace)
   Metadata.checkName(draft, target.name)
   Update.fill(strategy, draft)
-  Metadata.dedupeOwners(Metadata.of(draft), options.warn)
+  Metadata.dedupeOwners(Metadata.of(draft), options.warn, true)
   const managed = ManagedFields.updated(Update.writeOf(world, target, options), current, draft)
   return Update.commit(world, target, current, managed, options)
 }
@@ -80,7 +80,7 @@ const apply = (world: World, target: Update.Target, text: string, options: Patch
   const metadata = Metadata.of(applied)
   Metadata.place(target.kind, metadata, target.namespace)
   Metadata.checkName(applied, target.name)
-  Metadata.dedupeOwners(metadata, options.warn)
+  Metadata.dedupeOwners(metadata, options.warn, true)
   if (current !== undefined) return Update.commit(world, target, current, applied, options)
   Metadata.wipe(metadata)
   const strategy = Update.strategyOf(target)

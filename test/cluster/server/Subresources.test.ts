@@ -58,6 +58,27 @@ describe("/scale", () => {
       expect(owner?.fieldsV1).toEqual({ "f:spec": { "f:replicas": {} } })
     })
   )
+
+  effect("of a custom object without replicas cannot be changed without saying how many", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a"))
+      const unsaid = yield* merge(server, `${things}/a/scale`, {})
+      expect([unsaid.status, unsaid.body.message]).toEqual([
+        400,
+        'the spec replicas field ".spec.replicas" cannot be empty'
+      ])
+      const unknown = yield* ask(server, "PUT", `${things}/a/scale?fieldValidation=Strict`, {
+        apiVersion: "autoscaling/v1",
+        kind: "Scale",
+        metadata: { name: "a" },
+        foo: 1
+      })
+      expect(unknown.body.message).toBe(
+        'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+      )
+    })
+  )
 })
 
 describe("pods/binding", () => {

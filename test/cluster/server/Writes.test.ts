@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test"
 import { Effect, TestClock } from "effect"
 import { effect } from "../Test.ts"
+import * as ApiServer from "./ApiServer.ts"
 import { ask, configMaps, make, merge, thing, things } from "./Client.fixture.ts"
 import * as Json from "./Json.ts"
 
@@ -215,6 +216,139 @@ describe("Delete", () => {
       const finalized = yield* ask(server, "PUT", "/api/v1/namespaces/x/finalize", { ...body, spec: {} })
       expect(finalized.status).toBe(200)
       expect((yield* ask(server, "GET", "/api/v1/namespaces/x")).status).toBe(404)
+    })
+  )
+})
+
+const jobs = "/apis/batch/v1/namespaces/default/jobs"
+const services = "/api/v1/namespaces/default/services"
+const job = (name: string, spec: Json.JsonObject = {}): Json.JsonObject => ({
+  metadata: { name },
+  spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "app", image: "a" }] } }, ...spec }
+})
+const apply = (server: ApiServer.ApiServer, path: string, body: Json.JsonObject) =>
+  ask(server, "PATCH", `${path}?fieldManager=ann`, body, {
+    headers: { "content-type": "application/apply-patch+yaml" }
+  })
+
+describe("What a kube-apiserver does with what is seldom said", () => {
+  effect("a PUT with an empty list of managers forgets them", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const { body } = yield* ask(server, "POST", configMaps, { metadata: { name: "a" }, data: { a: "b" } })
+      expect(Json.objects(metadata(body).managedFields)).toHaveLength(1)
+      const forgotten = { ...body, metadata: { ...metadata(body), managedFields: [] } }
+      const put = yield* ask(server, "PUT", `${configMaps}/a`, forgotten)
+      expect(metadata(put.body).managedFields).toBeUndefined()
+    })
+  )
+
+  effect("a selfLink is not stored", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a"))
+      yield* merge(server, `${things}/a`, { metadata: { selfLink: "/a", labels: { a: "b" } } })
+      const { body } = yield* ask(server, "GET", `${things}/a`)
+      expect(metadata(body)).toMatchObject({ labels: { a: "b" } })
+      expect(metadata(body).selfLink).toBeUndefined()
+    })
+  )
+
+  effect("of a name that is taken is told that none was generated where one could have been", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a"))
+      const { body } = yield* ask(server, "POST", things, thing("a", {}, { generateName: "a-" }))
+      expect(body.message).toEndWith(
+        '"a" already exists, the server was not able to generate a unique name for the object'
+      )
+    })
+  )
+
+  effect("a prefix of names is only looked at when there is no name yet, or all of it is looked at again", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const prefix = { metadata: { generateName: "A_" } }
+      yield* ask(server, "POST", things, thing("a"))
+      expect((yield* merge(server, `${things}/a`, prefix)).status).toBe(200)
+      yield* ask(server, "POST", configMaps, { metadata: { name: "a" } })
+      expect((yield* merge(server, `${configMaps}/a`, prefix)).status).toBe(422)
+    })
+  )
+
+  effect("owners that a patch names twice are told of in other words", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a"))
+      const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u" }
+      const { headers } = yield* merge(server, `${things}/a`, { metadata: { ownerReferences: [owner, owner] } })
+      expect(headers.warning).toContain("duplicate entries after mutating admission happens;")
+    })
+  )
+
+  effect("the labels of a job that has none are those of its template, stored by the next write only", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      const { body } = yield* ask(server, "POST", jobs, job("a"))
+      expect(metadata(body).labels).toEqual(Json.at(body, "spec", "template", "metadata", "labels") ?? {})
+      const version = metadata(body).resourceVersion
+      const first = yield* merge(server, `${jobs}/a`, {})
+      const second = yield* merge(server, `${jobs}/a`, {})
+      expect(metadata(first.body).resourceVersion).not.toBe(version)
+      expect(metadata(second.body).resourceVersion).toBe(metadata(first.body).resourceVersion)
+    })
+  )
+
+  effect("the deletion of a job warns that its pods stay, unless it says what becomes of them", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      yield* ask(server, "POST", jobs, job("a"))
+      const silent = yield* ask(server, "DELETE", `${jobs}/a?dryRun=All&propagationPolicy=Background`)
+      expect(silent.headers.warning).toBeUndefined()
+      const { headers } = yield* ask(server, "DELETE", `${jobs}/a`, { propagationPolicy: null })
+      expect(headers.warning).toContain("child pods are preserved by default")
+    })
+  )
+
+  effect("a deletion with a version that takes the finalizers and the object at once fails", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a"))
+      const first = yield* ask(server, "DELETE", `${things}/a`, { propagationPolicy: "Foreground" })
+      const { resourceVersion } = metadata(first.body)
+      const preconditions = { resourceVersion: resourceVersion ?? null }
+      const second = yield* ask(server, "DELETE", `${things}/a`, { orphanDependents: false, preconditions })
+      expect(second.status).toBe(409)
+      expect(second.body.message).toContain("Precondition failed: ResourceVersion in precondition: , ")
+      expect((yield* ask(server, "DELETE", `${things}/a`, { orphanDependents: false })).status).toBe(200)
+    })
+  )
+
+  effect("what is applied and is no value of Go's type is refused", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      const { body, status } = yield* apply(server, `${jobs}/a`, {
+        apiVersion: "batch/v1",
+        kind: "Job",
+        ...job("a", { parallelism: 1.5 }),
+        metadata: { name: "a", namespace: "default" }
+      })
+      expect(status).toBe(500)
+      expect(body.message).toBe(
+        "failed to convert new object (default/a; batch/v1, Kind=Job) to proper version: unable to convert unstructured object to batch/v1, Kind=Job: cannot convert float64 to int32"
+      )
+    })
+  )
+
+  effect("a PUT makes a service, by its status one without an address", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      const body = { metadata: { name: "a", resourceVersion: "7" }, spec: { ports: [{ port: 80 }] } }
+      expect((yield* ask(server, "PUT", `${services}/a`, body)).status).toBe(201)
+      const named = { ...body, metadata: { name: "b" } }
+      const { body: made, status } = yield* ask(server, "PUT", `${services}/b/status`, named)
+      expect(status).toBe(201)
+      expect(Json.at(made, "spec", "clusterIP")).toBeUndefined()
     })
   )
 })

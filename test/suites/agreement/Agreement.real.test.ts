@@ -11,7 +11,7 @@ import * as Agreement from "./Agreement.ts"
 import { regressions } from "./Regressions.ts"
 
 /** As many as take half a minute on two cores. */
-const sequences = 100
+const sequences = 200
 
 describe("The embedded server and kube-apiserver", () => {
   real("agree about the sequences on which they once did not", (cluster) =>

@@ -138,8 +138,8 @@ export const play = (pair: Pair, { kind, steps }: Sequence): Effect.Effect<Diffe
         }
         return undefined
       }),
-      Effect.all(
-        [pair.real, pair.embedded].map((server) => remove(server, Subject.path(subject, pair.namespace, name)))
+      Effect.forEach([pair.real, pair.embedded], (server) =>
+        remove(server, Subject.path(subject, pair.namespace, name))
       )
     )
   }).pipe(Effect.catchTag("Straddled", () => play(pair, { kind, steps })))

@@ -1,4 +1,9 @@
-/** Kinds of Kubernetes that are written to at random. */
+/**
+ * Kinds of Kubernetes that are written to at random.
+ *
+ * No JSON patch replaces the whole object: without its apiVersion and kind, a kube-apiserver takes what is left for its internal
+ * type, in which the members of metadata stand beside all others.
+ */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as FastCheck from "effect/FastCheck"
 import type { Subject } from "./Subject.ts"
@@ -33,7 +38,7 @@ const probe = Value.object(
   { periodSeconds: Value.count, timeoutSeconds: Value.count }
 )
 
-const container = (directives: boolean): Value.Values =>
+const container = (directives: boolean): FastCheck.Arbitrary<JsonObject> =>
   Value.object(
     { name: names },
     {
@@ -77,7 +82,7 @@ const volume = (directives: boolean) =>
   )
 
 const podSpec = (directives: boolean): Value.Fields => {
-  const containers = FastCheck.array(container(directives) as FastCheck.Arbitrary<JsonObject>, { maxLength: 2 })
+  const containers = FastCheck.array(container(directives), { maxLength: 2 })
   return {
     containers,
     initContainers: Value.list(container(directives), 1),
@@ -204,7 +209,8 @@ const podTemplatePointers = [
   "/spec/template/spec/volumes"
 ]
 
-const in_ = (fields: Value.Fields): FastCheck.Arbitrary<JsonObject> => FastCheck.record({ spec: Value.some(fields, 3) })
+const specOf = (fields: Value.Fields): FastCheck.Arbitrary<JsonObject> =>
+  FastCheck.record({ spec: Value.some(fields, 3) })
 
 /** Deployments. */
 export const deployment: Subject = {
@@ -217,8 +223,8 @@ export const deployment: Subject = {
       template: { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "app", image: "a" }] } }
     }
   },
-  members: in_(deploymentSpec(false)),
-  strategic: in_(deploymentSpec(true)),
+  members: specOf(deploymentSpec(false)),
+  strategic: specOf(deploymentSpec(true)),
   status: Value.some({
     replicas: Value.count,
     readyReplicas: Value.count,
@@ -228,7 +234,7 @@ export const deployment: Subject = {
     conditions: conditions("Available", "Progressing")
   }),
   scale: true,
-  pointers: ["", "/spec", "/spec/replicas", "/spec/selector", "/spec/strategy", "/spec/paused", ...podTemplatePointers]
+  pointers: ["/spec", "/spec/replicas", "/spec/selector", "/spec/strategy", "/spec/paused", ...podTemplatePointers]
 }
 
 /** Jobs. */
@@ -237,8 +243,8 @@ export const job: Subject = {
   kind: "Job",
   plural: "jobs",
   base: { spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "app", image: "a" }] } } } },
-  members: in_(jobSpec(false)),
-  strategic: in_(jobSpec(true)),
+  members: specOf(jobSpec(false)),
+  strategic: specOf(jobSpec(true)),
   status: Value.some({
     active: Value.count,
     ready: Value.count,
@@ -249,7 +255,7 @@ export const job: Subject = {
     conditions: conditions("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget")
   }),
   scale: false,
-  pointers: ["", "/spec", "/spec/parallelism", "/spec/suspend", "/spec/selector", ...podTemplatePointers]
+  pointers: ["/spec", "/spec/parallelism", "/spec/suspend", "/spec/selector", ...podTemplatePointers]
 }
 
 /** Services. */
@@ -258,8 +264,8 @@ export const service: Subject = {
   kind: "Service",
   plural: "services",
   base: { spec: { ports: [{ port: 80 }] } },
-  members: in_(serviceSpec(false)),
-  strategic: in_(serviceSpec(true)),
+  members: specOf(serviceSpec(false)),
+  strategic: specOf(serviceSpec(true)),
   status: Value.some({
     loadBalancer: Value.mostly(Value.one({ ingress: [{ ip: "1.2.3.4" }] }, {}), { ingress: [{ ip: "a" }] }),
     conditions: Value.list(
@@ -274,7 +280,6 @@ export const service: Subject = {
   }),
   scale: false,
   pointers: [
-    "",
     "/spec",
     "/spec/ports",
     "/spec/ports/-",
@@ -314,5 +319,5 @@ export const configMap: Subject = {
     $patch: Value.one("replace")
   }),
   scale: false,
-  pointers: ["", "/data/a", "/data/b", "/data/-", "/binaryData/d", "/immutable"]
+  pointers: ["/data/a", "/data/b", "/data/-", "/binaryData/d", "/immutable"]
 }

@@ -41,7 +41,7 @@ const madeUp: ReadonlyArray<readonly [what: string, pattern: RegExp]> = [
     /(?<="resourceVersion":")\d+(?=")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+/g
   ],
   ["address", /\b10\.(?:0|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15)\.\d+\.\d+\b(?!\/)/g],
-  ["port", /(?<="(?:nodePort|healthCheckNodePort)":)3[0-2]\d{3}/g]
+  ["port", /(?<="(?:nodePort|healthCheckNodePort)":|Duplicate value: )3[0-2]\d{3}/g]
 ]
 
 /** The comparable form of an answer and of the object after it. */
@@ -72,7 +72,7 @@ const bodyOf = (body: Json): Json => {
 const unquoted = (message: Json | undefined): string =>
   (J.text(message) ?? "")
     .replace(/((?:Invalid|Unsupported) value: )(?:"\{.*?\}"|"map\[.*?\]"|\{.*?\}|null)(?=: )/gs, "$1OBJECT")
-    .replace(/cannot unmarshal .*/s, "cannot unmarshal")
+    .replace(/(?:json: cannot unmarshal|illegal base64 data) .*/s, "cannot be read")
     .replace(/(unable to convert unstructured object to [^:]*): .*/s, "$1")
     .replace(/(failed to create typed patch object).*(field not declared in schema).*/s, "$1 $2")
 

@@ -1,5 +1,6 @@
 /** Sequences on which the two servers once disagreed, as they were shrunk from the seed that found them. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
 import type { Sequence } from "./Agreement.ts"
 import * as BuiltIns from "./BuiltIns.ts"
 import type { Step } from "./Step.ts"
@@ -15,9 +16,11 @@ const { configMap, deployment, job, service } = BuiltIns
 const create = (body: JsonObject = {}): Step => ({ verb: "create", by: "ann", body })
 const remove: Step = { verb: "delete", body: {}, version: "live" }
 
+const owner = { apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "other" }
+
 /** The spec of a base, and more of it. */
 const spec = (base: JsonObject, more: JsonObject = {}): JsonObject => ({
-  spec: { ...(base.spec as JsonObject), ...more }
+  spec: { ...J.object(base.spec), ...more }
 })
 
 const parcels: ReadonlyArray<Regression> = [
@@ -69,6 +72,16 @@ const parcels: ReadonlyArray<Regression> = [
       create({ spec: {} }),
       { verb: "delete", body: { propagationPolicy: "Foreground" }, version: "live" },
       { verb: "delete", body: { orphanDependents: false }, version: "live" }
+    ]
+  },
+  {
+    seed: 300913,
+    name: "the same without a precondition, tried only",
+    kind: "Parcel",
+    steps: [
+      create({ spec: {} }),
+      { verb: "delete", body: { propagationPolicy: "Foreground" } },
+      { verb: "delete", body: { orphanDependents: false, dryRun: ["All"] } }
     ]
   },
   {
@@ -137,6 +150,27 @@ const workloads: ReadonlyArray<Regression> = [
     name: "options of a deletion that are null",
     kind: "Job",
     steps: [create(job.base), { verb: "delete", body: { orphanDependents: null, propagationPolicy: "Foreground" } }]
+  },
+  {
+    seed: 300913,
+    name: "a deletion that takes finalizers and object at once, tried only",
+    kind: "Job",
+    steps: [create(job.base), remove, { verb: "delete", body: { dryRun: ["All"], propagationPolicy: "Background" } }]
+  },
+  {
+    seed: 300088,
+    name: "no bytes",
+    kind: "ConfigMap",
+    steps: [
+      create({ binaryData: { d: "YQ==" } }),
+      { verb: "json", by: "ann", body: [{ op: "add", path: "/binaryData/d", value: null }] }
+    ]
+  },
+  {
+    seed: 201534,
+    name: "an owner that a patch names twice",
+    kind: "ConfigMap",
+    steps: [create(), { verb: "merge", by: "ann", body: { metadata: { ownerReferences: [owner, owner] } } }]
   },
   {
     seed: 2048,

@@ -21,7 +21,7 @@ export type Server = (request: Request, now: number) => Effect.Effect<Answer>
 /** A real one, on this machine, whose clock is ours. That it does not answer, as it fell over the request, is an answer too. */
 export const real =
   (user: User): Server =>
-  ({ body, contentType, method, path }) =>
+  ({ body, contentType, method, path }, now) =>
     Effect.gen(function* () {
       const began = yield* Clock.currentTimeMillis
       const answer = yield* Raw.request(user, method, path, { json: body, contentType })
@@ -32,9 +32,7 @@ export const real =
         warnings: answer.headers.get("warning") ?? "",
         at: Math.floor(began / 1000) === Math.floor(ended / 1000) ? ended : undefined
       }
-    }).pipe(
-      Effect.catchAll(({ message }) => Effect.succeed({ status: 0, body: { message }, warnings: "", at: undefined }))
-    )
+    }).pipe(Effect.catchAll(({ message }) => Effect.succeed({ status: 0, body: { message }, warnings: "", at: now })))
 
 /** An embedded one. */
 export const embedded =

@@ -114,7 +114,7 @@ const metadata = FastCheck.oneof(
   { weight: 1, arbitrary: FastCheck.record({ metadata: Subject.metadata }) }
 )
 
-const parameters = (...more: ReadonlyArray<Value.Fields>) =>
+const parameters = (...more: ReadonlyArray<Value.Fields>): FastCheck.Arbitrary<Step["query"]> =>
   FastCheck.oneof(
     { weight: 3, arbitrary: FastCheck.constant(undefined) },
     {
@@ -123,9 +123,9 @@ const parameters = (...more: ReadonlyArray<Value.Fields>) =>
         dryRun: Value.mostly(Value.one("All"), "None"),
         fieldValidation: Value.mostly(Value.one("Strict", "Ignore", "Warn"), "Other"),
         ...Object.assign({}, ...more)
-      })
+      }).map(J.texts)
     }
-  ) as FastCheck.Arbitrary<Step["query"]>
+  )
 
 /** Members and metadata in one object, now and then without some of them. */
 const joined = (members: FastCheck.Arbitrary<JsonObject>) =>

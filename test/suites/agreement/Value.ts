@@ -15,9 +15,6 @@ export type Fields = { readonly [name: string]: Values }
 /** One of these. */
 export const one = (...values: ReadonlyArray<Json>): Values => FastCheck.constantFrom(...values)
 
-/** One of either. */
-export const either = (...values: ReadonlyArray<Values>): Values => FastCheck.oneof(...values)
-
 /** Good ones, and once in a while a bad one. */
 export const mostly = (good: Values, ...bad: ReadonlyArray<Json>): Values =>
   FastCheck.oneof({ weight: 24, arbitrary: good }, { weight: 1, arbitrary: one(...bad) })

@@ -9,7 +9,7 @@ import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import * as Load from "./Load.ts"
 
-const size: Load.Size = { objects: 600, clients: 16, watchers: 20, changes: true }
+const size: Load.Size = { objects: 420, clients: 16, watchers: 20, changes: true }
 
 const byRevision = (one: Load.Event, other: Load.Event): number => one.revision - other.revision
 

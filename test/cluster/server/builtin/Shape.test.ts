@@ -43,3 +43,7 @@ test("done twice it changes nothing more", () => {
 test("members that it does not know stay", () => {
   expect(canonical("ObjectReference", { name: "p", foo: "" })).toEqual({ name: "p", foo: "" })
 })
+
+test("a null in a map of bytes is no bytes", () => {
+  expect(canonical("ConfigMap", { binaryData: { a: null } })).toEqual({ metadata: {}, binaryData: { a: "" } })
+})

@@ -131,6 +131,7 @@ const isObject = (value: Draft): value is DraftObject =>
 const zeroOf = (type: Type): Draft => {
   switch (type.is) {
     case "text":
+    case "bytes":
       return ""
     case "number":
       return 0

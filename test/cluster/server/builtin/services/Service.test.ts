@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test"
+import * as Failure from "../../Failure.ts"
 import * as Json from "../../Json.ts"
 import type { Writing } from "../../Kind.ts"
 import { service } from "./Service.ts"
@@ -62,4 +63,46 @@ test("ports of one number and two protocols share the port of a node", () => {
     ]
   })
   expect(Json.objects(Json.at(both, "spec", "ports")).map(({ nodePort }) => nodePort)).toEqual([30086, 30086])
+})
+
+test("what keeps a service from an address is told alone", () => {
+  const refused = (spec: Json.JsonObject) => {
+    try {
+      made("a", spec)
+      return "made"
+    } catch (error) {
+      return error instanceof Failure.Failure ? error.message : String(error)
+    }
+  }
+  expect(refused({ ipFamilyPolicy: "RequireDualStack", sessionAffinity: "Other" })).toBe(
+    'Service "a" is invalid: spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services'
+  )
+  expect(refused({ ipFamilies: ["IPv6"] })).toContain('spec.ipFamilies[0]: Invalid value: "IPv6": not configured')
+  expect(refused({ clusterIP: "10.0.1.9", ipFamilies: ["IPv6"] })).toContain("expected an IPv6 value as indicated by")
+  expect(refused({ ipFamilies: ["IPv4", "IPv4"] })).toContain('spec.ipFamilies[1]: Duplicate value: "IPv4"')
+})
+
+test("a headless service without a selector has both families until it says that one is enough", () => {
+  const headless = made("a", { clusterIP: "None", ipFamilies: ["IPv4"] })
+  expect(Json.at(headless, "spec", "ipFamilies")).toEqual(["IPv4", "IPv6"])
+  const next = Json.copy(headless)
+  Json.member(next, "spec").ipFamilyPolicy = "SingleStack"
+  service.strategy.prepareForUpdate(next, headless, writing(headless))
+  expect(Json.at(next, "spec", "ipFamilies")).toEqual(["IPv4"])
+})
+
+test("what is ignored is warned of, ranges without a balancer are refused", () => {
+  const warnings: Array<string> = []
+  const judge = (spec: Json.JsonObject) =>
+    service.strategy.validate(made("a", spec), { ...writing(), warn: (text) => warnings.push(text) })
+  judge({ externalName: "a.example.com" })
+  judge({ clusterIP: "None", sessionAffinity: "ClientIP" })
+  expect(warnings).toEqual([
+    'spec.externalName is ignored when spec.type is not "ExternalName"',
+    "spec.SessionAffinity is ignored for headless services"
+  ])
+  expect(judge({ loadBalancerSourceRanges: ["10.1.0.0/16", "a"] }).map(({ field }) => field)).toEqual([
+    "spec.LoadBalancerSourceRanges",
+    "spec.LoadBalancerSourceRanges[1]"
+  ])
 })

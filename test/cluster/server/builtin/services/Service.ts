@@ -169,15 +169,16 @@ const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }
     spec.clusterIP = address
     spec.clusterIPs = [address]
   }
-  if (hasNodePorts(spec) && spec.allocateLoadBalancerNodePorts !== false) allocatePorts(spec, found)
+  if (hasNodePorts(spec) && spec.allocateLoadBalancerNodePorts !== false)
+    allocatePorts(spec, found, before === undefined)
   if (needsHealthCheck(spec) && spec.healthCheckNodePort === undefined) {
     const own = drafts(spec, "ports").map(({ nodePort, protocol }) => `${protocol}/${nodePort}`)
     spec.healthCheckNodePort = Allocation.nodePort({ ...found, ports: new Set([...found.ports, ...own]) })
   }
 }
 
-/** Ports of the same number but other protocols get the same port of a node. */
-const allocatePorts = (spec: DraftObject, found: Allocation.Taken): void => {
+/** Of a new Service, ports of the same number get the same port of a node, whatever their protocols. */
+const allocatePorts = (spec: DraftObject, found: Allocation.Taken, shares: boolean): void => {
   const ports = new Set(found.ports)
   const byPort = new Map<Json.Json | undefined, number>()
   for (const { nodePort, port, protocol } of drafts(spec, "ports")) {
@@ -187,11 +188,7 @@ const allocatePorts = (spec: DraftObject, found: Allocation.Taken): void => {
   }
   for (const port of drafts(spec, "ports")) {
     if (port.nodePort !== undefined) continue
-    const shared = byPort.get(port.port)
-    const number =
-      shared === undefined || ports.has(`${port.protocol}/${shared}`)
-        ? Allocation.nodePort({ ...found, ports })
-        : shared
+    const number = (shares ? byPort.get(port.port) : undefined) ?? Allocation.nodePort({ ...found, ports })
     port.nodePort = number
     byPort.set(port.port, number)
     ports.add(`${port.protocol}/${number}`)

@@ -32,8 +32,9 @@ export const needsHealthCheck = ({ externalTrafficPolicy, type }: JsonObject): b
 export function* mistakes(spec: JsonObject): Errors {
   const ports = Json.objects(spec.ports)
   const { type } = spec
-  if (ports.length === 0 && !isHeadless(spec) && type !== "ExternalName") yield FieldError.required("spec.ports")
-  if (hasNodePorts(spec) && isHeadless(spec)) {
+  const headless = Json.equal(spec.clusterIPs, ["None"])
+  if (ports.length === 0 && !headless && type !== "ExternalName") yield FieldError.required("spec.ports")
+  if (hasNodePorts(spec) && headless) {
     yield FieldError.invalid("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${type} services`)
   }
   if (type === "ExternalName") yield* externalName(spec)
