@@ -223,7 +223,8 @@ const finalizersAfter = (kind: Kind, finalizers: ReadonlyArray<string>, asked: A
   const wanted = policy === "Orphan" ? [Metadata.orphan] : policy === "Foreground" ? [Metadata.foregroundDeletion] : []
   const others = finalizers.filter((one) => one !== Metadata.orphan && one !== Metadata.foregroundDeletion)
   const next = [...others, ...wanted]
-  return next.length === finalizers.length && next.every((one) => finalizers.includes(one)) ? finalizers : next
+  // As sets: who is named twice stays named twice.
+  return new Set(next).symmetricDifference(new Set(finalizers)).size === 0 ? finalizers : next
 }
 
 /** Says that a deletion which says nothing of dependents leaves them behind. */

@@ -296,7 +296,10 @@ export const service: Subject = {
 const word = Value.mostly(Value.one("a", "b", ""), 1)
 const data = Value.object({ a: word }, { b: word, c: word })
 
-/** ConfigMaps. Their data is not emptied as a whole, as an immutable one is told by Go to have no data and empty data. */
+/**
+ * ConfigMaps. Their data is never emptied as a whole, nor bytes made null: an immutable one is told by Go to have no data and
+ * empty data, and bytes that are null are stored as others than those that are empty.
+ */
 export const configMap: Subject = {
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -319,5 +322,5 @@ export const configMap: Subject = {
     $patch: Value.one("replace")
   }),
   scale: false,
-  pointers: ["/data/a", "/data/b", "/data/-", "/binaryData/d", "/immutable"]
+  pointers: ["/data/a", "/data/b", "/data/-", "/immutable"]
 }

@@ -46,6 +46,8 @@ export interface Own {
   readonly validate?: (object: JsonObject, writing: Writing) => Errors
   /** All the mistakes of an update; absent: those of `validate`. */
   readonly validateUpdate?: (object: JsonObject, old: JsonObject, writing: Writing) => Errors
+  /** What a client is told of an object without mistakes; `old`: of a change of it. */
+  readonly warnings?: (object: JsonObject, old?: JsonObject) => Iterable<string>
   /** What a new object's status says; absent: the kind has none that is kept apart. */
   readonly status?: JsonObject
   /** The parts whose changes `metadata.generation` counts; absent: it is not counted. */
@@ -77,12 +79,15 @@ export const strategy = (own: Own): Strategy => {
       Shape.canonicalize(shape, draft)
       if (generation !== undefined) countGeneration(draft, old, generation)
     },
-    validate: (object, writing) => [...(own.validate?.(object, writing) ?? [])],
-    validateUpdate: (object, old, writing) => [
-      ...((own.validateUpdate === undefined
-        ? own.validate?.(object, writing)
-        : own.validateUpdate(object, old, writing)) ?? [])
-    ]
+    validate: (object, writing) => {
+      for (const text of own.warnings?.(object) ?? []) writing.warn(text)
+      return [...(own.validate?.(object, writing) ?? [])]
+    },
+    validateUpdate: (object, old, writing) => {
+      for (const text of own.warnings?.(object, old) ?? []) writing.warn(text)
+      const validate = own.validateUpdate ?? ((object, _, writing) => own.validate?.(object, writing) ?? [])
+      return [...validate(object, old, writing)]
+    }
   }
 }
 

@@ -101,6 +101,14 @@ test.each([
   ],
   ["the kind is the one of the path", { kind: "Other" }, ['kind: Invalid value: "Other": must be K']],
   [
+    "below null there are no replicas to be read",
+    { spec: null },
+    [
+      'spec: Invalid value: "null": spec in body must be of type object: "null"',
+      "undefined: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+    ]
+  ],
+  [
     "replicas are no fewer than none",
     { spec: { n: -1 } },
     [".spec.n: Invalid value: -1: should be a non-negative integer"]

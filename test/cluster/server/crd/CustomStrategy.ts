@@ -199,7 +199,7 @@ const accessed = (
 ): { readonly value: Json.Json | undefined } | { readonly problem: string } => {
   let here: Json.Json | undefined = object
   for (const [index, name] of path.entries()) {
-    if (here === undefined) return { value: undefined }
+    if (here === undefined || here === null) return { value: undefined }
     if (!Json.isObject(here)) {
       return {
         problem: `.${path.slice(0, index + 1).join(".")} accessor error: ${shown(here)}, expected map[string]interface{}`

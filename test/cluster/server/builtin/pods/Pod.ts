@@ -20,6 +20,7 @@ import * as Format from "../Format.ts"
 import * as Admission from "./Admission.ts"
 import * as Defaults from "./PodDefaults.ts"
 import * as Validation from "./PodValidation.ts"
+import * as PodWarnings from "./PodWarnings.ts"
 import * as QualityOfService from "./QualityOfService.ts"
 
 const specOf = (object: JsonObject): JsonObject => Json.object(object.spec)
@@ -54,6 +55,12 @@ const main = strategy({
     const podSpec = Json.member(draft, "spec")
     Admission.tolerate(podSpec)
     for (const name of ["priority", "preemptionPolicy"]) if (podSpec[name] === undefined) keep(draft, old, "spec", name)
+  },
+  *warnings(pod, old) {
+    // Who changes a Pod is hardly ever somebody who reads warnings.
+    if (old !== undefined) return
+    yield* PodWarnings.ofName(pod, "the Pod's hostname")
+    yield* PodWarnings.of("", pod)
   },
   *validate(pod) {
     yield* Validation.ofPod(specOf(pod))
@@ -172,6 +179,7 @@ export const podTemplate: Definition = {
     shape: "PodTemplate",
     generation: [["template"]],
     default: (draft) => Defaults.template(part(draft, "template")),
+    warnings: (object, old) => PodWarnings.ofTemplate("template", object, old),
     validate: (object) => Validation.template("template", Json.object(object.template))
   }),
   unconditionalUpdate: true

@@ -80,7 +80,7 @@ export function* allocation(spec: JsonObject, before?: JsonObject): Errors {
   if (spec.type === "ExternalName") return
   const related = [...addresses(spec)]
   if (related.length > 0) return yield* related
-  const policy = spec.ipFamilyPolicy ?? "SingleStack"
+  const policy = spec.ipFamilyPolicy ?? before?.ipFamilyPolicy ?? "SingleStack"
   const families = Json.list(spec.ipFamilies)
   const wrong = (text: string) => FieldError.invalid("spec.ipFamilyPolicy", policy, text)
   if (policy === "SingleStack" && families.length === 2) {

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, part, spec, statusStrategy, strategy } from "../Definition.ts"
-import { fillTemplate, warnOfName } from "./Job.ts"
+import { fillTemplate, warnings } from "./Job.ts"
 import * as JobValidation from "./JobValidation.ts"
 import * as Schedule from "./Schedule.ts"
 
@@ -20,8 +20,8 @@ const main = strategy({
     fill(given, "successfulJobsHistoryLimit", 3)
     fill(given, "failedJobsHistoryLimit", 1)
   },
-  *validate(object, writing) {
-    warnOfName(object, writing)
+  warnings: warnings("spec.jobTemplate.spec.template"),
+  *validate(object) {
     yield* mistakes(Json.object(object.spec), undefined)
     const name = Json.text(Json.at(object, "metadata", "name")) ?? ""
     if (name.length > 52) yield FieldError.invalid("metadata.name", name, "must be no more than 52 characters")

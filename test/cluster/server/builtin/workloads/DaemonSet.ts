@@ -6,6 +6,7 @@ import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, part, spec, statusStrategy, strategy } from "../Definition.ts"
 import * as PodDefaults from "../pods/PodDefaults.ts"
 import * as PodValidation from "../pods/PodValidation.ts"
+import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as Templates from "./Templates.ts"
 
 /** The annotation in which v1 keeps what was a field once. */
@@ -36,6 +37,7 @@ const main = strategy({
     const changed = !Json.equal(Json.at(draft, "spec", "template"), Json.at(old, "spec", "template"))
     Json.member(Json.member(draft, "metadata"), "annotations")[templateGeneration] = String(before + (changed ? 1 : 0))
   },
+  warnings: (object, old) => PodWarnings.ofTemplate("spec.template", object, old),
   validate: mistakes,
   *validateUpdate(object, old) {
     yield* Check.immutableSelector(object, old)

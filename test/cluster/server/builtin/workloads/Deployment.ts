@@ -5,6 +5,7 @@ import * as Json from "../../Json.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, part, statusStrategy, strategy } from "../Definition.ts"
 import * as PodDefaults from "../pods/PodDefaults.ts"
+import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as Templates from "./Templates.ts"
 
 const main = strategy({
@@ -24,6 +25,10 @@ const main = strategy({
     }
     fill(spec, "revisionHistoryLimit", 10)
     fill(spec, "progressDeadlineSeconds", 600)
+  },
+  *warnings(object, old) {
+    if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
+    yield* PodWarnings.ofTemplate("spec.template", object, old)
   },
   validate: (object) => specMistakes(Json.object(object.spec)),
   *validateUpdate(object, old) {
@@ -100,8 +105,9 @@ function* statusMistakes(object: JsonObject, old: JsonObject): Errors {
       ["availableReplicas", "readyReplicas", "readyReplicas"]
     ]
   )
+  const before = Json.number(Json.at(old, "status", "collisionCount"))
   const collisions = Json.number(status.collisionCount) ?? 0
-  if (collisions < (Json.number(Json.at(old, "status", "collisionCount")) ?? 0)) {
+  if (before !== undefined && (status.collisionCount === undefined || collisions < before)) {
     yield FieldError.invalid("status.collisionCount", collisions, "cannot be decremented")
   }
 }

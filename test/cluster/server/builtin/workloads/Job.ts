@@ -2,11 +2,11 @@
 import * as FieldError from "../../FieldError.ts"
 import type { DraftObject, JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
-import type { Writing } from "../../Kind.ts"
 import * as Check from "../Check.ts"
 import { type Definition, drafts, type Errors, fill, part, spec, statusStrategy, strategy } from "../Definition.ts"
 import * as Format from "../Format.ts"
 import * as PodDefaults from "../pods/PodDefaults.ts"
+import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as JobMetadata from "./JobMetadata.ts"
 import * as JobStatus from "./JobStatus.ts"
 import * as JobValidation from "./JobValidation.ts"
@@ -20,15 +20,12 @@ export const fillTemplate = (given: DraftObject | undefined): void => {
   }
 }
 
-/** Warns of a name that makes bad names of Pods. */
-export const warnOfName = (object: JsonObject, { warn }: Writing): void => {
-  const mistakes = Format.dnsLabel(Json.text(Json.at(object, "metadata", "name")) ?? "")
-  if (mistakes.length > 0) {
-    warn(
-      `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [${mistakes.join(" ")}]`
-    )
+/** What is told of a Job, and of what makes Jobs of the template at that path. */
+export const warnings = (path: string) =>
+  function* (object: JsonObject, old?: JsonObject): Iterable<string> {
+    if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
+    yield* PodWarnings.ofTemplate(path, object, old)
   }
-}
 
 const main = strategy({
   shape: "batch.Job",
@@ -48,8 +45,8 @@ const main = strategy({
     fill(given, "manualSelector", false)
   },
   prepareForCreate: (draft) => JobMetadata.generate(draft),
-  *validate(job, writing) {
-    warnOfName(job, writing)
+  warnings: warnings("spec.template"),
+  *validate(job) {
     yield* JobValidation.generated(job)
     yield* JobValidation.spec(Json.object(job.spec))
     yield* indexedName(job)

@@ -5,6 +5,7 @@ import * as Json from "../../Json.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, part, spec, statusStrategy, strategy } from "../Definition.ts"
 import * as PodDefaults from "../pods/PodDefaults.ts"
+import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as Templates from "./Templates.ts"
 
 const scale = {
@@ -56,6 +57,10 @@ const setStrategy = strategy({
     PodDefaults.template(part(given, "template"))
     fill(given, "replicas", 1)
   },
+  *warnings(object, old) {
+    if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
+    yield* PodWarnings.ofTemplate("spec.template", object, old)
+  },
   validate: setMistakes,
   *validateUpdate(object, old) {
     yield* setMistakes(object)
@@ -101,6 +106,10 @@ const controllerStrategy = strategy({
     if (labels === undefined) return
     fill(given, "selector", Json.copy(labels))
     fill(Json.member(draft, "metadata"), "labels", Json.copy(labels))
+  },
+  *warnings(object, old) {
+    if (old === undefined) yield* PodWarnings.ofName(object, "Pod names and hostnames")
+    yield* PodWarnings.ofTemplate("spec.template", object, old)
   },
   validate: controllerMistakes
 })

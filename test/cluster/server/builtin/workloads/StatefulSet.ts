@@ -7,6 +7,7 @@ import { type Definition, drafts, type Errors, fill, part, spec, statusStrategy,
 import * as Format from "../Format.ts"
 import * as PodDefaults from "../pods/PodDefaults.ts"
 import * as PodValidation from "../pods/PodValidation.ts"
+import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as Claim from "../storage/ClaimDefaults.ts"
 import * as Templates from "./Templates.ts"
 
@@ -39,6 +40,7 @@ const main = strategy({
       Claim.fillIn(claim)
     }
   },
+  warnings: (object, old) => PodWarnings.ofTemplate("spec.template", object, old),
   validate: (object) => mistakes(object, true),
   *validateUpdate(object, old) {
     yield* mistakes(object, false)
