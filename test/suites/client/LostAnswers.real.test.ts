@@ -14,7 +14,7 @@ import * as Scene from "../webapp/Scene.ts"
 import * as Front from "./Front.ts"
 
 describe("A manager that misses the answers to every fifth of its writes", () => {
-  Scene.empty(
+  Scene.real.empty(
     "makes each child once and tells of it once, and goes on with every change of its WebApps",
     (scene) =>
       Effect.gen(function* () {
