@@ -85,22 +85,6 @@ const parcels: ReadonlyArray<Regression> = [
     ]
   },
   {
-    seed: 400265,
-    name: "a finalizer that is named twice, and asked for again",
-    kind: "Parcel",
-    steps: [
-      create({ spec: {} }),
-      { verb: "merge", by: "ann", body: { metadata: { finalizers: ["orphan", "orphan"] } } },
-      remove
-    ]
-  },
-  {
-    seed: 500597,
-    name: "a status of null, from which the replicas are to be read",
-    kind: "Parcel",
-    steps: [create({ spec: {} }), { verb: "apply", by: "cem", body: { status: null }, subresource: "status" }]
-  },
-  {
     seed: 200821,
     name: "metadata of an embedded resource that cannot be read",
     kind: "Parcel",
@@ -195,50 +179,6 @@ const workloads: ReadonlyArray<Regression> = [
     steps: [create(deployment.base), { verb: "edit", by: "ann", body: { metadata: { managedFields: [] } } }]
   },
   {
-    seed: 400548,
-    name: "a template that is valid and hardly meant so",
-    kind: "Deployment",
-    steps: [
-      create(deployment.base),
-      {
-        verb: "edit",
-        by: "ann",
-        body: {
-          spec: {
-            template: {
-              spec: {
-                imagePullSecrets: [{ name: "c" }, { name: "c" }, {}],
-                hostAliases: [{ ip: "1.2.3.4" }, { ip: "1.2.3.4" }],
-                nodeSelector: { "beta.kubernetes.io/os": "linux" },
-                terminationGracePeriodSeconds: -1,
-                initContainers: [{ name: "a", image: "a", ports: [{ containerPort: 80, name: "http" }] }],
-                containers: [
-                  {
-                    name: "b",
-                    image: "a",
-                    env: [
-                      { name: "A", value: "1" },
-                      { name: "A", value: "$(A)2" },
-                      { name: "A", value: "3" }
-                    ],
-                    ports: [
-                      { containerPort: 80, name: "http" },
-                      { containerPort: 80, hostPort: 80 },
-                      { containerPort: 80, hostPort: 80, hostIP: "1.2.3.4" }
-                    ],
-                    resources: { requests: { memory: "100m" }, limits: { memory: "1500m" } }
-                  }
-                ]
-              }
-            }
-          }
-        },
-        version: "live"
-      },
-      { verb: "merge", by: "ann", body: { metadata: { labels: { a: "b" } } } }
-    ]
-  },
-  {
     seed: 1014,
     name: "a deletion with a body of another kind",
     kind: "Deployment",
@@ -309,15 +249,6 @@ const services: ReadonlyArray<Regression> = [
     name: "a PUT of a service that is gone makes it anew, whatever its version",
     kind: "Service",
     steps: [create(service.base), remove, { verb: "edit", by: "ann", body: {}, version: "first" }]
-  },
-  {
-    seed: 400356,
-    name: "a selector for a service of two families",
-    kind: "Service",
-    steps: [
-      create(spec(service.base, { clusterIP: "None" })),
-      { verb: "replace", by: "ann", body: spec(service.base, { selector: { a: "a" } }), version: "live" }
-    ]
   },
   {
     seed: 6195,
