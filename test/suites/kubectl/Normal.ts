@@ -10,6 +10,8 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "TIME"],
   [/(resourceVersion"?: )"\d+"/g, '$1"VERSION"'],
   [/(Resource Version:\s+)\d+/g, "$1VERSION"],
+  // A watch that is cut by kubectl's own --timeout: whether it says so depends on how far it was.
+  [/^(\(stderr\) )?E\d{4} [^\n]*"Failed to watch" err="context deadline exceeded"[^\n]*\n/gm, "$1"],
   // Times of day in the log of kubectl itself.
   [/^(\(stderr\) )?([EIW])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/gm, "$1$2 LOG]"],
   [/\b(\d+d)?(\d+h)?(\d+m)?\d+(\.\d+)?m?s\b|<unknown>|<invalid>|\b\d+m\b(?= )/g, "AGE"],
