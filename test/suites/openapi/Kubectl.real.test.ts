@@ -43,10 +43,10 @@ describe("kubectl explains", () => {
     ["hpa", "--api-version=autoscaling/v1", "--recursive"],
     ["events.events.k8s.io"],
     ["crd.spec.versions.schema"],
-    ["webapps"],
-    ["webapps.spec", "--recursive"],
-    ["webapps.spec.embedded.metadata"],
-    ["webapps.status.replicas"],
+    ["webapps", "--api-version=openapi.example.com/v1"],
+    ["webapps.spec", "--recursive", "--api-version=openapi.example.com/v1"],
+    ["webapps.spec.embedded.metadata", "--api-version=openapi.example.com/v1"],
+    ["webapps.status.replicas", "--api-version=openapi.example.com/v1"],
     ["webapps", "--api-version=openapi.example.com/v1beta1"]
   ]
   for (const question of questions) {
