@@ -1,8 +1,10 @@
 /**
  * What a client can do, over any stack.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as FiberRef from "effect/FiberRef"
 import type * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
@@ -10,6 +12,7 @@ import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.t
 import { type Any, apiVersionOf, type InvalidObject, type Resource } from "../resource/Resource.ts"
 import * as ApiError from "./ApiError.ts"
 import * as Call from "./Call.ts"
+import { Exchanges } from "./Exchange.ts"
 import { FieldManager } from "./FieldManager.ts"
 import type {
   ApplyOptions,
@@ -181,16 +184,21 @@ export const make = (stack: Stack): Operations => {
     resource: Any,
     verb: Writes.Write["verb"],
     subresource: string | undefined,
+    { before, ...options }: WriteOptions,
     call: (fieldManager: string) => Call.Call
   ): Effect.Effect<T, ApiError.ApiError> =>
-    Effect.flatMap(FieldManager, (fieldManager) => {
+    Effect.withFiberRuntime((fiber) => {
+      const context = fiber.getFiberRef(FiberRef.currentContext)
+      const fieldManager = options.fieldManager ?? Context.get(context, FieldManager)
       const request = call(fieldManager)
-      return Either.isLeft(request)
-        ? Effect.fail(request.left)
-        : Effect.map(sendAs<T>(request.right), (object) => {
-            publish(request.right, { resource, verb, subresource }, object)
-            return object
-          })
+      if (Either.isLeft(request)) return Effect.fail(request.left)
+      return Effect.map(sendAs<T>(request.right), (object) => {
+        publish(request.right, { resource, verb, subresource }, object)
+        const after = object.metadata.resourceVersion
+        const ledger = Context.get(context, Exchanges)
+        ledger?.wrote(request.right, { kind: resource.kind, verb, subresource, fieldManager, before, after })
+        return object
+      })
     })
 
   const decoded = <A extends KubernetesObject>(
@@ -203,7 +211,7 @@ export const make = (stack: Stack): Operations => {
     (resource, key, change, options = {}) =>
       decoded(
         resource,
-        write(resource, "patch", subresource, (manager) =>
+        write(resource, "patch", subresource, options, (manager) =>
           Call.patch(resource, key, change, subresource, manager, options)
         )
       )
@@ -213,7 +221,7 @@ export const make = (stack: Stack): Operations => {
     <A extends KubernetesObject>(resource: Readable<A>, object: Call.Placed, options: WriteOptions = {}): Typed<A> =>
       decoded(
         resource,
-        write(resource, "update", subresource, (manager) =>
+        write(resource, "update", subresource, options, (manager) =>
           Call.replace(resource, object, subresource, manager, options)
         )
       )
@@ -223,7 +231,9 @@ export const make = (stack: Stack): Operations => {
     <A extends KubernetesObject>(resource: Readable<A>, object: Call.Placed, options: ApplyOptions = {}): Typed<A> =>
       decoded(
         resource,
-        write(resource, "apply", subresource, (manager) => Call.apply(resource, object, subresource, manager, options))
+        write(resource, "apply", subresource, options, (manager) =>
+          Call.apply(resource, object, subresource, manager, options)
+        )
       )
 
   const getOf =
@@ -277,7 +287,7 @@ export const make = (stack: Stack): Operations => {
     create: (resource, object, options = {}) =>
       decoded(
         resource,
-        write(resource, "create", undefined, (manager) => Call.create(resource, object, manager, options))
+        write(resource, "create", undefined, options, (manager) => Call.create(resource, object, manager, options))
       ),
     replace: replaceOf(undefined),
     patch: patchOf(undefined),
@@ -313,7 +323,7 @@ export const make = (stack: Stack): Operations => {
         return Either.isLeft(call) ? Effect.fail(call.left) : sendAs<Scale>(call.right)
       },
       patch: (resource, key, change, options = {}) =>
-        write<Scale>(resource, "patch", "scale", (manager) =>
+        write<Scale>(resource, "patch", "scale", options, (manager) =>
           Call.patch(resource, key, change, "scale", manager, options)
         )
     },

@@ -38,6 +38,8 @@ export type ListOptions = PageOptions
 export interface WriteOptions extends RequestOptions {
   /** In whose name; by default that of the fiber (`FieldManager`). */
   readonly fieldManager?: string | undefined
+  /** The resourceVersion last seen. Nothing is asked of the server for it: a trace tells by it whether the write changed anything. */
+  readonly before?: string | undefined
   /** The server does everything but store it. */
   readonly dryRun?: boolean | undefined
   /** What becomes of fields that the schema does not have: an error (default), a warning in the log, or nothing. */

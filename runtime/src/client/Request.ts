@@ -29,6 +29,8 @@ export interface Request {
    * does.
    */
   readonly abort?: AbortController | undefined
+  /** Counted up by whoever sends it again, for whoever tells of it. */
+  readonly sendings?: { again: number } | undefined
   /** What the request is about, for spans. */
   readonly namespace?: string | undefined
   readonly name?: string | undefined

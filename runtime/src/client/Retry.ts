@@ -23,7 +23,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Time from "../resource/Time.ts"
-import * as Attribute from "../telemetry/Attribute.ts"
 import { type ApiError, askedMillis } from "./ApiError.ts"
 import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
@@ -103,8 +102,8 @@ export const layer =
             const delay = next(request, error, made, Time.monotonic(clock) - start, random)
             if (delay === undefined) return Effect.fail(error)
             retried?.(request, error)
+            if (request.sendings !== undefined) request.sendings.again = made
             return Effect.logDebug(`${error.message}: trying again in ${delay} ms`).pipe(
-              Effect.zipRight(Effect.annotateCurrentSpan(Attribute.httpResendCount, made)),
               Effect.zipRight(Clock.sleep(delay)),
               Effect.zipRight(attempt(made + 1))
             )

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import { fenced, fromStatus } from "../client/ApiError.ts"
+import * as Fixture from "./Attempt.fixture.ts"
 import { type Attempt, log, messageOf, type Next, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import * as Result from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -61,23 +62,7 @@ describe("an error in one line", () => {
 })
 
 describe("the line of an attempt", () => {
-  const attempt = (outcome: Outcome, next: Next = { _tag: "Wait" }): Attempt => ({
-    id: "id",
-    controller: "widgets",
-    kind: "Widget",
-    key: "default/a",
-    uid: "u",
-    generation: 1,
-    resourceVersion: "1",
-    triggers: [],
-    dropped: 0,
-    number: 1,
-    queuedAt: 0,
-    startedAt: 10,
-    finishedAt: 35,
-    outcome,
-    next
-  })
+  const attempt = (outcome: Outcome, next: Next = { _tag: "Wait" }): Attempt => Fixture.attempt({ outcome, next })
   const failed = (defect: boolean) => Outcome.Failed({ cause: Cause.die("boom"), error: new Error("boom"), defect })
   const conflict = fromStatus({ method: "PATCH", path: "/x" }, { kind: "Status", message: "modified" }, 409)
   const lost = Outcome.Failed({ cause: Cause.fail(conflict), error: conflict, defect: false })

@@ -13,6 +13,10 @@ import * as Inspectable from "effect/Inspectable"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import { Conflict, Fenced, Transport } from "../client/ApiError.ts"
+import type { Exchange } from "../client/Exchange.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type { Span } from "../telemetry/Recording.ts"
+import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
 import type { Fired } from "./Trigger.ts"
@@ -62,6 +66,9 @@ export interface Attempt {
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly resourceVersion: string | undefined
+  /** The object as the cache had it when the attempt began, in its wire form; absent if it was gone. Not to be kept for long. */
+  readonly object: KubernetesObject | undefined
+  readonly priority: number
   /** What woke it: the newest few, and how many more there were. */
   readonly triggers: ReadonlyArray<Fired>
   readonly dropped: number
@@ -73,6 +80,12 @@ export interface Attempt {
   readonly finishedAt: number
   readonly outcome: Outcome
   readonly next: Next
+  /** What it asked of the API server, watches excepted. */
+  readonly exchanges: ReadonlyArray<Exchange>
+  /** What it found to correct in its children, and sent. */
+  readonly corrections: ReadonlyArray<Correction>
+  /** Its trace, which ended with it; absent where nothing is traced. */
+  readonly root: Span | undefined
 }
 
 /** Something that wants to know of every attempt. It can't fail, and should be quick: the worker waits for it. */
@@ -170,6 +183,7 @@ const tell: Observer = (attempt) => {
     controller: attempt.controller,
     object: `${attempt.kind} ${attempt.key}`,
     reconcileID: attempt.id,
-    attempt: attempt.number
+    attempt: attempt.number,
+    ...(attempt.root !== undefined && { trace_id: attempt.root.traceId, span_id: attempt.root.spanId })
   })
 }

@@ -4,6 +4,16 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { Memory } from "./Memory.ts"
 
+/** A child that was not as intended, and was written for that. */
+export interface Correction {
+  readonly kind: string
+  readonly key: string
+  /** `created`, or a new intent, or somebody else's change that was undone. */
+  readonly reason: "created" | "intent" | "drift"
+  /** The paths of what differed, such as `spec.template.spec.containers[app].image`; never their values. */
+  readonly fields: ReadonlyArray<string>
+}
+
 /**
  * Provided by the worker to `reconcile` and `cleanup`. `Owned`, `Status` and `Finalizer` take the kind, the field manager
  * and the memory from it, so that an author names none of them twice.
@@ -20,5 +30,7 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     /** The object as the cache had it when the attempt began, in its wire form. */
     readonly object: KubernetesObject
     readonly memory: Memory
+    /** Enters a correction in the attempt's record. */
+    readonly corrected: (correction: Correction) => void
   }
 >() {}

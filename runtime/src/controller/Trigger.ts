@@ -47,6 +47,11 @@ export interface Fired {
   readonly source?: { readonly kind: string; readonly key: string; readonly resourceVersion: string } | undefined
   /** When it happened, in milliseconds of the Clock. */
   readonly at: number
+  /**
+   * W3C's `traceparent` of what made it happen, where that is known: of the write that put it into an annotation of the source,
+   * or of the attempt that asked for this one.
+   */
+  readonly traceparent?: string | undefined
 }
 
 const verbs = { added: "added", updated: "modified", deleted: "deleted" } as const

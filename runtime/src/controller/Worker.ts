@@ -4,10 +4,12 @@
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as HashSet from "effect/HashSet"
 import * as Option from "effect/Option"
 import type { Informer } from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
+import { Exchanges, Ledger } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
 import type { RateLimiter } from "../queue/RateLimiter.ts"
@@ -15,11 +17,15 @@ import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+import { Tracing } from "../telemetry/Tracing.ts"
 import { type Attempt, messageOf, type Next, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
-import { Reconciliation } from "./Reconciliation.ts"
+import { type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import type { Fired } from "./Trigger.ts"
 
@@ -78,6 +84,9 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
       const startedAt = clock.unsafeCurrentTimeMillis()
       const began = Time.monotonic(clock)
       const id = crypto.randomUUID()
+      const root = yield* rootOf(controller.name, id, item.triggers)
+      const ledger = new Ledger()
+      const corrections: Array<Correction> = []
       const object = shared.informer.store.get(item.key)
       const generation = object?.metadata.generation
 
@@ -86,11 +95,14 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
       const failing = before !== undefined && before.generation === generation ? before : undefined
       if (before !== undefined && failing === undefined) forget(shared, item.key)
 
-      const exit = object === undefined ? undefined : yield* Effect.exit(restore(reconcile(shared, object, id)))
+      const exit =
+        object === undefined
+          ? undefined
+          : yield* Effect.exit(restore(reconcile(shared, object, { id, root, ledger, corrections })))
       const { interruptors } = yield* Effect.descriptor
       const outcome =
         exit === undefined ? Outcome.Vanished() : outcomeOf(exit, { interrupted: HashSet.size(interruptors) > 0 })
-      const next = yield* settle(shared, item, outcome, { generation, failing })
+      const next = yield* settle(shared, item, outcome, { generation, failing, root })
       queue.done(item.key)
       // What this run remembered of an object that was deleted meanwhile: the event that makes it forgotten is past.
       if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
@@ -105,6 +117,8 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
         uid: object?.metadata.uid,
         generation,
         resourceVersion: object?.metadata.resourceVersion,
+        object,
+        priority: item.priority,
         triggers: item.triggers,
         dropped: item.dropped,
         number: (failing?.number ?? 0) + 1,
@@ -112,8 +126,12 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
         startedAt,
         finishedAt: startedAt + Time.monotonic(clock) - began,
         outcome,
-        next
+        next,
+        exchanges: ledger.all(),
+        corrections,
+        root
       }
+      root?.end(clock.unsafeCurrentTimeNanos(), exit ?? Exit.void)
       for (const observe of yield* Observers) {
         // Whoever watches must not be able to stop the work.
         yield* Effect.catchAllCause(
@@ -124,10 +142,35 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
     })
   )
 
+/** The root of an attempt's trace, where attempts are traced. Trace and reconcile have one id, so that either finds the other. */
+const rootOf = (controller: string, id: string, triggers: ReadonlyArray<Fired>) =>
+  Effect.zipWith(Tracing, Effect.clock, (settings, clock) => {
+    if (settings === undefined) return undefined
+    // An attempt before this one is a cause too, but no parent: it has ended.
+    const cause =
+      settings.propagation === "parent" ? triggers.findLast((each) => each.source && each.traceparent) : undefined
+    return Recording.root(SpanName.reconcile(controller), {
+      traceId: id.replaceAll("-", ""),
+      parent: TraceParent.parse(cause?.traceparent),
+      startTime: clock.unsafeCurrentTimeNanos(),
+      kind: "consumer"
+    })
+  })
+
 const reconcile = <R>(
   { controller, memory, wire }: Shared<R>,
   object: KubernetesObject,
-  id: string
+  {
+    corrections,
+    id,
+    ledger,
+    root
+  }: {
+    readonly id: string
+    readonly root: Recording.Span | undefined
+    readonly ledger: Ledger
+    readonly corrections: Array<Correction>
+  }
 ): Effect.Effect<Result, unknown, R> => {
   // The timeout runs the reconcile on a fiber of its own, whose end takes along whatever the author forked in it.
   const provided = controller.attempt(object).pipe(
@@ -142,17 +185,21 @@ const reconcile = <R>(
       fieldManager: controller.fieldManager,
       resource: wire,
       object,
-      memory
+      memory,
+      corrected: (correction) => void corrections.push(correction)
     }),
     Effect.provideService(FieldManager, controller.fieldManager),
+    Effect.provideService(Exchanges, ledger),
     Effect.annotateLogs({
       controller: controller.name,
       object: `${controller.resource.kind} ${keyString(object.metadata)}`,
       reconcileID: id
     })
   )
+  const traced =
+    root === undefined ? provided : provided.pipe(Effect.withParentSpan(root), Effect.withTracer(Recording.tracer))
   // `Controller.make` has taken what is provided here out of R, which the compiler can't see of a type it doesn't know.
-  return provided as Effect.Effect<Result, unknown, R>
+  return traced as Effect.Effect<Result, unknown, R>
 }
 
 const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
@@ -169,7 +216,11 @@ const settle = <R>(
   shared: Shared<R>,
   { key, priority }: Item<Fired>,
   outcome: Outcome,
-  state: { readonly generation: number | undefined; readonly failing: Trouble | undefined }
+  state: {
+    readonly generation: number | undefined
+    readonly failing: Trouble | undefined
+    readonly root: Recording.Span | undefined
+  }
 ): Effect.Effect<Next, never, Reachability> => {
   const { controller, queue, backoffs, limiter, trouble } = shared
   const wait = Effect.sync((): Next => {
@@ -180,11 +231,12 @@ const settle = <R>(
   const giveUp = (next: Next) =>
     Effect.map(Effect.clock, (clock) => {
       forget(shared, key)
-      const trigger: Fired = { kind: "given_up", at: clock.unsafeCurrentTimeMillis() }
+      const trigger: Fired = { kind: "given_up", at: clock.unsafeCurrentTimeMillis(), traceparent }
       queue.addAfter(key, Number.POSITIVE_INFINITY, trigger, { priority })
       return next
     })
   const unreachable = state.failing?.unreachable ?? 0
+  const traceparent = state.root === undefined ? undefined : TraceParent.format(state.root)
 
   const again = (kind: Fired["kind"], input: unknown, at = priority) =>
     Effect.gen(function* () {
@@ -205,7 +257,7 @@ const settle = <R>(
       })
       // Whichever allows it later: the object's own back-off, the bucket that all retries share, or the server.
       const afterMillis = Math.max(delay.value, limiter.reserve(), askedMillis(input))
-      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis() }, { priority: at })
+      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis(), traceparent }, { priority: at })
       return { _tag: "Run", afterMillis } as const
     })
 
@@ -218,7 +270,7 @@ const settle = <R>(
       Effect.map(Effect.clock, (clock): Next => {
         forget(shared, key)
         const afterMillis = Duration.toMillis(after)
-        const trigger: Fired = { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis() }
+        const trigger: Fired = { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis(), traceparent }
         queue.addAfter(key, afterMillis, trigger, { priority: asked })
         return { _tag: "Run", afterMillis }
       }),
@@ -237,7 +289,8 @@ const settle = <R>(
           number: state.failing?.number ?? 0,
           unreachable: 1
         })
-        queue.addAfter(key, 0, { kind: "unreachable", at: clock.unsafeCurrentTimeMillis() }, { priority })
+        const trigger: Fired = { kind: "unreachable", at: clock.unsafeCurrentTimeMillis(), traceparent }
+        queue.addAfter(key, 0, trigger, { priority })
         return { _tag: "Run", afterMillis: 0 } as const
       })
   })

@@ -29,3 +29,15 @@ export const objectName = "k8s.object.name"
 
 /** The id the API server's audit log has for a request. */
 export const auditId = "k8s.audit_id"
+
+/** In whose name a write was made. */
+export const fieldManager = "k8s.field_manager"
+
+/** The resourceVersion of what is written, as it was known before. */
+export const resourceVersionBefore = "k8s.object.resource_version.before"
+
+/** The resourceVersion of what is written, as the answer has it. */
+export const resourceVersionAfter = "k8s.object.resource_version.after"
+
+/** Whether a write changed what is stored. */
+export const changed = "k8s.write.changed"

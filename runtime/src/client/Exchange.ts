@@ -1,0 +1,72 @@
+/**
+ * Requests of a reconcile, as its record tells them: what was asked, what was answered, what it changed.
+ */
+import * as Context from "effect/Context"
+import type * as Tracer from "effect/Tracer"
+import * as Attribute from "../telemetry/Attribute.ts"
+import type { Request } from "./Request.ts"
+
+/** A request and its answer. Watches are none. */
+export interface Exchange {
+  readonly request: Request
+  /** Milliseconds of the Clock. */
+  readonly startedAt: number
+  readonly millis: number
+  /** The answer's, the last one's if it was sent several times; absent when there was none. */
+  readonly status: number | undefined
+  /** The tag of the `ApiError` that came of it. */
+  readonly error: string | undefined
+  /** How many times it was sent again. */
+  readonly resends: number
+  /** By which the server's audit log knows it; absent where it was not traced. */
+  readonly auditId: string | undefined
+  /** Where it was traced. */
+  readonly span: Tracer.Span | undefined
+  /** What a write did; absent for reads, and for writes that failed. */
+  write?: Written | undefined
+}
+
+/** What a write did. */
+export interface Written {
+  readonly kind: string
+  readonly verb: string
+  readonly subresource: string | undefined
+  readonly fieldManager: string | undefined
+  readonly before: string | undefined
+  readonly after: string | undefined
+  /** Whether it changed what is stored; absent where it is not known: see `WriteOptions.before`. */
+  readonly changed: boolean | undefined
+}
+
+/** A reconcile of more requests is told by its first ones. */
+export const most = 256
+
+/** What one reconcile asked. */
+export class Ledger {
+  private readonly exchanges = new Map<Request, Exchange>()
+  readonly add = (exchange: Exchange): void => {
+    if (this.exchanges.size < most) this.exchanges.set(exchange.request, exchange)
+  }
+  /** Enters what a write did, once its answer is read. Its span has ended by then, and is told all the same. */
+  readonly wrote = (request: Request, write: Omit<Written, "changed">): void => {
+    const exchange = this.exchanges.get(request)
+    if (exchange === undefined) return
+    const { after, before, fieldManager } = write
+    const isPlain = exchange.status === 201 || write.verb === "delete"
+    const changed = isPlain ? true : before === undefined ? undefined : before !== after
+    exchange.write = { ...write, changed }
+    const { span } = exchange
+    if (span === undefined) return
+    if (fieldManager !== undefined) span.attribute(Attribute.fieldManager, fieldManager)
+    if (before !== undefined) span.attribute(Attribute.resourceVersionBefore, before)
+    if (after !== undefined) span.attribute(Attribute.resourceVersionAfter, after)
+    if (changed !== undefined) span.attribute(Attribute.changed, changed)
+  }
+  /** In the order in which they ended. */
+  readonly all = (): ReadonlyArray<Exchange> => Array.from(this.exchanges.values())
+}
+
+/** The ledger of the reconcile that an effect runs in; `undefined` outside of one. */
+export class Exchanges extends Context.Reference<Exchanges>()("@homeostat/runtime/Exchanges", {
+  defaultValue: (): Ledger | undefined => undefined
+}) {}

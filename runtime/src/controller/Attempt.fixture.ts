@@ -1,0 +1,27 @@
+/** For the tests of observers: the record of an attempt. */
+import { type Attempt, Outcome } from "./Attempt.ts"
+
+/** A reconcile of `Widget default/a` that took 25 ms and did nothing, but for what a test says. */
+export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
+  id: "id",
+  controller: "widgets",
+  kind: "Widget",
+  key: "default/a",
+  uid: "u",
+  generation: 1,
+  resourceVersion: "1",
+  object: undefined,
+  priority: 0,
+  triggers: [],
+  dropped: 0,
+  number: 1,
+  queuedAt: 0,
+  startedAt: 10,
+  finishedAt: 35,
+  outcome: Outcome.Done(),
+  next: { _tag: "Wait" },
+  exchanges: [],
+  corrections: [],
+  root: undefined,
+  ...over
+})

@@ -1,0 +1,135 @@
+/**
+ * Traces as they are recorded: an Effect tracer whose spans cost little and go nowhere by themselves. A recording holds what
+ * happened under one root; when the root has ended, whoever has the recording decides what becomes of it.
+ *
+ * Ids are those of W3C's Trace Context, so that a recording can be handed to OpenTelemetry as it is. No SDK is needed here.
+ */
+import * as Context from "effect/Context"
+import type * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
+
+/** Spans of a recording beyond this number are counted and not kept: a reconcile that sends thousands of requests is one still. */
+export const mostSpans = 256
+
+/** Something that happened at one moment of a span. */
+export interface Event {
+  readonly name: string
+  /** Nanoseconds since 1970. */
+  readonly at: bigint
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+const ids = new Uint8Array(4096)
+let used = ids.length
+
+/** So many random bytes, in hexadecimal. Drawn in stock: asking the system for eight bytes costs as much as for thousands. */
+const random = (bytes: number): string => {
+  if (used + bytes > ids.length) {
+    crypto.getRandomValues(ids)
+    used = 0
+  }
+  used += bytes
+  return Buffer.from(ids.buffer, used - bytes, bytes).toString("hex")
+}
+
+/** A new trace id. */
+export const traceId = (): string => random(16)
+
+/** A span of a recording. */
+export class Span implements Tracer.Span {
+  readonly _tag = "Span"
+  readonly sampled = true
+  readonly spanId = random(8)
+  readonly traceId: string
+  readonly attributes = new Map<string, unknown>()
+  readonly events: Array<Event> = []
+  readonly links: Array<Tracer.SpanLink>
+  status: Tracer.SpanStatus
+
+  constructor(
+    readonly recording: Recording,
+    readonly name: string,
+    readonly parent: Option.Option<Tracer.AnySpan>,
+    readonly context: Context.Context<never>,
+    links: ReadonlyArray<Tracer.SpanLink>,
+    startTime: bigint,
+    readonly kind: Tracer.SpanKind
+  ) {
+    this.traceId = recording.traceId
+    this.links = links.slice()
+    this.status = { _tag: "Started", startTime }
+  }
+
+  end(endTime: bigint, exit: Exit.Exit<unknown, unknown>): void {
+    this.status = { _tag: "Ended", startTime: this.status.startTime, endTime, exit }
+  }
+  attribute(key: string, value: unknown): void {
+    this.attributes.set(key, value)
+  }
+  event(name: string, at: bigint, attributes: Readonly<Record<string, unknown>> = {}): void {
+    this.events.push({ name, at, attributes })
+  }
+  addLinks(links: ReadonlyArray<Tracer.SpanLink>): void {
+    this.links.push(...links)
+  }
+}
+
+/** What is recorded under one root. */
+export class Recording {
+  /** In the order in which they began, the root first. */
+  readonly spans: Array<Span> = []
+  /** How many were not kept. */
+  dropped = 0
+  /** Whether it leaves this process, so that its id leads somewhere. Set by who exports, when the root has ended. */
+  exported = false
+
+  constructor(readonly traceId: string) {}
+
+  /** A span of this recording. It is kept while there is room. */
+  readonly span = (
+    name: string,
+    parent: Option.Option<Tracer.AnySpan>,
+    startTime: bigint,
+    kind: Tracer.SpanKind = "internal",
+    links: ReadonlyArray<Tracer.SpanLink> = [],
+    context: Context.Context<never> = Context.empty()
+  ): Span => {
+    const span = new Span(this, name, parent, context, links, startTime, kind)
+    if (this.spans.length < mostSpans) this.spans.push(span)
+    else this.dropped++
+    return span
+  }
+}
+
+/**
+ * A new recording's root.
+ *
+ * @param traceId 32 hexadecimal digits; with a parent, the parent's counts
+ * @param startTime nanoseconds since 1970
+ */
+export const root = (
+  name: string,
+  options: {
+    readonly traceId?: string | undefined
+    readonly parent?: Tracer.AnySpan | undefined
+    readonly startTime: bigint
+    readonly kind?: Tracer.SpanKind | undefined
+  }
+): Span => {
+  const { parent } = options
+  const recording = new Recording(parent?.traceId ?? options.traceId ?? traceId())
+  return recording.span(name, Option.fromNullable(parent), options.startTime, options.kind)
+}
+
+/** Spans go to the recording of their parent. One without a recorded parent begins a recording that nobody has. */
+export const tracer: Tracer.Tracer = Tracer.make({
+  span: (name, parent, context, links, startTime, kind) => {
+    const recording =
+      Option.isSome(parent) && parent.value instanceof Span
+        ? parent.value.recording
+        : new Recording(Option.isSome(parent) ? parent.value.traceId : traceId())
+    return recording.span(name, parent, startTime, kind, links, context)
+  },
+  context: (run) => run()
+})
