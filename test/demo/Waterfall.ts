@@ -1,0 +1,59 @@
+/** A trace as lines of text: what happened, in what, when and for how long, as Jaeger draws it. */
+import type { Recording, Span } from "@homeostat/runtime/telemetry/Recording"
+import * as Option from "effect/Option"
+
+/** Milliseconds since the root began. A span that has not ended lasts until the root ends. */
+const timesOf = ({ status }: Span, root: Span): { readonly start: number; readonly end: number } => {
+  const since = (time: bigint): number => Number(time - root.status.startTime) / 1e6
+  const ended = status._tag === "Ended" ? status : root.status
+  return { start: since(status.startTime), end: since(ended._tag === "Ended" ? ended.endTime : ended.startTime) }
+}
+
+/** Spans in the order of a tree, each with its depth: children below their parent, in the order in which they began. */
+const tree = (spans: ReadonlyArray<Span>): ReadonlyArray<{ readonly span: Span; readonly depth: number }> => {
+  const ids = new Set(spans.map(({ spanId }) => spanId))
+  const parentOf = ({ parent }: Span): string | undefined =>
+    Option.isSome(parent) && ids.has(parent.value.spanId) ? parent.value.spanId : undefined
+  const children = Map.groupBy(spans, parentOf)
+  const below = (parent: string | undefined, depth: number): ReturnType<typeof tree> =>
+    (children.get(parent) ?? [])
+      .toSorted((one, other) => Number(one.status.startTime - other.status.startTime))
+      .flatMap((span) => [{ span, depth }, ...below(span.spanId, depth + 1)])
+  return below(undefined, 0)
+}
+
+/**
+ * A line for each span: its name, a bar, how long it took, and what of its attributes `describe` tells.
+ *
+ * @param columns the width of the text
+ */
+export const lines = (
+  recording: Recording,
+  columns: number,
+  describe: (span: Span) => string = () => ""
+): ReadonlyArray<string> => {
+  const [root] = recording.spans
+  if (root === undefined) return []
+  const times = recording.spans.map((span) => timesOf(span, root))
+  const from = Math.min(...times.map(({ start }) => start))
+  const whole = Math.max(...times.map(({ end }) => end)) - from || 1
+  const rows = tree(recording.spans).map(({ depth, span }) => ({
+    name: `${"  ".repeat(depth)}${span.name}`,
+    span,
+    ...timesOf(span, root)
+  }))
+  const names = Math.min(Math.max(...rows.map(({ name }) => name.length)), Math.floor(columns / 2))
+  const width = Math.max(10, Math.min(40, columns - names - 12))
+  const at = (time: number): number => Math.round(((time - from) * width) / whole)
+  return rows.flatMap(({ end, name, span, start }) => {
+    const left = Math.min(at(start), width - 1)
+    const bar = "█".repeat(Math.max(1, at(end) - left))
+    const took = `${(end - start).toFixed(1)} ms`.padStart(9)
+    const shown = name.length > names ? `${name.slice(0, names - 1)}…` : name
+    const said = describe(span)
+    return [
+      `${shown.padEnd(names)} ${" ".repeat(left)}${bar.padEnd(width - left)} ${took}`,
+      ...(said === "" ? [] : [`${" ".repeat(name.length - name.trimStart().length + 2)}${said}`])
+    ].map((line) => line.slice(0, columns))
+  })
+}
