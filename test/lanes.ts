@@ -6,8 +6,8 @@
  * - real (`*.cluster.test.ts` again, and `*.real.test.ts`): on a real control plane, when one is named by
  *   `KUBEBUILDER_ASSETS`, `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER`. A lane that is asked for and can't run fails.
  *
- * The tests of clusters measure real time beside other tests, on machines that have more to do. A file of theirs that fails is
- * therefore run once more, alone: what fails again has failed, and what does not is named as unsteady.
+ * Some tests see real time pass, beside others and on machines that have more to do. A file with a failure is therefore run once
+ * more, alone: what fails again has failed, and what does not is named as unsteady.
  *
  * Words on the command line choose files whose path contains one of them. Ends with `N passed, N failed`.
  */
@@ -120,10 +120,7 @@ const lane = async (name: string, chosen: ReadonlyArray<string>, processes = 1):
     passed += report.passed
     failed += report.failed
   }
-  for (const report of reports) {
-    if (name !== "unit") await again(name, report)
-    else lasting.push(...report.failures.map(({ file, test }) => `${name}: ${file} > ${test}`))
-  }
+  for (const report of reports) await again(name, report)
 }
 
 await lane(
