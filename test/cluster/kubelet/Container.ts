@@ -52,8 +52,15 @@ export const logOf = (places: Volumes.Places, uid: string, container: string): s
 const lastWords = (log: string): string =>
   log.slice(-largestFallback.bytes).split("\n").slice(-largestFallback.lines).join("\n")
 
+/** To all that the program has started; to itself alone where it has not got as far as a group of its own. */
 const signal = (pid: number, name: NodeJS.Signals): Effect.Effect<void> =>
-  Effect.ignore(Effect.try(() => process.kill(-pid, name)))
+  Effect.try(() => process.kill(-pid, name)).pipe(
+    Effect.orElse(() => Effect.try(() => process.kill(pid, name))),
+    Effect.ignore
+  )
+
+/** How long the end of what was killed is waited for: a node ends, whatever the system does with its processes. */
+const burial = "10 seconds"
 
 /** Prepares its start, which is one synchronous step; fails while something that it needs is not there. */
 export const prepare = (program: Program, places: Volumes.Places, pod: Pod, container: Environment.Container) =>
@@ -106,7 +113,12 @@ export const prepare = (program: Program, places: Volumes.Places, pod: Pod, cont
             // Interruptible, as a finalizer is not, and a limit on what cannot be interrupted is none.
             Effect.zipRight(Effect.timeoutOption(Effect.interruptible(exit), grace)),
             Effect.flatMap((within) =>
-              within._tag === "Some" ? Effect.void : Effect.zipRight(signal(child.pid, "SIGKILL"), Effect.asVoid(exit))
+              within._tag === "Some"
+                ? Effect.void
+                : Effect.zipRight(
+                    signal(child.pid, "SIGKILL"),
+                    Effect.asVoid(Effect.timeoutOption(Effect.interruptible(exit), burial))
+                  )
             )
           )
       }
