@@ -92,6 +92,7 @@ const prepared = (
   const errors = [...found, ...kind.strategy.validate(draft, writing, found)]
   if (errors.length > 0) throw invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
+  if (kind.idle !== undefined) options.warn(kind.idle)
   return draft
 }
 

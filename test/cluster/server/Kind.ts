@@ -133,6 +133,8 @@ export interface Kind {
   readonly toStorage: (object: JsonObject) => JsonObject
   /** Said to whoever uses this version. */
   readonly deprecation: string | undefined
+  /** Said to whoever makes an object: that nothing comes of it here. */
+  readonly idle?: string | undefined
 }
 
 /** `apps/v1`, or `v1` of the core group. */

@@ -310,6 +310,18 @@ describe("What a kube-apiserver does with what is seldom said", () => {
     })
   )
 
+  effect("what nothing comes of here is stored with a warning, once", () =>
+    Effect.gen(function* () {
+      const server = yield* ApiServer.make()
+      const quotas = "/api/v1/namespaces/default/resourcequotas"
+      const quota = { metadata: { name: "a" }, spec: { hard: { pods: "1" } } }
+      const { headers, status } = yield* ask(server, "POST", quotas, quota)
+      expect(status).toBe(201)
+      expect(headers.warning).toBe('299 - "the embedded cluster stores a ResourceQuota, and nothing comes of it"')
+      expect((yield* merge(server, `${quotas}/a`, { spec: { hard: { pods: "2" } } })).headers.warning).toBeUndefined()
+    })
+  )
+
   effect("a deletion with a version that takes the finalizers and the object at once fails", () =>
     Effect.gen(function* () {
       const server = yield* make()

@@ -12,6 +12,8 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   [/(Resource Version:\s+)\d+/g, "$1VERSION"],
   // A watch that is cut by kubectl's own --timeout: whether it says so depends on how far it was.
   [/^(\(stderr\) )?E\d{4} [^\n]*"Failed to watch" err="context deadline exceeded"[^\n]*\n/gm, "$1"],
+  // What the embedded cluster does not do, it says.
+  [/^(\(stderr\) )?Warning: the embedded cluster stores a [^\n]*\n/gm, "$1"],
   // Times of day in the log of kubectl itself.
   [/^(\(stderr\) )?([EIW])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/gm, "$1$2 LOG]"],
   [/\b(\d+d)?(\d+h)?(\d+m)?\d+(\.\d+)?m?s\b|<unknown>|<invalid>|\b\d+m\b(?= )/g, "AGE"],

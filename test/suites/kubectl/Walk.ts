@@ -66,7 +66,7 @@ const take = (session: Session.Session, { line, until, watched }: Step): Effect.
 const shown = (session: Session.Session, { line }: Step, { exitCode, stderr, stdout }: Result): string =>
   [`$ ${line}`, stdout, stderr === "" ? "" : `(stderr) ${stderr}`, `(exit code ${exitCode})`]
     .map((text) => Normal.of(session, text).trimEnd())
-    .filter((text) => text !== "")
+    .filter((text) => text !== "" && text !== "(stderr)")
     .join("\n")
 
 /** A namespace is complete when its controllers have been there. */

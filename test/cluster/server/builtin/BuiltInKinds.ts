@@ -105,6 +105,7 @@ const kindOf = (definition: Definition): Kind => {
     columns: columnsOf(group, version, kind),
     below: subresources.filter((subresource) => served.has(subresource.name)),
     deprecation: deprecations[`${group}/${version}/${kind}`],
+    idle: idle.has(kind) ? `the embedded cluster stores a ${kind}, and nothing comes of it` : undefined,
     // The documents take a while to be read: not before somebody asks.
     get schema() {
       return Documents.schemaOf(group, version, kind) ?? {}
@@ -118,6 +119,9 @@ const kindOf = (definition: Definition): Kind => {
 const deprecations: { readonly [kind: string]: string } = {
   "/v1/Endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 }
+
+/** Kinds that a real cluster acts on and this one does not, which their author might wait for. */
+const idle: ReadonlySet<string> = new Set(["StatefulSet", "DaemonSet", "CronJob", "LimitRange", "ResourceQuota"])
 
 const unnamed = ({ kind }: Definition): Name => {
   throw new Error(`names.json does not name ${kind}`)
