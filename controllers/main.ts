@@ -1,5 +1,5 @@
 /** The manager: its controllers, what they need, how it logs. Everything else is the runtime's. */
-import { Logs, MetricsText } from "@homeostat/observability"
+import { Logs, MetricsText, OpenMetrics, Traces } from "@homeostat/observability"
 import * as Program from "@homeostat/runtime/command/Program"
 import { controller as webapp } from "@homeostat/webapp"
 import * as Layer from "effect/Layer"
@@ -13,7 +13,8 @@ export const program = {
   controllers: [webapp],
   layer: Layer.empty,
   logger: Logs.layer,
-  metricsText: MetricsText.render
+  metrics: [MetricsText.format, OpenMetrics.format] as const,
+  tracing: Traces.make
 }
 
 // Whoever imports it, as the demo does, runs it in its own way.

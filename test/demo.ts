@@ -18,6 +18,7 @@ import { load } from "js-yaml"
 import * as Narrator from "./demo/Narrator.ts"
 import * as Observer from "./demo/Observer.ts"
 import * as Story from "./demo/Story.ts"
+import * as Trace from "./demo/Trace.ts"
 import * as World from "./demo/World.ts"
 
 const args = new Set(process.argv.slice(2))
@@ -31,10 +32,12 @@ const namespace = "default"
 const samplePath = join(import.meta.dir, "..", "deploy", "samples", "webapp.yaml")
 const sample = load(readFileSync(samplePath, "utf8")) as Parameters<typeof WebApp.Desired>[0]
 
+const columns = process.stdout.columns || 80
+
 const demo = Effect.gen(function* () {
   const narrator = yield* Narrator.make({
     live: process.stdout.isTTY && !args.has("--plain"),
-    columns: process.stdout.columns || 80,
+    columns,
     write: (text) => process.stdout.write(text)
   })
   yield* narrator.part("A cluster, and Homeostat")
@@ -42,6 +45,7 @@ const demo = Effect.gen(function* () {
   yield* Effect.gen(function* () {
     yield* Observer.observe(narrator, namespace)
     yield* Story.tell(narrator, namespace, sample)
+    yield* Trace.show(narrator, world.lastRollout(), columns)
   }).pipe(Effect.provide(world.client), Effect.raceFirst(world.broken))
   yield* narrator.end([
     args.has("--keep")

@@ -8,6 +8,7 @@
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
@@ -76,7 +77,10 @@ export const controller = Controller.make("webapp", {
     Trigger.on(Pod, {
       labelSelector: podLabels,
       // Most changes of a pod reach us through the Deployment's status; only a trouble has to be told apart sooner.
-      predicate: ({ object, previous }) => troubleOf(object) !== troubleOf(previous),
+      predicate: Predicate.named(
+        "troubles: nothing is wrong with the pod that was not before",
+        ({ object, previous }) => troubleOf(object) !== troubleOf(previous)
+      ),
       map: deploymentsOf,
       indexes: [byDeployment(Pod, deploymentsOf)]
     }),

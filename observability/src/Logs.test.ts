@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Recording from "@homeostat/runtime/telemetry/Recording"
 import { effect } from "@homeostat/testkit/Test"
 import * as Cause from "effect/Cause"
 import * as Console from "effect/Console"
@@ -7,8 +8,9 @@ import * as FiberId from "effect/FiberId"
 import * as FiberRefs from "effect/FiberRefs"
 import * as HashMap from "effect/HashMap"
 import * as List from "effect/List"
-import type * as Logger from "effect/Logger"
+import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
+import * as Tracer from "effect/Tracer"
 import * as Logs from "./Logs.ts"
 
 const options = (over: Partial<Logger.Logger.Options<unknown>>): Logger.Logger.Options<unknown> => ({
@@ -22,6 +24,16 @@ const options = (over: Partial<Logger.Logger.Options<unknown>>): Logger.Logger.O
   date: new Date("2026-11-20T14:05:31.042Z"),
   ...over
 })
+
+/** Takes what would go to standard error. */
+const listening =
+  (lines: Array<string>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.flatMap(Effect.console, (real) => {
+      const add = (...parts: ReadonlyArray<unknown>): void => void lines.push(parts.join(" "))
+      const error = (...parts: ReadonlyArray<unknown>) => Effect.sync(() => add(...parts))
+      return Console.withConsole(effect, { ...real, error, unsafe: { ...real.unsafe, error: add } })
+    })
 
 const about = HashMap.make(["object", "Widget shop/cart"], ["controller", "widgets"], ["attempt", 2])
 
@@ -52,6 +64,13 @@ describe("a line for machines", () => {
     const cause = Cause.die(new Error("boom"))
     expect(read({ cause })).toMatchObject({ cause: expect.stringContaining("Error: boom") })
   })
+  test("keeps to itself what is secret, in message, annotation or cause", () => {
+    const secret = { kind: "Secret", data: { key: "aHVudGVyMg==" } }
+    const cause = Cause.fail(new Error("refused: Bearer hunter2-hunter2"))
+    const written = line({ message: ["read", secret], annotations: HashMap.make(["secret", secret]), cause })
+    expect(written).not.toMatch(/aHVudGVyMg|hunter2/)
+    expect(written).toContain("<redacted>")
+  })
   test("does not fail for what JSON has no words for", () => {
     const circular: { self?: unknown } = {}
     circular.self = circular
@@ -62,6 +81,76 @@ describe("a line for machines", () => {
     const annotations = HashMap.make(["msg", "mine"], ["level", "mine"], ["time", "mine"])
     expect(read({ annotations })).toMatchObject({ msg: "Reconciled", level: "info", time: "2026-11-20T14:05:31.042Z" })
   })
+})
+
+describe("a line inside of a trace", () => {
+  const written = (effect: Effect.Effect<unknown>, format: Logs.Format = "json") => {
+    const lines: Array<string> = []
+    const logger = format === "json" ? Logs.json : Logs.pretty({ colour: false })
+    const keeping = Logger.map(logger, (line) => void lines.push(line))
+    return Effect.as(Effect.provide(effect, Logger.replace(Logger.defaultLogger, keeping)), lines)
+  }
+  const root = () => Recording.root("reconcile widgets", { startTime: 0n, kind: "consumer" })
+  const within =
+    (span: Tracer.AnySpan) =>
+    <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      effect.pipe(Effect.withParentSpan(span), Effect.withTracer(Recording.tracer))
+
+  effect("names the trace, and the span that it was written in", () =>
+    Effect.gen(function* () {
+      const span = root()
+      const [first, second] = yield* written(
+        Effect.zipRight(Effect.logInfo("outer"), Effect.withSpan(Effect.logInfo("inner"), "check")).pipe(within(span))
+      )
+      const inner = span.recording.spans.find(({ name }) => name === "check")
+      expect(JSON.parse(first ?? "")).toMatchObject({ msg: "outer", trace_id: span.traceId, span_id: span.spanId })
+      expect(JSON.parse(second ?? "")).toMatchObject({ msg: "inner", trace_id: span.traceId, span_id: inner?.spanId })
+      expect(span.traceId).toMatch(/^[0-9a-f]{32}$/)
+      expect(inner?.spanId).toMatch(/^[0-9a-f]{16}$/)
+      expect(inner?.spanId).not.toBe(span.spanId)
+      const [pretty] = yield* written(Effect.logInfo("outer").pipe(within(span)), "pretty")
+      expect(pretty).toContain(`trace_id=${span.traceId} span_id=${span.spanId}`)
+    })
+  )
+  effect("names the ones that it says itself, as the line about an attempt does whose trace has ended", () =>
+    Effect.gen(function* () {
+      const [line] = yield* written(
+        Effect.annotateLogs(Effect.logInfo("Reconciled"), { trace_id: "a", span_id: "b" }).pipe(within(root()))
+      )
+      expect(JSON.parse(line ?? "")).toMatchObject({ trace_id: "a", span_id: "b" })
+    })
+  )
+  effect("is an event of the span, with what it says and nothing secret", () =>
+    Effect.gen(function* () {
+      const span = root()
+      const secret = { kind: "Secret", data: { key: "aHVudGVyMg==" } }
+      yield* Effect.logInfo("Read", secret).pipe(
+        Effect.annotateLogs({ controller: "widgets", secret, attempt: 2 }),
+        Effect.zipRight(Effect.logDebug("not heard")),
+        within(span),
+        Effect.provide(Logs.layer({ format: "json", level: LogLevel.Info, colour: false })),
+        listening([])
+      )
+      const hidden = '{"kind":"Secret","data":{"key":"<redacted>"}}'
+      expect(span.events).toMatchObject([
+        { name: `Read ${hidden}`, attributes: { "homeostat.log.level": "info", secret: hidden, attempt: 2 } }
+      ])
+      expect(span.events[0]?.attributes).not.toHaveProperty("controller")
+    })
+  )
+  effect("names none where nothing is recorded, though there are spans", () =>
+    Effect.gen(function* () {
+      const span = Tracer.externalSpan({ traceId: "0".repeat(32), spanId: "0".repeat(16) })
+      const lines = yield* written(
+        Effect.zipRight(
+          Effect.withSpan(Effect.logInfo("a"), "untraced"),
+          Effect.withParentSpan(Effect.logInfo("b"), span)
+        )
+      )
+      expect(lines).toHaveLength(2)
+      expect(lines.join()).not.toContain("trace_id")
+    })
+  )
 })
 
 describe("a line for people", () => {
@@ -97,14 +186,11 @@ describe("the log", () => {
     effect(`goes to standard error as ${format}, from its level on`, () =>
       Effect.gen(function* () {
         const lines: Array<string> = []
-        const { console: real } = yield* Effect.console.pipe(Effect.map((console) => ({ console })))
-        const error = (...parts: ReadonlyArray<unknown>) => Effect.sync(() => void lines.push(parts.join(" ")))
-        const unsafe = { ...real.unsafe, error: (...parts: ReadonlyArray<unknown>) => void lines.push(parts.join(" ")) }
         yield* Effect.logDebug("small").pipe(
           Effect.zipRight(Effect.logWarning("large")),
           Effect.annotateLogs("controller", "widgets"),
           Effect.provide(Logs.layer({ format, level: LogLevel.Info, colour: false })),
-          Console.withConsole({ ...real, error, unsafe })
+          listening(lines)
         )
         expect(lines).toHaveLength(1)
         expect(lines[0]).toContain("large")

@@ -1,33 +1,70 @@
 /**
  * Logs: one line per fact, to standard error, as JSON for machines or aligned text for people. Annotations of a line (controller,
- * object, reconcileID) become fields beside its message.
+ * object, reconcileID) become fields beside its message, and so do the trace and the span it was written in.
  */
+import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
+import { Span } from "@homeostat/runtime/telemetry/Recording"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
+import * as FiberRef from "effect/FiberRef"
+import * as FiberRefs from "effect/FiberRefs"
 import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import type * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import { ParentSpan } from "effect/Tracer"
+import * as Secrecy from "./Secrecy.ts"
 
 /** How lines look. */
 export type Format = "json" | "pretty"
 
-/** Anything as text: an error, of which JSON shows nothing, by what it says. */
+/** Anything as text: an error, of which JSON shows nothing, by what it says. Nothing of it is secret. */
 const textOf = (value: unknown): string =>
-  typeof value === "string" ? value : value instanceof Error ? String(value) : Inspectable.toStringUnknown(value, 0)
+  Secrecy.masked(
+    typeof value === "string"
+      ? value
+      : value instanceof Error
+        ? String(value)
+        : Inspectable.toStringUnknown(Secrecy.redacted(value), 0)
+  )
 
 const messageOf = (message: unknown): string => (Array.isArray(message) ? message : [message]).map(textOf).join(" ")
 
 type Field = string | number | boolean
 
+/** By the names that OpenTelemetry gives them in logs. */
+interface Traced {
+  readonly trace_id?: string
+  readonly span_id?: string
+}
+
+/** The span that a line was written in. Only one that is recorded: the ids of others lead nowhere. */
+const spanOf = (context: FiberRefs.FiberRefs): Span | undefined => {
+  const span = Option.flatMap(FiberRefs.get(context, FiberRef.currentContext), Context.getOption(ParentSpan))
+  return Option.isSome(span) && span.value instanceof Span ? span.value : undefined
+}
+
+/** Where in a trace a line was written. */
+const tracedBy = (context: FiberRefs.FiberRefs): Traced => {
+  const span = spanOf(context)
+  return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
+}
+
 const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: Field } => ({
+  ...tracedBy(options.context),
   ...Object.fromEntries(
     HashMap.toEntries(options.annotations).map(([key, value]): [string, Field] => [
       key,
       typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
     ])
   ),
-  ...(Cause.isEmpty(options.cause) ? {} : { cause: Cause.pretty(options.cause, { renderErrorCause: true }) })
+  ...(Cause.isEmpty(options.cause)
+    ? {}
+    : { cause: Secrecy.masked(Cause.pretty(options.cause, { renderErrorCause: true })) })
 })
 
 /** `{"time":"…","level":"info","msg":"…","controller":"webapp",…}`: what log collectors take without a parser of their own. */
@@ -62,18 +99,34 @@ export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unk
     return `${line.date.toISOString().slice(11, 23)} ${shown} ${messageOf(line.message)}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
   })
 
-/** Replaces Effect's default logger. */
+/** What is said of a line as a whole, on the root of its trace. */
+const known = new Set(["controller", "object", "reconcileID", "trace_id", "span_id"])
+
+/** Makes lines events of the spans that they were written in, so that they are read where the time went. */
+const events: Logger.Logger<unknown, void> = Logger.make((line) => {
+  const span = spanOf(line.context)
+  if (span === undefined) return
+  const clock = Context.get(FiberRefs.getOrDefault(line.context, DefaultServices.currentServices), Clock.Clock)
+  const fields = Object.entries(fieldsOf(line)).filter(([key]) => !known.has(key))
+  span.event(messageOf(line.message), clock.unsafeCurrentTimeNanos(), {
+    [Attribute.logLevel]: line.logLevel.label.toLowerCase(),
+    ...Object.fromEntries(fields)
+  })
+})
+
+/** Replaces Effect's default loggers. */
 export const layer = (options: {
   readonly format: Format
-  /** Lines below it are not made. */
+  /** Lines below it are not made. It is asked for each line, as its rank may change while the program runs. */
   readonly level: LogLevel.LogLevel
   /** Colour pretty lines. */
   readonly colour: boolean
 }): Layer.Layer<never> =>
-  Layer.merge(
+  Layer.mergeAll(
     Logger.replace(
       Logger.defaultLogger,
       Logger.withConsoleError(options.format === "json" ? json : pretty({ colour: options.colour }))
     ),
+    Logger.replace(Logger.tracerLogger, events),
     Logger.minimumLogLevel(options.level)
   )

@@ -15,6 +15,8 @@ export interface Narrator {
   readonly part: (title: string) => Effect.Effect<void>
   /** What an object is like now; undefined: it is gone. Shown on terminals only. */
   readonly show: (object: string, state: string | undefined) => Effect.Effect<void>
+  /** Lines without time and person. */
+  readonly write: (lines: ReadonlyArray<string>) => Effect.Effect<void>
   /** Text without time and person, after which nothing is shown any more. */
   readonly end: (lines: ReadonlyArray<string>) => Effect.Effect<void>
 }
@@ -47,6 +49,7 @@ export const make = (options: {
           const at = `${((now - began) / 1000).toFixed(1)}s`.padStart(6)
           return line(`${paint(90, at)}  ${paint(colors[who], who.padEnd(8))} ${text}`)
         }),
+      write: (lines) => line(lines.join("\n")),
       part: (title) => line(`\n${paint(1, title)}`),
       show: (object, state) =>
         Effect.suspend(() => {

@@ -50,7 +50,10 @@ describe("a trace in text", () => {
     ])
   })
   test("is no wider than it may be, and says below a span what is to be told of it", () => {
-    const narrow = Waterfall.lines(trace(), 44, ({ name }) => (name.startsWith("PATCH") ? "x".repeat(60) : ""))
+    const narrow = Waterfall.lines(trace(), 44, ({ name }) => ({
+      name,
+      note: name.startsWith("PATCH") ? "x".repeat(60) : ""
+    }))
     expect(narrow).toHaveLength(5)
     for (const line of narrow) expect(line.length).toBeLessThanOrEqual(44)
     expect(narrow[4]?.trim()).toStartWith("xxx")

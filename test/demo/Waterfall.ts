@@ -22,15 +22,21 @@ const tree = (spans: ReadonlyArray<Span>): ReadonlyArray<{ readonly span: Span; 
   return below(undefined, 0)
 }
 
+/** How a span is told: under which name, and with what below it. */
+export interface Told {
+  readonly name: string
+  readonly note: string
+}
+
 /**
- * A line for each span: its name, a bar, how long it took, and what of its attributes `describe` tells.
+ * A line for each span: its name, a bar, how long it took, and its note below.
  *
  * @param columns the width of the text
  */
 export const lines = (
   recording: Recording,
   columns: number,
-  describe: (span: Span) => string = () => ""
+  tell: (span: Span) => Told = ({ name }) => ({ name, note: "" })
 ): ReadonlyArray<string> => {
   const [root] = recording.spans
   if (root === undefined) return []
@@ -38,22 +44,25 @@ export const lines = (
   const from = Math.min(...times.map(({ start }) => start))
   const whole = Math.max(...times.map(({ end }) => end)) - from || 1
   const rows = tree(recording.spans).map(({ depth, span }) => ({
-    name: `${"  ".repeat(depth)}${span.name}`,
-    span,
+    ...tell(span),
+    indent: "  ".repeat(depth),
     ...timesOf(span, root)
   }))
-  const names = Math.min(Math.max(...rows.map(({ name }) => name.length)), Math.floor(columns / 2))
+  const names = Math.min(
+    Math.max(...rows.map(({ indent, name }) => indent.length + name.length)),
+    Math.floor(columns / 2)
+  )
   const width = Math.max(10, Math.min(40, columns - names - 12))
   const at = (time: number): number => Math.round(((time - from) * width) / whole)
-  return rows.flatMap(({ end, name, span, start }) => {
+  return rows.flatMap(({ end, indent, name, note, start }) => {
     const left = Math.min(at(start), width - 1)
     const bar = "█".repeat(Math.max(1, at(end) - left))
     const took = `${(end - start).toFixed(1)} ms`.padStart(9)
-    const shown = name.length > names ? `${name.slice(0, names - 1)}…` : name
-    const said = describe(span)
+    const label = `${indent}${name}`
+    const shown = label.length > names ? `${label.slice(0, names - 1)}…` : label
     return [
       `${shown.padEnd(names)} ${" ".repeat(left)}${bar.padEnd(width - left)} ${took}`,
-      ...(said === "" ? [] : [`${" ".repeat(name.length - name.trimStart().length + 2)}${said}`])
+      ...(note === "" ? [] : [`${indent}  ${note}`])
     ].map((line) => line.slice(0, columns))
   })
 }

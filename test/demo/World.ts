@@ -1,12 +1,14 @@
 /** Where the demo takes place: an embedded cluster and the manager on it, in this process, speaking HTTP as they would anywhere. */
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as Run from "@homeostat/runtime/command/Run"
+import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import * as User from "@homeostat/testkit/envtest/User"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import type * as Layer from "effect/Layer"
 import { program } from "../../controllers/main.ts"
 import type { Narrator } from "./Narrator.ts"
@@ -19,6 +21,8 @@ export interface World {
   readonly kubeconfigPath: string
   readonly metrics: string
   readonly probes: string
+  /** The last reconcile that changed a Deployment for a new spec, with its trace. */
+  readonly lastRollout: () => Attempt | undefined
   /** Fails when the manager does, and does not end before. */
   readonly broken: Effect.Effect<never, unknown>
 }
@@ -39,7 +43,15 @@ export const start = (narrator: Narrator) =>
 
     const metrics = `${Port.host}:${yield* Port.free}`
     const probes = `${Port.host}:${yield* Port.free}`
-    const manager = Run.verb(program).run({
+    let lastRollout: Attempt | undefined
+    const remember = (attempt: Attempt) =>
+      Effect.sync(() => {
+        if (attempt.corrections.some(({ kind, reason }) => kind === "Deployment" && reason === "intent"))
+          lastRollout = attempt
+      })
+    // Traced whatever the environment says: the demo shows one itself.
+    const traced = { ...program, tracing: () => Either.right(Effect.succeed(remember)) }
+    const manager = Run.verb(traced).run({
       args: [
         `--kubeconfig=${kubeconfigPath}`,
         "--install-crds",
@@ -58,5 +70,6 @@ export const start = (narrator: Narrator) =>
     const broken = Effect.zipRight(Effect.fromFiber(running), Effect.never)
     yield* Effect.raceFirst(ready, broken)
     yield* narrator.say("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)
-    return { client: cluster.client, kubeconfigPath, metrics, probes, broken } satisfies World
+    const reached = { client: cluster.client, kubeconfigPath, metrics, probes }
+    return { ...reached, lastRollout: () => lastRollout, broken } satisfies World
   })

@@ -19,6 +19,7 @@ import type * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
 import * as Metered from "./Metered.ts"
 import * as OwnWrites from "./OwnWrites.ts"
+import * as Sightings from "./Sightings.ts"
 import type { Source } from "./Source.ts"
 import type { Selection } from "./Store.ts"
 import * as Write from "./Write.ts"
@@ -63,6 +64,12 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
      * becomes true only when the answer is there: ask again when the write is done.
      */
     readonly isOwn: (uid: string, resourceVersion: string) => boolean
+    /**
+     * Calls `tell` when a write of ours that made this version has been answered and the watch has told of it, with that time in
+     * ms of the Clock; at once if that is past. Never for what is not followed, for deletions, and for versions that are no
+     * numbers. To be asked once for a write.
+     */
+    readonly whenSeen: (resourceVersion: string, tell: (at: number) => void) => void
     readonly informers: () => ReadonlyArray<Informer.Informer>
     /** Waits until every informer declared so far has synced. */
     readonly synced: Effect.Effect<void>
@@ -89,6 +96,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const scope = yield* Effect.scope
   const clock = yield* Effect.clock
   const own = OwnWrites.make()
+  const sightings = Sightings.make(() => clock.unsafeCurrentTimeMillis())
   const handles = new Map<string, Informer.Handle>()
   const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
   const namespaces: ReadonlyArray<string | undefined> =
@@ -125,7 +133,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         source: sourceOf(client, resource, labelSelector),
         own,
         clock,
-        counted: metered.counted(Resource.nameOf(resource))
+        counted: metered.counted(Resource.nameOf(resource)),
+        sighted: sightings.sighted
       })
       handles.set(identity, handle)
       return Effect.as(Queue.offer(declared, handle), handle.informer)
@@ -183,6 +192,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       }),
     byOwner: (resource, ownerUid) => Effect.sync(() => decodeAll(resource, read(resource).store.byOwner(ownerUid))),
     isOwn: own.has,
+    whenSeen: sightings.when,
     informers: () => Array.from(handles.values(), (handle) => handle.informer),
     synced: Effect.suspend(() =>
       Effect.forEach([...handles.values()], (handle) => handle.informer.synced, { discard: true })

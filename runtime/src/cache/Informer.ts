@@ -9,6 +9,7 @@ import * as FiberId from "effect/FiberId"
 import type * as Writes from "../client/Writes.ts"
 import { parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as Time from "../resource/Time.ts"
 import type * as Index from "./Index.ts"
 import * as LabelSelector from "./LabelSelector.ts"
 import type { OwnWrites } from "./OwnWrites.ts"
@@ -16,6 +17,7 @@ import * as Problem from "./Problem.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as Replica from "./Replica.ts"
 import * as ResourceVersion from "./ResourceVersion.ts"
+import * as Sample from "./Sample.ts"
 import type { Source } from "./Source.ts"
 import * as Store from "./Store.ts"
 import * as Watcher from "./Watcher.ts"
@@ -48,6 +50,10 @@ export interface State {
   readonly lastEventAt: number | undefined
   /** Objects that show an own write which the watch has not told yet. */
   readonly overlaid: number
+  /** For how long nothing was heard, bookmarks included, in ms. Since it began, before the first word; the longest of several watches. */
+  readonly idleMillis: number
+  /** What an object takes as JSON, in characters: the mean of a sample of those that arrived. 0 before the first. */
+  readonly meanSize: number
 }
 
 /** Told of changes, in order, once per chunk; the store has them already. It must not block. */
@@ -57,6 +63,8 @@ export type Listener = (changes: ReadonlyArray<Store.Change>) => void
 export interface Informer {
   readonly resource: Resource.Any
   readonly labelSelector: string | undefined
+  /** The namespaces that are followed; none: all. */
+  readonly namespaces: ReadonlyArray<string>
   readonly store: Store.Store
   /**
    * Tells `listener` of every change from now on; the answer ends that. What is in the store already is told at once, as
@@ -91,6 +99,8 @@ export interface Options {
   readonly clock: Clock.Clock
   /** Told what the state counts, for who counts all informers of a kind together. */
   readonly counted?: Watcher.Sink["counted"] | undefined
+  /** Told of each own write of the kind that was answered and that the watch has told, too. */
+  readonly sighted?: ((resourceVersion: string) => void) | undefined
 }
 
 /** One namespace: the copy, and what its reflector last said. */
@@ -98,6 +108,8 @@ interface Feed {
   readonly replica: Replica.Replica
   state: Reflector.State | undefined
   reported: string | undefined
+  /** When the server last told anything, in monotonic ms. */
+  heardAt: number
 }
 
 /** An informer that is not running yet. */
@@ -114,10 +126,12 @@ export const make = (options: Options): Handle => {
   let lastEventAt: number | undefined
 
   const feeds: ReadonlyArray<Feed> = options.namespaces.map((namespace) => ({
-    replica: Replica.make({ table, namespace, own, clock }),
+    replica: Replica.make({ table, namespace, own, clock, sighted: options.sighted }),
     state: undefined,
-    reported: undefined
+    reported: undefined,
+    heardAt: Time.monotonic(clock)
   }))
+  const sample = Sample.make()
 
   const tell = (listener: Listener, changes: ReadonlyArray<Store.Change>): void => {
     try {
@@ -155,6 +169,8 @@ export const make = (options: Options): Handle => {
   const sink = (feed: Feed): Watcher.Sink => ({
     edit: (edit) => {
       if (edit._tag === "Apply" || edit._tag === "Stage") lastEventAt = clock.unsafeCurrentTimeMillis()
+      if (edit._tag === "Stage") for (const object of edit.objects) sample.take(object)
+      if (edit._tag === "Apply") for (const event of edit.events) if ("object" in event) sample.take(event.object)
       const changes = feed.replica.edit(edit)
       if (changes.length > 0) for (const listener of listeners) tell(listener, changes)
       if (edit._tag === "Commit" && isSynced()) Deferred.unsafeDone(done, Effect.void)
@@ -164,6 +180,9 @@ export const make = (options: Options): Handle => {
       else relists++
       reasons[reason] = (reasons[reason] ?? 0) + 1
       options.counted?.(what, reason)
+    },
+    heard: () => {
+      feed.heardAt = Time.monotonic(clock)
     },
     moved: (state) => {
       feed.state = state
@@ -206,7 +225,9 @@ export const make = (options: Options): Handle => {
       relists,
       reasons: { ...reasons },
       lastEventAt,
-      overlaid: feeds.reduce((sum, { replica }) => sum + replica.overlay.size(), 0)
+      overlaid: feeds.reduce((sum, { replica }) => sum + replica.overlay.size(), 0),
+      idleMillis: Time.monotonic(clock) - Math.min(...feeds.map(({ heardAt }) => heardAt)),
+      meanSize: sample.mean()
     }
   }
 
@@ -219,6 +240,7 @@ export const make = (options: Options): Handle => {
   const informer: Informer = {
     resource,
     labelSelector,
+    namespaces: options.namespaces.filter((namespace) => namespace !== undefined),
     store: table,
     subscribe: (listener) => {
       // A wrapper of its own, so that one function can be subscribed twice.

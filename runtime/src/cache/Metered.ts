@@ -1,6 +1,7 @@
 /**
  * What the cache's metrics are fed from: why watches are resumed and states asked for anew, as it happens, and the number of
- * objects, when somebody reads. They go by kind, however many informers follow it.
+ * objects, about how large they are, and for how long nothing was heard, when somebody reads. They go by kind, however many
+ * informers follow it.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -26,16 +27,25 @@ export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<Me
   Effect.gen(function* () {
     const registry = yield* Metrics
 
-    const countObjects = (): void => {
-      const sizes = new Map<string, number>()
-      for (const { resource, store } of informers()) {
+    const collect = (): void => {
+      const kinds = new Map<string, { objects: number; bytes: number; idleMillis: number }>()
+      for (const { resource, state, store } of informers()) {
         const kind = Resource.nameOf(resource)
-        sizes.set(kind, (sizes.get(kind) ?? 0) + store.size())
+        const sum = kinds.get(kind) ?? { objects: 0, bytes: 0, idleMillis: 0 }
+        const { idleMillis, meanSize } = state()
+        sum.objects += store.size()
+        sum.bytes += Math.round(store.size() * meanSize)
+        sum.idleMillis = Math.max(sum.idleMillis, idleMillis)
+        kinds.set(kind, sum)
       }
-      for (const [kind, size] of sizes) registry.gauge(Metric.cacheObjects, { kind }).set(size)
+      for (const [kind, { bytes, idleMillis, objects }] of kinds) {
+        registry.gauge(Metric.cacheObjects, { kind }).set(objects)
+        registry.gauge(Metric.cacheBytes, { kind }).set(bytes)
+        registry.gauge(Metric.watchIdle, { kind }).set(idleMillis / 1000)
+      }
     }
     yield* Effect.acquireRelease(
-      Effect.sync(() => registry.onCollect(countObjects)),
+      Effect.sync(() => registry.onCollect(collect)),
       (forget) => Effect.sync(forget)
     )
 

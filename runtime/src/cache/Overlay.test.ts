@@ -9,9 +9,12 @@ const a = (rv: string, uid = "u1", labels: { readonly [key: string]: string } = 
 
 const fixture = (namespace?: string) => {
   const table = Store.make()
-  const overlay = Overlay.make(table, namespace)
+  const sighted: Array<string> = []
+  const overlay = Overlay.make(table, namespace, (resourceVersion) => sighted.push(resourceVersion))
   return {
     table,
+    /** The own writes that were answered and told, in that order. */
+    sighted,
     overlay,
     /** What a reader sees: the resourceVersion, with the UID where it matters. */
     seen: () => table.get(key)?.metadata.resourceVersion,
@@ -50,6 +53,27 @@ describe("an own write", () => {
     answered("8")
     expect(seen()).toBe("9")
     expect(overlay.size()).toBe(0)
+  })
+
+  test("counts as seen once it was answered and told, whichever comes second, though a later write hides it", () => {
+    const { answered, event, overlay, sighted } = fixture()
+    event("5")
+    answered("7")
+    answered("8")
+    overlay.passed("6")
+    expect(sighted).toEqual([])
+    event("7")
+    expect(sighted).toEqual(["7"])
+    event("8")
+    event("9")
+    expect(sighted).toEqual(["7", "8"])
+    answered("9")
+    expect(sighted).toEqual(["7", "8", "9"])
+    // The server was restored from a backup, and its list covers what was asked before it.
+    answered("11")
+    overlay.relisting()
+    overlay.relisted("12")
+    expect(sighted).toEqual(["7", "8", "9", "11"])
   })
 
   test("hides events that are older than it", () => {

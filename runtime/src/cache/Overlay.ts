@@ -59,6 +59,7 @@ interface Cover {
 /** A write that the watch has not passed when it was laid. */
 interface Expected {
   readonly key: string
+  readonly resourceVersion: string
   readonly order: number
   readonly sequence: number
 }
@@ -74,8 +75,16 @@ const deaths = 8192
 /** Keys laid at once. Reached only when a watch has been down for long while writes went on; the oldest is given up. */
 const covers = 8192
 
-/** An overlay that shows itself in `table`, for the part of it that lies in `namespace` (default: all of it). */
-export const make = (table: Table, namespace?: string): Overlay => {
+/**
+ * An overlay that shows itself in `table`, for the part of it that lies in `namespace` (default: all of it).
+ *
+ * @param sighted told of each write once it was answered and the watch has passed it
+ */
+export const make = (
+  table: Table,
+  namespace?: string,
+  sighted: (resourceVersion: string) => void = () => {}
+): Overlay => {
   const covered = new Map<string, Cover>()
   const dead = new Map<string, Death>()
   /**
@@ -142,6 +151,20 @@ export const make = (table: Table, namespace?: string): Overlay => {
     expected.splice(Math.max(at, passing), 0, entry)
   }
 
+  /** Ends what was laid up to here. */
+  const pass = (reached: number): void => {
+    position = reached
+    for (let next = expected[passing]; next !== undefined && next.order <= reached; next = expected[++passing]) {
+      const each = covered.get(next.key)
+      if (each?.laid?.sequence === next.sequence) unlay(next.key, each)
+      sighted(next.resourceVersion)
+    }
+    if (passing === expected.length && passing > 0) {
+      expected = []
+      passing = 0
+    }
+  }
+
   return {
     base,
     keys: function* () {
@@ -162,16 +185,7 @@ export const make = (table: Table, namespace?: string): Overlay => {
     },
     passed: (resourceVersion) => {
       const reached = ResourceVersion.order(resourceVersion)
-      if (reached === undefined) return
-      position = reached
-      for (let next = expected[passing]; next !== undefined && next.order <= reached; next = expected[++passing]) {
-        const each = covered.get(next.key)
-        if (each?.laid?.sequence === next.sequence) unlay(next.key, each)
-      }
-      if (passing === expected.length && passing > 0) {
-        expected = []
-        passing = 0
-      }
+      if (reached !== undefined) pass(reached)
     },
     relisting: () => {
       listing = sequence
@@ -186,10 +200,12 @@ export const make = (table: Table, namespace?: string): Overlay => {
         if (laid === undefined) continue
         if (laid.sequence <= listing || (position !== undefined && laid.order <= position)) unlay(key, each)
       }
+      if (position !== undefined) pass(position)
     },
     lay: (key, resourceVersion, object) => {
       const order = ResourceVersion.order(resourceVersion)
-      if (order === undefined || (position !== undefined && order <= position)) return
+      if (order === undefined) return
+      if (position !== undefined && order <= position) return sighted(resourceVersion)
       // Before a first list there is no position; what the table holds may be newer even so.
       const current = covered.get(key)?.laid?.order ?? ResourceVersion.order(table.get(key)?.metadata.resourceVersion)
       if (current !== undefined && current >= order) return
@@ -197,7 +213,7 @@ export const make = (table: Table, namespace?: string): Overlay => {
       // The late answer to a write of what we have deleted since: what the watch shows before it is older still.
       const dying = object !== undefined && dead.size > 0 && isDead(object)
       target.laid = { object: dying ? undefined : object, order, sequence: ++sequence }
-      expect({ key, order, sequence })
+      expect({ key, resourceVersion, order, sequence })
       refresh(key, target)
       if (covered.size <= covers) return
       for (const [oldest, each] of covered) {

@@ -30,9 +30,11 @@ export const make = (options: {
   readonly namespace: string | undefined
   readonly own: OwnWrites
   readonly clock: Clock.Clock
+  /** See `Overlay.make`. */
+  readonly sighted?: ((resourceVersion: string) => void) | undefined
 }): Replica => {
   const { table, namespace, own, clock } = options
-  const overlay = Overlay.make(table, namespace)
+  const overlay = Overlay.make(table, namespace, options.sighted)
   let staged = new Map<string, KubernetesObject>()
   let synced = false
 

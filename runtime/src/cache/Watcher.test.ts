@@ -20,6 +20,7 @@ const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitt
     const edits: Array<string> = []
     const reports: Array<string> = []
     let last: Reflector.State | undefined
+    let heard = 0
     const sink: Watcher.Sink = {
       edit: (edit) => {
         switch (edit._tag) {
@@ -35,6 +36,7 @@ const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitt
         }
       },
       counted: (what, reason) => edits.push(`${what.toLowerCase()}:${reason}`),
+      heard: () => void heard++,
       moved: (state) => {
         const known = last?.problem
         last = state
@@ -49,6 +51,8 @@ const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitt
       ...server,
       fiber,
       reports,
+      /** How often the server told anything. */
+      heard: () => heard,
       /** What was done to the copy since this was last asked. */
       edits: () => edits.splice(0),
       watch: Effect.filterOrDieMessage(
@@ -88,6 +92,24 @@ describe("a driver", () => {
       yield* TestClock.adjust("1 millis")
       expect(edits()).toEqual(["begin", "stage a b", "stage c", "commit 10", "apply 11", "apply 12"])
       expect(open()).toBe(1)
+    })
+  )
+
+  effect("says each time that the server told anything, be it that there is nothing new", () =>
+    Effect.gen(function* () {
+      const { heard, watch } = yield* driven()
+      const asked = yield* watch
+      expect(heard()).toBe(0)
+      const happen = yield* syncEmpty(asked)
+      const before = heard()
+      yield* happen([{ type: "BOOKMARK", resourceVersion: "10", initialEventsEnd: false }])
+      yield* TestClock.adjust("1 millis")
+      expect(heard() - before).toBe(1)
+      yield* happen(unreachable)
+      yield* TestClock.adjust("1 minute")
+      yield* (yield* watch).refuse(unreachable)
+      yield* TestClock.adjust("1 millis")
+      expect(heard() - before).toBe(1)
     })
   )
 

@@ -14,6 +14,8 @@ export interface Sink {
   readonly edit: (edit: Reflector.Edit) => void
   /** A watch was resumed, or the state asked for anew. */
   readonly counted: (what: "Restarted" | "Relisted", reason: Reflector.Reason) => void
+  /** The server told something, be it that there is nothing new: called for each chunk of a watch and each answer. */
+  readonly heard: () => void
   /** After each step. An effect that it returns is run before anything else: it is for telling people. */
   readonly moved: (state: Reflector.State) => Effect.Effect<void> | undefined
 }
@@ -50,6 +52,7 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
     let report: Effect.Effect<void> | undefined
 
     const advance = (input: Reflector.Input): Next => {
+      if (input._tag === "Told" || input._tag === "Opened" || input._tag === "Listed") sink.heard()
       const [to, actions] = Reflector.step(state, input)
       let next: Next | undefined
       for (const action of actions) {

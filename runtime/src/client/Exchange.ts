@@ -34,7 +34,7 @@ export interface Written {
   readonly fieldManager: string | undefined
   readonly before: string | undefined
   readonly after: string | undefined
-  /** Whether it changed what is stored; absent where it is not known: see `WriteOptions.before`. */
+  /** Whether it changed what is stored; absent where it is not known: see `WriteOptions.before`. A deletion is taken to. */
   readonly changed: boolean | undefined
 }
 
@@ -52,7 +52,7 @@ export class Ledger {
     const exchange = this.exchanges.get(request)
     if (exchange === undefined) return
     const { after, before, fieldManager } = write
-    const isPlain = exchange.status === 201 || write.verb === "delete"
+    const isPlain = exchange.status === 201 || (write.verb === "delete" && before === undefined)
     const changed = isPlain ? true : before === undefined ? undefined : before !== after
     exchange.write = { ...write, changed }
     const { span } = exchange

@@ -228,6 +228,11 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
       'cluster "main" of DIR/FILE: server "ftp://x" is not a URL'
     ],
     [
+      "a server with a password in its URL",
+      () => loadText(config({ server: "https://me:hunter2@x:6443" })),
+      'cluster "main" of DIR/FILE: server "https://x:6443" has a user in it: put username and password where the user is'
+    ],
+    [
       "an authority that is not there",
       () => loadText(config({ cluster: { "certificate-authority": "no.crt" } })),
       "certificate-authority of DIR/FILE: file DIR/no.crt does not exist"

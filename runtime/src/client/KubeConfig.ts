@@ -117,17 +117,20 @@ const sourceOf = (selected: Selected): Effect.Effect<Credentials.Source, Credent
     return source
   })
 
-/** kubectl takes `host:port` too. */
+/** kubectl takes `host:port` too. A password in it would be in every message that names the server. */
 const serverOf = ({ file, value }: Entry<{ readonly name: string; readonly server: string }>) => {
   const written = /^[a-z]+:\/\//i.test(value.server) ? value.server : `https://${value.server}`
   const url = URL.parse(written)
-  return url !== null && (url.protocol === "https:" || url.protocol === "http:")
+  const wrong = (words: string) =>
+    Effect.fail(
+      new KubeConfigError({
+        message: `cluster ${JSON.stringify(value.name)} of ${file}: server ${JSON.stringify(ProxySettings.shown(value.server))} ${words}`
+      })
+    )
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return wrong("is not a URL")
+  return url.username === "" && url.password === ""
     ? Effect.succeed(written.replace(/\/+$/, ""))
-    : Effect.fail(
-        new KubeConfigError({
-          message: `cluster ${JSON.stringify(value.name)} of ${file}: server ${JSON.stringify(value.server)} is not a URL`
-        })
-      )
+    : wrong("has a user in it: put username and password where the user is")
 }
 
 /** The proxy that a cluster of a file names. */

@@ -12,7 +12,7 @@ import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.t
 import { type Any, apiVersionOf, type InvalidObject, type Resource } from "../resource/Resource.ts"
 import * as ApiError from "./ApiError.ts"
 import * as Call from "./Call.ts"
-import { Exchanges } from "./Exchange.ts"
+import * as Exchange from "./Exchange.ts"
 import { FieldManager } from "./FieldManager.ts"
 import type {
   ApplyOptions,
@@ -156,6 +156,16 @@ const parse = <T extends object>(
   return Effect.fail(ApiError.unreadable(infoOf(request), response.status))
 }
 
+/** A write in nobody's name, of which no more is known. */
+const plainly = (kind: string, verb: string) => ({
+  kind,
+  verb,
+  subresource: undefined,
+  fieldManager: undefined,
+  before: undefined,
+  after: undefined
+})
+
 /** The operations on a stack. */
 export const make = (stack: Stack): Operations => {
   const writes = Writes.make()
@@ -179,6 +189,11 @@ export const make = (stack: Stack): Operations => {
     writes.publish({ ...write, key: namespace === undefined ? { name } : { namespace, name }, object })
   }
 
+  /** Tells the reconcile that a write is made in what it did. A dry run does nothing. */
+  const enter = (context: Context.Context<never>, request: Request, write: Omit<Exchange.Written, "changed">): void => {
+    if (request.dryRun !== true) Context.get(context, Exchange.Exchanges)?.wrote(request, write)
+  }
+
   /** Sends a write and publishes its answer, in one go: nothing comes between. */
   const write = <T extends KubernetesObject>(
     resource: Any,
@@ -195,8 +210,7 @@ export const make = (stack: Stack): Operations => {
       return Effect.map(sendAs<T>(request.right), (object) => {
         publish(request.right, { resource, verb, subresource }, object)
         const after = object.metadata.resourceVersion
-        const ledger = Context.get(context, Exchanges)
-        ledger?.wrote(request.right, { kind: resource.kind, verb, subresource, fieldManager, before, after })
+        enter(context, request.right, { kind: resource.kind, verb, subresource, fieldManager, before, after })
         return object
       })
     })
@@ -221,7 +235,7 @@ export const make = (stack: Stack): Operations => {
     <A extends KubernetesObject>(resource: Readable<A>, object: Call.Placed, options: WriteOptions = {}): Typed<A> =>
       decoded(
         resource,
-        write(resource, "update", subresource, options, (manager) =>
+        write(resource, "update", subresource, { before: object.metadata.resourceVersion, ...options }, (manager) =>
           Call.replace(resource, object, subresource, manager, options)
         )
       )
@@ -295,21 +309,33 @@ export const make = (stack: Stack): Operations => {
     delete: <A extends KubernetesObject>(resource: Readable<A>, key: ObjectKey, options: DeleteOptions = {}) => {
       const call = Call.remove(resource, key, options)
       if (Either.isLeft(call)) return Effect.fail(call.left)
-      return Effect.flatMap(
-        sendAs<KubernetesObject | ApiError.Status>(call.right),
-        (answer): Effect.Effect<Option.Option<A>, InvalidObject> => {
-          if (ApiError.isStatus(answer)) {
-            publish(call.right, { resource, verb: "delete", uid: answer.details?.uid }, undefined)
-            return Effect.succeedNone
+      return Effect.withFiberRuntime<Option.Option<A>, ApiError.ApiError | InvalidObject>((fiber) =>
+        Effect.flatMap(
+          sendAs<KubernetesObject | ApiError.Status>(call.right),
+          (answer): Effect.Effect<Option.Option<A>, InvalidObject> => {
+            const object = ApiError.isStatus(answer) ? undefined : answer
+            const uid = ApiError.isStatus(answer) ? answer.details?.uid : undefined
+            publish(call.right, { resource, verb: "delete", ...(object === undefined && { uid }) }, object)
+            enter(fiber.getFiberRef(FiberRef.currentContext), call.right, {
+              ...plainly(resource.kind, "delete"),
+              before: options.resourceVersion,
+              after: object?.metadata.resourceVersion
+            })
+            return object !== undefined && isLeaving(object)
+              ? Effect.asSome(resource.decode(object))
+              : Effect.succeedNone
           }
-          publish(call.right, { resource, verb: "delete" }, answer)
-          return isLeaving(answer) ? Effect.asSome(resource.decode(answer)) : Effect.succeedNone
-        }
+        )
       )
     },
     deleteAll: (resource, options) => {
       const call = Call.removeAll(resource, options, options)
-      return Either.isLeft(call) ? Effect.fail(call.left) : Effect.asVoid(stack.send(call.right))
+      if (Either.isLeft(call)) return Effect.fail(call.left)
+      return Effect.withFiberRuntime((fiber) =>
+        Effect.map(stack.send(call.right), () =>
+          enter(fiber.getFiberRef(FiberRef.currentContext), call.right, plainly(resource.kind, "deletecollection"))
+        )
+      )
     },
     status: {
       get: getOf("status"),

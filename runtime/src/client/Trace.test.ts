@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
 import * as Client from "./Client.ts"
+import { Exchanges, Ledger, most } from "./Exchange.ts"
 import * as Scripted from "./Scripted.fixture.ts"
 import { answer, ConfigMap, configMap, disconnect, failure } from "./Scripted.fixture.ts"
 
@@ -154,6 +155,117 @@ describe("Trace", () => {
       const disabled = yield* run(ok, Effect.withSpan(get, "reconcile").pipe(Effect.withTracerEnabled(false)))
       expect(disabled.spans).toEqual([])
       expect(disabled.headers[0]).not.toHaveProperty("traceparent")
+    })
+  )
+})
+
+describe("the ledger of a reconcile", () => {
+  /** What is entered by requests, of which each gets an answer in turn. */
+  const entries = (answers: ReadonlyArray<Scripted.Reaction>, body: Effect.Effect<unknown, unknown, Client.Client>) =>
+    Effect.gen(function* () {
+      const ledger = new Ledger()
+      let next = 0
+      const { spans } = yield* run(
+        (request) => answers[next++] ?? disconnect(request, "EPROTO"),
+        Effect.withSpan(Effect.ignore(body), "reconcile").pipe(Effect.provideService(Exchanges, ledger))
+      )
+      return { all: ledger.all(), spans }
+    })
+  const made = (resourceVersion: string) => {
+    const object = configMap("b")
+    return { ...object, metadata: { ...object.metadata, resourceVersion } }
+  }
+  const apply = (before?: string) =>
+    Client.apply(ConfigMap, { metadata: { namespace: "a", name: "b" } }, { before, fieldManager: "m" })
+  const remove = Client.delete(ConfigMap, key)
+
+  effect("has every request with what came of it, repetitions counted, traced or not", () =>
+    Effect.gen(function* () {
+      const ledger = new Ledger()
+      const body = Effect.ignore(Effect.zip(get, remove)).pipe(Effect.provideService(Exchanges, ledger))
+      yield* run((request, sent) => (sent < 2 ? disconnect(request, "ECONNRESET") : failure(403, "Forbidden")), body)
+      expect(ledger.all()).toMatchObject([
+        {
+          request: { method: "GET" },
+          status: 403,
+          error: "Forbidden",
+          resends: 1,
+          auditId: undefined,
+          span: undefined
+        },
+        { request: { method: "DELETE" }, status: 403, error: "Forbidden", resends: 0 }
+      ])
+      const traced = yield* entries([ok()], get)
+      expect(traced.all).toMatchObject([{ status: 200, error: undefined, auditId: `${"a".repeat(32)}-1` }])
+      expect(traced.all[0]).not.toHaveProperty("write")
+    })
+  )
+
+  const table: ReadonlyArray<
+    readonly [string, Scripted.Reaction, Effect.Effect<unknown, unknown, Client.Client>, object | undefined]
+  > = [
+    [
+      "a write that made something",
+      answer(201, made("8")),
+      apply(),
+      { verb: "apply", fieldManager: "m", before: undefined, after: "8", changed: true }
+    ],
+    ["one that changed something", answer(200, made("8")), apply("7"), { before: "7", after: "8", changed: true }],
+    ["one that changed nothing", answer(200, made("7")), apply("7"), { before: "7", after: "7", changed: false }],
+    ["one of which that is not known", answer(200, made("8")), apply(), { after: "8", changed: undefined }],
+    [
+      "a replacement, which says itself what it found",
+      answer(200, made("8")),
+      Client.replace(ConfigMap, made("7")),
+      { verb: "update", before: "7", after: "8", changed: true }
+    ],
+    [
+      "a deletion",
+      answer(200, { kind: "Status", status: "Success" }),
+      remove,
+      { verb: "delete", kind: "ConfigMap", after: undefined, changed: true }
+    ],
+    [
+      "a deletion of what is going already",
+      answer(200, made("7")),
+      Client.delete(ConfigMap, key, { resourceVersion: "7" }),
+      { verb: "delete", before: "7", after: "7", changed: false }
+    ],
+    [
+      "a deletion of many, of which nobody knows how many there were",
+      answer(200, { kind: "Status", status: "Success" }),
+      Effect.flatMap(Client.Client, (client) => client.deleteAll(ConfigMap, { namespace: "a" })),
+      { verb: "deletecollection", changed: undefined }
+    ],
+    ["a write that failed, as none", failure(409, "Conflict"), apply("7"), undefined],
+    [
+      "a dry run, as none",
+      answer(201, made("8")),
+      Client.apply(ConfigMap, { metadata: { namespace: "a", name: "b" } }, { dryRun: true }),
+      undefined
+    ]
+  ]
+  for (const [what, answered, body, write] of table) {
+    effect(`knows ${what}, and so does its span`, () =>
+      Effect.gen(function* () {
+        const { all, spans } = yield* entries([answered], body)
+        expect(all).toHaveLength(1)
+        if (write === undefined) expect(all[0]?.write).toBeUndefined()
+        else expect(all[0]?.write).toMatchObject(write)
+        expect(spans[1]?.attributes["k8s.write.changed"]).toBe(all[0]?.write?.changed)
+        expect(spans[1]?.attributes["k8s.object.resource_version.before"]).toBe(all[0]?.write?.before)
+        expect(spans[1]?.attributes["k8s.object.resource_version.after"]).toBe(all[0]?.write?.after)
+        expect(spans[1]?.attributes["k8s.field_manager"]).toBe(all[0]?.write?.fieldManager)
+      })
+    )
+  }
+
+  effect("is told by its first requests when there are very many", () =>
+    Effect.gen(function* () {
+      const answers = Array.from({ length: most + 5 }, ok)
+      const { all } = yield* entries(answers, Effect.replicateEffect(get, most + 5))
+      expect(all).toHaveLength(most)
+      expect(all.at(-1)?.auditId).toEndWith(`-${most}`)
     })
   )
 })

@@ -42,6 +42,23 @@ describe("Flags", () => {
     expect(read(["--file", "-"]).file).toBe("-")
   })
 
+  test("with a letter can be written by that, also in one word with their value", () => {
+    const short = { namespace: Flag.short("n", Flag.text("namespace", { placeholder: "NAME", description: "Where" })) }
+    for (const args of [["-n", "a"], ["-n=a"], ["-na"], ["--namespace", "a"], ["--namespace=a"]]) {
+      expect(Flag.read(short, args, {})).toEqual(Either.right({ namespace: "a" }))
+    }
+    expect(Flag.read(short, ["-x", "a"], {})).toEqual(Either.left("there is no flag -x"))
+    expect(Flag.read(short, ["-n"], {})).toEqual(Either.left("--namespace needs a value: --namespace NAME"))
+    expect(Flag.describe(Object.values(short))).toEqual(["  -n, --namespace NAME  Where"])
+  })
+
+  test("may have words beside them, so many and no more", () => {
+    const beside = (most: number, ...args: ReadonlyArray<string>) =>
+      Either.map(Flag.readBeside(most, flags, args, {}), ({ values, words }) => [values.file, ...words])
+    expect(beside(2, "a", "--file", "f", "b")).toEqual(Either.right(["f", "a", "b"]))
+    expect(beside(1, "a", "--file", "f", "b")).toEqual(Either.left(`"b" is one word too many`))
+  })
+
   test("given twice, have the last value; lists have all of them", () => {
     expect(read(["--file", "a", "--file", "b"]).file).toBe("b")
     expect(read(["--name", "a", "--name", "b, c,"]).names).toEqual(["a", "b", "c"])

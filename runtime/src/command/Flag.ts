@@ -13,6 +13,8 @@ import * as DurationText from "./DurationText.ts"
 export interface Flag<out A> {
   /** As it is written behind the two dashes. */
   readonly name: string
+  /** One letter, by which it can be written behind one dash. */
+  readonly short?: string | undefined
   /** What stands for its value in the help. Without one it is a switch: on where it is named. */
   readonly placeholder: string | undefined
   /** What it does, in one line. */
@@ -58,6 +60,9 @@ export const parsed = <A, B>(
     return last === undefined ? Either.right(options.otherwise) : options.parse(last, origin)
   }
 })
+
+/** The flag, which can be written by one letter too: `-n`. */
+export const short = <A>(letter: string, flag: Flag<A>): Flag<A> => ({ ...flag, short: letter })
 
 /** A flag with any text. */
 export const text = (name: string, options: Options): Flag<string | undefined> =>
@@ -131,18 +136,33 @@ export const toggle = (name: string, options: { readonly description: string }):
   }
 })
 
-/** What was written for each flag, in order. */
+/** A flag that an argument names, and its value if that is part of it: `--namespace=shop`, `-n=shop`, `-nshop`. */
+const named = (flags: ReadonlyArray<Flag<unknown>>, arg: string) => {
+  const [, name, long] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
+  if (name !== undefined) return { flag: flags.find((flag) => flag.name === name), inline: long }
+  const [, letter, inline] = /^-([a-z])(?:=?(.+))?$/s.exec(arg) ?? []
+  return { flag: flags.find(({ short }) => short !== undefined && short === letter), inline }
+}
+
+/** What was written for each flag, in order, and the words that stand by themselves. */
 const collect = (
   flags: ReadonlyArray<Flag<unknown>>,
-  args: ReadonlyArray<string>
-): Either.Either<ReadonlyMap<string, ReadonlyArray<string>>, string> => {
+  args: ReadonlyArray<string>,
+  mostWords: number
+): Either.Either<
+  { readonly given: ReadonlyMap<string, ReadonlyArray<string>>; readonly words: ReadonlyArray<string> },
+  string
+> => {
   const given = new Map<string, ReadonlyArray<string>>()
+  const words: Array<string> = []
   for (let index = 0; index < args.length; index++) {
     const arg = args[index] ?? ""
-    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
-    const flag = flags.find((flag) => flag.name === name)
+    const { flag, inline } = named(flags, arg)
     if (flag === undefined) {
-      return Either.left(arg.startsWith("-") ? `there is no flag ${arg}` : `"${arg}" is one word too many`)
+      if (arg.startsWith("-")) return Either.left(`there is no flag ${arg}`)
+      if (words.length === mostWords) return Either.left(`"${arg}" is one word too many`)
+      words.push(arg)
+      continue
     }
     let value = inline
     if (value === undefined && flag.placeholder === undefined) value = "true"
@@ -156,7 +176,7 @@ const collect = (
     }
     given.set(flag.name, [...(given.get(flag.name) ?? []), value])
   }
-  return Either.right(given)
+  return Either.right({ given, words })
 }
 
 /**
@@ -167,8 +187,16 @@ export const read = <F extends Flags>(
   flags: F,
   args: ReadonlyArray<string>,
   environment: { readonly [name: string]: string | undefined }
-): Either.Either<Values<F>, string> =>
-  Either.flatMap(collect(Object.values(flags), args), (given) => {
+): Either.Either<Values<F>, string> => Either.map(readBeside(0, flags, args, environment), ({ values }) => values)
+
+/** The same of a command line that has words besides its flags, at most so many. */
+export const readBeside = <F extends Flags>(
+  mostWords: number,
+  flags: F,
+  args: ReadonlyArray<string>,
+  environment: { readonly [name: string]: string | undefined }
+): Either.Either<{ readonly values: Values<F>; readonly words: ReadonlyArray<string> }, string> =>
+  Either.flatMap(collect(Object.values(flags), args, mostWords), ({ given, words }) => {
     const values: { [key: string]: unknown } = {}
     for (const [key, flag] of Object.entries(flags)) {
       const variable = variableOf(flag.name)
@@ -180,12 +208,15 @@ export const read = <F extends Flags>(
       values[key] = value.right
     }
     // Every key of F was read by the flag under it, which the compiler can't follow through a loop.
-    return Either.right(values as Values<F>)
+    return Either.right({ values: values as Values<F>, words })
   })
 
 /** The flags as lines of help: what is written, and in a second column what it does. */
 export const describe = (flags: ReadonlyArray<Flag<unknown>>): ReadonlyArray<string> => {
-  const heads = flags.map(({ name, placeholder }) => `--${name}${placeholder === undefined ? "" : ` ${placeholder}`}`)
+  const heads = flags.map(
+    ({ name, placeholder, short }) =>
+      `${short === undefined ? "" : `-${short}, `}--${name}${placeholder === undefined ? "" : ` ${placeholder}`}`
+  )
   const width = Math.max(...heads.map((head) => head.length))
   return flags.map(({ description }, index) => `  ${(heads[index] ?? "").padEnd(width)}  ${description}`)
 }

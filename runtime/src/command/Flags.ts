@@ -64,6 +64,11 @@ export const installCrds = Flag.toggle("install-crds", {
   description: "Apply the CustomResourceDefinitions before starting"
 })
 
+/** Whether who reads the metrics has to be allowed to: running takes a right more for that. */
+export const metricsSecure = Flag.toggle("metrics-secure", {
+  description: "Serve /metrics over TLS, and only to tokens that the API server knows and allows to get /metrics"
+})
+
 /** The controllers that were asked for: all, if none was named. */
 export const chosen = <C extends { readonly name: string }>(
   controllers: ReadonlyArray<C>,

@@ -1,32 +1,28 @@
 /** How a program logs, and the flags that say so. */
 import { fstatSync } from "node:fs"
-import * as LogLevel from "effect/LogLevel"
+import * as Either from "effect/Either"
+import type * as LogLevel from "effect/LogLevel"
+import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Flag from "./Flag.ts"
 
 /** How lines look and which are made. */
 export interface Settings {
   readonly format: "json" | "pretty"
+  /** Its rank may change while the program runs. */
   readonly level: LogLevel.LogLevel
   readonly colour: boolean
-}
-
-/** By the names that `--log-level` takes. */
-const levels: { readonly [name: string]: LogLevel.LogLevel } = {
-  trace: LogLevel.Trace,
-  debug: LogLevel.Debug,
-  info: LogLevel.Info,
-  warning: LogLevel.Warning,
-  error: LogLevel.Error
 }
 
 const formats: { readonly [name: string]: Settings["format"] } = { json: "json", pretty: "pretty" }
 
 /** The flags. */
 export const flags = {
-  logLevel: Flag.choice("log-level", levels, {
+  logLevel: Flag.parsed("log-level", {
     placeholder: "LEVEL",
-    description: `Log from this level on: ${Object.keys(levels).join(", ")}; default info`,
-    otherwise: LogLevel.Info
+    description: `Log from this level on: ${LogLevels.names.join(", ")}; default info`,
+    parse: (word) =>
+      LogLevels.isName(word) ? Either.right(word) : Either.left(`"${word}" is none of ${LogLevels.names.join(", ")}`),
+    otherwise: "info" as const
   }),
   logFormat: Flag.choice("log-format", formats, {
     placeholder: "FORMAT",
@@ -39,7 +35,10 @@ export const flags = {
 const isTerminal = (): boolean => fstatSync(2).isCharacterDevice() && process.stderr.isTTY === true
 
 /** What those flags say, of a program that logs to standard error. */
-export const settingsOf = ({ logFormat, logLevel }: Flag.Values<typeof flags>): Settings => {
+export const settingsOf = (
+  { logFormat }: Pick<Flag.Values<typeof flags>, "logFormat">,
+  { level }: Pick<LogLevels.Levels, "level">
+): Settings => {
   const colour = isTerminal()
-  return { format: logFormat ?? (colour ? "pretty" : "json"), level: logLevel, colour }
+  return { format: logFormat ?? (colour ? "pretty" : "json"), level, colour }
 }

@@ -29,7 +29,8 @@ export const verb = (program: Program & { readonly version: string }) =>
       ...Flags.cluster,
       ...Flags.scope(program.controllers.map(({ name }) => name)),
       ...Election.flags,
-      installCrds: Flags.installCrds
+      installCrds: Flags.installCrds,
+      metricsSecure: Flags.metricsSecure
     },
     run: (settings) =>
       Effect.gen(function* () {

@@ -20,6 +20,7 @@ import * as Rbac from "./Rbac.ts"
 import * as Run from "./Run.ts"
 import * as Verb from "./Verb.ts"
 import * as Version from "./Version.ts"
+import * as Why from "./Why.ts"
 
 /** What a command line ended with: its exit code, and the line to print if it failed. */
 const verdict = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; readonly line?: string } => {
@@ -53,6 +54,7 @@ export const main = <R, E>(program: Run.Program<R, E>): void => {
     Rbac.verb(program),
     Manifests.verb(program),
     Preflight.verb(program),
+    Why.verb(program),
     Version.verb(program)
   ]
   const asked = Effect.suspend(() =>

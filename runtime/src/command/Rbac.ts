@@ -20,6 +20,7 @@ export const flags = ({ controllers, name }: Program) => ({
   ...Flags.scope(controllers.map((controller) => controller.name)),
   ...Election.flags,
   installCrds: Flags.installCrds,
+  metricsSecure: Flags.metricsSecure,
   serviceAccount: account({ namespace: `${name}-system`, name })
 })
 

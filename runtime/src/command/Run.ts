@@ -14,8 +14,10 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
+import * as Attempt from "../controller/Attempt.ts"
 import type { Controller, Services } from "../controller/Controller.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
+import * as Callers from "../manager/Callers.ts"
 import * as Connections from "../manager/Connections.ts"
 import * as Crds from "../manager/Crds.ts"
 import * as Endpoints from "../manager/Endpoints.ts"
@@ -26,11 +28,17 @@ import * as Manager from "../manager/Manager.ts"
 import * as MetricsPage from "../manager/MetricsPage.ts"
 import * as Permission from "../manager/Permission.ts"
 import * as Preflight from "../manager/Preflight.ts"
+import * as LogLevels from "../telemetry/LogLevels.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { Tracing as Traced } from "../telemetry/Tracing.ts"
 import * as Crd from "./Crd.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Logging from "./Logging.ts"
+import * as LogLevelPage from "./LogLevelPage.ts"
+import * as MetricsPort from "./MetricsPort.ts"
+import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
 import * as Workers from "./Workers.ts"
 
@@ -41,8 +49,10 @@ export interface Program<R, E> extends Verb.Named {
   readonly layer: Layer.Layer<R, E, Manager.Runtime>
   /** How it logs. */
   readonly logger: (settings: Logging.Settings) => Layer.Layer<never>
-  /** How its metrics are written. */
-  readonly metricsText: MetricsPage.Render
+  /** How its metrics can be written; the first is for readers who do not say what they like. */
+  readonly metrics: MetricsPage.Formats
+  /** How its traces leave; without it, none are made. */
+  readonly tracing?: Tracing.Export | undefined
 }
 
 const bindAddress = (
@@ -85,7 +95,9 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   ...Election.timing,
   metricsAddress: bindAddress("metrics-bind-address", { what: "/metrics is served", port: 8080 }),
   probesAddress: bindAddress("health-probe-bind-address", { what: "/healthz and /readyz are served", port: 8081 }),
-  ...Logging.flags
+  ...MetricsPort.flags,
+  ...Logging.flags,
+  ...Tracing.flags
 })
 
 type Settings = Flag.Values<ReturnType<typeof flagsOf>>
@@ -102,11 +114,30 @@ const electionOf = (lease: Permission.Settings["lease"], settings: Settings, ins
     ? Either.right(undefined)
     : LeaderElection.make({ ...settings, ...lease, identity: LeaderElection.identityOf(instance) })
 
-const start = <R, E>(program: Program<R, E>, settings: Settings) =>
+/** Which replica this is: the pod's name, or the host's. */
+const instanceOf = (environment: NodeJS.ProcessEnv): string => environment.HOSTNAME ?? hostname()
+
+/** Attempts in an effect are traced, where somebody exports that. */
+const traced =
+  (observer: Attempt.Observer | undefined, settings: Settings) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    observer === undefined
+      ? effect
+      : effect.pipe(Attempt.observedBy(observer), Effect.provideService(Traced, Tracing.settingsOf(settings)))
+
+const start = <R, E>(
+  program: Program<R, E>,
+  settings: Settings,
+  exporting: Tracing.Exporting | undefined,
+  levels: LogLevels.Levels
+) =>
   Effect.gen(function* () {
     const { addresses } = yield* Endpoints.Endpoints
-    for (const [what, address] of Object.entries(addresses)) yield* Effect.logInfo(`Serves ${what} on ${address}`)
-    const instance = process.env.HOSTNAME ?? hostname()
+    for (const [what, address] of Object.entries(addresses)) {
+      const how = what === "metrics" && settings.metricsSecure ? ", over TLS, to tokens that may get /metrics" : ""
+      yield* Effect.logInfo(`Serves ${what} on ${address}${how}`)
+    }
+    const instance = instanceOf(process.env)
     const controllers = Flags.chosen(program.controllers, settings.controllers)
     const cluster = yield* during(
       "kubeconfig",
@@ -116,13 +147,21 @@ const start = <R, E>(program: Program<R, E>, settings: Settings) =>
     const lease = yield* Election.leaseOf(program.name, settings, cluster.namespace)
     const leaderElection = yield* electionOf(lease, settings, instance)
     yield* Effect.logInfo(`${program.name} ${program.version} works on ${cluster.server}, from ${cluster.source}`)
+    const metrics = Metrics.make()
+    // Before the services and the manager, so that it ends after them: the last spans are those of the end.
+    const observer = exporting && (yield* Effect.provideService(exporting, Metrics.Metrics, metrics))
     const services = Manager.layer({
       namespaces: settings.namespaces,
       instance,
+      metrics,
       userAgent: `${program.name}/${program.version}`
     }).pipe(Layer.provide(Transport.layer(cluster)))
-    const runtime = yield* Layer.build(services)
-    yield* Effect.provide(MetricsPage.serve(program.metricsText), runtime)
+    const runtime = yield* Layer.build(Layer.provideMerge(Callers.layer, services))
+    const { guarded } = Context.get(runtime, Callers.Callers)
+    const guard = (page: Endpoints.Handler) => (settings.metricsSecure ? guarded(page, { loopback: false }) : page)
+    yield* Effect.provide(MetricsPage.serve(program.metrics, guard), runtime)
+    const names = controllers.map(({ name }) => name)
+    yield* Effect.provide(LogLevelPage.serve(levels, names), runtime)
     yield* during(
       "api-server",
       `${cluster.server} has not answered yet`,
@@ -145,7 +184,7 @@ const start = <R, E>(program: Program<R, E>, settings: Settings) =>
         syncPeriod: settings.syncPeriod,
         gracePeriod: settings.gracePeriod,
         leaderElection
-      })
+      }).pipe(traced(observer, settings))
       const plan = Connections.planOf(runners, settings.namespaces)
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)
       if (crowded !== undefined) yield* Effect.logWarning(crowded)
@@ -153,19 +192,40 @@ const start = <R, E>(program: Program<R, E>, settings: Settings) =>
     return yield* Effect.never
   }).pipe(Effect.scoped)
 
+/** How the program's traces leave, as its environment says. */
+const exportingOf = (
+  { name, tracing, version }: Pick<Program<never, never>, "name" | "tracing" | "version">,
+  environment: NodeJS.ProcessEnv
+) =>
+  tracing === undefined
+    ? Either.right(undefined)
+    : Either.mapLeft(
+        tracing({ name, version, instance: instanceOf(environment), environment }),
+        (message) => new Verb.UsageError({ message })
+      )
+
 /** The verb. */
 export const verb = <R, E>(program: Program<R, E>) =>
   Verb.make("run", {
     description: "Run the controllers until SIGTERM or SIGINT; a second signal ends at once",
     flags: flagsOf(program.controllers.map(({ name }) => name)),
-    run: (settings) => {
-      const ports = Endpoints.layer({ metrics: settings.metricsAddress, probes: settings.probesAddress })
-      return start(program, settings).pipe(
-        Effect.provide(Layer.provideMerge(Health.layer, ports)),
-        // Before anything is opened: it is a mistake on the command line.
-        (started) => Effect.zipRight(Election.check(settings), started),
-        Effect.onInterrupt(() => Effect.logInfo("Stopped")),
-        Effect.provide(program.logger(Logging.settingsOf(settings)))
-      )
-    }
+    run: (settings) =>
+      Effect.gen(function* () {
+        const levels = yield* LogLevels.make(settings.logLevel)
+        const ports = Layer.unwrapEffect(
+          Effect.map(MetricsPort.certificatesOf(settings), (metricsTls) =>
+            Endpoints.layer({ metrics: settings.metricsAddress, probes: settings.probesAddress, metricsTls })
+          )
+        )
+        // Before anything is opened: it is a mistake on the command line, or in the environment.
+        return yield* Effect.zipRight(Election.check(settings), MetricsPort.check(settings)).pipe(
+          Effect.zipRight(exportingOf(program, process.env)),
+          Effect.flatMap((exporting) =>
+            Effect.provide(start(program, settings, exporting, levels), Layer.provideMerge(Health.layer, ports))
+          ),
+          Effect.onInterrupt(() => Effect.logInfo("Stopped")),
+          Effect.provideService(LogLevels.LogLevels, levels),
+          Effect.provide(program.logger(Logging.settingsOf(settings, levels)))
+        )
+      }).pipe(Effect.scoped)
   })

@@ -19,6 +19,8 @@ export interface Verb<E, R> {
   readonly name: string
   /** One line. */
   readonly description: string
+  /** What stands beside its flags, as the help has it. */
+  readonly words?: string | undefined
   readonly flags: ReadonlyArray<Flag.Flag<unknown>>
   readonly run: (input: Input) => Effect.Effect<void, E | UsageError, R>
 }
@@ -28,17 +30,20 @@ export const make = <F extends Flag.Flags, E, R>(
   name: string,
   options: {
     readonly description: string
+    /** What it takes besides its flags. Default: nothing. */
+    readonly words?: { readonly placeholder: string; readonly most: number } | undefined
     readonly flags: F
-    readonly run: (values: Flag.Values<F>) => Effect.Effect<void, E, R>
+    readonly run: (values: Flag.Values<F>, words: ReadonlyArray<string>) => Effect.Effect<void, E, R>
   }
 ): Verb<E, R> => ({
   name,
   description: options.description,
+  words: options.words?.placeholder,
   flags: Object.values(options.flags),
   run: ({ args, environment }) =>
-    Either.match(Flag.read(options.flags, args, environment), {
+    Either.match(Flag.readBeside(options.words?.most ?? 0, options.flags, args, environment), {
       onLeft: (message) => Effect.fail(new UsageError({ message })),
-      onRight: options.run
+      onRight: ({ values, words }) => options.run(values, words)
     })
 })
 
@@ -94,11 +99,12 @@ const overview = (program: Named, verbs: ReadonlyArray<Verb<never, never> | Verb
 
 const helpOf = (program: Named, verb: Verb<never, never> | Verb<unknown, unknown>): string => {
   const [first] = verb.flags
-  if (first === undefined) return `${verb.description}\n\nUsage: ${program.name} ${verb.name}`
+  const called = [program.name, verb.name, ...(verb.words === undefined ? [] : [verb.words])].join(" ")
+  if (first === undefined) return `${verb.description}\n\nUsage: ${called}`
   return [
     verb.description,
     "",
-    `Usage: ${program.name} ${verb.name} [flags]`,
+    `Usage: ${called} [flags]`,
     "",
     ...Flag.describe(verb.flags),
     "",

@@ -5,7 +5,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
+import * as Logger from "effect/Logger"
 import { fenced, fromStatus } from "../client/ApiError.ts"
+import * as Recording from "../telemetry/Recording.ts"
 import * as Fixture from "./Attempt.fixture.ts"
 import { type Attempt, log, messageOf, type Next, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
 import * as Result from "./Result.ts"
@@ -98,4 +100,29 @@ describe("the line of an attempt", () => {
       })
     )
   }
+})
+
+describe("the log line of an attempt that is traced", () => {
+  effect("leads to its trace, and no other says that it does", () =>
+    Effect.gen(function* () {
+      const annotations: Array<Record<string, unknown>> = []
+      const logger = Logger.make((line) => {
+        annotations.push(Object.fromEntries(line.annotations))
+      })
+      const outcome = Outcome.Failed({ cause: Cause.fail("no"), error: "no", defect: false })
+      const next: Next = { _tag: "Run", afterMillis: 5 }
+      const root = Recording.root("reconcile widgets", { startTime: 0n })
+      for (const of of [{ root }, {}]) {
+        yield* Effect.provide(
+          log(Fixture.attempt({ outcome, next, number: 2, ...of })),
+          Logger.replace(Logger.defaultLogger, logger)
+        )
+      }
+      expect(annotations).toMatchObject([
+        { controller: "widgets", reconcileID: "id", trace_id: root.traceId, span_id: root.spanId },
+        { controller: "widgets", reconcileID: "id" }
+      ])
+      expect(annotations[1]).not.toHaveProperty("trace_id")
+    })
+  )
 })

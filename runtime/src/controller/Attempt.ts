@@ -96,13 +96,18 @@ export class Observers extends Context.Reference<Observers>()("@homeostat/runtim
   defaultValue: (): ReadonlyArray<Observer> => [log]
 }) {}
 
-/** Has one more told of the attempts in an effect. */
-export const observedBy =
-  (observer: Observer) =>
+const observed =
+  (join: (observers: ReadonlyArray<Observer>) => ReadonlyArray<Observer>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.mapInputContext(effect, (context: Context.Context<R>) =>
-      Context.add(context, Observers, [...Context.get(context, Observers), observer])
+      Context.add(context, Observers, join(Context.get(context, Observers)))
     )
+
+/** Has one more told of the attempts in an effect. */
+export const observedBy = (observer: Observer) => observed((others) => [...others, observer])
+
+/** The same, before all others: it may have something to add to the trace, of which they decide what becomes. */
+export const observedFirstBy = (observer: Observer) => observed((others) => [observer, ...others])
 
 /**
  * The outcome of a reconcile that ended so. `interrupted`: its worker was. A reconcile that interrupts itself has failed, and

@@ -50,6 +50,8 @@ export interface Controller<out R = never> {
   readonly timeout: Duration.Duration
   /** Whether only the leader runs it, where leaders are elected. */
   readonly leaderElected: boolean
+  /** The entries of `metadata.finalizers` that it takes off: its own, and those that it inherits. */
+  readonly finalizers: ReadonlyArray<string>
   /** All that it may do in the cluster: what follows from its declarations, and then what it says itself. */
   readonly access: ReadonlyArray<Access.Access>
   /** Decodes, finalizes or reconciles an object in its wire form. */
@@ -136,6 +138,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     concurrency: options.concurrency ?? 16,
     timeout: Duration.decode(options.timeout ?? "2 minutes"),
     leaderElected: options.leaderElected ?? true,
+    finalizers: [...(finalizer === undefined ? [] : [finalizer.name]), ...inheritedFinalizers],
     access: [
       ...Access.implied({
         for: resource,

@@ -107,7 +107,7 @@ const isMeant = (want: Json, item: Json): boolean => {
 }
 
 /** How an item of a list is told apart for a reader, and paired with its rival. */
-const identify = (item: Json, index: number): string => mergeKey(item) ?? String(index)
+export const identify = (item: Json, index: number): string => mergeKey(item) ?? String(index)
 
 /** The value by which Kubernetes merges lists of such items. */
 const mergeKey = (item: Json): string | undefined => {

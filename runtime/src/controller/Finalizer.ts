@@ -18,6 +18,9 @@ import * as Client from "../client/Client.ts"
 import * as Patch from "../client/Patch.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
 /** A clean-up under a name, which is an entry of `metadata.finalizers`: domain, slash, word. */
@@ -35,16 +38,27 @@ export const add = (
 ): Effect.Effect<void, Failure, Reconciliation | Client.Client> => {
   const finalizers = object.metadata.finalizers ?? []
   if (finalizers.includes(name)) return Effect.void
-  return Effect.flatMap(Reconciliation, ({ resource }) =>
-    Client.patch(
-      resource,
-      keyOf(object),
-      Patch.merge({
-        metadata: { resourceVersion: object.metadata.resourceVersion, finalizers: [...finalizers, name] }
-      })
+  const { resourceVersion } = object.metadata
+  return step(
+    SpanName.finalizerAdd,
+    [name],
+    Effect.flatMap(Reconciliation, ({ resource }) =>
+      Client.patch(
+        resource,
+        keyOf(object),
+        Patch.merge({ metadata: { resourceVersion, finalizers: [...finalizers, name] } }),
+        { before: resourceVersion }
+      )
     )
   )
 }
+
+/** A span for what is done about entries, where it is traced. */
+const step = <A, E, R>(name: string, entries: ReadonlyArray<string>, effect: Effect.Effect<A, E, R>) =>
+  Recording.step(name, (span) => {
+    span?.attribute(Attribute.finalizerName, entries.join(", "))
+    return effect
+  })
 
 /**
  * Takes entries out, those that are there, and gives the object as it is then. The test of their places makes the server
@@ -54,9 +68,10 @@ export const remove = (
   object: KubernetesObject,
   names: ReadonlyArray<string>
 ): Effect.Effect<KubernetesObject, Failure, Reconciliation | Client.Client> => {
-  const { finalizers = [], uid } = object.metadata
+  const { finalizers = [], resourceVersion, uid } = object.metadata
   const places = [...finalizers.entries()].filter(([, name]) => names.includes(name))
   if (places.length === 0) return Effect.succeed(object)
+  const entries = places.map(([, name]) => name)
   // The last first: so each place is still right when its turn comes.
   const operations = places.reverse().flatMap(([index, value]): ReadonlyArray<Patch.Operation> => {
     const path = `/metadata/finalizers/${index}`
@@ -65,15 +80,17 @@ export const remove = (
       { op: "remove", path }
     ]
   })
-  return Effect.flatMap(Reconciliation, ({ resource }) =>
+  const removal = Effect.flatMap(Reconciliation, ({ resource }) =>
     Client.patch(
       resource,
       keyOf(object),
-      Patch.json([{ op: "test", path: "/metadata/uid", value: uid }, ...operations])
+      Patch.json([{ op: "test", path: "/metadata/uid", value: uid }, ...operations]),
+      { before: resourceVersion }
     )
   ).pipe(
     Effect.catchTag("NotFound", () => Effect.succeed({ ...object, metadata: { ...object.metadata, finalizers: [] } }))
   )
+  return step(SpanName.finalizerRemove, entries, removal)
 }
 
 /** The clean-up of an object that is being deleted, once, and then the removal of our entry. */
@@ -86,7 +103,7 @@ export const release = <A extends KubernetesObject, E, R>(
     const { uid } = object.metadata
     if (object.metadata.finalizers?.includes(finalizer.name) !== true) return
     if (!memory.isClean(uid)) {
-      yield* finalizer.cleanup(object)
+      yield* step(SpanName.finalizerCleanUp, [finalizer.name], finalizer.cleanup(object))
       memory.cleaned(uid)
     }
     yield* remove(object, [finalizer.name])

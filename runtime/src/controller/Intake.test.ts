@@ -43,7 +43,7 @@ describe("a change of another kind", () => {
         expect(attempts.at(-1)?.triggers).toEqual([
           {
             kind: "watch.modified",
-            source: { kind: "ConfigMap", key: "default/shared", resourceVersion: "105" },
+            source: { kind: "ConfigMap", key: "default/shared", uid: expect.any(String), resourceVersion: "105" },
             at: 0
           }
         ])

@@ -12,10 +12,12 @@ import { Fenced } from "../client/ApiError.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import { Tracing } from "../telemetry/Tracing.ts"
 import { messageOf } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import type { Journal } from "./Journal.ts"
 import type { Memory } from "./Memory.ts"
-import type { Predicate } from "./Predicate.ts"
+import * as Predicate from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
 
 /** What came with an initial list waits behind what changed since; so does a resync. */
@@ -32,6 +34,8 @@ export const connect = <R>(
   options: {
     readonly queue: Pick<WorkQueue.WorkQueue<Trigger.Fired>, "add">
     readonly memory: Memory
+    /** Told of what is not passed on. */
+    readonly journal: Journal
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
     readonly gone: (key: string) => void
@@ -39,8 +43,10 @@ export const connect = <R>(
   }
 ): Effect.Effect<void, never, R | Cache.Cache | Scope.Scope> =>
   Effect.gen(function* () {
-    const { queue, memory } = options
+    const { journal, memory, queue } = options
     const cache = yield* Cache.Cache
+    const tracing = yield* Tracing
+    const annotation = tracing === undefined || tracing.propagation === "off" ? undefined : tracing.annotation
     const slow = yield* Queue.unbounded<Effect.Effect<void, never, R>>()
 
     /**
@@ -59,7 +65,7 @@ export const connect = <R>(
     }
 
     /** One that throws lets pass: a reconcile too many does no harm, one too few may. */
-    const passes = (predicate: Predicate | undefined, change: Change): boolean => {
+    const passes = (predicate: Predicate.Predicate | undefined, change: Change): boolean => {
       try {
         return predicate?.(change) ?? true
       } catch (error) {
@@ -84,10 +90,15 @@ export const connect = <R>(
       const key = keyString(change.object.metadata)
       if (change.type === "deleted") {
         memory.forget(change.object.metadata.uid, key)
+        journal.deleted(key, change.object.metadata.uid, change.receivedAt)
         options.gone(key)
+      } else if (controller.predicate !== undefined && !passes(controller.predicate, change)) {
+        const { kind } = controller.resource
+        const refusal = Predicate.refusalOf(controller.predicate, change)
+        journal.ignored(key, Trigger.kindOf("watch", change), kind, change, refusal)
+        return
       }
-      if (change.type !== "deleted" && !passes(controller.predicate, change)) return
-      queue.add(key, Trigger.fired("watch", controller.resource, change), {
+      queue.add(key, Trigger.fired("watch", controller.resource, change, annotation), {
         priority: priorityOf(change),
         // A deletion ends whatever the key waits for, our own too.
         promote: change.type === "deleted" || isForeign(change)
@@ -97,8 +108,13 @@ export const connect = <R>(
     for (const [trigger, informer] of options.informers) {
       const identity = Resource.identityOf(trigger.resource)
       yield* subscribe(informer, (change) => {
-        if (!passes(trigger.predicate, change)) return
-        const fired = Trigger.fired(trigger.relation, trigger.resource, change)
+        if (!passes(trigger.predicate, change)) {
+          const refusal = Predicate.refusalOf(trigger.predicate, change)
+          const kind = Trigger.kindOf(trigger.relation, change)
+          journal.ignoredElsewhere(trigger, kind, trigger.resource.kind, change, refusal)
+          return
+        }
+        const fired = Trigger.fired(trigger.relation, trigger.resource, change, annotation)
         const settings = { priority: priorityOf(change), promote: isForeign(change) }
         const add = (keys: Iterable<string>) => {
           for (const key of keys) queue.add(key, fired, settings)

@@ -3,6 +3,7 @@
  * request at most.
  */
 import { canonical, type Difference } from "./Drift.ts"
+import * as HotLoop from "./HotLoop.ts"
 
 /** One controller's memory. What is kept per uid of a reconciled object goes with it. */
 export interface Memory {
@@ -25,12 +26,14 @@ export interface Memory {
   readonly cleaned: (uid: string) => void
   /** Whether it has. */
   readonly isClean: (uid: string) => boolean
+  /** What was written, as far as it may have been in vain. */
+  readonly hotLoop: HotLoop.HotLoop
   /** Forgets an object that is gone. */
   readonly forget: (uid: string, key: string) => void
 }
 
-/** An empty memory. */
-export const make = (): Memory => {
+/** An empty memory, but for what is known of writes from before. */
+export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   const answers = new Map<string, Map<string, string>>()
   const blocked = new Map<string, Set<string>>()
   const clean = new Set<string>()
@@ -73,7 +76,9 @@ export const make = (): Memory => {
       clean.add(uid)
     },
     isClean: (uid) => clean.has(uid),
+    hotLoop,
     forget: (uid, key) => {
+      hotLoop.forget(uid)
       answers.delete(uid)
       clean.delete(uid)
       for (const child of blocked.keys()) unblock(child, key)

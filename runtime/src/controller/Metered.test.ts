@@ -5,15 +5,21 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
+import type { Exchange } from "../client/Exchange.ts"
 import * as Fence from "../client/Fence.ts"
+import * as Backoff from "../queue/Backoff.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import { attempt } from "./Attempt.fixture.ts"
+import type { Attempt } from "./Attempt.ts"
 import * as Controller from "./Controller.ts"
 import * as Metered from "./Metered.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
+import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import type { Fired } from "./Trigger.ts"
 import { counted, pass, run, settle, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -29,6 +35,9 @@ const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withWor
   const registry = Metrics.make()
   return Effect.provideService(body(registry)(), Metrics.Metrics, registry)
 }
+
+/** Nothing of what it sees is an own write. */
+const unwatched: Metered.Watched = { isOwn: () => false, whenSeen: () => {} }
 
 const once = { retry: Schedule.recurs(0) }
 
@@ -178,11 +187,11 @@ describe("a queue is measured", () => {
   effect("to the end, whether anybody has read before or not, and not beyond it", () =>
     Effect.gen(function* () {
       const registry = Metrics.make()
-      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1), Metrics.Metrics, registry)
+      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1, unwatched), Metrics.Metrics, registry)
       const queue = yield* WorkQueue.make<Fired>()
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* follow(queue)
+          yield* follow(queue, yield* Backoff.make(Backoff.default))
           for (const key of ["a", "b"]) queue.add(key, { kind: "resync", at: 0 })
           // A run that will not end, though the term does.
           yield* queue.take
@@ -199,8 +208,8 @@ describe("a queue is measured", () => {
     Effect.gen(function* () {
       const registry = Metrics.make()
       const queue = yield* WorkQueue.make<Fired>()
-      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1), Metrics.Metrics, registry)
-      yield* follow(queue)
+      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1, unwatched), Metrics.Metrics, registry)
+      yield* follow(queue, yield* Backoff.make(Backoff.default))
       for (let priority = 1; priority <= 40; priority++) {
         queue.add(`key-${priority}`, { kind: "resync", at: 0 }, { priority })
       }
@@ -209,6 +218,195 @@ describe("a queue is measured", () => {
       expect(seen.reduce((sum, [, value]) => sum + value, 0)).toBe(40)
       expect(reading(registry)[depth("exceeded_cardinality_limit")]).toBe(16)
     })
+  )
+})
+
+describe("freshness", () => {
+  const freshness = (what: string) => `homeostat_freshness_${what}_seconds`
+  const count = (what: string) => `${freshness(what)}_count{controller="widgets"}`
+  const sum = (what: string) => `${freshness(what)}_sum{controller="widgets"}`
+
+  effect(
+    "is how long after a change its reconcile began and ended, of changes that came during another run too",
+    metered((registry) =>
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          yield* run({ concurrency: 1, reconcile: () => Effect.delay(Effect.succeed(Result.done), "3 seconds") })
+          yield* pass("10 seconds")
+          // What was there at the start is no news.
+          expect(reading(registry)[count("finished")]).toBe(0)
+          server.change(Widget, "a", { spec: { size: 2 } })
+          yield* pass("1 second")
+          server.change(Widget, "a", { spec: { size: 3 } })
+          yield* pass("10 seconds")
+          const seen = reading(registry)
+          expect([seen[count("started")], seen[sum("started")]]).toEqual([2, 0 + 2])
+          expect([seen[count("finished")], seen[sum("finished")]]).toEqual([2, 3 + 5])
+          expect(seen[count("seen")]).toBe(0)
+        })
+      )
+    )
+  )
+
+  effect(
+    "is how long after it what was done about it was seen, and an own write that comes back is no change",
+    metered((registry) =>
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const reconcile = (owner: Widget) =>
+            Effect.as(Effect.delay(Status.update(owner, { seen: owner.spec.size }), "1 second"), Result.done)
+          yield* run({ reconcile })
+          yield* pass("10 seconds")
+          const before = reading(registry)
+          expect([before[count("started")], before[count("seen")]]).toEqual([0, 0])
+          server.change(Widget, "a", { spec: { size: 2 } })
+          yield* pass("10 seconds")
+          // The last run was woken by the status that the one before had written, and is not counted.
+          expect(attempts.at(-1)?.triggers.map(({ kind }) => kind)).toEqual(["watch.modified"])
+          expect(attempts.slice(-2).map(({ exchanges }) => exchanges.length)).toEqual([1, 0])
+          const seen = reading(registry)
+          expect([seen[count("started")], seen[count("finished")], seen[count("seen")]]).toEqual([1, 1, 1])
+          expect(seen[sum("seen")]).toBe(1)
+        })
+      )
+    )
+  )
+
+  const event = (at: number, resourceVersion = "7"): Fired => ({
+    kind: "watch.modified",
+    source: { kind: "Widget", key: "default/a", uid: "u", resourceVersion },
+    at
+  })
+  const patched = (after: string, changed: boolean | undefined = true, verb = "patch"): Exchange => ({
+    request: { method: "PATCH", path: "/", template: "/", headers: {}, repeatable: false },
+    startedAt: 0,
+    millis: 1,
+    status: 200,
+    error: undefined,
+    resends: 0,
+    auditId: undefined,
+    span: undefined,
+    write: { kind: "Widget", verb, subresource: undefined, fieldManager: "w", before: "1", after, changed }
+  })
+
+  /** One attempt observed, and what the registry says then. */
+  const observed = (over: Partial<Attempt>, watched: Partial<Metered.Watched> = {}) =>
+    Effect.gen(function* () {
+      const registry = Metrics.make()
+      const { observe } = yield* Effect.provideService(
+        Metered.make("widgets", 1, { ...unwatched, ...watched }),
+        Metrics.Metrics,
+        registry
+      )
+      yield* observe(attempt({ queuedAt: 2000, startedAt: 5000, finishedAt: 6000, ...over }))
+      return registry
+    })
+
+  effect("is that of the oldest change that is news", () =>
+    Effect.gen(function* () {
+      const triggers: ReadonlyArray<Fired> = [
+        { ...event(0), kind: "startup" },
+        { kind: "resync", at: 500 },
+        event(1000, "own"),
+        event(4000),
+        event(3000)
+      ]
+      const seen = reading(yield* observed({ triggers }, { isOwn: (_, version) => version === "own" }))
+      expect([seen[count("started")], seen[sum("started")], seen[sum("finished")]]).toEqual([1, 2, 3])
+    })
+  )
+
+  effect("counts from the time the key was ready where older changes were not kept", () =>
+    Effect.gen(function* () {
+      const seen = reading(yield* observed({ triggers: [event(4000)], dropped: 3 }))
+      expect(seen[sum("started")]).toBe(3)
+    })
+  )
+
+  effect("is never negative, though the machine's time is set back", () =>
+    Effect.gen(function* () {
+      const seen = reading(yield* observed({ triggers: [event(9000)] }))
+      expect([seen[count("started")], seen[sum("started")], seen[sum("finished")]]).toEqual([1, 0, 0])
+    })
+  )
+
+  effect("of writes is measured for those that change something and that a watch will tell of", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const exchanges = [patched("8"), patched("7", false), patched("9", undefined), patched("10", true, "delete")]
+      const whenSeen: Metered.Watched["whenSeen"] = (version, tell) => {
+        asked.push(version)
+        if (version === "9") tell(8000)
+      }
+      const seen = reading(yield* observed({ triggers: [event(3000)], exchanges }, { whenSeen }))
+      expect(asked).toEqual(["8", "9"])
+      expect([seen[count("seen")], seen[sum("seen")]]).toEqual([1, 5])
+    })
+  )
+
+  const exemplars = (registry: Metrics.Registry) =>
+    Object.fromEntries(
+      registry.read().flatMap(({ metric, series }) =>
+        series.flatMap((each) => {
+          const found = "counts" in each ? (each.exemplars ?? []).filter((exemplar) => exemplar !== undefined) : []
+          return found.map(({ at, traceId, value }) => [metric.name, { at, traceId, value }] as const)
+        })
+      )
+    )
+
+  for (const exported of [true, false]) {
+    effect(`and the time of a reconcile point to its trace${exported ? "" : ", unless that stays here"}`, () =>
+      Effect.gen(function* () {
+        const root = Recording.root("reconcile widgets", { traceId: "t".repeat(32), startTime: 0n })
+        root.recording.exported = exported
+        const whenSeen: Metered.Watched["whenSeen"] = (_, tell) => tell(8000)
+        const registry = yield* observed({ root, triggers: [event(3000)], exchanges: [patched("8")] }, { whenSeen })
+        const { traceId } = root
+        expect(exemplars(registry)).toEqual(
+          exported
+            ? {
+                controller_runtime_reconcile_time_seconds: { traceId, value: 1, at: 6000 },
+                [freshness("started")]: { traceId, value: 2, at: 6000 },
+                [freshness("finished")]: { traceId, value: 3, at: 6000 },
+                [freshness("seen")]: { traceId, value: 5, at: 8000 }
+              }
+            : {}
+        )
+      })
+    )
+  }
+})
+
+describe("back-off is measured", () => {
+  const backoff = (what: string) => `homeostat_backoff_${what}{controller="widgets"}`
+
+  effect(
+    "by the objects in it, the most attempts in a row and the longest delay, until they are well",
+    metered((registry) =>
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+          yield* run({
+            retry: Schedule.linear("1 second"),
+            reconcile: ({ metadata, spec }) =>
+              metadata.name === "c" || spec.size > 1 ? Effect.succeed(Result.done) : Effect.fail("no luck")
+          })
+          yield* pass("3500 millis")
+          const during = reading(registry)
+          expect([during[backoff("objects")], during[backoff("attempts")], during[backoff("delay_seconds")]]).toEqual([
+            2, 3, 3
+          ])
+          for (const name of ["a", "b"]) server.change(Widget, name, { spec: { size: 2 } })
+          yield* pass("1 second")
+          const after = reading(registry)
+          expect([after[backoff("objects")], after[backoff("attempts")], after[backoff("delay_seconds")]]).toEqual([
+            0, 0, 0
+          ])
+        })
+      )
+    )
   )
 })
 
@@ -231,6 +429,12 @@ describe("a controller", () => {
               queued
             ),
             ...["unfinished_work_seconds", "longest_running_processor_seconds"].map(queued),
+            ...["started", "finished", "seen"].map(
+              (what) => `homeostat_freshness_${what}_seconds_count{controller="widgets"}`
+            ),
+            ...["objects", "attempts", "delay_seconds"].map(
+              (what) => `homeostat_backoff_${what}{controller="widgets"}`
+            ),
             depth(0)
           ]
           expect(Object.fromEntries(names.map((name) => [name, seen[name]]))).toEqual(

@@ -9,18 +9,23 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type * as Cache from "../cache/Cache.ts"
+import type { Backoffs } from "../queue/Backoff.ts"
 import type { Snapshot, WorkQueue } from "../queue/WorkQueue.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { type Attempt, type Observer, ReconcileTimeout } from "./Attempt.ts"
 import type { Fired } from "./Trigger.ts"
 
+/** What it needs of the cache. */
+export type Watched = Pick<Cache.Cache["Type"], "isOwn" | "whenSeen">
+
 /** The feeder of one controller. */
 export interface Metered {
   /** To be told of every attempt. */
   readonly observe: Observer
-  /** Takes the queue's numbers until the scope closes. */
-  readonly follow: (queue: WorkQueue<Fired>) => Effect.Effect<void, never, Scope.Scope>
+  /** Takes the numbers of a term's queue and back-offs until the scope closes. */
+  readonly follow: (queue: WorkQueue<Fired>, backoffs: Backoffs) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Priorities that get a series of their own, and the label of the others: controller-runtime's bound and its name. */
@@ -53,8 +58,34 @@ const resultOf = ({ outcome }: Attempt): Result | undefined => {
   }
 }
 
+/**
+ * When the oldest change arrived that an attempt answers to, in ms of the Clock; `undefined` if none is among what woke it. A
+ * write of our own that comes back is none, nor is what an informer begins with.
+ */
+const arrivedAt = ({ dropped, queuedAt, triggers }: Attempt, { isOwn }: Watched): number | undefined => {
+  let oldest: number | undefined
+  for (const { at, kind, source } of triggers) {
+    if (source === undefined || kind === "startup") continue
+    if (source.uid !== undefined && isOwn(source.uid, source.resourceVersion)) continue
+    if (oldest === undefined || at < oldest) oldest = at
+  }
+  // Of more triggers than are kept the oldest is not known, but that it did not come after the key was ready.
+  return oldest !== undefined && dropped > 0 ? Math.min(oldest, queuedAt) : oldest
+}
+
+/** The trace that the values of an attempt point to, if it leaves the process. */
+const traceOf = ({ finishedAt, root }: Attempt): Metrics.Trace | undefined =>
+  root?.recording.exported === true ? { traceId: root.traceId, spanId: root.spanId, at: finishedAt } : undefined
+
+/** The counters of hot loops, by reason: {@link Metric.hotLoops}. */
+export const hotLoops = (controller: string) =>
+  Effect.map(Metrics.Metrics, ({ counter }) => {
+    const of = (reason: (typeof Metric.hotLoopReasons)[number]) => counter(Metric.hotLoops, { controller, reason })
+    return { fight: of("fight"), altered: of("altered"), rewrite: of("rewrite") }
+  })
+
 /** Feeds the metrics of the fiber's registry. */
-export const make = (controller: string, concurrency: number): Effect.Effect<Metered> =>
+export const make = (controller: string, concurrency: number, watched: Watched): Effect.Effect<Metered> =>
   Effect.map(Metrics.Metrics, (registry) => {
     const own = { controller }
     const queued = { name: controller, controller }
@@ -73,6 +104,32 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
     const time = histogram(Metric.reconcileTime, own)
     gauge(Metric.maxConcurrentReconciles, own).set(concurrency)
     const active = gauge(Metric.activeWorkers, own)
+
+    const started = histogram(Metric.freshnessStarted, own)
+    const finished = histogram(Metric.freshnessFinished, own)
+    const seen = histogram(Metric.freshnessSeen, own)
+
+    /** How long after a change something was done about it. The machine's time may have been set meanwhile. */
+    const observeFreshness = (attempt: Attempt, trace: Metrics.Trace | undefined): void => {
+      const arrived = arrivedAt(attempt, watched)
+      if (arrived === undefined) return
+      const since = (at: number): number => Math.max(0, at - arrived) / 1000
+      started.observe(since(attempt.startedAt), trace)
+      finished.observe(since(attempt.finishedAt), trace)
+      for (const { write } of attempt.exchanges) {
+        if (write?.after === undefined || write.changed === false || write.verb === "delete") continue
+        watched.whenSeen(write.after, (at) => seen.observe(since(at), trace && { ...trace, at }))
+      }
+    }
+
+    const backoffObjects = gauge(Metric.backoffObjects, own)
+    const backoffAttempts = gauge(Metric.backoffAttempts, own)
+    const backoffDelay = gauge(Metric.backoffDelay, own)
+    const setBackoffs = (objects: number, { attempts, delayMillis }: ReturnType<Backoffs["worst"]>): void => {
+      backoffObjects.set(objects)
+      backoffAttempts.set(attempts)
+      backoffDelay.set(delayMillis / 1000)
+    }
 
     const adds = counter(Metric.queueAdds, queued)
     const retries = counter(Metric.queueRetries, queued)
@@ -113,8 +170,10 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
           worked.observe(seconds)
           const result = resultOf(attempt)
           if (result === undefined) return
+          const trace = traceOf(attempt)
           results[result].add()
-          time.observe(seconds)
+          time.observe(seconds, trace)
+          observeFreshness(attempt, trace)
           if (result !== "error") return
           errors.add()
           if (outcome._tag === "Terminal") terminal.add()
@@ -122,7 +181,7 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
           if (outcome.defect) panics.add()
           if (outcome.error instanceof ReconcileTimeout) timeouts.add()
         }),
-      follow: (queue) =>
+      follow: (queue, backoffs) =>
         Effect.suspend(() => {
           const followAdds = Metrics.following(adds)
           const followRetries = Metrics.following(retries)
@@ -131,6 +190,7 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
             followAdds(snapshot.adds)
             followRetries(snapshot.retries)
             setState(snapshot)
+            setBackoffs(backoffs.size(), backoffs.worst())
           }
           return Effect.asVoid(
             Effect.acquireRelease(
@@ -141,6 +201,7 @@ export const make = (controller: string, concurrency: number): Effect.Effect<Met
                   // What nobody has read yet goes into the totals; beyond that, a controller without a queue has nothing.
                   collect()
                   setState(empty)
+                  setBackoffs(0, { attempts: 0, delayMillis: 0 })
                 })
             )
           )

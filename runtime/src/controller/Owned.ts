@@ -17,8 +17,6 @@
  *
  * Needs the rights to get, list, watch and patch the child's kind, and to create it.
  */
-import { createHash } from "node:crypto"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
@@ -26,45 +24,20 @@ import type { ApiError, Invalid } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Patch from "../client/Patch.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
-import {
-  controllerOf,
-  type DesiredMeta,
-  type KubernetesObject,
-  keyString,
-  type OwnerReference
-} from "../resource/KubernetesObject.ts"
+import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import { type Settings, Tracing } from "../telemetry/Tracing.ts"
+import * as Claim from "./Claim.ts"
 import * as Drift from "./Drift.ts"
-import { Reconciliation } from "./Reconciliation.ts"
+import * as HotLoopDetector from "./HotLoopDetector.ts"
+import * as Intent from "./Intent.ts"
+import { type Correction, Reconciliation } from "./Reconciliation.ts"
 
-/** Annotation on each child: the hash of the intent that was applied last. */
-export const intentAnnotation = "homeostat.dev/intent"
-
-/** The place of a child is taken by an object that the owner does not control. */
-export class NotOwned extends Data.TaggedError("NotOwned")<{
-  readonly kind: string
-  readonly key: string
-  /** Such as `Deployment shop`, or nothing where no controller holds it. */
-  readonly holder: string | undefined
-  /** True when this was not known before: the time to tell somebody. */
-  readonly news: boolean
-}> {
-  override get message(): string {
-    return `${this.kind} ${this.key} exists and is ${
-      this.holder === undefined ? "controlled by nobody" : `controlled by ${this.holder}`
-    }; it is left alone until it is removed or given away`
-  }
-}
-
-/**
- * A child was about to be adopted for an owner that is gone or going, which the cache has not seen yet: adopted, the garbage
- * collector would take it along, though somebody may have asked for it to stay.
- */
-export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: string; readonly key: string }> {
-  override get message(): string {
-    return `${this.kind} ${this.key} was deleted, or made anew, a moment ago`
-  }
-}
+export { NotOwned, OwnerGone } from "./Claim.ts"
+export { intentAnnotation } from "./Intent.ts"
 
 /** How a child is applied. */
 export interface Options<A> {
@@ -82,9 +55,6 @@ export interface Options<A> {
   readonly handOver?: ((child: A) => object) | undefined
 }
 
-/** What a child of type D is made from: metadata without the fields that {@link apply} fills in. */
-type Intended = { readonly metadata: DesiredMeta }
-
 /**
  * Makes a child be as `desired` says, and returns it as it is now.
  *
@@ -94,95 +64,186 @@ type Intended = { readonly metadata: DesiredMeta }
  * @param owner the object being reconciled
  * @param desired the whole intent. The namespace defaults to the owner's
  */
-export const apply = <A extends KubernetesObject, D extends Intended>(
+export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   owner: KubernetesObject,
   kind: Resource.Resource<A, D>,
   desired: D,
   options: Options<A> = {}
 ): Effect.Effect<
   A,
-  ApiError | NotOwned | OwnerGone | Resource.InvalidObject,
+  ApiError | Claim.NotOwned | Claim.OwnerGone | Resource.InvalidObject,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.gen(function* () {
     const { memory, resource } = yield* Reconciliation
-    const intent = intend(owner, resource, kind, desired)
-    const key = keyOf(kind, intent)
+    const tracing = yield* Tracing
+    const intent = Intent.of(owner, resource, kind, desired)
+    const key = Intent.keyOf(kind, intent)
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
     const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
 
-    const claim = cached === undefined ? "ours" : claimOn(owner, resource, cached, options)
-    if (cached !== undefined && claim === "none") {
-      return yield* refuse(owner, kind, cached, memory.block(place, keyString(owner.metadata)))
-    }
-    memory.unblock(place, keyString(owner.metadata))
-    if (claim === "adoptable") yield* confirm(owner, resource)
-
+    const claim = cached === undefined ? "ours" : Claim.of(owner, resource, cached, options)
     const lacking = cached === undefined ? [] : Drift.missing(Drift.json(intent), Drift.json(cached))
     const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
+    if (
+      cached !== undefined &&
+      claim === "ours" &&
+      !drifted &&
+      Intent.strangersIn(intent, cached, options.exclusive, tracing).length === 0
+    ) {
+      memory.unblock(place, keyString(owner.metadata))
+      // Nearly always so: what it costs, every reconcile that has nothing to do pays.
+      yield* Recording.mark(SpanName.dependent(kind.kind), () => ({
+        ...placeOf(kind, key),
+        [Attribute.dependentResult]: "matched"
+      }))
+      return cached
+    }
+    return yield* Recording.step(SpanName.dependent(kind.kind), (span) =>
+      make({ owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span })
+    )
+  })
+
+/** What is known of a child that is to be made as it is wanted. */
+interface Task<A extends KubernetesObject, D> {
+  readonly owner: KubernetesObject
+  readonly kind: Resource.Resource<A, D>
+  readonly intent: D
+  readonly key: ObjectKey
+  readonly place: string
+  readonly cached: A | undefined
+  readonly claim: Claim.Claim
+  readonly lacking: ReadonlyArray<Drift.Difference>
+  readonly drifted: boolean
+  readonly options: Options<A>
+  readonly tracing: Settings | undefined
+  readonly span: Recording.Span | undefined
+}
+
+/** Makes a child as it is wanted, and tells of it. */
+const make = <A extends KubernetesObject, D extends Intent.Intended>(task: Task<A, D>) =>
+  Effect.gen(function* () {
+    const { owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span } = task
+    const { corrected, memory, resource } = yield* Reconciliation
+    for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
+
+    if (cached !== undefined && claim === "none") {
+      return yield* Claim.refuse(owner, kind, cached, memory.block(place, keyString(owner.metadata)))
+    }
+    memory.unblock(place, keyString(owner.metadata))
+    if (claim === "adoptable") yield* Claim.confirm(owner, resource)
+
+    const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
     const answer =
       cached === undefined
-        ? { child: yield* create(owner, kind, intent, place), expelled: [] }
+        ? { child: yield* create(owner, kind, sent, place), expelled: [] }
         : drifted
-          ? yield* correct(kind, intent, cached, options)
+          ? yield* watched(
+              owner,
+              kind,
+              intent,
+              cached,
+              [...lacking, ...Intent.strangersIn(intent, cached, options.exclusive, tracing)],
+              correct(kind, intent, sent, cached, options)
+            )
           : { child: cached, expelled: [] }
     if (cached === undefined || drifted)
-      yield* learn(owner, kind, place, Drift.missing(Drift.json(intent), Drift.json(answer.child)))
+      yield* learn(owner, kind, place, answer.child, Drift.missing(Drift.json(intent), Drift.json(answer.child)))
 
-    const strangers = Drift.strangers(Drift.json(intent), Drift.json(answer.child), options.exclusive ?? [])
+    const strangers = Intent.strangersIn(intent, answer.child, options.exclusive, tracing)
+    const expel = () =>
+      amend(
+        kind,
+        answer.child,
+        strangers.map(({ pointer }) => ({ op: "remove", path: pointer }))
+      )
     const current =
       strangers.length === 0
         ? answer.child
-        : yield* amend(
-            kind,
-            answer.child,
-            strangers.map(({ pointer }) => ({ op: "remove", path: pointer }))
-          )
+        : cached === undefined || drifted
+          ? yield* expel()
+          : (yield* watched(
+              owner,
+              kind,
+              intent,
+              cached,
+              strangers,
+              Effect.map(expel(), (child) => ({ child }))
+            )).child
 
-    if (cached === undefined) yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
-    else if (current.metadata.resourceVersion !== cached.metadata.resourceVersion) {
-      const fields = [...lacking, ...answer.expelled, ...strangers]
-        .map(({ path }) => path)
-        .filter((path) => !path.includes(intentAnnotation))
-      yield* tell(owner, `${kind.kind}Updated`, `Updated ${kind.kind} ${key.name} (${fields.join(", ") || "metadata"})`)
+    const fields = [...lacking, ...answer.expelled, ...strangers]
+      .map(({ path }) => path)
+      .filter((path) => !path.includes(Intent.intentAnnotation))
+    const changed = current.metadata.resourceVersion !== cached?.metadata.resourceVersion
+    const reason =
+      cached === undefined ? "created" : Intent.hashOf(cached) === Intent.hashOf(intent) ? "drift" : "intent"
+    if (span !== undefined) describe(span, changed ? reason : undefined, fields)
+    if (!changed) return current
+    corrected({ kind: kind.kind, key: keyString(key), reason, fields })
+    if (reason === "created") yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
+    else {
+      const what = fields.join(", ") || "metadata"
+      yield* tell(owner, `${kind.kind}Updated`, `Updated ${kind.kind} ${key.name} (${what})`)
     }
     return current
   })
+
+/** Fields of a child beyond this number are not named on its span. */
+const mostFields = 32
+
+const placeOf = (kind: Resource.Any, { name, namespace }: ObjectKey): Record<string, string> => ({
+  [Attribute.objectKind]: kind.kind,
+  [Attribute.objectName]: name,
+  ...(namespace !== undefined && { [Attribute.namespace]: namespace })
+})
+
+/** Tells on a child's span what became of it. */
+const describe = (
+  span: Recording.Span,
+  reason: Correction["reason"] | undefined,
+  fields: ReadonlyArray<string>
+): void => {
+  const result = reason === undefined ? "matched" : reason === "created" ? reason : "updated"
+  span.attribute(Attribute.dependentResult, result)
+  if (reason !== undefined) span.attribute(Attribute.dependentReason, reason)
+  if (fields.length > 0) span.attribute(Attribute.dependentFields, fields.slice(0, mostFields))
+}
 
 /**
  * Sends the whole intent to a child of ours that lacks something of it. What strangers put in the place of something of
  * ours is exchanged for that in one step, before: our own beside theirs may be refused, and both would start a rollout.
  */
-const correct = <A extends KubernetesObject, D extends Intended>(
+const correct = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
   intent: D,
+  sent: (child: A) => D,
   child: A,
   { exclusive = [], handOver }: Options<A>
 ) =>
   Effect.gen(function* () {
-    const isNew = hashOf(child) !== hashOf(intent)
+    const isNew = Intent.hashOf(child) !== Intent.hashOf(intent)
     const base = handOver !== undefined && isNew ? yield* handedOver(kind, child, handOver(child)) : child
-    const claim = Client.apply(kind, intent, { force: true })
+    const claim = ({ metadata }: A) =>
+      Client.apply(kind, sent(child), { force: true, before: metadata.resourceVersion })
     const expelled = Drift.strangers(Drift.json(intent), Drift.json(base), exclusive)
-    if (expelled.length === 0) return { child: yield* claim, expelled }
+    if (expelled.length === 0) return { child: yield* claim(base), expelled }
 
     const restore = amend(kind, base, Drift.restoration(Drift.json(intent), Drift.json(base), exclusive))
-    if (!isNew) return { child: yield* Effect.zipRight(restore, claim), expelled }
+    const restored = Effect.flatMap(restore, claim)
+    if (!isNew) return { child: yield* restored, expelled }
     // With a new intent they are rather what the old one wanted, and go with the apply; unless somebody else holds them too.
     const refused = (error: Invalid): boolean =>
       error.causes.some(({ field }) => expelled.some(({ pointer }) => isWithin(pointer, field)))
-    return yield* claim.pipe(
+    return yield* claim(base).pipe(
       Effect.map((child) => ({ child, expelled: [] })),
       Effect.catchTag("Invalid", (error) =>
-        refused(error)
-          ? Effect.map(Effect.zipRight(restore, claim), (child) => ({ child, expelled }))
-          : Effect.fail(error)
+        refused(error) ? Effect.map(restored, (child) => ({ child, expelled })) : Effect.fail(error)
       )
     )
   })
 
 /** Holds fields in the name of nobody's, until their new owner writes them: only an intent that stops naming them needs it. */
-const handedOver = <A extends KubernetesObject, D extends Intended>(
+const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
   child: A,
   fields: object
@@ -193,10 +254,12 @@ const handedOver = <A extends KubernetesObject, D extends Intended>(
     const metadata = { name, namespace, resourceVersion }
     // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
     const part = { ...fields, metadata } as object as D
-    return Client.apply(kind, part, { force: true, fieldManager: `${fieldManager}-handover` })
+    return Client.apply(kind, part, {
+      force: true,
+      fieldManager: `${fieldManager}-handover`,
+      before: resourceVersion
+    })
   })
-
-const hashOf = ({ metadata }: Intended): string | undefined => metadata.annotations?.[intentAnnotation]
 
 /** Whether a field that the server complains of, such as `spec.ports[0].name`, is in the same list or map as the stranger. */
 const isWithin = (pointer: string, field: string): boolean =>
@@ -207,13 +270,41 @@ const isWithin = (pointer: string, field: string): boolean =>
       .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
   )
 
-/** Remembers what the server made of an intent, and says once what it dropped. */
-const learn = (owner: KubernetesObject, kind: Resource.Any, place: string, answer: ReadonlyArray<Drift.Difference>) =>
+/** Has it noticed if a child is put right again and again, because somebody keeps changing it. */
+const watched = <B extends { readonly child: KubernetesObject }, E, R>(
+  owner: KubernetesObject,
+  kind: Resource.Any,
+  intent: Intent.Intended,
+  child: KubernetesObject,
+  places: ReadonlyArray<{ readonly path: string }>,
+  repair: Effect.Effect<B, E, R>
+) => {
+  const paths = places.map(({ path }) => path)
+  const fields = paths.filter((path) => !path.includes(Intent.intentAnnotation))
+  const hashes = { stands: Intent.hashOf(child), wanted: Intent.hashOf(intent) ?? "" }
+  return HotLoopDetector.correcting(owner, kind, child, intent, hashes, fields.length > 0 ? fields : paths, repair)
+}
+
+/** Remembers what the server made of an intent, and says once what it dropped or stored in its own way. */
+const learn = (
+  owner: KubernetesObject,
+  kind: Resource.Any,
+  place: string,
+  child: KubernetesObject,
+  answer: ReadonlyArray<Drift.Difference>
+) =>
   Effect.flatMap(Reconciliation, ({ memory }) => {
     memory.accept(owner.metadata.uid, place, answer)
     const dropped = answer.filter(({ have }) => have === undefined).map(({ path }) => path)
     const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
-    return dropped.length > 0 && memory.isNews(line) ? Effect.logWarning(line) : Effect.void
+    const told =
+      dropped.length > 0 && memory.isNews(line)
+        ? Effect.zipRight(
+            Effect.logWarning(line),
+            EventRecorder.record({ regarding: owner, type: "Warning", reason: "FieldDropped", note: line })
+          )
+        : Effect.void
+    return Effect.zipRight(told, HotLoopDetector.answered(owner, kind, child, answer))
   })
 
 /** Changes parts of a child; the test makes the server refuse if it is not any more as it was looked at. */
@@ -228,115 +319,34 @@ const amend = <A extends KubernetesObject>(
     Patch.json([
       { op: "test", path: "/metadata/resourceVersion", value: child.metadata.resourceVersion },
       ...operations
-    ])
+    ]),
+    { before: child.metadata.resourceVersion }
   )
 
 const tell = (regarding: KubernetesObject, reason: string, note: string) =>
   EventRecorder.record({ regarding, type: "Normal", reason, note })
 
-/** What the author wants, with our owner reference and the hash of it all. */
-const intend = <D extends Intended>(
-  owner: KubernetesObject,
-  resource: Resource.Any,
-  kind: Resource.Resource<KubernetesObject, D>,
-  desired: D
-): D => {
-  const namespace = kind.namespaced ? (desired.metadata.namespace ?? owner.metadata.namespace) : undefined
-  const metadata: DesiredMeta = {
-    ...desired.metadata,
-    ...(namespace === undefined ? {} : { namespace }),
-    ownerReferences: [
-      {
-        apiVersion: Resource.apiVersionOf(resource),
-        kind: resource.kind,
-        name: owner.metadata.name,
-        uid: owner.metadata.uid,
-        controller: true,
-        blockOwnerDeletion: true
-      }
-    ]
-  }
-  const hash = createHash("sha256")
-    .update(Drift.canonical(Drift.json({ ...desired, metadata })))
-    .digest("hex")
-    .slice(0, 16)
-  return { ...desired, metadata: { ...metadata, annotations: { ...metadata.annotations, [intentAnnotation]: hash } } }
-}
-
-const keyOf = (kind: Resource.Any, intent: Intended) => {
-  const { name, namespace } = intent.metadata
-  if (name === undefined) throw new Error(`Owned.apply needs metadata.name on a ${kind.kind}`)
-  return { name, namespace }
-}
-
-/**
- * Whether a child is ours, or may become ours. It may where nobody controls it and either it was ours before (an owner
- * deleted with its children orphaned, then made again) or its owner gives it away; and where its controller is an earlier
- * object of our owner's name, which is gone, since the name is free: the garbage collector has only not come by yet.
- */
-const claimOn = (
-  owner: KubernetesObject,
-  resource: Resource.Any,
-  child: KubernetesObject,
-  options: Pick<Options<never>, "adoptAnnotation">
-): "ours" | "adoptable" | "none" => {
-  const holder = controllerOf(child)
-  if (holder?.uid === owner.metadata.uid) return "ours"
-  const annotations = child.metadata.annotations ?? {}
-  const wasOurs = annotations[intentAnnotation] !== undefined
-  const isGivenAway = options.adoptAnnotation !== undefined && annotations[options.adoptAnnotation] === "true"
-  const isFree = holder === undefined ? wasOurs || isGivenAway : wasOurs && isNamesake(owner, resource, holder)
-  return isFree ? "adoptable" : "none"
-}
-
-const isNamesake = (owner: KubernetesObject, resource: Resource.Any, holder: OwnerReference): boolean =>
-  holder.kind === resource.kind &&
-  holder.name === owner.metadata.name &&
-  holder.apiVersion.split("/").slice(0, -1).join("/") === resource.group
-
-/** Looks past the cache whether the owner lives. */
-const confirm = (owner: KubernetesObject, resource: Resource.Any) => {
-  const gone = Effect.fail(new OwnerGone({ kind: resource.kind, key: keyString(owner.metadata) }))
-  const { name, namespace, uid } = owner.metadata
-  return Client.get(Resource.metadataOnly(resource), { name, namespace }).pipe(
-    Effect.catchTag("NotFound", () => gone),
-    Effect.flatMap(({ metadata }) =>
-      metadata.uid === uid && metadata.deletionTimestamp === undefined ? Effect.void : gone
-    )
-  )
-}
-
-const refuse = (owner: KubernetesObject, kind: Resource.Any, child: KubernetesObject, news: boolean) => {
-  const holder = controllerOf(child)
-  const error = new NotOwned({
-    kind: kind.kind,
-    key: keyString(child.metadata),
-    holder: holder === undefined ? undefined : `${holder.kind} ${holder.name}`,
-    news
-  })
-  const told = news
-    ? EventRecorder.record({ regarding: owner, type: "Warning", reason: "NameConflict", note: error.message })
-    : Effect.void
-  return Effect.zipRight(told, Effect.fail(error))
-}
-
 /**
  * The cache is synced and lacks the child, so it is new, unless somebody was faster by a moment: hence without force, and a
  * conflict is looked at instead of won.
  */
-const create = <A extends KubernetesObject, D extends Intended>(
+const create = <A extends KubernetesObject, D extends Intent.Intended>(
   owner: KubernetesObject,
   kind: Resource.Resource<A, D>,
-  intent: D,
+  sent: (child: A | undefined) => D,
   place: string
-) =>
-  Client.apply(kind, intent, { force: false }).pipe(
+) => {
+  const intent = sent(undefined)
+  return Client.apply(kind, intent, { force: false }).pipe(
     Effect.catchTag("Conflict", () =>
       Effect.gen(function* () {
         const { memory } = yield* Reconciliation
-        const found = yield* Client.get(kind, keyOf(kind, intent))
-        if (controllerOf(found)?.uid === owner.metadata.uid) return yield* Client.apply(kind, intent, { force: true })
-        return yield* refuse(owner, kind, found, memory.block(place, keyString(owner.metadata)))
+        const found = yield* Client.get(kind, Intent.keyOf(kind, intent))
+        if (controllerOf(found)?.uid !== owner.metadata.uid) {
+          return yield* Claim.refuse(owner, kind, found, memory.block(place, keyString(owner.metadata)))
+        }
+        return yield* Client.apply(kind, sent(found), { force: true, before: found.metadata.resourceVersion })
       })
     )
   )
+}

@@ -37,6 +37,21 @@ describe("the algebra", () => {
       false
     ])
   })
+  test("tells why a change does not pass: the first that refuses of and, each of or, and a stranger as what it is", () => {
+    const red = Predicate.named("red: it is not red", no)
+    const blue = Predicate.named("blue: it is not blue", no)
+    const told = (predicate: Predicate.Predicate | undefined) => Predicate.refusalOf(predicate, any)
+    expect(red(any)).toBe(false)
+    expect(told(Predicate.and(yes, blue, red))).toBe("blue: it is not blue")
+    expect(told(Predicate.or(blue, red))).toBe("blue: it is not blue; red: it is not red")
+    expect(told(Predicate.labels({ app: "web" }))).toBe("labels: it does not have app=web")
+    expect(told(no)).toBe("a predicate without a name")
+    expect(told(undefined)).toBe("a predicate without a name")
+    const throwing = Predicate.and(() => {
+      throw new Error("no")
+    })
+    expect(told(throwing)).toBe("a predicate that threw when it was asked why")
+  })
   test("not holds when what it is of does not", () => {
     expect([Predicate.not(yes)(any), Predicate.not(no)(any)]).toEqual([false, true])
   })

@@ -23,10 +23,15 @@ import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as RateLimiter from "../queue/RateLimiter.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
+import { keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Attempt from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import * as HotLoop from "./HotLoop.ts"
+import * as HotLoopObserver from "./HotLoopObserver.ts"
 import * as Intake from "./Intake.ts"
+import * as Journal from "./Journal.ts"
 import * as Memory from "./Memory.ts"
 import * as Metered from "./Metered.ts"
 import type { Reachability } from "./Reachability.ts"
@@ -67,6 +72,8 @@ export interface Runner {
   readonly started: Effect.Effect<void>
   /** The queue of the current term. */
   readonly queue: () => Option.Option<WorkQueue.WorkQueue<Fired>>
+  /** What is remembered of its objects, of all terms. */
+  readonly journal: Journal.Journal
 }
 
 /** What maps are subject to on a standby. */
@@ -111,8 +118,15 @@ export const prepare = <R>(
     const concurrency = settings.concurrency ?? controller.concurrency
     const gracePeriod = Duration.decode(settings.gracePeriod ?? "30 seconds")
     const syncPeriod = Duration.decode(settings.syncPeriod ?? "10 hours")
-    const metered = yield* Metered.make(controller.name, concurrency)
+    const metered = yield* Metered.make(controller.name, concurrency, cache)
+    const hotLoops = yield* Metered.hotLoops(controller.name)
+    const hotLoop = HotLoop.make((reason) => hotLoops[reason].add())
+    const detect = HotLoopObserver.observer(hotLoop, {
+      fieldManager: controller.fieldManager,
+      isThere: ({ metadata }) => primary.store.get(keyString(metadata))?.metadata.uid === metadata.uid
+    })
     const recent = Recent.make()
+    const journal = Journal.make()
     /** Open during a term, and between terms. */
     const during = yield* Effect.makeLatch(false)
     const between = yield* Effect.makeLatch(true)
@@ -121,7 +135,8 @@ export const prepare = <R>(
 
     const standBy = Intake.connect(controller, {
       queue: recent,
-      memory: Memory.make(),
+      memory: Memory.make(hotLoop),
+      journal,
       primary,
       informers,
       gone: () => {},
@@ -143,11 +158,11 @@ export const prepare = <R>(
         wire: Resource.make({ ...controller.resource, decode: undefined }),
         backoffs: yield* Backoff.make(controller.retry),
         limiter: yield* RateLimiter.make(),
-        memory: Memory.make(),
+        memory: Memory.make(hotLoop),
         trouble: new Map()
       }
       const { memory, queue } = shared
-      yield* metered.follow(queue)
+      yield* metered.follow(queue, shared.backoffs)
       yield* Effect.acquireRelease(
         Effect.suspend(() => {
           current = Option.some(queue)
@@ -162,6 +177,7 @@ export const prepare = <R>(
       yield* Intake.connect(controller, {
         queue,
         memory,
+        journal,
         primary,
         informers,
         gone: (key) => {
@@ -169,6 +185,8 @@ export const prepare = <R>(
           shared.trouble.delete(key)
         }
       })
+      // What went between two terms, while nobody listened.
+      hotLoop.retain(new Set(primary.store.list().map(({ metadata }) => metadata.uid)))
       recent.handOver(queue.add)
       return shared
     })
@@ -238,10 +256,11 @@ export const prepare = <R>(
         )
       }).pipe(Effect.scoped)
 
-    /** What was in progress when a term ended is what the next one begins with. */
+    /** What was in progress when a term ended is what the next one begins with. What came of all of them is remembered. */
     const observe: Attempt.Observer = (attempt) => {
       const trigger = attempt.triggers.at(-1)
       if (attempt.outcome._tag === "Interrupted" && trigger !== undefined) recent.add(attempt.key, trigger)
+      journal.record(attempt)
       return metered.observe(attempt)
     }
 
@@ -269,13 +288,16 @@ export const prepare = <R>(
       concurrency,
       started: started.await,
       queue: () => current,
+      journal,
       leaderElected: controller.leaderElected,
       standBy,
       lead: (permit, stop) =>
         Effect.raceFirst(Effect.as(free, true), Effect.as(stop, false)).pipe(
           Effect.flatMap((isFree) => (isFree ? term(stop) : Effect.succeed(false))),
           (lead) => Fence.within(lead, permit),
-          Attempt.observedBy(observe)
+          Attempt.observedBy(observe),
+          Attempt.observedFirstBy(detect),
+          (lead) => LogLevels.within(lead, controller.name)
         )
     }
   })

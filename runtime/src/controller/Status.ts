@@ -8,7 +8,7 @@
  * Whose a condition is can't be seen, so those of kstatus (Ready, Reconciling, Stalled) are taken for the controller's own,
  * and every other that it leaves out for somebody else's. A condition of its own that no longer holds is set to False.
  *
- * Needs the right to patch the status subresource of the reconciled kind.
+ * Needs the rights to get the reconciled kind, and to patch its status subresource.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -21,7 +21,11 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
 import * as Drift from "./Drift.ts"
+import * as HotLoopDetector from "./HotLoopDetector.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
 /** The reason of the conditions by which the runtime reports an object that does not match its schema. */
@@ -47,13 +51,15 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
     const patch = Drift.mergePatch(status, wanted)
     if (patch === undefined || memory.accepted(uid, "status", left(patch))) return
     const metadata = foreign.length === 0 ? {} : { metadata: { resourceVersion: current.metadata.resourceVersion } }
-    const answer = yield* Client.status.patch(
-      resource,
-      keyOf(object),
-      Patch.merge({ ...metadata, status: patch }),
-      // A server that refuses the whole status for one field that its CRD lacks would leave people with none of it.
-      { fieldValidation: "Ignore" }
-    )
+    const answer = yield* Recording.step(SpanName.status, (span) => {
+      span?.attribute(Attribute.statusFields, fieldsOf(patch))
+      const write = Client.status.patch(resource, keyOf(object), Patch.merge({ ...metadata, status: patch }), {
+        // A server that refuses the whole status for one field that its CRD lacks would leave people with none of it.
+        fieldValidation: "Ignore",
+        before: current.metadata.resourceVersion
+      })
+      return HotLoopDetector.restating(current, resource, { path: "status", of: statusOf, wanted }, write)
+    })
 
     const stored = statusOf(answer)
     memory.accept(uid, "status", left(Drift.mergePatch(stored, wanted)))
@@ -160,6 +166,10 @@ const mergedConditions = (desired: Fields, foreign: ReadonlyArray<Condition.Cond
   desired.conditions === undefined && foreign.length === 0
     ? {}
     : { conditions: [...conditionsOf(desired), ...foreign].map((condition): Drift.Json => ({ ...condition })) }
+
+/** The fields of the status that a patch changes, each by its path. */
+const fieldsOf = (patch: Drift.Json): ReadonlyArray<string> =>
+  typeof patch === "object" && patch !== null ? Object.keys(patch).map((field) => `status.${field}`) : ["status"]
 
 /** What is left to write, as the memory keeps it. */
 const left = (patch: Drift.Json | undefined): ReadonlyArray<Drift.Difference> =>

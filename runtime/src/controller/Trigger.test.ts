@@ -82,12 +82,44 @@ describe("what fired", () => {
   test("says what happened to which object, in which version, when", () => {
     expect(Trigger.fired("owned", ConfigMap, { ...change, type: "updated" })).toEqual({
       kind: "owned.modified",
-      source: { kind: "ConfigMap", key: "shop/child", resourceVersion: "7" },
+      source: { kind: "ConfigMap", key: "shop/child", uid: change.object.metadata.uid, resourceVersion: "7" },
       at: 42
     })
     expect(Trigger.fired("watch", ConfigMap, { ...change, type: "deleted" }).kind).toBe("watch.deleted")
   })
   test("at the first list is the start, whatever the relation", () => {
     expect(Trigger.fired("owned", ConfigMap, { ...change, type: "added", initial: true }).kind).toBe("startup")
+  })
+
+  describe("is told with the trace that brought it", () => {
+    const trace = `00-${"b".repeat(32)}-${"c".repeat(16)}-01`
+    const annotated = (value: string | undefined): KubernetesObject => {
+      const object = child()
+      const annotations = value === undefined ? {} : { "my/trace": value }
+      return { ...object, metadata: { ...object.metadata, annotations } }
+    }
+    const of = (over: Partial<Parameters<typeof Trigger.fired>[2]>, key: string | undefined = "my/trace") =>
+      Trigger.fired("owned", ConfigMap, { ...change, object: annotated(trace), type: "added", ...over }, key)
+        .traceparent
+    const other = trace.replaceAll("c", "d")
+
+    test("if it is of an object that was not there, or had another one", () => {
+      expect(of({})).toBe(trace)
+      expect(of({ type: "updated", previous: annotated(undefined) })).toBe(trace)
+      expect(of({ type: "updated", previous: annotated(other) })).toBe(trace)
+    })
+    test("but not if that stands there since before, or nobody knows", () => {
+      expect(of({ type: "updated", previous: annotated(trace) })).toBeUndefined()
+      expect(of({ type: "updated" })).toBeUndefined()
+      expect(of({ initial: true })).toBeUndefined()
+      expect(of({ type: "deleted" })).toBeUndefined()
+    })
+    test("but not where that is not asked for, is under another key, or is none", () => {
+      expect(
+        Trigger.fired("owned", ConfigMap, { ...change, object: annotated(trace), type: "added" })
+      ).not.toHaveProperty("traceparent")
+      expect(of({}, "other/trace")).toBeUndefined()
+      expect(of({ object: annotated("<script>") })).toBeUndefined()
+    })
   })
 })

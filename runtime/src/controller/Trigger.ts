@@ -7,6 +7,7 @@ import type { Definition } from "../cache/Index.ts"
 import type { Change } from "../cache/Store.ts"
 import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
 import type { Predicate } from "./Predicate.ts"
 
 /** Keys of objects to reconcile: at once, or by an effect that may read the cache or the server. */
@@ -44,7 +45,14 @@ export interface Fired {
     | "unreachable"
     | "given_up"
   /** The object that changed, if one did. */
-  readonly source?: { readonly kind: string; readonly key: string; readonly resourceVersion: string } | undefined
+  readonly source?:
+    | {
+        readonly kind: string
+        readonly key: string
+        readonly uid?: string | undefined
+        readonly resourceVersion: string
+      }
+    | undefined
   /** When it happened, in milliseconds of the Clock. */
   readonly at: number
   /**
@@ -56,16 +64,48 @@ export interface Fired {
 
 const verbs = { added: "added", updated: "modified", deleted: "deleted" } as const
 
-/** The record of a change. */
-export const fired = (relation: Trigger["relation"], resource: Resource.Any, change: Change): Fired => ({
-  kind: change.initial ? "startup" : `${relation}.${verbs[change.type]}`,
-  source: {
-    kind: resource.kind,
-    key: keyString(change.object.metadata),
-    resourceVersion: change.object.metadata.resourceVersion
-  },
-  at: change.receivedAt
-})
+/** What a change is called. */
+export const kindOf = (relation: Trigger["relation"], change: Change): Fired["kind"] =>
+  change.initial ? "startup" : `${relation}.${verbs[change.type]}`
+
+/**
+ * The record of a change.
+ *
+ * @param annotation the one in which a source says what made it change, where that is to be read
+ */
+export const fired = (
+  relation: Trigger["relation"],
+  resource: Resource.Any,
+  change: Change,
+  annotation?: string | undefined
+): Fired => {
+  const trigger: Fired = {
+    kind: kindOf(relation, change),
+    source: {
+      kind: resource.kind,
+      key: keyString(change.object.metadata),
+      uid: change.object.metadata.uid,
+      resourceVersion: change.object.metadata.resourceVersion
+    },
+    at: change.receivedAt
+  }
+  const traceparent = annotation === undefined ? undefined : brought(change, annotation)
+  return traceparent === undefined ? trigger : { ...trigger, traceparent }
+}
+
+/**
+ * The `traceparent` that came with a change. One that stands there since before belongs to an earlier change, and what the first
+ * list brings has happened some time ago.
+ */
+const brought = ({ initial, object, previous, type }: Change, annotation: string): string | undefined => {
+  const value = object.metadata.annotations?.[annotation]
+  if (value === undefined || initial || type === "deleted") return undefined
+  if (type === "updated" && (previous === undefined || previous.metadata.annotations?.[annotation] === value)) {
+    return undefined
+  }
+  // Anybody can write an annotation.
+  return TraceParent.parse(value) === undefined ? undefined : value
+}
 
 /**
  * Changes of a kind, mapped to the objects they concern.

@@ -2,11 +2,14 @@
  * The loop: take a key, run one attempt, tell the queue what follows. Everything else about an attempt is an observer's.
  */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
 import * as HashSet from "effect/HashSet"
 import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
 import type { Informer } from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
@@ -56,6 +59,12 @@ export interface Trouble {
  * interrupts the attempt in progress and waits for its finalizers.
  */
 export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reachability> =>
+  Effect.flatMap(Tracing, (tracing) =>
+    // One tracer for all attempts: to exchange it for each would cost more than the rest of a trace in which nothing happens.
+    tracing === undefined ? loop(shared) : Effect.withTracer(loop(shared), Recording.tracer)
+  )
+
+const loop = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
     const reachability = yield* Reachability
     while (true) {
@@ -172,6 +181,19 @@ const reconcile = <R>(
     readonly corrections: Array<Correction>
   }
 ): Effect.Effect<Result, unknown, R> => {
+  const services = Context.make(Reconciliation, {
+    id,
+    controller: controller.name,
+    fieldManager: controller.fieldManager,
+    resource: wire,
+    object,
+    memory,
+    corrected: (correction) => void corrections.push(correction)
+  }).pipe(
+    Context.add(FieldManager, controller.fieldManager),
+    Context.add(Exchanges, ledger),
+    root === undefined ? identity : Context.add(Tracer.ParentSpan, root)
+  )
   // The timeout runs the reconcile on a fiber of its own, whose end takes along whatever the author forked in it.
   const provided = controller.attempt(object).pipe(
     Effect.scoped,
@@ -179,27 +201,16 @@ const reconcile = <R>(
       duration: controller.timeout,
       onTimeout: () => new ReconcileTimeout({ after: controller.timeout })
     }),
-    Effect.provideService(Reconciliation, {
-      id,
-      controller: controller.name,
-      fieldManager: controller.fieldManager,
-      resource: wire,
-      object,
-      memory,
-      corrected: (correction) => void corrections.push(correction)
-    }),
-    Effect.provideService(FieldManager, controller.fieldManager),
-    Effect.provideService(Exchanges, ledger),
     Effect.annotateLogs({
       controller: controller.name,
       object: `${controller.resource.kind} ${keyString(object.metadata)}`,
       reconcileID: id
-    })
+    }),
+    // All at once: each of them alone would cost as much.
+    Effect.provide(services)
   )
-  const traced =
-    root === undefined ? provided : provided.pipe(Effect.withParentSpan(root), Effect.withTracer(Recording.tracer))
   // `Controller.make` has taken what is provided here out of R, which the compiler can't see of a type it doesn't know.
-  return traced as Effect.Effect<Result, unknown, R>
+  return provided as Effect.Effect<Result, unknown, R>
 }
 
 const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {

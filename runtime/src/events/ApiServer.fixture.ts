@@ -168,7 +168,8 @@ export const make = (): ApiServer => {
         return refusal(409, `Apply failed with ${causes.length} conflicts`, { causes })
       }
       const next = through(target, old?.object, Json.isFields(value) ? value : {})
-      return answer(200, storage.put({ collection, key }, next, { manager: applier, intent: body, claims: true }))
+      const code = old === undefined ? 201 : 200
+      return answer(code, storage.put({ collection, key }, next, { manager: applier, intent: body, claims: true }))
     }
     if (old === undefined) return refusal(404, `${collection} "${key}" not found`)
     if (contentType === "application/json-patch+json") {

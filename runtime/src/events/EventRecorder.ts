@@ -15,6 +15,8 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -26,8 +28,13 @@ import * as Patch from "../client/Patch.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+import { type Settings, Tracing, annotation as traceAnnotation } from "../telemetry/Tracing.ts"
 
 /** An event to be told. */
 export interface Entry {
@@ -85,6 +92,24 @@ interface Series {
 interface Pending extends Entry {
   readonly at: number
   readonly controller: string
+  /** The annotation that leads to the trace in which it was recorded. */
+  readonly annotations: Readonly<Record<string, string>> | undefined
+}
+
+/** Makes the event known to the trace that it is recorded in, if there is one; and gives what makes the trace known by the event. */
+const traced = (
+  { reason, type }: Entry,
+  parent: Recording.Span | undefined,
+  settings: Settings | undefined,
+  clock: Clock.Clock
+): Pending["annotations"] => {
+  if (parent === undefined) return undefined
+  const now = clock.unsafeCurrentTimeNanos()
+  const span = parent.recording.span(SpanName.event, Option.some(parent), now)
+  span.attribute(Attribute.eventType, type)
+  span.attribute(Attribute.eventReason, reason)
+  span.end(now, Exit.void)
+  return { [settings?.annotation ?? traceAnnotation]: TraceParent.format(span) }
 }
 
 /** The beginning of a text, at most so many bytes of it: the server counts bytes, and refuses what is longer. */
@@ -124,7 +149,7 @@ export const make = (options: {
       const name = `${regarding.metadata.name.slice(0, 220).replace(/[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
       remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
-        metadata: { namespace, name },
+        metadata: { namespace, name, ...(pending.annotations !== undefined && { annotations: pending.annotations }) },
         eventTime: Time.micros(pending.at),
         type: pending.type,
         reason: cut(pending.reason, 128),
@@ -229,12 +254,16 @@ export const make = (options: {
 
     return EventRecorder.of({
       record: (entry) =>
-        Effect.flatMap(FieldManager, (controller) =>
-          Effect.sync(() => {
-            if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) drop()
-            else queue.unsafeOffer(write({ ...entry, controller, at: clock.unsafeCurrentTimeMillis() }))
-          })
-        ),
+        Effect.withFiberRuntime((fiber) => {
+          if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) drop()
+          else {
+            const context = fiber.getFiberRef(FiberRef.currentContext)
+            const controller = Context.get(context, FieldManager)
+            const annotations = traced(entry, Recording.current(fiber), Context.get(context, Tracing), clock)
+            queue.unsafeOffer(write({ ...entry, controller, annotations, at: clock.unsafeCurrentTimeMillis() }))
+          }
+          return Effect.void
+        }),
       flush,
       dropped: () => dropped
     })

@@ -14,7 +14,9 @@ const stateOf = (synced: boolean, kind?: Kind): State => ({
   relists: 0,
   reasons: {},
   lastEventAt: undefined,
-  overlaid: 0
+  overlaid: 0,
+  idleMillis: 0,
+  meanSize: 0
 })
 
 const hindrance = (state: State) => CacheReadiness.hindrance({ resource: ConfigMap, state: () => state })

@@ -181,6 +181,28 @@ describe("a request", () => {
     })
   )
 
+  live("is taken by the methods of its route", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      const method = (request: Request) => Effect.succeed(Endpoints.text(200, request.method))
+      yield* route("metrics", "/a", method, ["GET", "PUT", "DELETE"])
+      for (const wanted of ["GET", "PUT", "DELETE"]) {
+        expect((yield* request(addresses.metrics, "/a", { method: wanted })).body).toBe(`${wanted}\n`)
+      }
+      const refused = yield* request(addresses.metrics, "/a", { method: "POST" })
+      expect(refused).toMatchObject({ status: 405, body: "/a takes GET, PUT and DELETE\n" })
+      expect(refused.headers.get("allow")).toBe("GET, PUT, DELETE")
+    })
+  )
+
+  live("comes with the address of who asks", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      yield* route("metrics", "/a", (_, { address }) => Effect.succeed(Endpoints.text(200, String(address))))
+      expect((yield* request(addresses.metrics, "/a")).body).toBe("127.0.0.1\n")
+    })
+  )
+
   live("whose handler dies is a 500 that keeps to itself why, and an error in the log", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
@@ -199,6 +221,11 @@ describe("a request", () => {
 
 describe("the page of metrics", () => {
   const render = () => ({ contentType: "text/plain; version=0.0.4", body: `${"x".repeat(5000)}\n` })
+  const format = (mediaType: string, render: MetricsPage.Render): MetricsPage.Format => ({
+    mediaType,
+    version: "1",
+    render
+  })
 
   live("is what is rendered of the registry at hand", () =>
     Effect.gen(function* () {
@@ -206,7 +233,8 @@ describe("the page of metrics", () => {
       const registry = Metrics.make()
       let collected = 0
       registry.onCollect(() => collected++)
-      yield* MetricsPage.serve((families) => ({ contentType: "text/plain", body: `${families.length}\n` })).pipe(
+      const count: MetricsPage.Render = (families) => ({ contentType: "text/plain", body: `${families.length}\n` })
+      yield* MetricsPage.serve([format("text/plain", count)]).pipe(
         Effect.provideService(Endpoints.Endpoints, endpoints),
         Effect.provideService(Metrics.Metrics, registry)
       )
@@ -214,6 +242,27 @@ describe("the page of metrics", () => {
       expect(page).toMatchObject({ status: 200, body: "0\n" })
       expect(page.headers.get("content-type")).toBe("text/plain")
       expect(collected).toBe(1)
+    })
+  )
+
+  live("is in the format that its reader likes best, and says that it depends on that", () =>
+    Effect.gen(function* () {
+      const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
+      const formats = ["text/plain", "text/strict"].map((type) =>
+        format(type, () => ({ contentType: type, body: `${type}\n` }))
+      )
+      const [first, ...others] = formats
+      if (first === undefined) throw new Error("unreachable")
+      yield* Effect.provideService(MetricsPage.serve([first, ...others]), Endpoints.Endpoints, endpoints)
+      for (const [accept, type] of [
+        ["*/*", "text/plain"],
+        ["text/strict, text/plain;q=0.5", "text/strict"]
+      ] as const) {
+        const page = yield* request(endpoints.addresses.metrics, "/metrics", { headers: { accept } })
+        expect(page.headers.get("content-type")).toBe(type)
+        expect(page.headers.get("vary")).toBe("accept, accept-encoding")
+        expect(page.body).toBe(`${type}\n`)
+      }
     })
   )
 
@@ -226,7 +275,7 @@ describe("the page of metrics", () => {
     live(`is ${compressed ? "" : "not "}compressed for who accepts ${accepted}`, () =>
       Effect.gen(function* () {
         const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
-        yield* Effect.provideService(MetricsPage.serve(render), Endpoints.Endpoints, endpoints)
+        yield* Effect.provideService(MetricsPage.serve([format("text/plain", render)]), Endpoints.Endpoints, endpoints)
         const page = yield* request(endpoints.addresses.metrics, "/metrics", {
           headers: { "accept-encoding": accepted }
         })

@@ -1,8 +1,8 @@
 /**
  * What a manager answers over HTTP: one port for metrics, one for probes. Others bring the routes.
  *
- * Only GET and HEAD are answered (405 otherwise), and only what is routed (404 otherwise, which lists the routes). Handlers take
- * no body. Whoever sends headers slowly, or none, is cut off after some ten seconds, and so is a handler that takes as long.
+ * Only what is routed is answered (404 otherwise, which lists the routes), and only the methods that a route takes, which are GET
+ * and HEAD unless it says so (405 otherwise). Handlers take no body. Whoever sends headers slowly, or none, is cut off after some ten seconds, and so is a handler that takes as long.
  *
  * Why `Bun.serve` and not @effect/platform's server over it: a probe has to be answered as soon as the process runs, and for as
  * little as possible, every few seconds for ever. It starts in 0.3 ms instead of 2 to 14, costs 70 µs of CPU for a request and
@@ -14,14 +14,28 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as BindAddress from "./BindAddress.ts"
+import type * as Certificate from "./Certificate.ts"
 
 /** What a port is for. */
 export type Port = "metrics" | "probes"
 
+/** Where a request comes from. */
+export interface Caller {
+  /** The IP address of who is at the other end of the connection, which may be a proxy; absent if it is gone already. */
+  readonly address: string | undefined
+}
+
 /** Answers a request. It is to be quick, and must not fail: a defect is logged, and answered with 500. */
-export type Handler = (request: Request) => Effect.Effect<Response>
+export type Handler = (request: Request, caller: Caller) => Effect.Effect<Response>
+
+/** What a request may want. */
+export type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE"
+
+/** The methods of a route that only shows something. */
+const reading: ReadonlyArray<Method> = ["GET", "HEAD"]
 
 /** The ports of a manager. */
 export class Endpoints extends Context.Tag("@homeostat/runtime/Endpoints")<
@@ -30,8 +44,15 @@ export class Endpoints extends Context.Tag("@homeostat/runtime/Endpoints")<
     /**
      * Adds a route to a port, until the scope closes. A path is taken as it is; one that ends in `/*` stands for everything below
      * it that has no route of its own. On a port that is off nothing happens.
+     *
+     * @param methods what it takes; by default GET and HEAD
      */
-    readonly route: (port: Port, path: string, handler: Handler) => Effect.Effect<void, never, Scope.Scope>
+    readonly route: (
+      port: Port,
+      path: string,
+      handler: Handler,
+      methods?: ReadonlyArray<Method>
+    ) => Effect.Effect<void, never, Scope.Scope>
     /** Where each port is, `127.0.0.1:8080`, with the port that was free where any was asked for; absent where it is off. */
     readonly addresses: { readonly [port in Port]?: string }
   }
@@ -59,15 +80,22 @@ export class BindFailed extends Data.TaggedError("BindFailed")<{
 export interface Options {
   readonly metrics: BindAddress.BindAddress | undefined
   readonly probes: BindAddress.BindAddress | undefined
+  /** Has the port for metrics speak TLS, and nothing else, with these certificates. Not where it is the port for probes too. */
+  readonly metricsTls?: Certificate.Source | undefined
 }
 
 /** Seconds in which the headers of a request have to be there, and its answer. Bun counts in steps of 4. */
 const idleTimeout = 10
 
-type Routes = Map<string, Handler>
+interface Route {
+  readonly handler: Handler
+  readonly methods: ReadonlyArray<string>
+}
+
+type Routes = Map<string, Route>
 
 /** The route of a path: its own, or else the nearest above it. */
-const find = (routes: Routes, path: string): Handler | undefined => {
+const find = (routes: Routes, path: string): Route | undefined => {
   const exact = routes.get(path)
   if (exact !== undefined) return exact
   for (let end = path.lastIndexOf("/"); end >= 0; end = end === 0 ? -1 : path.lastIndexOf("/", end - 1)) {
@@ -84,23 +112,30 @@ export const text = (status: number, body: string, headers: { readonly [name: st
     headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers }
   })
 
-const answer = (routes: Routes, request: Request): Effect.Effect<Response> => {
+/** `GET, HEAD and PUT` */
+const listed = (words: ReadonlyArray<string>): string =>
+  words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`
+
+const answer = (routes: Routes, request: Request, caller: Caller): Effect.Effect<Response> => {
   // What a stranger writes into the header Host can make it no URL.
   const { pathname } = URL.parse(request.url) ?? { pathname: "/" }
-  const handler = find(routes, pathname)
-  if (handler === undefined) {
+  const route = find(routes, pathname)
+  if (route === undefined) {
     const known = [...routes.keys()].filter((path) => !path.endsWith("/*")).sort()
     return Effect.succeed(text(404, `there is no ${pathname} here, but ${known.join(", ") || "nothing yet"}`))
   }
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    return Effect.succeed(text(405, `${pathname} takes GET and HEAD`, { allow: "GET, HEAD" }))
+  const { handler, methods } = route
+  if (!methods.includes(request.method)) {
+    return Effect.succeed(text(405, `${pathname} takes ${listed(methods)}`, { allow: methods.join(", ") }))
   }
   return Effect.catchAllCause(
-    Effect.suspend(() => handler(request)),
+    Effect.suspend(() => handler(request, caller)),
     (cause) =>
       Effect.as(Effect.logError(`Answering ${pathname} failed unexpectedly`, cause), text(500, "internal error"))
   )
 }
+
+type Listening = Server<undefined>
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined)
 
@@ -123,7 +158,7 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, Response, never>()
 
-    const listen = (address: BindAddress.BindAddress, routes: Routes): Server<undefined> => {
+    const listen = (address: BindAddress.BindAddress, routes: Routes, tls: Certificate.Pair | undefined): Listening => {
       const on = (hostname: string) =>
         Bun.serve({
           hostname,
@@ -133,7 +168,8 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
           // Said aloud: outside of development Bun shares a port with whoever else does, and each would get half of the probes.
           reusePort: false,
           maxRequestBodySize: 0,
-          fetch: (request) => run(answer(routes, request))
+          ...(tls && { tls: { cert: tls.certificate, key: tls.key } }),
+          fetch: (request, server) => run(answer(routes, request, { address: server.requestIP(request)?.address }))
         })
       if (address.hostname !== undefined) return on(address.hostname)
       try {
@@ -145,16 +181,47 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
       }
     }
 
-    const open = (port: Port, address: BindAddress.BindAddress, routes: Routes) =>
-      Effect.acquireRelease(
-        Effect.try({
-          try: () => listen(address, routes),
-          catch: (error) => new BindFailed({ port, address: BindAddress.format(address), reason: reasonOf(error) })
-        }),
-        (server) => Effect.promise(() => server.stop(true))
-      ).pipe(
-        Effect.map((server) => BindAddress.format({ hostname: address.hostname, port: server.port ?? address.port }))
-      )
+    const open = (
+      port: Port,
+      address: BindAddress.BindAddress,
+      routes: Routes,
+      certificates: Certificate.Source | undefined
+    ) =>
+      Effect.gen(function* () {
+        const current = yield* Effect.acquireRelease(
+          Effect.try({
+            try: () => ({ server: listen(address, routes, certificates?.first) }),
+            catch: (error) => new BindFailed({ port, address: BindAddress.format(address), reason: reasonOf(error) })
+          }),
+          ({ server }) => Effect.promise(() => server.stop(true))
+        )
+        const at = { hostname: address.hostname, port: current.server.port ?? address.port }
+        // Bun knows no new certificate for a port that is open (`reload` keeps the old one). What is being answered is answered.
+        const show = (pair: Certificate.Pair) => {
+          const reopened = Effect.try(() => {
+            current.server = listen(at, routes, pair)
+          }).pipe(
+            Effect.tapError(({ error }) =>
+              Effect.logError(`Cannot listen on ${BindAddress.format(at)} again: ${reasonOf(error)}`)
+            ),
+            Effect.retry(Schedule.spaced("1 second")),
+            Effect.orDie
+          )
+          return Effect.zipRight(
+            Effect.sync(() => void current.server.stop()),
+            reopened
+          )
+        }
+        if (certificates !== undefined) {
+          yield* Effect.forkScoped(
+            Effect.iterate(certificates.first, {
+              while: () => true,
+              body: (shown) => Effect.tap(certificates.after(shown), show)
+            })
+          )
+        }
+        return BindAddress.format(at)
+      })
 
     const { metrics, probes } = options
     const shared =
@@ -164,8 +231,8 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
       BindAddress.format(metrics) === BindAddress.format(probes)
     const first: Routes = new Map()
     const tables: { readonly [port in Port]: Routes } = { metrics: first, probes: shared ? first : new Map() }
-    const at = metrics === undefined ? undefined : yield* open("metrics", metrics, tables.metrics)
-    const probesAt = shared || probes === undefined ? at : yield* open("probes", probes, tables.probes)
+    const at = metrics === undefined ? undefined : yield* open("metrics", metrics, tables.metrics, options.metricsTls)
+    const probesAt = shared || probes === undefined ? at : yield* open("probes", probes, tables.probes, undefined)
     const addresses = {
       ...(at !== undefined && { metrics: at }),
       ...(probes !== undefined && probesAt !== undefined && { probes: probesAt })
@@ -173,15 +240,17 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
 
     return {
       addresses,
-      route: (port, path, handler) =>
-        Effect.acquireRelease(
-          Effect.sync(() => void tables[port].set(path, handler)),
+      route: (port, path, handler, methods = reading) => {
+        const route = { handler, methods }
+        return Effect.acquireRelease(
+          Effect.sync(() => void tables[port].set(path, route)),
           () =>
             Effect.sync(() => {
               // Not one that has taken its place meanwhile.
-              if (tables[port].get(path) === handler) tables[port].delete(path)
+              if (tables[port].get(path) === route) tables[port].delete(path)
             })
         )
+      }
     }
   })
 

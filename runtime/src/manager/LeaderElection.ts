@@ -66,6 +66,9 @@ export interface State {
 
 /** An election. */
 export interface LeaderElection {
+  /** Of this process. */
+  readonly identity: string
+  readonly lease: { readonly namespace: string; readonly name: string }
   readonly state: () => State
   /**
    * Takes part until `stop`. Runs `lead` whenever the Lease is ours and interrupts it when that ends. After `stop`, `lead` is to
@@ -219,7 +222,7 @@ const elect = ({ identity, name, namespace }: Settings, times: Times): LeaderEle
       yield* move(false)
     })
 
-  return { state: () => state, run }
+  return { identity, lease: { namespace, name }, state: () => state, run }
 }
 
 /** Gives the Lease back, so that others need not wait for its end. */

@@ -62,6 +62,8 @@ effect("a manager with a leader that waits in vain for reconciles of its last le
     const won = yield* Deferred.make<void>()
     const lostAgain = yield* Deferred.make<void>()
     const leaderElection: LeaderElection = {
+      identity: "me",
+      lease: { namespace: "default", name: "test" },
       state: () => ({ leading: true, holder: undefined }),
       run: (lead, stop) =>
         Effect.raceFirst(lead(Fence.open), Deferred.await(lost)).pipe(
@@ -98,6 +100,8 @@ effect(
       const { health, look } = vitals()
       const begin = yield* Deferred.make<void>()
       const leaderElection: LeaderElection = {
+        identity: "me",
+        lease: { namespace: "default", name: "test" },
         state: () => ({ leading: false, holder: undefined }),
         run: () => Effect.zipRight(Deferred.await(begin), Effect.dieMessage("boom"))
       }

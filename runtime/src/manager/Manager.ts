@@ -31,6 +31,7 @@ import * as CacheReadiness from "./CacheReadiness.ts"
 import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
+import * as WhyPage from "./WhyPage.ts"
 
 /** What reconciling needs, for one cluster. */
 export type Runtime = Services | Reachability.Reachability
@@ -43,6 +44,8 @@ export const layer = (options: {
   readonly instance: string
   /** Sent as `User-Agent`. */
   readonly userAgent?: string | undefined
+  /** Where everything is counted; default a registry of its own. */
+  readonly metrics?: Metrics.Registry | undefined
 }): Layer.Layer<Runtime, never, Transport> =>
   Layer.scopedDiscard(ProcessMetrics.metered).pipe(
     Layer.provideMerge(
@@ -53,8 +56,8 @@ export const layer = (options: {
       )
     ),
     Layer.provideMerge(Client.layer({ userAgent: options.userAgent })),
-    // A registry of its own, which whoever serves the metrics finds in the fiber's context.
-    Layer.provideMerge(Layer.sync(Metrics.Metrics, Metrics.make))
+    // Whoever serves the metrics finds the registry in the fiber's context.
+    Layer.provideMerge(Layer.sync(Metrics.Metrics, () => options.metrics ?? Metrics.make()))
   )
 
 /** How a manager runs its controllers. */
@@ -104,6 +107,7 @@ export const start = <R>(
         : Effect.fail(`${hanging.join(" and ")} can't lead: reconciles of the last leadership do not end`)
     })
     yield* health.liveness("controllers", living)
+    yield* WhyPage.serve(controllers, runners, leaderElection)
     yield* Effect.zipRight(CacheReadiness.register, health.started)
     /** Side by side, the draining too: the grace period is the process's, not each controller's. */
     const lead = (some: ReadonlyArray<Runner.Prepared<R>>) => (permit: Fence.Permit) =>

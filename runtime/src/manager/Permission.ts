@@ -8,6 +8,7 @@ import type { Controller } from "../controller/Controller.ts"
 import { CustomResourceDefinition, Lease } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import { nameOf } from "../resource/Resource.ts"
+import * as Callers from "./Callers.ts"
 
 /** One thing that must be allowed. */
 export interface Permission {
@@ -38,6 +39,8 @@ export interface Settings {
   readonly lease: { readonly namespace: string; readonly name: string } | undefined
   /** Whether it applies the CustomResourceDefinitions. */
   readonly installCrds: boolean
+  /** Whether it asks the API server who may read its metrics. */
+  readonly metricsSecure?: boolean | undefined
 }
 
 type Declared = Pick<Controller<unknown>, "name" | "resource" | "access">
@@ -67,10 +70,11 @@ const ofCrds = (controllers: ReadonlyArray<Declared>): ReadonlyArray<Permission>
 /** What the controllers' own work takes, and what is done before it. */
 export const ofControllers = (
   controllers: ReadonlyArray<Declared>,
-  { installCrds, namespaces }: Pick<Settings, "namespaces" | "installCrds">
+  { installCrds, metricsSecure = false, namespaces }: Pick<Settings, "namespaces" | "installCrds" | "metricsSecure">
 ): ReadonlyArray<Permission> =>
   distinct([
     ...(installCrds ? ofCrds(controllers) : []),
+    ...(metricsSecure ? Callers.access.flatMap((each) => placed(each, "--metrics-secure", [])) : []),
     ...controllers.flatMap(({ access, name }) =>
       access.flatMap((each) => placed(each, `controller ${name}`, namespaces))
     )

@@ -106,6 +106,17 @@ describe("the roles of a manager", () => {
     expect(Object.keys(summary(Rbac.objects([builtIn], settled)))).toEqual(["Role a shop"])
   })
 
+  test("that asks who reads its metrics: to create the reviews, in the whole cluster wherever it works", () => {
+    const settled = { ...settings, metricsSecure: true, namespaces: ["a"] }
+    expect(summary(Rbac.objects([widgets], settled))).toEqual({
+      "ClusterRole  shop": [
+        "authentication.k8s.io tokenreviews: create",
+        "authorization.k8s.io subjectaccessreviews: create"
+      ],
+      "Role a shop": work
+    })
+  })
+
   test("of a kind in no namespace: a ClusterRole for it even where the manager works in some, and Events in default", () => {
     const guard = Controller.make("guard", { for: Namespace, owns: [ConfigMap], reconcile })
     expect(summary(Rbac.objects([guard], { ...settings, namespaces: ["a"] }))).toEqual({
@@ -147,7 +158,7 @@ describe("the roles of a manager", () => {
 
 test("a permission says who needs it", () => {
   const other = Controller.make("other", { for: Pod, reconcile })
-  const all = Permission.all([widgets, other], { namespaces: ["a"], lease, installCrds: true })
+  const all = Permission.all([widgets, other], { namespaces: ["a"], lease, installCrds: true, metricsSecure: true })
   const by = (resource: string, verb: string, subresource?: string) =>
     all
       .filter((permission) => permission.resource === resource && permission.subresource === subresource)
@@ -157,4 +168,5 @@ test("a permission says who needs it", () => {
   expect(by("widgets", "patch", "status")).toEqual([["controller widgets"]])
   expect(by("leases", "watch")).toEqual([["leader election"]])
   expect(by("customresourcedefinitions", "patch")).toEqual([["--install-crds"]])
+  expect(by("tokenreviews", "create")).toEqual([["--metrics-secure"]])
 })

@@ -50,6 +50,18 @@ effect("every key has its own state, and a forgotten key starts afresh", () =>
   })
 )
 
+effect("the worst of the failing keys is told: most attempts in a row, longest delay", () =>
+  Effect.gen(function* () {
+    const backoffs = yield* Backoff.make(Backoff.default)
+    expect(backoffs.worst()).toEqual({ attempts: 0, delayMillis: 0 })
+    yield* delays(backoffs, "a", 3)
+    yield* delays(backoffs, "b", 1)
+    expect(backoffs.worst()).toEqual({ attempts: 3, delayMillis: 20 })
+    backoffs.forget("a")
+    expect(backoffs.worst()).toEqual({ attempts: 1, delayMillis: 5 })
+  })
+)
+
 effect("a schedule that ends gives none, is forgotten, and is fresh for the next failure", () =>
   Effect.gen(function* () {
     const backoffs = yield* Backoff.make(Schedule.intersect(Schedule.spaced("1 second"), Schedule.recurs(2)))

@@ -30,12 +30,16 @@ export interface Backoffs<in In = unknown> {
   readonly attempts: (key: string) => number
   /** How many keys are failing. */
   readonly size: () => number
+  /** The worst of the failing keys: most attempts in a row, and the longest delay given by an attempt. O(failing), for a scrape. */
+  readonly worst: () => { readonly attempts: number; readonly delayMillis: number }
 }
 
 interface Progress {
   /** Belongs to the schedule; Effect types it `any`. */
   state: unknown
   attempts: number
+  /** What the last attempt was given. */
+  delayMillis: number
   /** What the Clock's time was ahead of the monotonic one at the first attempt. */
   readonly ahead: number
 }
@@ -68,7 +72,12 @@ export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.E
       Effect.suspend(() => {
         const passed = Time.monotonic(clock)
         const known = failing.get(key)
-        const progress = known ?? { state: retry.initial, attempts: 0, ahead: clock.unsafeCurrentTimeMillis() - passed }
+        const progress: Progress = known ?? {
+          state: retry.initial,
+          attempts: 0,
+          delayMillis: 0,
+          ahead: clock.unsafeCurrentTimeMillis() - passed
+        }
         const now = progress.ahead + passed
         if (known === undefined) failing.set(key, progress)
         return Effect.map(Effect.provide(retry.step(now, input, progress.state), context), ([state, , decision]) => {
@@ -79,7 +88,8 @@ export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.E
           // Changed in place: a `forget` while the step was suspended has the last word.
           progress.state = state
           progress.attempts++
-          return Option.some(Math.max(0, ScheduleIntervals.start(decision.intervals) - now))
+          progress.delayMillis = Math.max(0, ScheduleIntervals.start(decision.intervals) - now)
+          return Option.some(progress.delayMillis)
         })
       })
 
@@ -89,6 +99,15 @@ export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.E
         failing.delete(key)
       },
       attempts: (key) => failing.get(key)?.attempts ?? 0,
-      size: () => failing.size
+      size: () => failing.size,
+      worst: () => {
+        let attempts = 0
+        let delayMillis = 0
+        for (const each of failing.values()) {
+          attempts = Math.max(attempts, each.attempts)
+          delayMillis = Math.max(delayMillis, each.delayMillis)
+        }
+        return { attempts, delayMillis }
+      }
     }
   })

@@ -45,6 +45,21 @@ effect("keys of one priority are handed out in the order in which they were adde
   })
 )
 
+effect("what asks for a key's next run can be looked at, and is not taken by that", () =>
+  Effect.gen(function* () {
+    const queue = yield* WorkQueue.make<string>({ triggers: 2 })
+    expect(queue.pending("a")).toEqual({ triggers: [], dropped: 0 })
+    for (const trigger of ["1", "2", "3"]) queue.add("a", trigger)
+    expect(queue.pending("a")).toEqual({ triggers: ["2", "3"], dropped: 1 })
+    const item = yield* next(queue)
+    expect(item).toMatchObject({ triggers: ["2", "3"], dropped: 1 })
+    expect(queue.pending("a")).toEqual({ triggers: [], dropped: 0 })
+    queue.addAfter("a", 1000, "4")
+    queue.done("a")
+    expect(queue.pending("a")).toEqual({ triggers: ["4"], dropped: 0 })
+  })
+)
+
 effect("a higher priority goes first, and the initial list last", () =>
   Effect.gen(function* () {
     const queue = yield* make

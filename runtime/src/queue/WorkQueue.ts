@@ -136,6 +136,8 @@ export interface WorkQueue<T> {
   readonly snapshot: () => Snapshot
   /** Where the key stands. O(ready), for a human's question. */
   readonly position: (key: string) => Position
+  /** What asks for the key's next run, oldest first, and how many older triggers there were. */
+  readonly pending: (key: string) => { readonly triggers: ReadonlyArray<T>; readonly dropped: number }
 }
 
 /**
@@ -396,6 +398,11 @@ export const make = <T>(options?: {
       return { _tag: "Ready", index: ready.indexOf(entry), priority: entry.priority, since: entry.enqueuedAt }
     }
 
+    const pending: WorkQueue<T>["pending"] = (key) => {
+      const { triggers = [], dropped = 0 } = entries.get(key) ?? {}
+      return { triggers: triggers.slice(), dropped }
+    }
+
     yield* Effect.addFinalizer(() => Effect.sync(shutDown))
     return {
       add,
@@ -406,6 +413,7 @@ export const make = <T>(options?: {
       shutDown,
       drained: drained.await,
       snapshot,
-      position
+      position,
+      pending
     }
   })

@@ -37,7 +37,9 @@ test("a built-in kind is served where Kubernetes serves it", () => {
     "SelfSubjectAccessReview authorization.k8s.io/v1 selfsubjectaccessreviews.authorization.k8s.io cluster",
     "Service v1 services",
     "ServiceAccount v1 serviceaccounts",
-    "StatefulSet apps/v1 statefulsets.apps"
+    "StatefulSet apps/v1 statefulsets.apps",
+    "SubjectAccessReview authorization.k8s.io/v1 subjectaccessreviews.authorization.k8s.io cluster",
+    "TokenReview authentication.k8s.io/v1 tokenreviews.authentication.k8s.io cluster"
   ])
 })
 

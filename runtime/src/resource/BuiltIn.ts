@@ -33,6 +33,8 @@ import type {
   V1Service,
   V1ServiceAccount,
   V1StatefulSet,
+  V1SubjectAccessReview,
+  V1TokenReview,
   V2HorizontalPodAutoscaler
 } from "@kubernetes/client-node"
 import type { ObjectMeta } from "./KubernetesObject.ts"
@@ -258,6 +260,28 @@ export const SelfSubjectAccessReview = Resource.make<Kind<V1SelfSubjectAccessRev
 })
 /** A SelfSubjectAccessReview as the server answered it. */
 export type SelfSubjectAccessReview = typeof SelfSubjectAccessReview.Type
+
+/** `authorization.k8s.io/v1` SubjectAccessReview, cluster-scoped: only made, never stored. The answer is in its status. */
+export const SubjectAccessReview = Resource.make<Kind<V1SubjectAccessReview>>({
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SubjectAccessReview",
+  plural: "subjectaccessreviews",
+  namespaced: false
+})
+/** A SubjectAccessReview as the server answered it. */
+export type SubjectAccessReview = typeof SubjectAccessReview.Type
+
+/** `authentication.k8s.io/v1` TokenReview, cluster-scoped: only made, never stored. The answer is in its status. */
+export const TokenReview = Resource.make<Kind<V1TokenReview>>({
+  group: "authentication.k8s.io",
+  version: "v1",
+  kind: "TokenReview",
+  plural: "tokenreviews",
+  namespaced: false
+})
+/** A TokenReview as the server answered it: with the token in it. */
+export type TokenReview = typeof TokenReview.Type
 
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition, cluster-scoped. */
 export const CustomResourceDefinition = Resource.make<Kind<V1CustomResourceDefinition>>({

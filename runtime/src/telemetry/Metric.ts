@@ -55,6 +55,11 @@ const histogram = <const L extends string = never>(
 /** From 10 ns to 1000 s, each ten times the one before. */
 const decades: ReadonlyArray<number> = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]
 
+/** From the time that a cluster on one machine takes to that after which a person has lost patience. */
+const freshnessSeconds: ReadonlyArray<number> = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
+]
+
 const requestSeconds: ReadonlyArray<number> = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60]
 
 const requestBytes: ReadonlyArray<number> = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216]
@@ -105,6 +110,57 @@ export const reconcileTime = histogram(
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75,
     2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60
   ],
+  ["controller"]
+)
+
+/**
+ * How old an event was when its reconcile began: from the arrival of the oldest change that the reconcile answers to. Only
+ * news counts: neither the initial list, nor our own writes coming back, nor runs that were asked for (retries, resyncs).
+ */
+export const freshnessStarted = histogram(
+  "homeostat_freshness_started_seconds",
+  "From the arrival of a watch event to the start of the reconcile that answers to it",
+  freshnessSeconds,
+  ["controller"]
+)
+
+/** The same to the end of the reconcile, however it ended. */
+export const freshnessFinished = histogram(
+  "homeostat_freshness_finished_seconds",
+  "From the arrival of a watch event to the end of the reconcile that answers to it",
+  freshnessSeconds,
+  ["controller"]
+)
+
+/**
+ * The same to each write of the reconcile having been answered and told by the watch of its kind: what was done about the event
+ * is then there for all to see. Deletions, and kinds that are not in the cache, have no such moment.
+ */
+export const freshnessSeen = histogram(
+  "homeostat_freshness_seen_seconds",
+  "From the arrival of a watch event until a write of the reconcile that answers to it is seen in the watch",
+  freshnessSeconds,
+  ["controller"]
+)
+
+/** Objects whose last reconcile failed or asked to run again, and that have not succeeded since. */
+export const backoffObjects = gauge(
+  "homeostat_backoff_objects",
+  "Objects that wait in back-off or are tried again after it, by controller",
+  ["controller"]
+)
+
+/** Of these, the most attempts in a row that one has behind it. */
+export const backoffAttempts = gauge(
+  "homeostat_backoff_attempts",
+  "Attempts in a row of the object in back-off that has the most",
+  ["controller"]
+)
+
+/** Of these, the longest delay that the retry schedule has given to one after its last attempt. */
+export const backoffDelay = gauge(
+  "homeostat_backoff_delay_seconds",
+  "Longest delay that an object in back-off was given after its last attempt",
   ["controller"]
 )
 
@@ -245,14 +301,64 @@ export const watchRelists = counter(
   ["kind", "reason"]
 )
 
+/**
+ * For how long nothing was heard of a kind: no event, no bookmark, no answer. Bookmarks come every minute, and after two and a
+ * half minutes a watch is given up. Of several watches of a kind, the one that is silent for longest.
+ */
+export const watchIdle = gauge(
+  "homeostat_watch_idle_seconds",
+  "Seconds since the API server last told anything about a kind, bookmarks included",
+  ["kind"]
+)
+
 /** Objects in the cache. */
 export const cacheObjects = gauge("homeostat_cache_objects", "Objects in the cache, by kind", ["kind"])
+
+/**
+ * About how many bytes these objects are as JSON, without managedFields: their number times the mean size of a sample, one in 64
+ * of those that arrive. In memory they take a multiple of that.
+ */
+export const cacheBytes = gauge(
+  "homeostat_cache_bytes",
+  "Approximate size of the objects in the cache as JSON, by kind: their number times the mean of a sample",
+  ["kind"]
+)
+
+/** Writes that lead nowhere, each time that people are told of some: see `controller/HotLoop.ts`. */
+export const hotLoops = counter(
+  "homeostat_hot_loops_total",
+  "Suspected hot loops that were told of, by controller and reason: fields that others change back (fight), that are stored otherwise than sent (altered), or that are rewritten without a cause (rewrite)",
+  ["controller", "reason"]
+)
+
+/** The reasons of {@link hotLoops}. */
+export const hotLoopReasons = ["fight", "altered", "rewrite"] as const
 
 /** Kubernetes Events that could not be written. */
 export const eventsDropped = counter(
   "homeostat_events_dropped_total",
   "Kubernetes Events lost, because too many waited or the API server refused them"
 )
+
+/** Traces of reconciles, by why they were exported, `quiet` if nothing spoke for that, `dropped` if there was no room. */
+export const traces = counter(
+  "homeostat_traces_total",
+  "Traces of reconciles, by why they are exported (wrote, failed, slow, first, sampled) or are not (quiet, dropped)",
+  ["decision"]
+)
+
+/** Spans that have arrived, by each exporter. */
+export const spansExported = counter("homeostat_spans_exported_total", "Spans that an exporter has delivered")
+
+/** Spans that were to be exported and have not arrived, by one of {@link spanLosses}. */
+export const spansDropped = counter(
+  "homeostat_spans_dropped_total",
+  "Spans lost: no room while the receiver is slow (buffer_full), refused or not answered (export_failed), beyond what is kept of one trace (trace_too_long), not sent when the process ended (shutdown)",
+  ["reason"]
+)
+
+/** The reasons of {@link spansDropped}. */
+export const spanLosses = ["buffer_full", "export_failed", "trace_too_long", "shutdown"] as const
 
 /** Seconds of CPU. */
 export const processCpu = counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.")

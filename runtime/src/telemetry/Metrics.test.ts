@@ -88,6 +88,30 @@ describe("a registry", () => {
     expect(series(registry, "guests")).toEqual([{ labels: ["1"], value: 7 }])
   })
 
+  test("keeps the newest exemplar of each bucket, and lets go of none for a value without a trace", () => {
+    const registry = Metrics.make()
+    const { observe } = registry.histogram(seconds, {})
+    const trace = (traceId: string, at: number) => ({ traceId, spanId: "s", at })
+    observe(0.5, trace("first", 1))
+    observe(0.7, trace("second", 2))
+    observe(0.6)
+    observe(70, trace("slow", 3))
+    expect(series(registry, "seconds")).toEqual([
+      {
+        labels: [],
+        bounds: [0.1, 1, 10],
+        counts: [0, 3, 0, 1],
+        sum: 71.8,
+        exemplars: [
+          undefined,
+          { traceId: "second", spanId: "s", at: 2, value: 0.7 },
+          undefined,
+          { traceId: "slow", spanId: "s", at: 3, value: 70 }
+        ]
+      }
+    ])
+  })
+
   test("gives a snapshot, which later counting leaves alone", () => {
     const registry = Metrics.make()
     const { observe } = registry.histogram(seconds, {})
@@ -111,6 +135,22 @@ describe("the definitions", () => {
 
   test("have names of their own", () => {
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length)
+  })
+
+  test("have names that OpenMetrics takes: counters end in _total, and no two metrics make the same series", () => {
+    const samples = all.flatMap(({ name, type }) => {
+      expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"])
+      expect(name).not.toMatch(/_(created|bucket|count|sum|info)$/)
+      return type === "histogram" ? ["_bucket", "_count", "_sum"].map((end) => `${name}${end}`) : [name]
+    })
+    expect(new Set(samples).size).toBe(samples.length)
+  })
+
+  test("have help, and labels that Prometheus does not keep to itself", () => {
+    for (const { help, labels, name } of all) {
+      expect([name, help.trim() === help && help.length > 10]).toEqual([name, true])
+      for (const label of labels) expect(label).toMatch(/^(?!le$|quantile$|__)[a-z][a-z_]*$/)
+    }
   })
 
   test("have buckets that rise", () => {

@@ -24,8 +24,21 @@ export interface Gauging {
 
 /** A histogram with its labels. */
 export interface Observing {
-  /** In the metric's unit: seconds, bytes. */
-  readonly observe: (value: number) => void
+  /** In the metric's unit: seconds, bytes. With a trace that shows where the value comes from, its bucket keeps the newest one. */
+  readonly observe: (value: number, trace?: Trace) => void
+}
+
+/** A trace that can be looked up, for a value of it to point there. */
+export interface Trace {
+  readonly traceId: string
+  readonly spanId: string
+  /** When the value was seen, in milliseconds since 1970. */
+  readonly at: number
+}
+
+/** One value of a bucket, and its trace. */
+export interface Exemplar extends Trace {
+  readonly value: number
 }
 
 /** A series of a counter or a gauge, at one moment. */
@@ -43,6 +56,8 @@ export interface Distribution {
   /** How many values are within each bound and within none before; the last number is of those beyond all. */
   readonly counts: ReadonlyArray<number>
   readonly sum: number
+  /** The newest of each bucket, as `counts` has them; absent where none was given yet. */
+  readonly exemplars?: ReadonlyArray<Exemplar | undefined> | undefined
 }
 
 /** A metric and its series, in the order in which they were bound. */
@@ -78,13 +93,15 @@ class Single implements Counting, Gauging {
 class Buckets implements Observing {
   private readonly counts: Array<number>
   private sum = 0
+  /** Made with the first: most histograms never have one. */
+  private exemplars: Array<Exemplar | undefined> | undefined = undefined
   constructor(
     private readonly labels: ReadonlyArray<string>,
     private readonly bounds: ReadonlyArray<number>
   ) {
     this.counts = new Array(bounds.length + 1).fill(0)
   }
-  readonly observe = (value: number): void => {
+  readonly observe = (value: number, trace?: Trace): void => {
     // The first bound that is not exceeded, by halving.
     let low = 0
     let high = this.bounds.length
@@ -95,12 +112,16 @@ class Buckets implements Observing {
     }
     this.counts[low] = (this.counts[low] ?? 0) + 1
     this.sum += value
+    if (trace === undefined) return
+    this.exemplars ??= new Array(this.counts.length).fill(undefined)
+    this.exemplars[low] = { traceId: trace.traceId, spanId: trace.spanId, at: trace.at, value }
   }
   readonly read = (): Distribution => ({
     labels: this.labels,
     bounds: this.bounds,
     counts: this.counts.slice(),
-    sum: this.sum
+    sum: this.sum,
+    ...(this.exemplars !== undefined && { exemplars: this.exemplars.slice() })
   })
 }
 

@@ -5,7 +5,8 @@
  * Ids are those of W3C's Trace Context, so that a recording can be handed to OpenTelemetry as it is. No SDK is needed here.
  */
 import * as Context from "effect/Context"
-import type * as Exit from "effect/Exit"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 
@@ -133,3 +134,44 @@ export const tracer: Tracer.Tracer = Tracer.make({
   },
   context: (run) => run()
 })
+
+/** What a fiber is in, of which a span can be recorded. */
+type Fiber = Parameters<Parameters<typeof Effect.withFiberRuntime>[0]>[0]
+
+/** The recorded span that a fiber is in; `undefined` where nothing is recorded. */
+export const current = ({ currentSpan }: Pick<Fiber, "currentSpan">): Span | undefined =>
+  currentSpan instanceof Span ? currentSpan : undefined
+
+/** A step that takes no time worth telling, as a span without length. Where nothing is recorded, nothing; it costs little. */
+export const mark = (name: string, attributes: () => Readonly<Record<string, unknown>>): Effect.Effect<void> =>
+  Effect.withFiberRuntime((fiber) => {
+    const parent = current(fiber)
+    if (parent === undefined) return Effect.void
+    return Effect.map(Effect.clock, (clock) => {
+      const now = clock.unsafeCurrentTimeNanos()
+      const span = parent.recording.span(name, Option.some(parent), now)
+      for (const [key, value] of Object.entries(attributes())) span.attribute(key, value)
+      span.end(now, Exit.void)
+    })
+  })
+
+/**
+ * A step of what is being recorded, as a span of its own around an effect. Where nothing is recorded, the effect as it is: a
+ * step costs nothing then.
+ *
+ * @param effect given the span, to put on it what there is to tell
+ */
+export const step = <A, E, R>(
+  name: string,
+  effect: (span: Span | undefined) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const parent = current(fiber)
+    if (parent === undefined) return effect(undefined)
+    return Effect.flatMap(Effect.clock, (clock) => {
+      const span = parent.recording.span(name, Option.some(parent), clock.unsafeCurrentTimeNanos())
+      return Effect.onExit(Effect.provideService(effect(span), Tracer.ParentSpan, span), (exit) =>
+        Effect.sync(() => span.end(clock.unsafeCurrentTimeNanos(), exit))
+      )
+    })
+  })

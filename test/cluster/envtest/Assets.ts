@@ -19,6 +19,7 @@ export type Program =
   | "rest-server"
   | "jaeger-all-in-one"
   | "promtool"
+  | "openmetrics-check"
 
 /** A program that a test needs is not there; the message says which variable to set and how to get the program. */
 export class MissingAsset extends Data.TaggedError("MissingAsset")<{

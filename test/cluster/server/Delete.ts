@@ -72,7 +72,7 @@ const removeNow = (world: World, { asked, current, kind, options }: Deletion): D
   if (finalizers.length > 0 || (grace?.seconds ?? 0) > 0) return stay(world, kind, draft, options)
   // A kube-apiserver loses sight of the object on its way from taking the finalizers to taking the object.
   const lost = ObjectMeta.finalizersOf(current).length > 0
-  if (options.dryRun) return { answer: lost ? EmptyObject.ofKind(kind) : answerOf(kind, draft), gone: true }
+  if (options.dryRun) return { answer: lost ? nothingOf(kind) : answerOf(kind, draft), gone: true }
   if (lost && Json.at(asked, "preconditions", "resourceVersion") !== undefined) {
     const version = String(Json.at(current, "metadata", "resourceVersion"))
     throw Precondition.failed(
@@ -88,6 +88,16 @@ const removeNow = (world: World, { asked, current, kind, options }: Deletion): D
   if (grace !== undefined) world.store.put(kind.storage, kind.toStorage(draft))
   const last = world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   return { answer: answerOf(kind, last === undefined ? draft : kind.fromStorage(last)), gone: true }
+}
+
+/** The empty object of a kind, as a kube-apiserver holds it inside: there no number of replicas is none of them. */
+const nothingOf = (kind: Kind): Json.JsonObject => {
+  const empty = EmptyObject.ofKind(kind)
+  if (kind.custom || kind.scale === undefined) return empty
+  const draft = Json.copy(empty)
+  const [last = "", ...path] = [...kind.scale.specReplicas].reverse()
+  path.reduceRight(Json.member, draft)[last] = 0
+  return draft
 }
 
 /** A namespace ends when its content is gone, and somebody has said so at `/finalize`. */

@@ -130,6 +130,8 @@ export interface Kind {
   readonly deletedAs: "status" | "object"
   /** From what is stored to this version, and back. The identity for most. */
   readonly fromStorage: (stored: JsonObject) => JsonObject
+  /** What a change begins with, where that is not what is read: a kind may show less than it keeps. */
+  readonly forChange?: (stored: JsonObject) => JsonObject
   readonly toStorage: (object: JsonObject) => JsonObject
   /** Said to whoever uses this version. */
   readonly deprecation: string | undefined

@@ -6,6 +6,7 @@
 import * as Format from "./builtin/Format.ts"
 import * as Failure from "./Failure.ts"
 import * as FieldError from "./FieldError.ts"
+import * as FieldManager from "./FieldManager.ts"
 import * as Json from "./Json.ts"
 import type { Kind } from "./Kind.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
@@ -81,6 +82,18 @@ export const mistakes = (kind: Kind, object: Json.JsonObject): ReadonlyArray<Fie
 export const mistakesOfOld = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   allMistakes(kind, object, revalidated.has(`${kind.group}/${kind.kind}`) ? (kind.nameMistakes ?? subdomain) : segment)
 
+/**
+ * The same for the metadata, at a path, of a resource inside of another, as Go reads it: it needs no name, and is in a
+ * namespace if it says so.
+ */
+export const mistakesWithin = (metadata: Json.JsonObject, path: string): ReadonlyArray<FieldError.FieldError> =>
+  [
+    ...nameMistakes(segment, { ...metadata, name: Json.text(metadata.name) || "none" }),
+    ...(metadata.namespace === undefined ? [] : namespaceMistakes({ namespaced: true }, metadata)),
+    ...commonMistakes(metadata, true),
+    ...managerMistakes(metadata.managedFields)
+  ].map((error) => ({ ...error, field: error.field?.replace(/^metadata/, () => path) }))
+
 /** Kinds whose update is validated like a creation, once more. */
 const revalidated: ReadonlySet<string> = new Set([
   "/ConfigMap",
@@ -151,7 +164,10 @@ const segment: Names = (name, prefix) =>
     ? [`may not be '${name}'`]
     : ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`)
 
-const namespaceMistakes = (kind: Kind, metadata: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
+const namespaceMistakes = (
+  kind: Pick<Kind, "namespaced">,
+  metadata: Json.JsonObject
+): ReadonlyArray<FieldError.FieldError> => {
   const value = Json.text(metadata.namespace) ?? ""
   if (!kind.namespaced) {
     return value === "" ? [] : [FieldError.forbidden("metadata.namespace", "not allowed on this type")]
@@ -270,6 +286,36 @@ const finalizerMistakes = (value: Json.Json | undefined): ReadonlyArray<FieldErr
     ? [...names, FieldError.invalid(field, all, `finalizer ${orphan} and ${foregroundDeletion} cannot be both set`)]
     : names
 }
+
+/** As long as the name of a subresource may be, in bytes. */
+const longestSubresource = 256
+
+const managerMistakes = (managers: Json.Json | undefined): ReadonlyArray<FieldError.FieldError> =>
+  Json.objects(managers).flatMap((entry, index) => {
+    const field = `metadata.managedFields[${index}]`
+    const text = (name: string) => Json.text(entry[name]) ?? ""
+    const operation = text("operation")
+    return [
+      ...(operation === "" ? [FieldError.required(`${field}.operation`, "must not be empty")] : []),
+      ...(["", "Apply", "Update"].includes(operation)
+        ? []
+        : [FieldError.notSupported(`${field}.operation`, operation, ["Apply", "Update"])]),
+      ...(["", "FieldsV1"].includes(text("fieldsType"))
+        ? []
+        : [FieldError.invalid(`${field}.fieldsType`, text("fieldsType"), "must be `FieldsV1`")]),
+      ...FieldManager.mistakes(text("manager"), `${field}.manager`),
+      ...(Buffer.byteLength(text("subresource")) > longestSubresource
+        ? [
+            FieldError.make(
+              "FieldValueTooLong",
+              `${field}.subresource`,
+              undefined,
+              `may not be more than ${longestSubresource} bytes`
+            )
+          ]
+        : [])
+    ]
+  })
 
 const newFinalizers = (object: Json.JsonObject, old: Json.JsonObject): ReadonlyArray<FieldError.FieldError> => {
   if (!ObjectMeta.isDeleting(old)) return []

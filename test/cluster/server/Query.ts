@@ -4,6 +4,7 @@
  */
 import * as Failure from "./Failure.ts"
 import * as FieldError from "./FieldError.ts"
+import * as FieldManager from "./FieldManager.ts"
 import type { JsonObject } from "./Json.ts"
 
 /** Which objects, and as of when. */
@@ -75,7 +76,7 @@ export const write = (query: URLSearchParams, verb: "Create" | "Update" | "Patch
     ...(verb === "Patch" && !applies && force !== undefined
       ? [FieldError.forbidden("force", "may not be specified for non-apply patch")]
       : []),
-    ...managerMistakes(fieldManager),
+    ...FieldManager.mistakes(fieldManager, "fieldManager"),
     ...dryRunMistakes(dryRun),
     ...(["", "Ignore", "Warn", "Strict"].includes(fieldValidation)
       ? []
@@ -206,22 +207,6 @@ const watchMistakes = (options: ListOptions): ReadonlyArray<FieldError.FieldErro
       : [])
   ]
 }
-
-const managerMistakes = (manager: string): ReadonlyArray<FieldError.FieldError> => [
-  ...(Buffer.byteLength(manager) > 128
-    ? [FieldError.make("FieldValueTooLong", "fieldManager", undefined, "may not be more than 128 bytes")]
-    : []),
-  ...unprintable(manager).map(({ at, code }) =>
-    FieldError.invalid("fieldManager", manager, `invalid character ${code} (at position ${at})`)
-  )
-]
-
-/** What Go does not call printable: all that is no letter, mark, number, punctuation, symbol or space. */
-const unprintable = (text: string): ReadonlyArray<{ readonly at: number; readonly code: string }> =>
-  [...text.matchAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu)].map((match) => ({
-    at: Buffer.byteLength(text.slice(0, match.index)),
-    code: `U+${(match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`
-  }))
 
 const dryRunMistakes = (dryRun: ReadonlyArray<unknown>): ReadonlyArray<FieldError.FieldError> =>
   dryRun.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", dryRun.map(String), ["All"])]

@@ -9,9 +9,9 @@ import type { World } from "./World.ts"
 
 /** One object in the version of its kind. Throws a Failure (404). */
 export const get = (world: World, kind: Kind, namespace: string, name: string): JsonObject => {
-  const found = Update.live(world, { kind, namespace, name, subresource: "" })
-  if (found === undefined) throw Failure.notFound(kind, name)
-  return found
+  const stored = Update.storedAs(world, { kind, namespace, name })
+  if (stored === undefined) throw Failure.notFound(kind, name)
+  return kind.fromStorage(stored)
 }
 
 /** All objects, or those of one namespace. */

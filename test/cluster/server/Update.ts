@@ -49,10 +49,18 @@ export const writeOf = ({ registry }: World, target: Target, options: WriteOptio
 })
 
 /** The live object in the version of its kind; undefined when there is none. Throws a Failure (400) for what can be no name. */
-export const live = (world: World, { kind, name, namespace }: Target): Json.JsonObject | undefined => {
+export const live = (world: World, target: Target): Json.JsonObject | undefined => {
+  const stored = storedAs(world, target)
+  return stored === undefined ? undefined : (target.kind.forChange ?? target.kind.fromStorage)(stored)
+}
+
+/** An object as it is stored. Throws a Failure (400) for what can be no name. */
+export const storedAs = (
+  world: World,
+  { kind, name, namespace }: Pick<Target, "kind" | "name" | "namespace">
+): Json.JsonObject | undefined => {
   Metadata.checkSegment(name)
-  const stored = world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
-  return stored === undefined ? undefined : kind.fromStorage(stored)
+  return world.store.get(kind.storage, kind.namespaced ? namespace : "", name)
 }
 
 /** PUT: replaces an object, or its status. Throws a Failure. */
@@ -129,14 +137,14 @@ const write = (
 ): Json.JsonObject => {
   if (endsDeletion(kind, current, draft)) {
     if (!options.dryRun) world.store.remove(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
-    return draft
+    return kind.forChange === undefined ? draft : kind.fromStorage(draft)
   }
   if (options.dryRun) return kind.fromStorage(kind.toStorage(draft))
   const stored = kind.toStorage(withoutSelfLink(draft))
   const before = world.store.get(kind.storage, ObjectMeta.namespaceOf(current), ObjectMeta.nameOf(current))
   // The defaults that an object gets when it is read count as well: without them, as with them, it is written.
   const same = Json.equal(stored, before) && Json.equal(stored, kind.toStorage(current))
-  return same ? current : kind.fromStorage(world.store.put(kind.storage, stored))
+  return same ? kind.fromStorage(before ?? stored) : kind.fromStorage(world.store.put(kind.storage, stored))
 }
 
 /** What the API once filled in is not stored any more. */

@@ -167,7 +167,7 @@ const servicePort = Value.object(
 
 /**
  * No address or node port by choice: which are free is another matter on each server. A Service that gets its addresses
- * anew gets others. No `PreferDualStack`: a kube-apiserver 1.37 panics over some of its changes, and does not answer.
+ * anew gets others.
  */
 const serviceSpec = (directives: boolean): Value.Fields => ({
   ports: directives ? lists(true, servicePort, "port") : Value.list(servicePort),
@@ -180,8 +180,8 @@ const serviceSpec = (directives: boolean): Value.Fields => ({
   internalTrafficPolicy: Value.mostly(Value.one("Local", "Cluster"), "Other"),
   publishNotReadyAddresses: Value.flag,
   loadBalancerSourceRanges: Value.mostly(Value.one(["10.1.0.0/16"]), ["a"]),
-  ipFamilyPolicy: Value.mostly(Value.one("SingleStack"), "RequireDualStack"),
-  ipFamilies: Value.mostly(Value.one(["IPv4"]), ["IPv6"], ["IPv5"]),
+  ipFamilyPolicy: Value.mostly(Value.one("SingleStack", "PreferDualStack"), "RequireDualStack", "", null),
+  ipFamilies: Value.mostly(Value.one(["IPv4"], ["IPv4", "IPv6"]), ["IPv6"], ["IPv5"], ["IPv4", "IPv4"], [], null),
   unknown: Value.text
 })
 
@@ -267,7 +267,13 @@ export const service: Subject = {
   members: specOf(serviceSpec(false)),
   strategic: specOf(serviceSpec(true)),
   status: Value.some({
-    loadBalancer: Value.mostly(Value.one({ ingress: [{ ip: "1.2.3.4" }] }, {}), { ingress: [{ ip: "a" }] }),
+    loadBalancer: Value.mostly(
+      Value.one({ ingress: [{ ip: "1.2.3.4" }] }, { ingress: [{ ip: "1.2.3.5", ipMode: "VIP" }] }, {}),
+      { ingress: [{ ip: "a", ipMode: "VIP" }] },
+      { ingress: [{ ip: "1.2.3.4", ipMode: "Other" }] },
+      { ingress: [{ ipMode: "Proxy", hostname: "1.2.3.4" }] },
+      { ingress: [{ hostname: "a_b" }] }
+    ),
     conditions: Value.list(
       Value.object({
         type: Value.one("A", "B"),

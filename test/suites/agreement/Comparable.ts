@@ -28,28 +28,38 @@ export class Numbering {
     return word
   }
 
-  /** An object that is gone has given back its addresses and ports, which another one may get, or not. */
-  forget(): void {
-    for (const key of this.words.keys()) if (/^(?:address|port) /.test(key)) this.words.delete(key)
+  /** What an object has no more it has given back: another one may get it, or it itself again, or not. */
+  forget(live: string): void {
+    for (const key of this.words.keys()) {
+      const [what = "", value = ""] = key.split(" ")
+      if ((what === "address" || what === "port") && !live.includes(value)) this.words.delete(key)
+    }
   }
 }
 
-const madeUp: ReadonlyArray<readonly [what: string, pattern: RegExp]> = [
+/** Patterns in JSON: of what stands in quotes, or is a number. */
+const madeUp: ReadonlyArray<readonly [what: string, pattern: RegExp, number?: "number"]> = [
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
     "version",
     /(?<="resourceVersion":")\d+(?=")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+/g
   ],
   ["address", /\b10\.(?:0|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15)\.\d+\.\d+\b(?!\/)/g],
-  ["port", /(?<="(?:nodePort|healthCheckNodePort)":|Duplicate value: )3[0-2]\d{3}/g]
+  ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],
+  ["port", /(?<=Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}/g]
 ]
 
 /** The comparable form of an answer and of the object after it. */
 export const of = (numbering: Numbering, { body, status, warnings }: Answer, live: JsonObject | undefined): Json => {
   const text = madeUp.reduce(
-    (left, [what, pattern]) => left.replaceAll(pattern, (value) => numbering.word(what, value)),
+    (left, [what, pattern, number]) =>
+      left.replaceAll(pattern, (value) => {
+        const word = numbering.word(what, value)
+        return number === undefined ? word : JSON.stringify(word)
+      }),
     JSON.stringify(sorted({ body, live: live ?? null }))
   )
+  numbering.forget(JSON.stringify(live) ?? "")
   const numbered = J.object(JSON.parse(text) as Json)
   return { ...numbered, status, warnings: warnings.split(", ").sort(), body: bodyOf(numbered.body ?? null) }
 }
@@ -72,7 +82,11 @@ const bodyOf = (body: Json): Json => {
 const unquoted = (message: Json | undefined): string =>
   (J.text(message) ?? "")
     .replace(/((?:Invalid|Unsupported) value: )(?:"\{.*?\}"|"map\[.*?\]"|\{.*?\}|null)(?=: )/gs, "$1OBJECT")
-    .replace(/(?:json: cannot unmarshal|illegal base64 data) .*/s, "cannot be read")
+    .replace(/(is missing in )'\{.*\}'/s, "$1OBJECT")
+    .replace(
+      /(?:json: cannot unmarshal|illegal base64 data|cannot convert|cannot restore|unrecognized type).*/s,
+      "cannot be read"
+    )
     .replace(/(unable to convert unstructured object to [^:]*): .*/s, "$1")
     .replace(/(failed to create typed patch object).*(field not declared in schema).*/s, "$1 $2")
 

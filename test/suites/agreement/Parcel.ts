@@ -1,7 +1,7 @@
 /** A custom kind with a field for each thing that a structural schema can say. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as FastCheck from "effect/FastCheck"
-import type { Subject } from "./Subject.ts"
+import { metadata, type Subject } from "./Subject.ts"
 import * as Value from "./Value.ts"
 
 const text = { type: "string" }
@@ -124,6 +124,23 @@ const item = Value.object(
 )
 const pair = Value.some({ a: Value.text, b: Value.text, unknown: Value.text })
 
+const embedded = Value.object(
+  {
+    apiVersion: Value.mostly(Value.one("v1", "apps/v1"), "", "a/b/c"),
+    kind: Value.mostly(Value.one("ConfigMap"), "A b")
+  },
+  {
+    metadata: Value.mostly(
+      FastCheck.tuple(
+        metadata,
+        Value.some({ name: Value.mostly(Value.one("a"), "a/b"), namespace: Value.one("a", "A") })
+      ).map(([metadata, names]) => ({ ...metadata, ...names })),
+      null,
+      "a"
+    )
+  }
+)
+
 const members = FastCheck.record({
   spec: Value.some(
     {
@@ -156,10 +173,13 @@ const members = FastCheck.record({
       settings: Value.mostly(Value.some({ mode: Value.text, level: Value.mostly(Value.text, "d") }), null),
       range: Value.some({ min: Value.count, max: Value.count, fixed: Value.one("a", "b") }),
       embedded: Value.mostly(
-        Value.one(
-          { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", labels: { a: "b" } } },
-          { apiVersion: "v1", kind: "ConfigMap", more: { a: 1 } },
-          { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", unknown: 1 } }
+        FastCheck.oneof(
+          embedded,
+          Value.one(
+            { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", labels: { a: "b" } } },
+            { apiVersion: "v1", kind: "ConfigMap", more: { a: 1 } },
+            { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", unknown: 1 } }
+          )
         ),
         {},
         { kind: "ConfigMap" },

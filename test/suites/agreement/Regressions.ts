@@ -5,7 +5,7 @@ import type { Sequence } from "./Agreement.ts"
 import * as BuiltIns from "./BuiltIns.ts"
 import type { Step } from "./Step.ts"
 
-/** A sequence, the seed that found it, and what was wrong. */
+/** A sequence, the seed that found it (0: it was thought of), and what was wrong. */
 export interface Regression extends Sequence {
   readonly seed: number
   readonly name: string
@@ -82,6 +82,77 @@ const parcels: ReadonlyArray<Regression> = [
       create({ spec: {} }),
       { verb: "delete", body: { propagationPolicy: "Foreground" } },
       { verb: "delete", body: { orphanDependents: false, dryRun: ["All"] } }
+    ]
+  },
+  {
+    seed: 400265,
+    name: "a finalizer that is named twice, and asked for again",
+    kind: "Parcel",
+    steps: [
+      create({ spec: {} }),
+      { verb: "merge", by: "ann", body: { metadata: { finalizers: ["orphan", "orphan"] } } },
+      remove
+    ]
+  },
+  {
+    seed: 500597,
+    name: "a status of null, from which the replicas are to be read",
+    kind: "Parcel",
+    steps: [create({ spec: {} }), { verb: "apply", by: "cem", body: { status: null }, subresource: "status" }]
+  },
+  {
+    seed: 600026,
+    name: "an owner of whom is applied that it may or may not control",
+    kind: "Parcel",
+    steps: [
+      create({ spec: {} }),
+      { verb: "apply", by: "ann", body: { metadata: { ownerReferences: [{ ...owner, controller: null }] } } }
+    ]
+  },
+  {
+    seed: 0,
+    name: "labels and owners of whom nothing is said, applied and tried only",
+    kind: "Parcel",
+    steps: [
+      create({ spec: {} }),
+      { verb: "apply", by: "ann", body: { metadata: { labels: { a: null } } } },
+      {
+        verb: "apply",
+        by: "bob",
+        body: { metadata: { labels: {}, ownerReferences: [{ ...owner, controller: null }] } },
+        query: { dryRun: "All" }
+      }
+    ]
+  },
+  {
+    seed: 0,
+    name: "metadata of an embedded resource that are null",
+    kind: "Parcel",
+    steps: [create({ spec: { embedded: { apiVersion: "v1", kind: "ConfigMap", metadata: null } } })]
+  },
+  {
+    seed: 0,
+    name: "metadata of an embedded resource with all that can be wrong with it",
+    kind: "Parcel",
+    steps: [
+      create({
+        spec: {
+          embedded: {
+            apiVersion: "v1",
+            kind: "ConfigMap",
+            metadata: {
+              namespace: "A",
+              generateName: "a/b",
+              generation: -1,
+              labels: { "no label": "no!" },
+              annotations: { "a/b/c": "1" },
+              finalizers: [null],
+              ownerReferences: [null],
+              managedFields: [null, { manager: "\n", operation: "Other", fieldsType: "FieldsV2", subresource: "a" }]
+            }
+          }
+        }
+      })
     ]
   },
   {
@@ -179,6 +250,60 @@ const workloads: ReadonlyArray<Regression> = [
     steps: [create(deployment.base), { verb: "edit", by: "ann", body: { metadata: { managedFields: [] } } }]
   },
   {
+    seed: 400548,
+    name: "a template that is valid and hardly meant so",
+    kind: "Deployment",
+    steps: [
+      create(deployment.base),
+      {
+        verb: "edit",
+        by: "ann",
+        body: {
+          spec: {
+            template: {
+              spec: {
+                imagePullSecrets: [{ name: "c" }, { name: "c" }, {}],
+                hostAliases: [{ ip: "1.2.3.4" }, { ip: "1.2.3.4" }],
+                nodeSelector: { "beta.kubernetes.io/os": "linux" },
+                terminationGracePeriodSeconds: -1,
+                initContainers: [{ name: "a", image: "a", ports: [{ containerPort: 80, name: "http" }] }],
+                containers: [
+                  {
+                    name: "b",
+                    image: "a",
+                    env: [
+                      { name: "A", value: "1" },
+                      { name: "A", value: "$(A)2" },
+                      { name: "A", value: "3" }
+                    ],
+                    ports: [
+                      { containerPort: 80, name: "http" },
+                      { containerPort: 80, hostPort: 80 },
+                      { containerPort: 80, hostPort: 80, hostIP: "1.2.3.4" }
+                    ],
+                    resources: { requests: { memory: "100m" }, limits: { memory: "1500m" } }
+                  }
+                ]
+              }
+            }
+          }
+        },
+        version: "live"
+      },
+      { verb: "merge", by: "ann", body: { metadata: { labels: { a: "b" } } } }
+    ]
+  },
+  {
+    seed: 1100108,
+    name: "a deletion that takes finalizers and object at once, tried only, of what has replicas",
+    kind: "Deployment",
+    steps: [
+      create(deployment.base),
+      { verb: "delete", body: { orphanDependents: true } },
+      { verb: "delete", body: { propagationPolicy: "Background", dryRun: ["All"] } }
+    ]
+  },
+  {
     seed: 1014,
     name: "a deletion with a body of another kind",
     kind: "Deployment",
@@ -249,6 +374,125 @@ const services: ReadonlyArray<Regression> = [
     name: "a PUT of a service that is gone makes it anew, whatever its version",
     kind: "Service",
     steps: [create(service.base), remove, { verb: "edit", by: "ann", body: {}, version: "first" }]
+  },
+  {
+    seed: 400356,
+    name: "a selector for a service of two families",
+    kind: "Service",
+    steps: [
+      create(spec(service.base, { clusterIP: "None" })),
+      { verb: "replace", by: "ann", body: spec(service.base, { selector: { a: "a" } }), version: "live" }
+    ]
+  },
+  {
+    seed: 1000053,
+    name: "two families by name, and no policy",
+    kind: "Service",
+    steps: [create(spec(service.base, { clusterIP: "None", ipFamilies: ["IPv4", "IPv6"] }))]
+  },
+  {
+    seed: 930929,
+    name: "two families for an address that is to go, over which a kube-apiserver panics",
+    kind: "Service",
+    steps: [
+      create(service.base),
+      { verb: "merge", by: "ann", body: { spec: { clusterIP: "None", ipFamilyPolicy: "RequireDualStack" } } },
+      { verb: "merge", by: "ann", body: { spec: { clusterIP: "None", ipFamilyPolicy: null, ipFamilies: ["IPv6"] } } },
+      {
+        verb: "merge",
+        by: "ann",
+        body: { spec: { clusterIP: "None", ipFamilyPolicy: "PreferDualStack", ipFamilies: ["IPv6", "IPv4"] } }
+      }
+    ]
+  },
+  {
+    seed: 0,
+    name: "ports of the nodes: new ones, given back, the same one twice",
+    kind: "Service",
+    steps: [
+      create(spec(service.base, { type: "NodePort" })),
+      { verb: "merge", by: "ann", body: { spec: { ports: [{ port: 80 }, { port: 81 }] } } },
+      {
+        verb: "merge",
+        by: "ann",
+        body: {
+          spec: {
+            ports: [
+              { name: "a", port: 80 },
+              { name: "b", port: 81 }
+            ]
+          }
+        }
+      },
+      { verb: "json", by: "ann", body: [{ op: "remove", path: "/spec/ports/0" }] },
+      { verb: "merge", by: "ann", body: { spec: { type: "ClusterIP" } } },
+      { verb: "merge", by: "ann", body: { spec: { type: "NodePort" } } }
+    ]
+  },
+  {
+    seed: 0,
+    name: "a port by which a balancer asks the nodes, which stays",
+    kind: "Service",
+    steps: [
+      create(spec(service.base, { type: "LoadBalancer", externalTrafficPolicy: "Local", loadBalancerClass: "a" })),
+      { verb: "merge", by: "ann", body: { spec: { healthCheckNodePort: 31_000, loadBalancerClass: "-" } } },
+      { verb: "merge", by: "ann", body: { spec: { externalTrafficPolicy: "Cluster" } } }
+    ]
+  },
+  {
+    seed: 0,
+    name: "what is said of the traffic of a name is not shown, yet known when it is more than a name",
+    kind: "Service",
+    steps: [
+      create(spec(service.base, { internalTrafficPolicy: "Local" })),
+      { verb: "merge", by: "ann", body: { spec: { type: "ExternalName", externalName: "a.example.com" } } },
+      { verb: "merge", by: "ann", body: { spec: { type: "ClusterIP" } } }
+    ]
+  },
+  {
+    seed: 2201116,
+    name: "a balancer's address of which is not said how it is reached, and others",
+    kind: "Service",
+    steps: [
+      create(spec(service.base, { type: "LoadBalancer" })),
+      {
+        verb: "replace",
+        by: "ann",
+        body: { status: { loadBalancer: { ingress: [{ ip: "1.2.3.4" }] } } },
+        subresource: "status"
+      },
+      {
+        verb: "merge",
+        by: "ann",
+        body: {
+          status: {
+            loadBalancer: {
+              ingress: [
+                { ip: "a" },
+                { ip: "1.2.3.4", ipMode: "Other" },
+                { ipMode: "VIP", hostname: "1.2.3.4" },
+                { hostname: "a_b" }
+              ]
+            }
+          }
+        },
+        subresource: "status"
+      }
+    ]
+  },
+  {
+    seed: 0,
+    name: "a headless service that is made by its status",
+    kind: "Service",
+    steps: [
+      {
+        verb: "edit",
+        by: "ann",
+        body: { status: {}, ...spec(service.base, { clusterIP: "None" }) },
+        subresource: "status"
+      },
+      { verb: "apply", by: "bob", body: { spec: { ipFamilies: ["IPv4"] } } }
+    ]
   },
   {
     seed: 6195,

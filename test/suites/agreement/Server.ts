@@ -18,7 +18,10 @@ export interface Answer {
 /** Says what it makes of a request. The time of a real one is what it is. */
 export type Server = (request: Request, now: number) => Effect.Effect<Answer>
 
-/** A real one, on this machine, whose clock is ours. That it does not answer, as it fell over the request, is an answer too. */
+/** The status of a request that was not answered, as the server fell over it. */
+export const silent = 0
+
+/** A real one, on this machine, whose clock is ours. */
 export const real =
   (user: User): Server =>
   ({ body, contentType, method, path }, now) =>
@@ -32,7 +35,9 @@ export const real =
         warnings: answer.headers.get("warning") ?? "",
         at: Math.floor(began / 1000) === Math.floor(ended / 1000) ? ended : undefined
       }
-    }).pipe(Effect.catchAll(({ message }) => Effect.succeed({ status: 0, body: { message }, warnings: "", at: now })))
+    }).pipe(
+      Effect.catchAll(({ message }) => Effect.succeed({ status: silent, body: { message }, warnings: "", at: now }))
+    )
 
 /** An embedded one. */
 export const embedded =

@@ -40,7 +40,7 @@ const owner: Value.Values = Value.object(
 
 const labels = Value.mostly(
   Value.some({
-    a: Value.mostly(Value.one("1", "2", ""), "no!", 1),
+    a: Value.mostly(Value.one("1", "2", ""), "no!", 1, null),
     b: Value.one("1", "2"),
     "example.com/c": Value.one("1", "2"),
     "no label": Value.one("1")
@@ -49,17 +49,33 @@ const labels = Value.mostly(
   "a"
 )
 
+/** A manager of a label. */
+const managed = (label: string): JsonObject => ({
+  manager: `of ${label}`,
+  operation: "Update",
+  apiVersion: "v1",
+  time: "2020-01-01T00:00:00Z",
+  fieldsType: "FieldsV1",
+  fieldsV1: { "f:metadata": { "f:labels": { [label]: {} } } }
+})
+
 /** Members of metadata that a client writes. */
 export const metadata: FastCheck.Arbitrary<JsonObject> = Value.some({
   labels,
   annotations: Value.mostly(
-    Value.some({ a: Value.mostly(Value.one("1", "2", ""), 1), "example.com/b": Value.one("1", "2") }),
+    Value.some({ a: Value.mostly(Value.one("1", "2", ""), 1, null), "example.com/b": Value.one("1", "2") }),
     null,
     { "a/b/c": "1" }
   ),
   finalizers: Value.mostly(
     Value.list(
-      Value.mostly(Value.one("example.com/a", "example.com/b", "foregroundDeletion", "orphan"), "no domain", "a", 1)
+      Value.mostly(
+        Value.one("example.com/a", "example.com/b", "foregroundDeletion", "orphan"),
+        "no domain",
+        "a",
+        1,
+        null
+      )
     ),
     null
   ),
@@ -69,6 +85,6 @@ export const metadata: FastCheck.Arbitrary<JsonObject> = Value.some({
   deletionTimestamp: Value.one(null, "2020-01-01T00:00:00Z"),
   selfLink: Value.one("/a"),
   generateName: Value.one("a-", "A_"),
-  managedFields: Value.one([], [{}], null),
+  managedFields: Value.one([], [{}], null, [managed("f:a")], [managed("f:a"), managed("f:b")], [{ manager: "a" }]),
   unknown: Value.one("a")
 })

@@ -68,6 +68,8 @@ describe("The program", () => {
         "retry-period",
         "metrics-bind-address",
         "health-probe-bind-address",
+        "metrics-secure",
+        "metrics-cert-dir",
         "log-level",
         "log-format"
       ])
@@ -89,8 +91,8 @@ const noAddress = (flag: string, text: string): string =>
 
 describe("A mistake on the command line is exit code 2 and one line that names it", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-    [[], "say what to do: run, crd, rbac, manifests, preflight, version"],
-    [["start"], `there is no "start"; it is one of run, crd, rbac, manifests, preflight, version`],
+    [[], "say what to do: run, crd, rbac, manifests, preflight, why, version"],
+    [["start"], `there is no "start"; it is one of run, crd, rbac, manifests, preflight, why, version`],
     [["run", "--bogus"], "there is no flag --bogus"],
     [["crd", "--context", "x"], "there is no flag --context"],
     [["run", "webapp"], `"webapp" is one word too many`],

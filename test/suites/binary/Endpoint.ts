@@ -13,11 +13,15 @@ const addressOf = (program: Running, what: "metrics" | "probes"): Effect.Effect<
   Effect.map(program.written(new RegExp(`Serves ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
 
 /** Asks for a path, as `curl` does: every status is an answer. */
-export const get = (program: Running, path: string): Effect.Effect<Answer, NotWritten> =>
+export const get = (
+  program: Running,
+  path: string,
+  headers: { readonly [name: string]: string } = {}
+): Effect.Effect<Answer, NotWritten> =>
   Effect.flatMap(addressOf(program, path.startsWith("/metrics") ? "metrics" : "probes"), (address) =>
     Effect.promise(async () => {
       // A connection of its own: a kept one of a program that was stopped would wait for ever.
-      const response = await fetch(`http://${address}${path}`, { headers: { connection: "close" } })
+      const response = await fetch(`http://${address}${path}`, { headers: { ...headers, connection: "close" } })
       return { status: response.status, body: await response.text() }
     })
   )

@@ -35,6 +35,14 @@ describe("The demo", () => {
           /^manager there are to be 3 again after \d+ ms$/,
           /^webapp demo-app says: .*Back-off pulling image "nginx:1\.72"$/,
           /^manager everything runs again after \d+ ms$/,
+          /^trace [0-9a-f]{32}$/,
+          /^because of watch\.modified WebApp default\/demo-app$/,
+          /^reconcile webapp █+ [\d.]+ ms$/,
+          /^ queue wait █ +[\d.]+ ms$/,
+          /^ dependent Deployment █+ [\d.]+ ms$/,
+          /^ PATCH deployments\/{name} █+ [\d.]+ ms$/,
+          /^ answered 200, changed it$/,
+          /^ status █+ [\d.]+ ms$/,
           /^ export KUBECONFIG=\//
         ].map(told)
         expect(order).not.toContain(-1)

@@ -65,6 +65,7 @@ const histogram = (buckets: string, ...labels: ReadonlyArray<string>): Shown => 
 const reconcileSeconds =
   "0.005 0.01 0.025 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.45 0.5 0.6 0.7 0.8 0.9 1 1.25 1.5 1.75 2 2.5 3 3.5 4 4.5 5 6 7 8 9 10 15 20 25 30 40 50 60"
 const decades = "1e-08 1e-07 1e-06 1e-05 0.0001 0.001 0.01 0.1 1 10 100 1000"
+const freshness = "0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300"
 const requestSeconds = "0.005 0.025 0.1 0.25 0.5 1 2 4 8 15 30 60"
 const requestBytes = "64 256 512 1024 4096 16384 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07"
 
@@ -102,6 +103,14 @@ const ours: { readonly [name: string]: Shown } = {
   homeostat_watch_restarts_total: counter("kind", "reason"),
   homeostat_watch_relists_total: counter("kind", "reason"),
   homeostat_cache_objects: gauge("kind"),
+  homeostat_cache_bytes: gauge("kind"),
+  homeostat_watch_idle_seconds: gauge("kind"),
+  homeostat_backoff_objects: gauge("controller"),
+  homeostat_backoff_attempts: gauge("controller"),
+  homeostat_backoff_delay_seconds: gauge("controller"),
+  homeostat_freshness_started_seconds: histogram(freshness, "controller"),
+  homeostat_freshness_finished_seconds: histogram(freshness, "controller"),
+  homeostat_freshness_seen_seconds: histogram(freshness, "controller"),
   homeostat_events_dropped_total: counter()
 }
 

@@ -1,7 +1,7 @@
 /**
  * A manager in the test's process with its ports open, and what they answer.
  */
-import { MetricsText } from "@homeostat/observability"
+import { MetricsText, OpenMetrics } from "@homeostat/observability"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type { Runner } from "@homeostat/runtime/controller/Runner"
@@ -26,6 +26,8 @@ export interface Served {
   readonly probe: (path: string) => Effect.Effect<Answer>
   /** The page of metrics. */
   readonly metrics: Effect.Effect<string>
+  /** The same for who likes one format best. */
+  readonly metricsAs: (format: MetricsPage.Format) => Effect.Effect<string>
   /** Starts controllers, and does not wait until they have started. They stop when the scope closes, or by `stop`. */
   readonly start: (
     user: User,
@@ -38,9 +40,13 @@ export interface Served {
 
 const local = { hostname: "127.0.0.1", port: 0 }
 
-const get = (address: string | undefined, path: string): Effect.Effect<Answer> =>
+const get = (
+  address: string | undefined,
+  path: string,
+  headers: { readonly [name: string]: string } = {}
+): Effect.Effect<Answer> =>
   Effect.promise(async () => {
-    const response = await fetch(`http://${address}${path}`)
+    const response = await fetch(`http://${address}${path}`, { headers })
     return { status: response.status, body: await response.text() }
   })
 
@@ -52,15 +58,21 @@ export const open: Effect.Effect<Served, Endpoints.BindFailed, Scope.Scope> = Ef
   return {
     probe: (path) => get(addresses.probes, path),
     metrics: Effect.map(get(addresses.metrics, "/metrics"), ({ body }) => body),
+    metricsAs: ({ mediaType, version }) =>
+      Effect.map(
+        get(addresses.metrics, "/metrics", { accept: `${mediaType};version=${version}, */*;q=0.1` }),
+        ({ body }) => body
+      ),
     start: (user, controllers, { namespaces, ...settings }) =>
       Effect.gen(function* () {
         const transport = Transport.layer(Counted.clusterOf(user))
         const services = yield* Layer.build(
           Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport))
         )
-        return yield* Effect.zipRight(MetricsPage.serve(MetricsText.render), Manager.start(controllers, settings)).pipe(
-          Effect.provide(services)
-        )
+        return yield* Effect.zipRight(
+          MetricsPage.serve([MetricsText.format, OpenMetrics.format]),
+          Manager.start(controllers, settings)
+        ).pipe(Effect.provide(services))
       }).pipe(Effect.provide(ports), Scope.extend(life), Logger.withMinimumLogLevel(LogLevel.None)),
     stop: Scope.close(life, Exit.void)
   }

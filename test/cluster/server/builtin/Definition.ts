@@ -29,6 +29,7 @@ export interface Definition
         | "subresources"
         | "gracePeriod"
         | "fromStorage"
+        | "forChange"
         | "toStorage"
       >
     > {

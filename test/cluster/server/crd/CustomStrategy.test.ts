@@ -131,3 +131,17 @@ test("a rule that was broken before and is not touched is only warned of", () =>
   const mistakes = CustomStrategy.main(declared(true)).validateUpdate(object({ n: 7 }, { status: {} }), old, writing)
   expect([mistakes, warnings]).toEqual([[], ["spec: Invalid value: failed rule: self.n < 5"]])
 })
+
+test("a status that is null is taken where there was none, and refused in the place of one", () => {
+  const of = (status: Json.Json | undefined) => {
+    const { status: _, ...rest } = object({ n: 1 })
+    return status === undefined ? rest : { ...rest, status }
+  }
+  const told = (next: Json.Json, old: Json.Json | undefined) =>
+    CustomStrategy.status(declared(true))
+      .validateUpdate(of(next), of(old), writing)
+      .map(({ field, reason }) => [field, reason])
+  expect(told(null, undefined)).toEqual([])
+  expect(told(null, { phase: "Old" })[0]).toEqual(["status", "FieldValueTypeInvalid"])
+  expect(told("none", undefined)[0]).toEqual(["status", "FieldValueTypeInvalid"])
+})

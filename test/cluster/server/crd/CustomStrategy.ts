@@ -106,7 +106,9 @@ const ofStatus = (
 ): ReadonlyArray<FieldError.FieldError> => {
   const known = schema.properties?.status
   if (known === undefined || object.status === undefined) return []
-  return Validation.validate(known, object.status, { within: "status", before: before.key("status") })
+  // Where there was none before, it counts as null, and one that is null is taken as unchanged.
+  const ofOld = before.key("status") ?? new Correlation(object.status, null, known)
+  return Validation.validate(known, object.status, { within: "status", before: ofOld })
 }
 
 const newDuplicates = (

@@ -2,6 +2,7 @@
 import * as Format from "../builtin/Format.ts"
 import * as FieldError from "../FieldError.ts"
 import * as Json from "../Json.ts"
+import * as Metadata from "../Metadata.ts"
 import type { Schema } from "../Schema.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import * as Schemas from "./Schemas.ts"
@@ -70,10 +71,9 @@ const kindProblem = (text: string): string | undefined => {
 }
 
 const ofMetadata = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
+  if (value === undefined) return []
   const wrong = misread(value, path)
-  if (wrong.length > 0) return wrong
-  const name = Json.text(Json.at(value, "name")) ?? ""
-  return Format.pathSegment(name).map((wrong) => FieldError.invalid(`${path}.name`, name, wrong))
+  return wrong.length > 0 ? wrong : Metadata.mistakesWithin(Json.object(value), path)
 }
 
 const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {

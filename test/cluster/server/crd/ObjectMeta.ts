@@ -71,17 +71,35 @@ export const objectMeta: Schema = {
 /** What is wrong with the type of a field, as Go's decoder says it. */
 export const misread = (metadata: Json.Json): string | undefined => misreadAt(metadata, objectMeta, "ObjectMeta", "")
 
-/** Leaves out what Go would not write: members that are empty. */
-export const withoutEmpty = (metadata: Json.DraftObject): void => {
-  for (const [name, value] of Object.entries(metadata)) {
-    const empty =
-      value === null ||
-      value === "" ||
-      value === 0 ||
-      (typeof value === "object" && Object.keys(value).length === 0 && name !== "managedFields")
-    if (empty && name !== "deletionGracePeriodSeconds") delete metadata[name]
+/** Metadata as Go's type writes what it has read: without what is null or empty, but with all that an owner has to say. */
+export const asGo = (metadata: Json.JsonObject): Json.DraftObject => structAsGo(objectMeta, metadata)
+
+const structAsGo = ({ properties = {}, required = [] }: Schema, value: Json.JsonObject): Json.DraftObject => {
+  const made: Json.DraftObject = {}
+  for (const name of new Set([...required, ...Object.keys(value)])) {
+    const known = properties[name]
+    const read = valueAsGo(known ?? {}, value[name] ?? null)
+    if (required.includes(name) || !isOmitted(name, read)) Json.put(made, name, read)
   }
+  return made
 }
+
+/** What is no pointer in Go has no null: there is an empty one instead. */
+const valueAsGo = (schema: Schema, value: Json.Json): Json.Draft => {
+  if (Json.isList(value)) return value.map((item) => valueAsGo({ ...schema.items, nullable: false }, item))
+  if (schema.properties !== undefined) return structAsGo(schema, Json.object(value))
+  if (value === null) return schema.type === "string" && schema.nullable !== true ? "" : null
+  const values = schema.additionalProperties
+  if (!Json.isObject(value) || typeof values !== "object") return Json.copy(value)
+  return Object.fromEntries(Object.entries(value).map(([name, member = null]) => [name, valueAsGo(values, member)]))
+}
+
+/** A pointer to zero or false is no zero or false, and fields of a manager are text to Go. */
+const isOmitted = (name: string, value: Json.Draft): boolean =>
+  value === null ||
+  value === "" ||
+  (value === 0 && name !== "deletionGracePeriodSeconds") ||
+  (typeof value === "object" && Object.keys(value).length === 0 && name !== "fieldsV1")
 
 const misreadAt = (value: Json.Json | undefined, schema: Schema, struct: string, path: string): string | undefined => {
   if (value === null || value === undefined || schema["x-kubernetes-preserve-unknown-fields"] === true) return undefined

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test"
+import type * as Json from "../Json.ts"
 import * as Prune from "./Prune.ts"
 import { schemaOf } from "./Schemas.ts"
 
@@ -50,6 +51,12 @@ test.each([
     []
   ],
   [
+    "an embedded resource has metadata that are empty instead of null",
+    { embedded: { apiVersion: "v1", kind: "Pod", metadata: null } },
+    { embedded: { apiVersion: "v1", kind: "Pod", metadata: {} } },
+    []
+  ],
+  [
     "an embedded resource keeps what every resource has, and metadata as it is typed",
     { embedded: { apiVersion: "v1", kind: "Pod", metadata: { name: "a", labels: {}, x: 1 }, spec: { y: 1 }, z: 1 } },
     { embedded: { apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, spec: {} } },
@@ -66,4 +73,42 @@ test("metadata is ObjectMeta, whatever the schema says", () => {
     unknown: ["metadata.strange", "other"]
   })
   expect(object.metadata.strange).toBe(1)
+})
+
+const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u" }
+const without = { apiVersion: "", kind: "", name: "", uid: "" }
+
+test.each<readonly [name: string, given: Json.JsonObject, read: Json.JsonObject]>([
+  [
+    "has no nulls and nothing empty",
+    { name: "a", uid: "", labels: {}, annotations: null, generation: 0 },
+    { name: "a" }
+  ],
+  [
+    "has empty texts instead of nulls",
+    { labels: { a: null }, finalizers: [null] },
+    { labels: { a: "" }, finalizers: [""] }
+  ],
+  [
+    "says no more of an owner than is known",
+    { ownerReferences: [{ ...owner, controller: null, blockOwnerDeletion: false, more: 1 }] },
+    { ownerReferences: [{ ...owner, blockOwnerDeletion: false }] }
+  ],
+  [
+    "says all that has to be said of an owner",
+    { ownerReferences: [null, { name: "p" }] },
+    { ownerReferences: [without, { ...without, name: "p" }] }
+  ],
+  [
+    "keeps which fields a manager has",
+    { managedFields: [{ manager: "", operation: "Update", time: null, fieldsV1: {} }] },
+    { managedFields: [{ operation: "Update", fieldsV1: {} }] }
+  ],
+  ["of no managers says nothing of them", { managedFields: [] }, {}]
+])("metadata %s", (_, given, read) => {
+  expect<object>(Prune.prune(schema, { metadata: given }).value).toEqual({ metadata: read })
+  const embedded = { apiVersion: "v1", kind: "Pod" }
+  expect<unknown>(pruned({ embedded: { ...embedded, metadata: given } }).spec).toEqual({
+    embedded: { ...embedded, metadata: read }
+  })
 })

@@ -22,7 +22,7 @@ export const prune = (schema: Schema, resource: Json.JsonObject): Pruned => {
   const embedded: Array<string> = []
   if (Json.isObject(value.metadata)) {
     pruneAt(value.metadata, ObjectMeta.objectMeta, "metadata", inMetadata)
-    ObjectMeta.withoutEmpty(Json.member(value, "metadata"))
+    value.metadata = ObjectMeta.asGo(Json.object(value.metadata))
   }
   pruneAt(value, { ...schema, "x-kubernetes-embedded-resource": true }, "", inResource)
   dropNulls(value, schema)
@@ -98,9 +98,10 @@ const coerce = (value: Json.Draft, schema: Schema | undefined, path: string, unk
     })
     return
   }
-  if (schema["x-kubernetes-embedded-resource"] === true && Json.isObject(value.metadata)) {
-    pruneAt(value.metadata, ObjectMeta.objectMeta, child(path, "metadata"), unknown)
-    ObjectMeta.withoutEmpty(Json.member(value, "metadata"))
+  const { metadata } = value
+  if (schema["x-kubernetes-embedded-resource"] === true && (metadata === null || Json.isObject(metadata))) {
+    pruneAt(metadata, ObjectMeta.objectMeta, child(path, "metadata"), unknown)
+    value.metadata = ObjectMeta.asGo(Json.object(value.metadata))
   }
   for (const name of Object.keys(value)) {
     const member = value[name]

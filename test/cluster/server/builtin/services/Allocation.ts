@@ -13,16 +13,18 @@ export interface Taken {
   readonly ports: ReadonlySet<string>
 }
 
-/** What Services have taken, but for the one of that uid. */
-export const taken = (services: ReadonlyArray<JsonObject>, except: Json.Json | undefined): Taken => {
+/** What Services have taken; of all of them but the one of that uid. */
+export const taken = (services: ReadonlyArray<JsonObject>, except?: Json.Json): Taken => {
   const addresses = new Set<string>()
   const ports = new Set<string>()
   for (const service of services) {
-    if (Json.at(service, "metadata", "uid") === except) continue
+    if (except !== undefined && Json.at(service, "metadata", "uid") === except) continue
     for (const address of Json.list(Json.at(service, "spec", "clusterIPs"))) addresses.add(String(address))
     for (const { nodePort, protocol } of Json.objects(Json.at(service, "spec", "ports"))) {
       if (nodePort !== undefined) ports.add(`${protocol}/${nodePort}`)
     }
+    const asked = Json.at(service, "spec", "healthCheckNodePort")
+    if (asked !== undefined) for (const protocol of protocols) ports.add(`${protocol}/${asked}`)
   }
   return { addresses, ports }
 }
@@ -39,7 +41,7 @@ export const address = ({ addresses }: Taken): string => {
 /** The lowest port that is free for all protocols, above those that are left for whoever wants a certain one. */
 export const nodePort = ({ ports }: Taken): number => {
   for (let port = 30_086; port <= lastPort; port++) {
-    if (!["TCP", "UDP", "SCTP"].some((protocol) => ports.has(`${protocol}/${port}`))) return port
+    if (!protocols.some((protocol) => ports.has(`${protocol}/${port}`))) return port
   }
   return 0
 }
@@ -54,6 +56,8 @@ export const isOurs = (address: string): boolean => {
 export const firstPort = 30_000
 /** The last of them. */
 export const lastPort = 32_767
+
+const protocols: ReadonlyArray<string> = ["TCP", "UDP", "SCTP"]
 
 const base = 10 * 256 ** 3
 const size = 2 ** 20

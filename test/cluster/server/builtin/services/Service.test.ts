@@ -82,6 +82,49 @@ test("what keeps a service from an address is told alone", () => {
   expect(refused({ ipFamilies: ["IPv4", "IPv4"] })).toContain('spec.ipFamilies[1]: Duplicate value: "IPv4"')
 })
 
+test("what a service gives back is not free before it has got all else", () => {
+  const old = made("a", { type: "LoadBalancer", externalTrafficPolicy: "Local" })
+  expect([nodePortOf(old), Json.at(old, "spec", "healthCheckNodePort")]).toEqual([30086, 30087])
+  const next = Json.copy(old)
+  Json.member(next, "spec").ports = [{ name: "b", port: 80 }]
+  service.strategy.default(next)
+  service.strategy.prepareForUpdate(next, old, writing(old))
+  expect(nodePortOf(next)).toBe(30088)
+})
+
+test("two ports that would get the same one of a node are refused", () => {
+  const old = made("a", { type: "NodePort" })
+  const next = Json.copy(old)
+  Json.member(next, "spec").ports = [{ port: 80 }, { port: 81 }]
+  service.strategy.default(next)
+  expect(() => service.strategy.prepareForUpdate(next, old, writing(old))).toThrow("duplicate nodePort: {TCP 30086}")
+})
+
+test("what is kept of a service is more than what is read of it", () => {
+  const name = { metadata: {}, spec: { type: "ExternalName", internalTrafficPolicy: "Local" } }
+  expect(service.fromStorage?.(name)).toEqual({ metadata: {}, spec: { type: "ExternalName" } })
+  expect(service.forChange?.(name)).toBe(name)
+  const read = (spec: Json.JsonObject) => Json.object(Json.at(service.fromStorage?.({ spec }), "spec")).ipFamilies
+  expect(read({ clusterIP: "None" })).toEqual(["IPv4", "IPv6"])
+  expect(read({ clusterIP: "None", selector: { a: "b" } })).toEqual(["IPv4"])
+  expect(read({ clusterIP: "10.0.0.1", clusterIPs: ["10.0.0.1"] })).toEqual(["IPv4"])
+  expect(read({})).toBeUndefined()
+})
+
+test("one family that goes has to be said to go, and two have to be wanted", () => {
+  const headless = made("a", { clusterIP: "None" })
+  const refused = (spec: Json.JsonObject) => {
+    const next = Json.copy({ ...headless, spec: { ...Json.object(headless.spec), ...spec } })
+    expect(() => service.strategy.prepareForUpdate(next, headless, writing(headless))).toThrow(Failure.Failure)
+  }
+  refused({ ipFamilies: ["IPv4"] })
+  refused({ ipFamilies: ["IPv6", "IPv4"], ipFamilyPolicy: "SingleStack" })
+  refused({ selector: { a: "b" } })
+  expect(Json.at(made("b", { clusterIP: "None", ipFamilies: ["IPv6", "IPv4"] }), "spec", "ipFamilyPolicy")).toBe(
+    "RequireDualStack"
+  )
+})
+
 test("a headless service without a selector has both families until it says that one is enough", () => {
   const headless = made("a", { clusterIP: "None", ipFamilies: ["IPv4"] })
   expect(Json.at(headless, "spec", "ipFamilies")).toEqual(["IPv4", "IPv6"])
@@ -105,4 +148,20 @@ test("what is ignored is warned of, ranges without a balancer are refused", () =
     "spec.LoadBalancerSourceRanges",
     "spec.LoadBalancerSourceRanges[1]"
   ])
+})
+
+test.each([
+  ["an address that is reached as is said", { ip: "1.2.3.4", ipMode: "Proxy" }, []],
+  ["a name", { hostname: "a.example.com" }, []],
+  ["an address of which it is not said", { ip: "1.2.3.4" }, ["ipMode FieldValueRequired"]],
+  ["no address", { ip: "a", ipMode: "Other" }, ["ip FieldValueInvalid", "ipMode FieldValueNotSupported"]],
+  ["how, without an address", { ipMode: "VIP" }, ["ipMode FieldValueForbidden"]],
+  ["an address as a name", { hostname: "1.2.3.4" }, ["hostname FieldValueInvalid"]]
+])("the status of a balancer: %s", (_, ingress, said) => {
+  const old = made("a", { type: "LoadBalancer" })
+  const next = { ...old, status: { loadBalancer: { ingress: [ingress] } } }
+  const mistakes = service.status?.validateUpdate(next, old, writing()) ?? []
+  expect(mistakes.map(({ field, reason }) => `${field} ${reason}`)).toEqual(
+    said.map((one) => `status.loadBalancer.ingress[0].${one}`)
+  )
 })

@@ -1,15 +1,15 @@
 /** v1 Service. */
 import * as Failure from "../../Failure.ts"
-import * as FieldError from "../../FieldError.ts"
 import type { DraftObject, JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import type { Strategy, Writing } from "../../Kind.ts"
 import { type Definition, drafts, type Errors, fill, statusStrategy, strategy } from "../Definition.ts"
 import * as Format from "../Format.ts"
 import * as Allocation from "./Allocation.ts"
+import * as Families from "./Families.ts"
 import * as Validation from "./ServiceValidation.ts"
 
-const { hasClusterIp, hasNodePorts, isExternal, isHeadless, needsHealthCheck } = Validation
+const { hasClusterIp, hasNodePorts, isExternal, isHeadless, isName, needsHealthCheck } = Validation
 
 const main = strategy({
   shape: "Service",
@@ -37,19 +37,19 @@ const main = strategy({
   },
   prepareForCreate: (draft, writing) => {
     const spec = Json.member(draft, "spec")
-    if (spec.clusterIP !== undefined) fill(spec, "clusterIPs", [spec.clusterIP])
-    refuse(draft, Validation.allocation(spec))
+    if (!isEmpty(spec.clusterIP) && Json.list(spec.clusterIPs).length === 0) spec.clusterIPs = [spec.clusterIP ?? ""]
+    refuse(draft, Families.settle(spec))
     allocate(draft, undefined, writing)
   },
   prepareForUpdate: (draft, old, writing) => {
     const spec = Json.member(draft, "spec")
-    const before = Json.object(old.spec)
-    leaveOut(spec, before)
+    const before = Json.object(Families.ofStored(old).spec)
     keepAllocated(spec, before)
-    if (spec.type !== "LoadBalancer") Json.member(draft, "status").loadBalancer = {}
-    leaveOne(spec, before)
-    refuse(draft, Validation.allocation(spec, before))
+    synchronize(spec, before)
+    refuse(draft, Families.settle(spec, before))
     allocate(draft, before, writing)
+    leaveOut(spec, before)
+    if (spec.type !== "LoadBalancer") Json.member(draft, "status").loadBalancer = {}
   },
   *validate(service, writing) {
     const spec = Json.object(service.spec)
@@ -61,7 +61,7 @@ const main = strategy({
   *validateUpdate(service, old, writing) {
     const spec = Json.object(service.spec)
     const before = Json.object(old.spec)
-    const mistakes = [...Validation.change(spec, before), ...Validation.mistakes(spec)]
+    const mistakes = [...Validation.change(spec, before), ...Validation.mistakes(spec, before)]
     yield* mistakes
     warnOfIgnored(spec, writing)
     if (mistakes.length === 0) yield* Validation.takenMistakes(service, writing)
@@ -87,58 +87,65 @@ const warnOfIgnored = (spec: JsonObject, { warn }: Writing): void => {
 
 /** Drops what a Service of the new type cannot have, if it is only there because it was before. */
 const leaveOut = (spec: DraftObject, before: JsonObject): void => {
-  const drop = (names: ReadonlyArray<string>): void => {
+  const drop = (...names: ReadonlyArray<string>): void => {
     if (names.every((name) => Json.equal(spec[name], before[name]))) for (const name of names) delete spec[name]
   }
-  if (before.type !== "ExternalName" && spec.type === "ExternalName") {
-    drop(["clusterIP", "clusterIPs"])
-    drop(["ipFamilies"])
-    drop(["ipFamilyPolicy"])
+  if (!isName(before) && isName(spec)) {
+    drop("clusterIP", "clusterIPs")
+    drop("ipFamilies")
+    drop("ipFamilyPolicy")
   }
   if (hasNodePorts(before) && !hasNodePorts(spec)) {
-    const ports = (of: JsonObject) => Json.objects(of.ports).map(({ nodePort }) => nodePort ?? 0)
-    if (Json.equal(ports(spec), ports(before))) for (const port of drafts(spec, "ports")) delete port.nodePort
+    const old = nodePortsOf(before)
+    if (nodePortsOf(spec).isSubsetOf(old)) for (const port of drafts(spec, "ports")) delete port.nodePort
   }
-  if (needsHealthCheck(before) && !needsHealthCheck(spec)) drop(["healthCheckNodePort"])
+  if (needsHealthCheck(before) && !needsHealthCheck(spec)) drop("healthCheckNodePort")
   if (before.type === "LoadBalancer" && spec.type !== "LoadBalancer") {
-    drop(["allocateLoadBalancerNodePorts"])
-    drop(["loadBalancerClass"])
+    drop("allocateLoadBalancerNodePorts")
+    drop("loadBalancerClass")
   }
-  if (isExternal(before) && !isExternal(spec)) drop(["externalTrafficPolicy"])
-  if (spec.type === "ExternalName" && before.type !== "ExternalName") drop(["internalTrafficPolicy"])
+  if (isExternal(before) && !isExternal(spec)) drop("externalTrafficPolicy")
 }
 
-/** Who says that one family is enough, and no more, is left the first. */
-const leaveOne = (spec: DraftObject, before: JsonObject): void => {
-  const families = Json.list(spec.ipFamilies)
-  if (spec.ipFamilyPolicy === "SingleStack" && families.length > 1 && Json.equal(families, before.ipFamilies)) {
-    spec.ipFamilies = families.slice(0, 1).map((family) => Json.copy(family))
-  }
-}
+const isEmpty = (value: Json.Json | undefined): boolean => (value ?? "") === ""
+
+const nodePortsOf = (spec: JsonObject): ReadonlySet<Json.Json> =>
+  new Set(Json.objects(spec.ports).flatMap(({ nodePort }) => (nodePort === undefined ? [] : [nodePort])))
+
+/** Whether ports of the nodes are given to it. */
+const getsNodePorts = (spec: JsonObject): boolean => hasNodePorts(spec) && spec.allocateLoadBalancerNodePorts !== false
 
 /** Puts back what was allocated and a client that does not care left out. */
 const keepAllocated = (spec: DraftObject, before: JsonObject): void => {
-  const address = Json.text(spec.clusterIP)
   const old = Json.text(before.clusterIP)
-  if (hasClusterIp(before) && hasClusterIp(spec)) {
-    if (address === undefined && old !== undefined) spec.clusterIP = old
-    if (spec.clusterIPs === undefined && before.clusterIPs !== undefined && (address ?? old) === old) {
+  if (!isName(before) && !isName(spec)) {
+    if (old !== undefined) fill(spec, "clusterIP", old)
+    if (Json.list(spec.clusterIPs).length === 0 && before.clusterIPs !== undefined) {
       spec.clusterIPs = Json.copy(before.clusterIPs)
     }
   }
-  if (address !== undefined && address !== old) {
-    if (spec.clusterIPs === undefined || Json.equal(spec.clusterIPs, before.clusterIPs)) {
-      spec.clusterIPs = [address]
-    }
-  }
-  if (hasNodePorts(before) && hasNodePorts(spec)) keepNodePorts(spec, before)
+  if (getsNodePorts(before) && getsNodePorts(spec)) keepNodePorts(spec, before)
   if (needsHealthCheck(before) && needsHealthCheck(spec) && before.healthCheckNodePort !== undefined) {
     fill(spec, "healthCheckNodePort", Json.copy(before.healthCheckNodePort))
   }
 }
 
+/** A change of the one address is one of the first of all, for a client that knows only of the one. */
+const synchronize = (spec: DraftObject, before: JsonObject): void => {
+  const [address, old] = [spec.clusterIP ?? "", before.clusterIP ?? ""]
+  const same = Json.equal(Json.list(spec.clusterIPs), Json.list(before.clusterIPs))
+  if (address === old) {
+    if (Json.list(spec.clusterIPs).length === 0 && before.clusterIPs !== undefined) {
+      spec.clusterIPs = Json.copy(before.clusterIPs)
+    }
+  } else if (same) {
+    if (address === "") delete spec.clusterIPs
+    else spec.clusterIPs = [address]
+  }
+}
+
 const keepNodePorts = (spec: DraftObject, before: JsonObject): void => {
-  const asked = new Set(Json.objects(spec.ports).map(({ nodePort }) => nodePort))
+  const asked = nodePortsOf(spec)
   const old = new Map<Json.Json | undefined, Json.Json | undefined>(
     Json.objects(before.ports).map(({ name, nodePort }) => [name, nodePort])
   )
@@ -148,32 +155,45 @@ const keepNodePorts = (spec: DraftObject, before: JsonObject): void => {
   }
 }
 
-/** Gives a Service the families, the address and the ports that it lacks. */
+/** Gives a Service the address and the ports that it lacks. */
 const allocate = (draft: DraftObject, before: JsonObject | undefined, { stored }: Writing): void => {
   const spec = Json.member(draft, "spec")
-  if (!hasClusterIp(spec)) return
-  const selectorless = Object.keys(Json.object(spec.selector)).length === 0
-  const old = Json.text(before?.ipFamilyPolicy)
-  fill(spec, "ipFamilyPolicy", old ?? (isHeadless(spec) && selectorless ? "RequireDualStack" : "SingleStack"))
-  if (spec.ipFamilies === undefined) {
-    const [first] = Json.list(spec.clusterIPs)
-    spec.ipFamilies = [typeof first === "string" && first.includes(":") ? "IPv6" : "IPv4"]
+  // What it gives back is not free before it has got all else.
+  const found = Allocation.taken(stored("/services"))
+  allocateAddress(spec, before, found)
+  if (hasNodePorts(spec)) {
+    if (getsNodePorts(spec)) allocatePorts(spec, found, before === undefined)
+    if (before !== undefined) refuseRepeated(spec)
   }
-  if (isHeadless(spec) && selectorless && spec.ipFamilyPolicy !== "SingleStack") {
-    const [first] = Json.list(spec.ipFamilies)
-    spec.ipFamilies = first === "IPv6" ? ["IPv6", "IPv4"] : ["IPv4", "IPv6"]
+  const needed = before !== undefined && needsHealthCheck(before)
+  if (needsHealthCheck(spec) && !needed && spec.healthCheckNodePort === undefined) {
+    const own = drafts(spec, "ports").map(({ nodePort, protocol }) => `${protocol}/${nodePort}`)
+    spec.healthCheckNodePort = Allocation.nodePort({ ...found, ports: new Set([...found.ports, ...own]) })
   }
-  const found = Allocation.taken(stored("/services"), Json.at(draft, "metadata", "uid"))
-  if (spec.clusterIP === undefined && (before === undefined || !hasClusterIp(before))) {
+}
+
+const allocateAddress = (spec: DraftObject, before: JsonObject | undefined, found: Allocation.Taken): void => {
+  const given = Json.list(spec.clusterIPs)
+  const isNew = before === undefined || isName(before)
+  if (isNew && !isName(spec) && given.length === 0) {
     const address = Allocation.address(found)
     spec.clusterIP = address
     spec.clusterIPs = [address]
   }
-  if (hasNodePorts(spec) && spec.allocateLoadBalancerNodePorts !== false)
-    allocatePorts(spec, found, before === undefined)
-  if (needsHealthCheck(spec) && spec.healthCheckNodePort === undefined) {
-    const own = drafts(spec, "ports").map(({ nodePort, protocol }) => `${protocol}/${nodePort}`)
-    spec.healthCheckNodePort = Allocation.nodePort({ ...found, ports: new Set([...found.ports, ...own]) })
+  if (isNew || isHeadless(before) || Json.list(before.ipFamilies).length !== 1) return
+  // A second family that the cluster has not is refused before, but of a headless Service, over which a kube-apiserver panics.
+  const [, second] = Json.list(spec.ipFamilies)
+  if (second === "IPv4" && given.length < 2)
+    spec.clusterIPs = [...given.map((one) => Json.copy(one)), Allocation.address(found)]
+}
+
+/** Throws a Failure (500) where a change gives two ports the same one of a node, as when both have the name of one before. */
+const refuseRepeated = (spec: JsonObject): void => {
+  const seen = new Set<string>()
+  for (const { nodePort, protocol } of Json.objects(spec.ports)) {
+    const one = `{${protocol} ${nodePort}}`
+    if (seen.has(one) && nodePort !== undefined) throw Failure.plain(`duplicate nodePort: ${one}`)
+    seen.add(one)
   }
 }
 
@@ -203,6 +223,14 @@ const unallocated: Strategy = {
   }
 }
 
+/** A name has no traffic of its own, and none is shown, whatever was said of it and is kept. */
+const withoutTraffic = (service: JsonObject): JsonObject => {
+  const spec = Json.object(service.spec)
+  if (!isName(spec) || spec.internalTrafficPolicy === undefined) return service
+  const { internalTrafficPolicy: _, ...rest } = spec
+  return { ...service, spec: rest }
+}
+
 /** The kind. */
 export const service: Definition = {
   group: "",
@@ -211,26 +239,14 @@ export const service: Definition = {
   names: Format.dnsLabel,
   strategy: main,
   status: statusStrategy(unallocated, "Service", {
-    validateUpdate: function* (object) {
-      const ingress = Json.objects(Json.at(object, "status", "loadBalancer", "ingress"))
-      if (ingress.length > 0 && Json.at(object, "spec", "type") !== "LoadBalancer") {
-        return yield FieldError.forbidden(
-          "status.loadBalancer.ingress",
-          "may only be used when `spec.type` is 'LoadBalancer'"
-        )
-      }
-      for (const [index, { ip }] of ingress.entries()) {
-        if (typeof ip !== "string") continue
-        for (const mistake of Format.ip(ip)) {
-          yield FieldError.invalid(`status.loadBalancer.ingress[${index}].ip`, ip, mistake)
-        }
-      }
-    }
+    validateUpdate: Validation.balancerMistakes
   }),
   selectableFields: (object) => ({
     "spec.clusterIP": Json.text(Json.at(object, "spec", "clusterIP")) ?? "",
     "spec.type": Json.text(Json.at(object, "spec", "type")) ?? ""
   }),
   createOnUpdate: true,
-  unconditionalUpdate: true
+  unconditionalUpdate: true,
+  fromStorage: (stored) => Families.ofStored(withoutTraffic(stored)),
+  forChange: (stored) => stored
 }

@@ -21,18 +21,27 @@ export const hasNodePorts = ({ type }: JsonObject): boolean => type === "NodePor
 export const isExternal = (spec: JsonObject): boolean =>
   hasNodePorts(spec) || (spec.type === "ClusterIP" && Json.list(spec.externalIPs).length > 0)
 
+/** Whether it is another name of something outside, and has no address at all. */
+export const isName = ({ type }: JsonObject): boolean => type === "ExternalName"
+
+/** The family of an address. */
+export const familyOf = (address: string): "IPv4" | "IPv6" => (address.includes(":") ? "IPv6" : "IPv4")
+
 /** Whether it stands for its Pods' own addresses. */
 export const isHeadless = (spec: JsonObject): boolean => spec.clusterIP === "None"
+
+/** The same, as it is said by its addresses. */
+const hasNoAddress = (spec: JsonObject): boolean => Json.equal(spec.clusterIPs, ["None"])
 
 /** Whether a balancer has to ask each node. */
 export const needsHealthCheck = ({ externalTrafficPolicy, type }: JsonObject): boolean =>
   type === "LoadBalancer" && externalTrafficPolicy === "Local"
 
 /** A Service's `spec`. */
-export function* mistakes(spec: JsonObject): Errors {
+export function* mistakes(spec: JsonObject, before?: JsonObject): Errors {
   const ports = Json.objects(spec.ports)
   const { type } = spec
-  const headless = Json.equal(spec.clusterIPs, ["None"])
+  const headless = hasNoAddress(spec)
   if (ports.length === 0 && !headless && type !== "ExternalName") yield FieldError.required("spec.ports")
   if (hasNodePorts(spec) && headless) {
     yield FieldError.invalid("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${type} services`)
@@ -53,7 +62,7 @@ export function* mistakes(spec: JsonObject): Errors {
       )
     }
   }
-  if (type !== "ExternalName") yield* addresses(spec)
+  yield* addresses(spec, before)
   yield* Check.word("spec.type", type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])
   yield* portsTogether(spec, ports)
   const ranges = Json.list(spec.loadBalancerSourceRanges)
@@ -66,50 +75,60 @@ export function* mistakes(spec: JsonObject): Errors {
   if (spec.allocateLoadBalancerNodePorts !== undefined && type !== "LoadBalancer") {
     yield FieldError.forbidden("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'")
   }
-  if (spec.loadBalancerClass !== undefined && type !== "LoadBalancer") {
-    yield FieldError.forbidden("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'")
+  if (spec.loadBalancerClass !== undefined) {
+    if (type === "LoadBalancer")
+      yield* Check.text("spec.loadBalancerClass", Json.text(spec.loadBalancerClass) ?? "", Format.labelKey)
+    else yield FieldError.forbidden("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'")
   }
   yield* policies(spec)
 }
 
-/**
- * What keeps a Service from getting addresses; nothing else is told, then. As in envtest's kube-apiserver there are addresses of
- * IPv4 only.
- */
-export function* allocation(spec: JsonObject, before?: JsonObject): Errors {
-  if (spec.type === "ExternalName") return
-  const related = [...addresses(spec)]
-  if (related.length > 0) return yield* related
-  const policy = spec.ipFamilyPolicy ?? before?.ipFamilyPolicy ?? "SingleStack"
-  const families = Json.list(spec.ipFamilies)
-  const wrong = (text: string) => FieldError.invalid("spec.ipFamilyPolicy", policy, text)
-  if (policy === "SingleStack" && families.length === 2) {
-    return yield wrong("must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified")
+/** What of a change is wrong. */
+export function* change(spec: JsonObject, before: JsonObject): Errors {
+  if (!isName(spec) && !isName(before)) {
+    const [headless, wasHeadless] = [hasNoAddress(spec), hasNoAddress(before)]
+    if (!headless || !wasHeadless) yield* changed("clusterIPs", "clusterIP", spec, before)
+    if (!headless && !wasHeadless) yield* changed("ipFamilies", "ipFamily", spec, before)
   }
-  const reduced = families.length > 0 && families.length < Json.list(before?.ipFamilies).length
-  if (policy !== "SingleStack" && reduced) {
-    return yield wrong("must be 'SingleStack' to release the secondary IP family")
+  if (
+    spec.type === "LoadBalancer" &&
+    before.type === "LoadBalancer" &&
+    spec.loadBalancerClass !== before.loadBalancerClass
+  ) {
+    yield FieldError.invalid("spec.loadBalancerClass", spec.loadBalancerClass, "may not change once set")
   }
-  if (isHeadless(spec) && Object.keys(Json.object(spec.selector)).length === 0) return
-  if (policy === "RequireDualStack") yield wrong("this cluster is not configured for dual-stack services")
-  for (const [index, family] of families.entries()) {
-    if (family !== "IPv4") {
-      yield FieldError.invalid(`spec.ipFamilies[${index}]`, family, "not configured on this cluster")
-    }
+  if (
+    needsHealthCheck(spec) &&
+    needsHealthCheck(before) &&
+    (spec.healthCheckNodePort ?? 0) !== (before.healthCheckNodePort ?? 0)
+  ) {
+    yield FieldError.forbidden("spec.healthCheckNodePort", "field is immutable")
   }
 }
 
-/** What of a change is wrong. */
-export function* change(spec: JsonObject, before: JsonObject): Errors {
-  if (spec.type === "ExternalName" || before.type === "ExternalName") return
-  if (isHeadless(spec) && isHeadless(before)) return
-  const given = Json.list(spec.clusterIPs)
-  const old = Json.list(before.clusterIPs)
-  const [first] = old
-  if (first !== undefined && given.length === 0) {
-    yield FieldError.invalid("spec.clusterIPs[0]", given, "primary clusterIP can not be unset")
-  } else if (first !== undefined && given[0] !== first) {
-    yield FieldError.invalid("spec.clusterIPs[0]", given, "may not change once set")
+/** The first address and family stay, a second one may come, and go if one family is said to be enough. */
+function* changed(name: "clusterIPs" | "ipFamilies", one: string, spec: JsonObject, before: JsonObject): Errors {
+  const now = Json.list(spec[name])
+  const old = Json.list(before[name])
+  const at = (index: number) => `spec.${name}[${index}]`
+  const kept = "may not change once set"
+  if (now.length === old.length) {
+    for (const [index, value] of old.entries()) {
+      if (value !== now[index]) yield FieldError.invalid(at(name === "clusterIPs" ? index : 0), now, kept)
+    }
+    return
+  }
+  if (now.length < old.length && Json.list(spec.clusterIPs).length === 0) {
+    yield FieldError.invalid(at(0), now, `primary ${one} can not be unset`)
+  }
+  // A kube-apiserver shows the addresses here, also where it means the families.
+  if (now.length > 0 && old.length > 0 && now[0] !== old[0]) yield FieldError.invalid(at(0), spec.clusterIPs, kept)
+  if (now.length < old.length && now.length === 1 && spec.ipFamilyPolicy !== "SingleStack") {
+    yield FieldError.invalid(
+      "spec.ipFamilyPolicy",
+      spec.ipFamilyPolicy,
+      `must be set to 'SingleStack' when releasing the secondary ${one}`
+    )
   }
 }
 
@@ -147,6 +166,37 @@ export function* takenMistakes(service: JsonObject, { stored }: Writing): Errors
   }
 }
 
+/** What a status says of the balancer. What it said before has been taken once. */
+export function* balancerMistakes(service: JsonObject, old: JsonObject): Errors {
+  const ingressOf = (of: JsonObject) => Json.objects(Json.at(of, "status", "loadBalancer", "ingress"))
+  const field = "status.loadBalancer.ingress"
+  const ingress = ingressOf(service)
+  if (ingress.length > 0 && Json.at(service, "spec", "type") !== "LoadBalancer") {
+    return yield FieldError.forbidden(field, "may only be used when `spec.type` is 'LoadBalancer'")
+  }
+  const known = new Set(ingressOf(old).map(({ ip }) => ip))
+  for (const [index, { hostname, ip, ipMode }] of ingress.entries()) {
+    const at = `${field}[${index}]`
+    const address = Json.text(ip) ?? ""
+    if (address !== "" && !known.has(address)) yield* Check.text(`${at}.ip`, address, Format.ip)
+    if (address !== "" && ipMode === undefined) {
+      yield FieldError.required(`${at}.ipMode`, "must be specified when `ip` is set")
+    }
+    if (address === "" && ipMode !== undefined) {
+      yield FieldError.forbidden(`${at}.ipMode`, "may not be specified when `ip` is not set")
+    }
+    if (address !== "" && ipMode !== undefined && ipMode !== "Proxy" && ipMode !== "VIP") {
+      yield FieldError.notSupported(`${at}.ipMode`, ipMode, ["Proxy", "VIP"])
+    }
+    const name = Json.text(hostname) ?? ""
+    if (name === "") continue
+    yield* Check.text(`${at}.hostname`, name, Format.dnsSubdomain)
+    if (Format.ip(name).length === 0) {
+      yield FieldError.invalid(`${at}.hostname`, name, "must be a DNS name, not an IP address")
+    }
+  }
+}
+
 function* externalName(spec: JsonObject): Errors {
   for (const name of ["clusterIPs", "ipFamilies", "ipFamilyPolicy"]) {
     if (spec[name] !== undefined) yield FieldError.forbidden(`spec.${name}`, "may not be set for ExternalName services")
@@ -173,28 +223,45 @@ function* portMistakes(field: string, port: JsonObject, named: boolean, names: S
   if (protocol !== undefined) yield* Check.text(`${field}.appProtocol`, protocol, Format.labelKey)
 }
 
-function* addresses(spec: JsonObject): Errors {
-  const { clusterIP } = spec
+/** What is wrong with the addresses, the families and the policy, which go together. */
+export function* addresses(spec: JsonObject, before?: JsonObject): Errors {
+  if (isName(spec)) return
+  const { clusterIP = "" } = spec
   const given = Json.list(spec.clusterIPs)
-  if (clusterIP !== undefined && given.length === 0) yield FieldError.required("spec.clusterIPs")
-  else if (clusterIP !== undefined && given[0] !== clusterIP) {
-    yield FieldError.invalid("spec.clusterIPs", given, "first value must match `clusterIP`")
-  }
-  const policy = spec.ipFamilyPolicy
-  if (policy !== undefined) {
-    yield* Check.word("spec.ipFamilyPolicy", policy, ["PreferDualStack", "RequireDualStack", "SingleStack"])
-  }
+  const wrong = (text: string) => FieldError.invalid("spec.clusterIPs", given, text)
+  if (clusterIP === "" && given.length > 0) yield wrong("must be empty when `clusterIP` is not specified")
+  else if (clusterIP !== "" && given.length === 0) yield FieldError.required("spec.clusterIPs")
+  else if (clusterIP !== "" && given[0] !== clusterIP) yield wrong("first value must match `clusterIP`")
   const families = Json.list(spec.ipFamilies)
   for (const [index, family] of families.entries()) {
     yield* Check.word(`spec.ipFamilies[${index}]`, family, ["IPv4", "IPv6"])
     if (families.indexOf(family) < index) yield FieldError.duplicate(`spec.ipFamilies[${index}]`, family)
   }
+  const policy = spec.ipFamilyPolicy
+  if (policy !== undefined) {
+    const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"]
+    if (typeof policy !== "string" || !policies.includes(policy)) {
+      yield FieldError.notSupported("spec.ipFamilyPolicy", policy, policies)
+    }
+  }
+  const misplaced = given[0] === "None" && given.length > 1
+  if (misplaced) yield wrong("'None' must be the first and only value")
+  const old = new Set(Json.list(before?.clusterIPs))
+  const malformed = given.flatMap((address, index) =>
+    (index === 0 && address === "None") || old.has(address)
+      ? []
+      : [...Check.text(`spec.clusterIPs[${index}]`, String(address), Format.ip)]
+  )
+  yield* malformed
+  if (given.length > 2) yield wrong("may only hold up to 2 values")
+  if (misplaced || malformed.length > 0) return
+  if (given.length > 1 && new Set(given.map((address) => familyOf(String(address)))).size < 2) {
+    yield wrong("may specify no more than one IP for each IP family")
+  }
+  if (hasNoAddress(spec)) return
   for (const [index, address] of given.entries()) {
-    if (index === 0 && address === "None") continue
-    yield* Check.text(`spec.clusterIPs[${index}]`, String(address), Format.ip)
-    const family = String(address).includes(":") ? "IPv6" : "IPv4"
     const wanted = families[index]
-    if ((wanted === "IPv4" || wanted === "IPv6") && wanted !== family) {
+    if ((wanted === "IPv4" || wanted === "IPv6") && wanted !== familyOf(String(address))) {
       yield FieldError.invalid(
         `spec.clusterIPs[${index}]`,
         address,

@@ -1,0 +1,60 @@
+/**
+ * What the two texts of metrics have in common: Prometheus' own and OpenMetrics.
+ */
+import type { Metric } from "@homeostat/runtime/telemetry/Metric"
+import type { Family } from "@homeostat/runtime/telemetry/Metrics"
+
+/** A page, and what it is. */
+export interface Page {
+  readonly contentType: string
+  readonly body: string
+}
+
+/** Text within a line. */
+export const escapeLine = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
+
+/** Text within quotes. */
+export const escapeQuoted = (text: string): string => escapeLine(text).replaceAll('"', '\\"')
+
+/** The value of a series. */
+export const number = (value: number): string =>
+  value === Number.POSITIVE_INFINITY ? "+Inf" : value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value)
+
+/** A bucket's bound as Go writes it (`1e-06`, `1.048576e+06`): queries compare these as text. */
+export const bound = (value: number): string => {
+  const [digits = "", power = "0"] = value.toExponential().split("e")
+  return !Number.isFinite(value) || value === 0 || (Number(power) >= -4 && Number(power) < 6)
+    ? number(value)
+    : `${digits}e${power.slice(0, 1)}${power.slice(1).padStart(2, "0")}`
+}
+
+/** `a="1",b="2"`, without the braces. */
+export const pairs = (metric: Metric, values: ReadonlyArray<string>): string =>
+  metric.labels.map((label, index) => `${label}="${escapeQuoted(values[index] ?? "")}"`).join(",")
+
+/** The braces, if there is anything in them. */
+export const braced = (labels: string): string => (labels === "" ? "" : `{${labels}}`)
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+/** By the first label whose values differ. */
+const byLabels = (
+  one: { readonly labels: ReadonlyArray<string> },
+  other: { readonly labels: ReadonlyArray<string> }
+) => {
+  for (const [index, value] of one.labels.entries()) {
+    const order = compare(value, other.labels[index] ?? "")
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+/**
+ * What is to be written, in order: metrics by their names and series by their labels, so that two pages differ only where a value
+ * does. A metric without a series is left out.
+ */
+export const ordered = (families: ReadonlyArray<Family>): ReadonlyArray<Family> =>
+  families
+    .filter(({ series }) => series.length > 0)
+    .toSorted((one, other) => compare(one.metric.name, other.metric.name))
+    .map(({ metric, series }) => ({ metric, series: series.toSorted(byLabels) }))

@@ -1,0 +1,25 @@
+import { expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
+import * as TestClock from "effect/TestClock"
+import * as Occasionally from "./Occasionally.ts"
+
+effect("What is said all the time is logged once a minute, with how often it was said meanwhile", () =>
+  Effect.gen(function* () {
+    const lines: Array<unknown> = []
+    const logger = Logger.make(({ message }) => void lines.push(message))
+    yield* Effect.gen(function* () {
+      const say = yield* Occasionally.make
+      for (let second = 0; second < 150; second++) {
+        say(`trouble ${second}`)
+        yield* TestClock.adjust("1 second")
+      }
+    }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+    expect(lines.flat()).toEqual([
+      "trouble 0",
+      "trouble 60 (and 59 times something like it before)",
+      "trouble 120 (and 59 times something like it before)"
+    ])
+  })
+)

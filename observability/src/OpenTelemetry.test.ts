@@ -1,0 +1,294 @@
+import { afterEach, describe, expect, test } from "bun:test"
+import * as Recording from "@homeostat/runtime/telemetry/Recording"
+import { SpanKind, SpanStatusCode } from "@opentelemetry/api"
+import { type ExportResult, ExportResultCode } from "@opentelemetry/core"
+import { InMemorySpanExporter, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base"
+import * as Cause from "effect/Cause"
+import * as Data from "effect/Data"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
+import * as OpenTelemetry from "./OpenTelemetry.ts"
+import type { TraceSettings } from "./TraceSettings.ts"
+
+const settings: TraceSettings = { exporters: ["otlp"], protocol: "http/protobuf", ratio: 0, capacity: 100 }
+
+class TooFar extends Data.TaggedError("TooFar")<{ readonly message: string }> {}
+
+let opened: ReadonlyArray<OpenTelemetry.Pipeline> = []
+const variables = { ...process.env }
+
+afterEach(() => {
+  for (const pipeline of opened) void pipeline.shutdown()
+  opened = []
+  for (const name of Object.keys(process.env)) if (!(name in variables)) delete process.env[name]
+})
+
+/** A way out, and what it told. */
+const open = (ways: ReadonlyArray<OpenTelemetry.Way>, environment: Record<string, string> = {}) => {
+  // What the SDK reads, it reads there.
+  Object.assign(process.env, environment)
+  const told: Array<readonly [string, unknown]> = []
+  const pipeline = OpenTelemetry.open({
+    settings,
+    environment,
+    resource: { "service.name": "homeostat", "k8s.pod.name": "homeostat-0" },
+    told: {
+      exported: (spans) => void told.push(["exported", spans]),
+      failed: (spans, error) => void told.push(["failed", [spans, error?.message]]),
+      warned: (message) => void told.push(["warned", message])
+    },
+    ways
+  })
+  opened = [...opened, pipeline]
+  return { pipeline, told }
+}
+
+/** The spans of a recording as they leave. */
+const exported = async (
+  recording: Recording.Recording,
+  environment?: Record<string, string>
+): Promise<ReadonlyArray<ReadableSpan>> => {
+  const memory = new InMemorySpanExporter()
+  const { pipeline, told } = open([{ exporter: memory, batched: false }], environment)
+  pipeline.write(recording)
+  await Bun.sleep(0)
+  expect(told.filter(([what]) => what === "warned")).toEqual([])
+  const spans = memory.getFinishedSpans().slice()
+  await pipeline.shutdown()
+  return spans
+}
+
+const start = 1_790_000_000_123_456_789n
+
+const root = (over: Partial<Parameters<typeof Recording.root>[1]> = {}) =>
+  Recording.root("reconcile widgets", { startTime: start, kind: "consumer", ...over })
+
+const child = (parent: Recording.Span, name: string, at: bigint, kind: Tracer.SpanKind = "internal") =>
+  parent.recording.span(name, Option.some(parent), at, kind)
+
+describe("A recording leaves as it was recorded:", () => {
+  test("ids, parents and kinds", async () => {
+    const top = root()
+    const step = child(top, "step", start)
+    const request = child(step, "GET /x", start, "client")
+    for (const span of [request, step, top]) span.end(start + 1n, Exit.void)
+    const spans = await exported(top.recording)
+    expect(
+      spans.map((span) => [span.name, span.spanContext().spanId, span.parentSpanContext?.spanId, span.kind])
+    ).toEqual([
+      ["reconcile widgets", top.spanId, undefined, SpanKind.CONSUMER],
+      ["step", step.spanId, top.spanId, SpanKind.INTERNAL],
+      ["GET /x", request.spanId, step.spanId, SpanKind.CLIENT]
+    ])
+    expect(new Set(spans.map((span) => span.spanContext().traceId))).toEqual(new Set([top.traceId]))
+  })
+
+  test("times, to the nanosecond", async () => {
+    const top = root()
+    top.event("looked", start + 5n)
+    top.end(start + 1_000_000_011n, Exit.void)
+    const [span] = await exported(top.recording)
+    expect(span?.startTime).toEqual([1_790_000_000, 123_456_789])
+    expect(span?.endTime).toEqual([1_790_000_001, 123_456_800])
+    expect(span?.events[0]?.time).toEqual([1_790_000_000, 123_456_794])
+  })
+
+  test("attributes, and as text what OpenTelemetry has no type for", async () => {
+    const top = root()
+    const given = {
+      text: "a",
+      number: 1.5,
+      truth: false,
+      list: ["a", "b"],
+      numbers: [1, 2],
+      mixed: ["a", 1],
+      big: 12n,
+      object: { a: [1] },
+      nothing: undefined,
+      none: null
+    }
+    for (const [name, value] of Object.entries(given)) top.attribute(name, value)
+    top.end(start, Exit.void)
+    const [span] = await exported(top.recording)
+    expect(span?.attributes).toEqual({
+      text: "a",
+      number: 1.5,
+      truth: false,
+      list: ["a", "b"],
+      numbers: [1, 2],
+      mixed: ["a", "1"],
+      big: "12",
+      object: '{"a":[1]}'
+    })
+  })
+
+  test("links with what they say, within the process and beyond", async () => {
+    const top = root()
+    const before = root()
+    const beyond = Tracer.externalSpan({ traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: false })
+    top.addLinks([
+      { _tag: "SpanLink", span: before, attributes: { "link.relation": "retry_of" } },
+      { _tag: "SpanLink", span: beyond, attributes: {} }
+    ])
+    top.end(start, Exit.void)
+    const [span] = await exported(top.recording)
+    expect(span?.links).toEqual([
+      {
+        context: { traceId: before.traceId, spanId: before.spanId, traceFlags: 1 },
+        attributes: { "link.relation": "retry_of" }
+      },
+      { context: { traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags: 0, isRemote: true } }
+    ])
+  })
+
+  test("events with what they say", async () => {
+    const top = root()
+    top.event("hot_loop.suspected", start, { field: ".spec.replicas", writes: 10 })
+    top.end(start, Exit.void)
+    const [span] = await exported(top.recording)
+    expect(span?.events).toMatchObject([
+      { name: "hot_loop.suspected", attributes: { field: ".spec.replicas", writes: 10 } }
+    ])
+  })
+
+  test("a parent in another process", async () => {
+    const parent = Tracer.externalSpan({ traceId: "a".repeat(32), spanId: "b".repeat(16) })
+    const top = root({ parent })
+    top.end(start, Exit.void)
+    const [span] = await exported(top.recording)
+    expect(span?.spanContext()).toMatchObject({ traceId: parent.traceId, spanId: top.spanId })
+    expect(span?.parentSpanContext).toMatchObject({ spanId: parent.spanId, isRemote: true })
+  })
+
+  const endings: ReadonlyArray<readonly [string, Exit.Exit<unknown, unknown>, object, ReadonlyArray<object>]> = [
+    ["a success", Exit.void, { code: SpanStatusCode.UNSET }, []],
+    [
+      "a failure",
+      Exit.fail(new TooFar({ message: "too far" })),
+      { code: SpanStatusCode.ERROR, message: "too far" },
+      [{ "exception.type": "TooFar", "exception.message": "too far" }]
+    ],
+    [
+      "an interruption",
+      Exit.failCause(Cause.interrupt(Cause.empty as never)),
+      { code: SpanStatusCode.ERROR, message: "interrupted" },
+      []
+    ],
+    [
+      "a defect, with where it came from",
+      Exit.die(new RangeError("too far")),
+      { code: SpanStatusCode.ERROR, message: "too far" },
+      [
+        {
+          "exception.type": "RangeError",
+          "exception.message": "too far",
+          "exception.stacktrace": expect.stringContaining("OpenTelemetry.test.ts")
+        }
+      ]
+    ]
+  ]
+  for (const [name, exit, status, events] of endings) {
+    test(name, async () => {
+      const top = root()
+      top.end(start, exit)
+      const [span] = await exported(top.recording)
+      expect(span?.status).toEqual(status as never)
+      expect(span?.events.map(({ attributes, name }) => [name, attributes])).toEqual(
+        events.map((event) => ["exception", event]) as never
+      )
+    })
+  }
+
+  test("what still goes on is told until the end of the reconcile", async () => {
+    const top = root()
+    child(top, "left behind", start + 1n)
+    child(top, "begun later", start + 9n)
+    top.end(start + 5n, Exit.void)
+    const [, left, late] = await exported(top.recording)
+    expect([left?.endTime, late?.endTime]).toEqual([
+      [1_790_000_000, 123_456_794],
+      [1_790_000_000, 123_456_798]
+    ])
+  })
+})
+
+describe("The sender is", () => {
+  const resourceOf = async (environment?: Record<string, string>) => {
+    const top = root()
+    top.end(start, Exit.void)
+    return (await exported(top.recording, environment))[0]?.resource.attributes
+  }
+  test("the program and its place", async () => {
+    expect(await resourceOf()).toMatchObject({ "service.name": "homeostat", "k8s.pod.name": "homeostat-0" })
+  })
+  test("who the environment says", async () => {
+    const resource = await resourceOf({
+      OTEL_SERVICE_NAME: "mine",
+      OTEL_RESOURCE_ATTRIBUTES: "k8s.cluster.name=east,k8s.pod.name=other"
+    })
+    expect(resource).toMatchObject({ "service.name": "mine", "k8s.cluster.name": "east", "k8s.pod.name": "other" })
+  })
+  test("not told with its command line, unless asked for", async () => {
+    expect(await resourceOf()).not.toHaveProperty(["process.command_args"])
+    expect(await resourceOf({ OTEL_NODE_RESOURCE_DETECTORS: "process" })).toHaveProperty(["process.command_args"])
+  })
+})
+
+test("The SDK's limits of spans are met", async () => {
+  const top = root()
+  for (const name of ["a", "b", "c"]) top.attribute(name, "long text")
+  top.end(start, Exit.void)
+  const [span] = await exported(top.recording, {
+    OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: "2",
+    OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT: "4"
+  })
+  expect(span?.attributes).toEqual({ a: "long", b: "long" })
+})
+
+describe("Of spans on their way", () => {
+  /** An exporter that answers when it is told to. */
+  const slow = () => {
+    const waiting: Array<(result: ExportResult) => void> = []
+    const exporter: SpanExporter = { export: (_, done) => void waiting.push(done), shutdown: () => Promise.resolve() }
+    return { exporter, answer: (result: ExportResult) => waiting.shift()?.(result) }
+  }
+  const recording = (spans: number) => {
+    const top = root()
+    for (let index = 1; index < spans; index++) child(top, "step", start)
+    top.end(start, Exit.void)
+    return top.recording
+  }
+
+  test("it is known how many there are, and what became of them", async () => {
+    const { answer, exporter } = slow()
+    const { pipeline, told } = open([{ exporter, batched: true }], { OTEL_BSP_SCHEDULE_DELAY: "1" })
+    pipeline.write(recording(3))
+    expect([pipeline.inFlight(), pipeline.room()]).toEqual([3, 97])
+    await Bun.sleep(10)
+    answer({ code: ExportResultCode.SUCCESS })
+    expect([pipeline.inFlight(), pipeline.room()]).toEqual([0, 100])
+    pipeline.write(recording(2))
+    await Bun.sleep(10)
+    answer({ code: ExportResultCode.FAILED, error: new Error("refused") })
+    await Bun.sleep(1)
+    expect(pipeline.inFlight()).toBe(0)
+    expect(told.slice(0, 2)).toEqual([
+      ["exported", 3],
+      ["failed", [2, "refused"]]
+    ])
+    // The SDK's own words come after ours, and without the stack.
+    expect(told.slice(2)).toEqual([["warned", "refused"]])
+  })
+
+  test("the slowest way counts", async () => {
+    const { exporter } = slow()
+    const { pipeline } = open([
+      { exporter, batched: true },
+      { exporter: new InMemorySpanExporter(), batched: false }
+    ])
+    pipeline.write(recording(3))
+    await Bun.sleep(1)
+    expect(pipeline.inFlight()).toBe(3)
+  })
+})

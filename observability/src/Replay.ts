@@ -1,0 +1,155 @@
+/**
+ * A recording, played to OpenTelemetry's SDK as if it happened now: with the ids, times, links and events that it has.
+ *
+ * Only what is exported is played. So a reconcile pays the SDK's price when somebody wants its trace, and not before.
+ */
+import { messageOf } from "@homeostat/runtime/controller/Attempt"
+import { errorTypeOf } from "@homeostat/runtime/controller/AttemptTrace"
+import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
+import type { Recording, Span } from "@homeostat/runtime/telemetry/Recording"
+import {
+  type Attributes,
+  type AttributeValue,
+  type Context,
+  type HrTime,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace
+} from "@opentelemetry/api"
+import type { IdGenerator } from "@opentelemetry/sdk-trace-base"
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
+import * as Inspectable from "effect/Inspectable"
+import * as Option from "effect/Option"
+import type * as EffectTracer from "effect/Tracer"
+import * as Secrecy from "./Secrecy.ts"
+
+/** Plays recordings. */
+export interface Replay {
+  /** To be given to the SDK: ids are those of what is played. */
+  readonly ids: IdGenerator
+  /** All spans of a recording whose root has ended, the root first. */
+  readonly play: (recording: Recording, tracer: Tracer) => void
+}
+
+const kinds: { readonly [kind in EffectTracer.SpanKind]: SpanKind } = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER
+}
+
+const billion = 1_000_000_000n
+
+/** Exactly: a number of milliseconds since 1970 has no room for nanoseconds. */
+const timeOf = (nanos: bigint): HrTime => [Number(nanos / billion), Number(nanos % billion)]
+
+const later = (one: bigint, other: bigint): bigint => {
+  if (one > other) return one
+  return other
+}
+
+const isPrimitive = (value: unknown): value is string | number | boolean =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+
+/** As OpenTelemetry takes it; anything else as text. Nothing for nothing, and nothing that is secret. */
+const attributeOf = (value: unknown): AttributeValue | undefined => {
+  if (value === undefined || value === null) return undefined
+  if (isPrimitive(value)) return typeof value === "string" ? Secrecy.masked(value) : value
+  if (Array.isArray(value)) {
+    if (value.every((item) => typeof item === "number")) return value
+    return value.map((item: unknown) => (isPrimitive(item) ? Secrecy.masked(String(item)) : textOf(item)))
+  }
+  return textOf(value)
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "bigint" ? String(value) : Secrecy.masked(Inspectable.toStringUnknown(Secrecy.redacted(value), 0))
+
+const attributesOf = (entries: Iterable<readonly [string, unknown]>): Attributes => {
+  const attributes: Attributes = {}
+  for (const [name, value] of entries) attributes[name] = attributeOf(value)
+  return attributes
+}
+
+const contextOf = (span: EffectTracer.AnySpan): SpanContext => ({
+  traceId: span.traceId,
+  spanId: span.spanId,
+  traceFlags: span.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+  ...(span._tag === "ExternalSpan" && { isRemote: true })
+})
+
+const parentOf = (span: Span): Context =>
+  Option.match(span.parent, {
+    onNone: () => ROOT_CONTEXT,
+    onSome: (parent) => trace.setSpanContext(ROOT_CONTEXT, contextOf(parent))
+  })
+
+/** What a cause says: its first failure or defect, or that it was only interrupted. */
+const verdictOf = (cause: Cause.Cause<unknown>): { readonly message: string; readonly exception?: Attributes } => {
+  if (Cause.isInterruptedOnly(cause)) return { message: "interrupted" }
+  const failure = Cause.failureOption(cause)
+  const error = Option.isSome(failure) ? failure.value : Cause.squash(cause)
+  const message = Secrecy.masked(messageOf(error))
+  return {
+    message,
+    exception: {
+      [Attribute.exceptionType]: errorTypeOf(error),
+      [Attribute.exceptionMessage]: message,
+      // A failure is a value that says what happened; where a defect came from, only its stack tells.
+      ...(Option.isNone(failure) && {
+        [Attribute.exceptionStack]: Secrecy.masked(Cause.pretty(cause, { renderErrorCause: true }))
+      })
+    }
+  }
+}
+
+/** A player. What one plays is played at once, so that one can't come between the spans of another. */
+export const make = (): Replay => {
+  let traceId = ""
+  let spanId = ""
+
+  const playSpan = (span: Span, tracer: Tracer, end: bigint): void => {
+    traceId = span.traceId
+    spanId = span.spanId
+    const { status } = span
+    const played = tracer.startSpan(
+      span.name,
+      {
+        kind: kinds[span.kind],
+        startTime: timeOf(status.startTime),
+        attributes: attributesOf(span.attributes),
+        links: span.links.map((link) => ({
+          context: contextOf(link.span),
+          attributes: attributesOf(Object.entries(link.attributes))
+        }))
+      },
+      parentOf(span)
+    )
+    for (const { at, attributes, name } of span.events) {
+      played.addEvent(name, attributesOf(Object.entries(attributes)), timeOf(at))
+    }
+    // What still goes on, although the reconcile is over, is told as far as that went.
+    const endTime = status._tag === "Ended" ? status.endTime : later(end, status.startTime)
+    if (status._tag === "Ended" && Exit.isFailure(status.exit)) {
+      const { exception, message } = verdictOf(status.exit.cause)
+      if (exception !== undefined) played.addEvent("exception", exception, timeOf(endTime))
+      played.setStatus({ code: SpanStatusCode.ERROR, message })
+    }
+    played.end(timeOf(endTime))
+  }
+
+  return {
+    ids: { generateTraceId: () => traceId, generateSpanId: () => spanId },
+    play: ({ spans }, tracer) => {
+      const status = spans[0]?.status
+      if (status?._tag !== "Ended") return
+      for (const span of spans) playSpan(span, tracer, status.endTime)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** Who sends: the program and its place in the cluster, as OpenTelemetry's resource attributes. */
+import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
+import type { Environment } from "./TraceSettings.ts"
+
+/** A program at work. */
+export interface Service {
+  readonly name: string
+  readonly version: string
+  /** Tells it from its replicas. */
+  readonly instance: string
+}
+
+/**
+ * The attributes. A pod tells its own by the downward API: `POD_NAMESPACE`, `POD_NAME`, `POD_UID`, `NODE_NAME`. What
+ * `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME` say comes over it.
+ */
+export const attributesOf = (service: Service, environment: Environment): Readonly<Record<string, string>> => {
+  // A pod's host has the pod's name; the host of somebody's terminal is no pod.
+  const host = environment.KUBERNETES_SERVICE_HOST === undefined ? undefined : environment.HOSTNAME
+  const known = {
+    [Attribute.serviceName]: service.name,
+    [Attribute.serviceVersion]: service.version,
+    [Attribute.serviceInstance]: service.instance,
+    [Attribute.namespace]: environment.POD_NAMESPACE,
+    [Attribute.podName]: environment.POD_NAME || host,
+    [Attribute.podUid]: environment.POD_UID,
+    [Attribute.nodeName]: environment.NODE_NAME
+  }
+  return Object.fromEntries(
+    Object.entries(known).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]]))
+  )
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "bun:test"
+import * as Redacted from "effect/Redacted"
+import * as Secrecy from "./Secrecy.ts"
+
+const secret = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name: "key",
+    annotations: { a: "b", "kubectl.kubernetes.io/last-applied-configuration": '{"data":{"key":"aHVudGVyMg=="}}' }
+  },
+  data: { key: "aHVudGVyMg==", other: "aHVudGVyMg==" },
+  stringData: { key: "hunter2" }
+}
+
+const shown = (value: unknown): string => JSON.stringify(Secrecy.redacted(value))
+
+describe("of an object", () => {
+  test("that is a Secret, the names of its keys are shown and nothing else of them", () => {
+    const open = shown(secret)
+    expect(open).not.toMatch(/hunter2|aHVudGVyMg/)
+    expect(JSON.parse(open)).toMatchObject({
+      metadata: { name: "key", annotations: { a: "b" } },
+      data: { key: "<redacted>" }
+    })
+  })
+  test("that has Secrets in it, however deep, they are hidden", () => {
+    const { apiVersion, kind, ...item } = secret
+    for (const value of [
+      { a: [{ b: secret }] },
+      { kind: "SecretList", items: [item] },
+      { kind: "List", items: [secret] }
+    ]) {
+      expect(shown(value)).not.toMatch(/hunter2|aHVudGVyMg/)
+      expect(shown(value)).toContain('"name":"key"')
+    }
+  })
+  test("what is called like a secret is hidden", () => {
+    for (const name of [
+      "authorization",
+      "Authorization",
+      "proxy-authorization",
+      "cookie",
+      "token",
+      "id-token",
+      "accessToken",
+      "password",
+      "client-key-data",
+      "clientSecret",
+      "apiKey"
+    ]) {
+      expect(shown({ headers: { [name]: "hunter2" } })).toBe(`{"headers":{"${name}":"<redacted>"}}`)
+    }
+    expect(shown(new Headers({ authorization: "hunter2", accept: "a" }))).toBe(
+      '{"accept":"a","authorization":"<redacted>"}'
+    )
+    expect(shown({ kind: "TokenReview", spec: { token: "hunter2" } })).not.toContain("hunter2")
+  })
+  test("everything else is as it is, and the same object", () => {
+    for (const value of [
+      { list: [1, "a", null, undefined] },
+      { kind: "ConfigMap", data: { key: "open" } },
+      { tokens: 3, token: 3, secretName: "a", passwordless: "yes", automountServiceAccountToken: true },
+      new Date(0),
+      Redacted.make("hunter2"),
+      "text",
+      1n,
+      undefined
+    ]) {
+      expect(Secrecy.redacted(value)).toBe(value)
+    }
+  })
+  test("that is part of itself, or of very many others, each is looked at once", () => {
+    const circular: { self?: unknown; readonly secret: unknown } = { secret }
+    circular.self = circular
+    expect(shown(circular)).not.toMatch(/hunter2|aHVudGVyMg/)
+    let shared: unknown = secret
+    for (let layer = 0; layer < 30; layer++) shared = { left: shared, right: shared }
+    expect(Secrecy.redacted(shared)).not.toBe(shared)
+  })
+  test("that has no end, an end is made", () => {
+    interface Nested {
+      readonly in?: Nested
+    }
+    let nested: Nested = {}
+    for (let depth = 0; depth < 10_000; depth++) nested = { in: nested }
+    expect(shown(nested)).toContain('"…"')
+  })
+})
+
+describe("of a text", () => {
+  const cases: ReadonlyArray<readonly [string, string, string]> = [
+    ["a bearer token", "sent authorization: Bearer abc.def-ghi_123/=", "sent authorization: Bearer <redacted>"],
+    ["basic credentials", "Basic aHVudGVyMjpodW50ZXIy", "Basic <redacted>"],
+    ["a JSON web token", "token eyJhbGciOi.eyJpc3MiOi.c2lnbmF0dXJl, unknown", "token <redacted>, unknown"],
+    [
+      "a private key",
+      "a\n-----BEGIN EC PRIVATE KEY-----\nMHcC\n-----END EC PRIVATE KEY-----\nb",
+      "a\nEC PRIVATE KEY <redacted>\nb"
+    ],
+    ["a password in a URL", "GET https://me:hunter2@proxy.test:3128/x", "GET https://<redacted>@proxy.test:3128/x"]
+  ]
+  for (const [what, text, expected] of cases)
+    test(`${what} is hidden`, () => expect(Secrecy.masked(text)).toBe(expected))
+
+  test("everything else is as it is", () => {
+    for (const text of [
+      "Basic authentication failed, a bearer authorization is missing",
+      "PATCH /apis/apps/v1/namespaces/a/deployments/b: because Conflict",
+      "registry.test/web@sha256:0123456789abcdef at https://registry.test/web@sha256:01",
+      "mail to admin@example.com"
+    ]) {
+      expect(Secrecy.masked(text)).toBe(text)
+    }
+  })
+})

@@ -1,0 +1,97 @@
+/**
+ * Keeps out of logs what nobody is to read there. The runtime writes no such thing; this is for what comes with the lines of
+ * others: a Secret that somebody logs as it is, headers, an error whose author quoted the request.
+ *
+ * By what it is: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By its name: fields like `authorization` and
+ * `password`. By how it looks: bearer tokens, JSON web tokens, private keys in PEM, a password in a URL. A secret that looks like
+ * any word, under any name, can't be told from one.
+ */
+
+/** What stands in its place. */
+export const hidden = "<redacted>"
+
+const looks: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\b(Bearer|Basic) +(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,}/gi, `$1 ${hidden}`],
+  [/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, hidden],
+  [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, `$1 ${hidden}`],
+  [/(\b[a-z][a-z\d+.-]*:\/\/)[^\s/@"']+@/gi, `$1${hidden}@`]
+]
+
+/** A text without what looks like a secret. */
+export const masked = (text: string): string => looks.reduce((rest, [look, mask]) => rest.replace(look, mask), text)
+
+const names =
+  /^((proxy-)?authorization|(set-)?cookie|(access|refresh|id|bearer)?[-_]?token|password|passwd|(client[-_]?)?secret|(client[-_]?key|token)[-_]?data|private[-_]?key|api[-_]?key)$/i
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+type Fields = { readonly [key: string]: unknown }
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const all = (fields: Fields): Fields => Object.fromEntries(Object.keys(fields).map((key) => [key, hidden]))
+
+const within = (fields: Fields, key: string, change: (value: Fields) => Fields): Fields => {
+  const value = fields[key]
+  return isFields(value) ? { ...fields, [key]: change(value) } : fields
+}
+
+/** A Secret that may be looked at: with the names of its keys. */
+const ofSecret = (secret: Fields): Fields => {
+  const metadata = (of: Fields) =>
+    within(of, "annotations", (each) => (lastApplied in each ? { ...each, [lastApplied]: hidden } : each))
+  return within(within(within(secret, "data", all), "stringData", all), "metadata", metadata)
+}
+
+const ofKind = (fields: Fields): Fields => {
+  switch (fields.kind) {
+    case "Secret":
+      return ofSecret(fields)
+    case "SecretList": {
+      const { items } = fields
+      return Array.isArray(items)
+        ? { ...fields, items: items.map((item) => (isFields(item) ? ofSecret(item) : item)) }
+        : fields
+    }
+    default:
+      return fields
+  }
+}
+
+/** Deeper than any object of Kubernetes; what is below is left out. */
+const deepest = 32
+
+const cut = "…"
+
+/** A value without the secrets that it shows by what they are or are called: the same value if there are none. */
+export const redacted = (value: unknown): unknown => walk(value, 0, new Map())
+
+/** @param seen what became of what was met before, so that each is looked at once; of what it is part of itself, an end */
+const walk = (value: unknown, depth: number, seen: Map<unknown, unknown>): unknown => {
+  if (typeof value !== "object" || value === null) return value
+  if (seen.has(value)) return seen.get(value)
+  if (depth > deepest) return cut
+  seen.set(value, cut)
+  const result = open(value, (inner) => walk(inner, depth + 1, seen))
+  seen.set(value, result)
+  return result
+}
+
+const open = (value: object, inside: (value: unknown) => unknown): unknown => {
+  if (value instanceof Headers) return inside(Object.fromEntries(value.entries()))
+  if (Array.isArray(value)) {
+    const items = value.map(inside)
+    return items.some((item, at) => item !== value[at]) ? items : value
+  }
+  // What knows how it is to be shown (Redacted, Option, dates, errors) is shown so.
+  if ("toJSON" in value || value instanceof Error || !isFields(value)) return value
+  const fields = ofKind(value)
+  let changed = fields !== value
+  const shown = Object.entries(fields).map(([key, each]): [string, unknown] => {
+    const is = typeof each === "string" && each !== "" && names.test(key) ? hidden : inside(each)
+    changed ||= is !== each
+    return [key, is]
+  })
+  return changed ? Object.fromEntries(shown) : value
+}

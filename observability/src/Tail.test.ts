@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test"
+import { type Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
+import { attempt as record } from "@homeostat/runtime/controller/Attempt.fixture"
+import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
+import * as Recording from "@homeostat/runtime/telemetry/Recording"
+import * as Tail from "./Tail.ts"
+
+const traced = (over: Partial<Attempt> = {}, traceId?: string): Attempt =>
+  record({ root: Recording.root("reconcile widgets", { startTime: 0n, traceId }), ...over })
+
+const exchange = (changed: boolean | undefined): Attempt["exchanges"][number] => ({
+  request: { method: "PATCH", path: "/x", template: "/x", headers: {}, repeatable: true },
+  startedAt: 0,
+  millis: 1,
+  status: 200,
+  error: undefined,
+  resends: 0,
+  auditId: undefined,
+  span: undefined,
+  write: {
+    kind: "Widget",
+    verb: "patch",
+    subresource: undefined,
+    fieldManager: "widgets",
+    before: "1",
+    after: changed === true ? "2" : "1",
+    changed
+  }
+})
+
+const widget = (status: unknown): Attempt["object"] => {
+  const metadata = {
+    namespace: "default",
+    name: "a",
+    uid: "u",
+    resourceVersion: "1",
+    generation: 2,
+    creationTimestamp: ""
+  }
+  const object = { apiVersion: "example.com/v1", kind: "Widget", metadata }
+  return status === undefined ? object : Object.assign(object, { status })
+}
+
+/** An attempt at an object of generation 2 whose status says this. */
+const at = (status: unknown, over: Partial<Attempt> = {}) =>
+  traced({ object: widget(status), uid: "u", generation: 2, ...over })
+
+const seen = { observedGeneration: 2 }
+
+describe("A trace is", () => {
+  const cases: ReadonlyArray<readonly [string, Attempt, Tail.Decision]> = [
+    ["quiet where nothing was to do", at(seen), "quiet"],
+    ["quiet where the object was gone", traced({ outcome: Outcome.Vanished() }), "quiet"],
+    ["quiet where a write changed nothing", at(seen, { exchanges: [exchange(false)] }), "quiet"],
+    ["sent where a write changed something", at(seen, { exchanges: [exchange(false), exchange(true)] }), "wrote"],
+    ["sent where it is not known what a write changed", at(seen, { exchanges: [exchange(undefined)] }), "wrote"],
+    ["quiet of reads only", at(seen, { exchanges: [{ ...exchange(true), write: undefined }] }), "quiet"],
+    [
+      "sent where an object that is gone was written",
+      traced({ outcome: Outcome.Vanished(), exchanges: [exchange(true)] }),
+      "wrote"
+    ],
+    [
+      "sent of a failure",
+      at(seen, { outcome: Outcome.Failed({ cause: undefined as never, error: "x", defect: false }) }),
+      "failed"
+    ],
+    [
+      "sent of a failure for good",
+      at(seen, { outcome: Outcome.Terminal({ error: new TerminalError({ message: "no" }) }) }),
+      "failed"
+    ],
+    ["sent of one that was cut off", at(seen, { outcome: Outcome.Interrupted() }), "failed"],
+    ["quiet of one that asks for another", at(seen, { outcome: Outcome.Requeue({}) }), "quiet"],
+    ["sent from a second on", at(seen, { startedAt: 10, finishedAt: 1010 }), "slow"],
+    ["quiet below a second", at(seen, { startedAt: 10, finishedAt: 1009 }), "quiet"],
+    ["sent of an object without a status", at(undefined), "first"],
+    ["sent of one with an empty status", at({}), "first"],
+    ["sent of a generation that the status does not know", at({ observedGeneration: 1 }), "first"],
+    ["quiet of a kind that does not tell what it has seen", at({ phase: "Ready" }), "quiet"],
+    ["quiet of a kind without generations", at(undefined, { generation: undefined }), "quiet"]
+  ]
+  for (const [name, attempt, decision] of cases) {
+    test(name, () => expect(Tail.make({ ratio: 0 })(attempt)).toBe(decision))
+  }
+})
+
+describe("The first of a generation", () => {
+  test("is one, also where the status never tells", () => {
+    const decide = Tail.make({ ratio: 0 })
+    expect([at({ observedGeneration: 1 }), at({ observedGeneration: 1 })].map(decide)).toEqual(["first", "quiet"])
+    expect([at(undefined, { uid: "v" }), at(undefined, { uid: "v" })].map(decide)).toEqual(["first", "quiet"])
+  })
+  test("is told from what this process saw, where the status does not tell", () => {
+    const decide = Tail.make({ ratio: 0 })
+    const phased = (generation: number) => at({ phase: "Ready" }, { generation })
+    expect([phased(2), phased(2), phased(3), phased(3)].map(decide)).toEqual(["quiet", "quiet", "first", "quiet"])
+  })
+  test("is no other's", () => {
+    const decide = Tail.make({ ratio: 0 })
+    expect([at(undefined, { uid: "v" }), at(undefined, { uid: "w" })].map(decide)).toEqual(["first", "first"])
+  })
+  test("is remembered of some thousand objects and not of more", () => {
+    const decide = Tail.make({ ratio: 0 })
+    const object = (uid: number) => at(undefined, { uid: String(uid) })
+    for (let uid = 0; uid < 4097; uid++) decide(object(uid))
+    expect([object(4096), object(1), object(0)].map(decide)).toEqual(["quiet", "quiet", "first"])
+  })
+})
+
+describe("Of the quiet ones", () => {
+  const share = (ratio: number): number => {
+    const decide = Tail.make({ ratio })
+    const decided = Array.from({ length: 10_000 }, () => decide(at(seen)))
+    return decided.filter((decision) => decision === "sampled").length / 10_000
+  }
+  test("none or all are sent", () => expect([share(0), share(1)]).toEqual([0, 1]))
+  test("a share is sent", () => {
+    expect(share(0.1)).toBeGreaterThan(0.08)
+    expect(share(0.1)).toBeLessThan(0.12)
+  })
+  test("the share is the same wherever a trace goes", () => {
+    const low = `ffffffffffffffffff${"0".repeat(14)}`
+    const half = `000000000000000000${"8".padEnd(14, "0")}`
+    expect([Tail.isSampled(low, 0.01), Tail.isSampled(low, 0)]).toEqual([true, false])
+    expect([Tail.isSampled(half, 0.5), Tail.isSampled(half, 0.51)]).toEqual([false, true])
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as TraceSettings from "./TraceSettings.ts"
+
+const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" }
+
+const parse = (environment: TraceSettings.Environment) => TraceSettings.parse(environment)
+
+const defaults: TraceSettings.TraceSettings = {
+  exporters: ["otlp"],
+  protocol: "http/protobuf",
+  ratio: 0,
+  capacity: 2048
+}
+
+describe("Traces are exported", () => {
+  const cases: ReadonlyArray<readonly [string, TraceSettings.Environment, Partial<TraceSettings.TraceSettings>]> = [
+    ["where there is an endpoint", endpoint, {}],
+    ["where there is one for traces", { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://c/v1/traces" }, {}],
+    ["where an exporter is named", { OTEL_TRACES_EXPORTER: "otlp" }, {}],
+    ["to several", { OTEL_TRACES_EXPORTER: "otlp, console,otlp" }, { exporters: ["otlp", "console"] }],
+    ["as JSON", { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" }, { protocol: "http/json" }],
+    [
+      "by the protocol for traces before the one for all",
+      { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "grpc" },
+      { protocol: "grpc" }
+    ],
+    [
+      "by gRPC to a host and port",
+      { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" },
+      { protocol: "grpc" }
+    ],
+    ["of the quiet ones a share", { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "0.25" }, { ratio: 0.25 }],
+    ["all", { ...endpoint, OTEL_TRACES_SAMPLER: "always_on", OTEL_TRACES_SAMPLER_ARG: "0.1" }, { ratio: 1 }],
+    ["all, too", { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio" }, { ratio: 1 }],
+    [
+      "by a sampler with a ratio",
+      { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" },
+      { ratio: 0 }
+    ],
+    ["from a smaller buffer", { ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "100" }, { capacity: 100 }],
+    ["whatever is empty", { ...endpoint, OTEL_TRACES_EXPORTER: "", OTEL_TRACES_SAMPLER: " " }, {}]
+  ]
+  for (const [name, environment, settings] of cases) {
+    test(name, () => expect(parse(environment)).toEqual(Either.right({ ...defaults, ...settings })))
+  }
+})
+
+describe("Tracing is off", () => {
+  const cases: Readonly<Record<string, TraceSettings.Environment>> = {
+    "where nobody says where traces shall go": {},
+    "where only something else is set": { OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" },
+    "without an exporter": { ...endpoint, OTEL_TRACES_EXPORTER: "none" },
+    "with the SDK": { ...endpoint, OTEL_SDK_DISABLED: "True" },
+    "by the sampler": { ...endpoint, OTEL_TRACES_SAMPLER: "always_off" },
+    "by the other sampler": { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_always_off" }
+  }
+  for (const [name, environment] of Object.entries(cases)) {
+    test(name, () => expect(parse(environment)).toEqual(Either.right(undefined)))
+  }
+})
+
+describe("A setting that makes no sense is refused by its name, with what it may be:", () => {
+  const cases: ReadonlyArray<readonly [TraceSettings.Environment, string]> = [
+    [{ OTEL_TRACES_EXPORTER: "zipkin" }, 'OTEL_TRACES_EXPORTER: "zipkin" is none of otlp, console, none'],
+    [{ OTEL_TRACES_EXPORTER: "otlp,none" }, "OTEL_TRACES_EXPORTER: none stands alone"],
+    [
+      { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http" },
+      'OTEL_EXPORTER_OTLP_PROTOCOL: "http" is none of http/protobuf, http/json, grpc'
+    ],
+    [
+      { ...endpoint, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "thrift" },
+      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "thrift" is none of http/protobuf, http/json, grpc'
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" },
+      'OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is no URL: write it like http://collector:4318'
+    ],
+    [
+      { ...endpoint, OTEL_TRACES_SAMPLER: "jaeger_remote" },
+      'OTEL_TRACES_SAMPLER: "jaeger_remote" is none of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio'
+    ],
+    [
+      { ...endpoint, OTEL_TRACES_SAMPLER: "toString" },
+      'OTEL_TRACES_SAMPLER: "toString" is none of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio'
+    ],
+    [{ ...endpoint, OTEL_TRACES_SAMPLER_ARG: "5%" }, 'OTEL_TRACES_SAMPLER_ARG: "5%" is no ratio: a number from 0 to 1'],
+    [
+      { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "1.5" },
+      'OTEL_TRACES_SAMPLER_ARG: "1.5" is no ratio: a number from 0 to 1'
+    ],
+    [{ ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "0" }, 'OTEL_BSP_MAX_QUEUE_SIZE: "0" is no number above 0'],
+    [{ ...endpoint, OTEL_BSP_SCHEDULE_DELAY: "5s" }, 'OTEL_BSP_SCHEDULE_DELAY: "5s" is no number above 0']
+  ]
+  for (const [environment, message] of cases) {
+    test(message, () => expect(parse(environment)).toEqual(Either.left(message)))
+  }
+})
+
+test("The log says where traces go, without what is secret", () => {
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://user:secret@collector:4318/otlp?token=secret" }
+  expect(TraceSettings.destinationOf({ ...defaults, exporters: ["otlp", "console"] }, environment)).toBe(
+    "collector:4318 (OTLP, http/protobuf) and standard output"
+  )
+  expect(TraceSettings.destinationOf(defaults, {})).toBe("localhost (OTLP, http/protobuf)")
+  const bare = { OTEL_EXPORTER_OTLP_ENDPOINT: "me:hunter2@collector:4318" }
+  expect(TraceSettings.destinationOf(defaults, bare)).toBe("collector:4318 (OTLP, http/protobuf)")
+})

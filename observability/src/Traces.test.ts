@@ -1,0 +1,265 @@
+import { describe, expect, test } from "bun:test"
+import { type Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
+import { attempt as record } from "@homeostat/runtime/controller/Attempt.fixture"
+import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
+import * as Recording from "@homeostat/runtime/telemetry/Recording"
+import { effect, live } from "@homeostat/testkit/Test"
+import type { SpanExporter } from "@opentelemetry/sdk-trace-base"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as OpenTelemetry from "./OpenTelemetry.ts"
+import * as Traces from "./Traces.ts"
+
+/** An attempt of so many spans that took so long. */
+const attempt = (spans: number, millis: number): Attempt => {
+  const root = Recording.root("reconcile widgets", { startTime: 0n })
+  for (let index = 1; index < spans; index++) root.recording.span("step", Option.some(root), 0n).end(0n, Exit.void)
+  root.end(0n, Exit.void)
+  return record({ root, startedAt: 0, finishedAt: millis, outcome: Outcome.Done(), generation: undefined })
+}
+
+const slow = (spans = 2) => attempt(spans, 2000)
+const quiet = () => attempt(2, 1)
+
+/** What a registry has counted, but for what is 0: `traces quiet`. */
+const counted = (registry: Metrics.Registry): Record<string, number> =>
+  Object.fromEntries(
+    registry
+      .read()
+      .flatMap(({ metric, series }) =>
+        series.flatMap((each) =>
+          "value" in each && each.value > 0
+            ? [[[metric.name.replace(/^homeostat_|_total$/g, ""), ...each.labels].join(" "), each.value]]
+            : []
+        )
+      )
+  )
+
+/** An exporter by a way out that keeps what it gets until it is let go. */
+const exporting = (capacity: number, shutdown: () => Promise<void> = () => Promise.resolve()) =>
+  Effect.gen(function* () {
+    const registry = Metrics.make()
+    const written: Array<Recording.Recording> = []
+    const events: Array<string> = []
+    let inFlight = 0
+    let told: OpenTelemetry.Told | undefined
+    const open: Traces.Open = (to) =>
+      Effect.sync(() => {
+        told = to
+        return {
+          room: () => capacity - inFlight,
+          inFlight: () => inFlight,
+          write: (recording) => {
+            written.push(recording)
+            events.push(...recording.spans.flatMap((span) => span.events.map(({ name }) => name)))
+            inFlight += recording.spans.length
+          },
+          shutdown
+        }
+      })
+    const observe = yield* Effect.provideService(Traces.exporting({ ratio: 0 }, open), Metrics.Metrics, registry)
+    return {
+      observe,
+      written,
+      /** The names of all events, as they were when their recordings were written. */
+      events,
+      counted: () => counted(registry),
+      told: () => told,
+      arrive: () => {
+        told?.exported(inFlight)
+        inFlight = 0
+      }
+    }
+  })
+
+/** The lines that an effect logs. */
+const logged = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const lines: Array<string> = []
+    const logger = Logger.make(({ message }) => void lines.push(String(message)))
+    return Effect.provide(effect(lines), Logger.replace(Logger.defaultLogger, logger))
+  })
+
+describe("An attempt", () => {
+  effect("that is worth it is exported with all that its record tells, and the others are counted", () =>
+    Effect.gen(function* () {
+      const { counted, observe, written } = yield* exporting(100)
+      const [good, idle] = [slow(), quiet()]
+      yield* Effect.zipRight(observe(good), observe(idle))
+      // At once, for those who are told of the attempt next.
+      expect([good.root?.recording.exported, idle.root?.recording.exported]).toEqual([true, false])
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(written.map(({ spans }) => spans.map(({ name }) => name))).toEqual([
+        ["reconcile widgets", "queue wait", "step"]
+      ])
+      expect(counted()).toEqual({ "traces slow": 1, "traces quiet": 1 })
+    })
+  )
+
+  effect("is exported with what others say of it when they are told of it", () =>
+    Effect.gen(function* () {
+      const { events, observe } = yield* exporting(100)
+      const one = slow()
+      yield* observe(one)
+      // They may take their time.
+      yield* Effect.repeatN(Effect.yieldNow(), 20)
+      one.root?.event("hot_loop.suspected", 1n)
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(events).toEqual(["hot_loop.suspected"])
+    })
+  )
+
+  effect("that is not traced is nobody's business", () =>
+    Effect.gen(function* () {
+      const { counted, observe, written } = yield* exporting(100)
+      yield* observe({ ...slow(), root: undefined })
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect([written, counted()]).toEqual([[], {}])
+    })
+  )
+})
+
+describe("While a receiver is slow", () => {
+  effect("whole traces are dropped and counted, and said so once, until there is room again", () =>
+    logged((lines) =>
+      Effect.gen(function* () {
+        const { arrive, counted, observe, written } = yield* exporting(8)
+        const many = Array.from({ length: 5 }, () => slow())
+        // Three spans each, with the queue wait: two fit in.
+        for (const one of many) yield* observe(one)
+        expect(many.map(({ root }) => root?.recording.exported)).toEqual([true, true, false, false, false])
+        yield* TestClock.adjust(Traces.handOverDelay)
+        expect(written).toHaveLength(2)
+        yield* observe(slow())
+        expect(counted()).toEqual({ "traces slow": 2, "traces dropped": 4, "spans_dropped buffer_full": 12 })
+        expect(lines).toEqual(["Traces are dropped: more spans wait to be exported than there is room for"])
+        arrive()
+        yield* observe(slow())
+        yield* TestClock.adjust(Traces.handOverDelay)
+        expect(counted()).toMatchObject({ "traces slow": 3, "traces dropped": 4, spans_exported: 6 })
+      })
+    )
+  )
+
+  effect("nothing is lost that fits in", () =>
+    Effect.gen(function* () {
+      const { observe, written } = yield* exporting(9)
+      for (const one of Array.from({ length: 3 }, () => slow())) yield* observe(one)
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(written).toHaveLength(3)
+    })
+  )
+})
+
+describe("What goes wrong", () => {
+  effect("is counted, and logged once a minute", () =>
+    logged((lines) =>
+      Effect.gen(function* () {
+        const { counted, told } = yield* exporting(100)
+        told()?.failed(10, new Error("connection refused"))
+        told()?.warned("connection refused")
+        told()?.failed(5, undefined)
+        yield* Effect.yieldNow()
+        expect(counted()).toEqual({ "spans_dropped export_failed": 15 })
+        expect(lines).toEqual(["Could not export spans (10): connection refused"])
+        yield* TestClock.adjust("1 minute")
+        told()?.failed(1, undefined)
+        yield* Effect.yieldNow()
+        expect(lines).toHaveLength(2)
+        expect(lines[1]).toBe("Could not export spans (1): no reason was given (and 2 times something like it before)")
+      })
+    )
+  )
+
+  effect("is not the end of the others", () =>
+    Effect.gen(function* () {
+      const { observe, written } = yield* exporting(100)
+      const broken = slow()
+      Object.defineProperty(broken, "triggers", {
+        get: () => {
+          throw new Error("broken")
+        }
+      })
+      for (const one of [broken, slow()]) yield* observe(one)
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(written).toHaveLength(1)
+    })
+  )
+
+  effect("beyond what is kept of a trace is counted", () =>
+    Effect.gen(function* () {
+      const { counted, observe } = yield* exporting(1000)
+      yield* observe(slow(Recording.mostSpans + 4))
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(counted()).toEqual({ "traces slow": 1, "spans_dropped trace_too_long": 4 })
+    })
+  )
+})
+
+describe("At the end", () => {
+  effect("what waits is handed over and sent", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      let isFlushed = false
+      const flush = async () => {
+        isFlushed = true
+      }
+      const { observe, written } = yield* Scope.extend(exporting(100, flush), scope)
+      yield* Effect.zipRight(observe(slow()), observe(slow()))
+      yield* Scope.close(scope, Exit.void)
+      expect([written.length, isFlushed]).toEqual([2, true])
+    })
+  )
+
+  /** Takes everything and never answers. */
+  const hanging: SpanExporter = { export: () => {}, shutdown: () => new Promise(() => {}) }
+
+  live("a receiver that hangs holds nobody up, and what it has not taken is counted", () =>
+    logged((lines) =>
+      Effect.gen(function* () {
+        const registry = Metrics.make()
+        const settings = { exporters: ["otlp"], protocol: "http/protobuf", ratio: 0, capacity: 100 } as const
+        const open: Traces.Open = (told) =>
+          Effect.sync(() =>
+            OpenTelemetry.open({
+              settings,
+              environment: {},
+              resource: {},
+              told,
+              ways: [{ exporter: hanging, batched: true }]
+            })
+          )
+        const scope = yield* Scope.make()
+        const observe = yield* Traces.exporting(settings, open).pipe(
+          Scope.extend(scope),
+          Effect.provideService(Metrics.Metrics, registry)
+        )
+        yield* observe(slow())
+        const startedAt = performance.now()
+        yield* Scope.close(scope, Exit.void)
+        const took = performance.now() - startedAt
+        expect(took).toBeGreaterThan(490)
+        expect(took).toBeLessThan(1500)
+        expect(counted(registry)).toEqual({ "traces slow": 1, "spans_dropped shutdown": 3 })
+        expect(lines).toEqual(["Ends without having exported all spans (3 left)"])
+      })
+    )
+  )
+})
+
+describe("A program", () => {
+  const setup = { name: "homeostat", version: "1", instance: "homeostat-0" }
+  test("whose environment says nothing of traces exports none", () => {
+    expect(Traces.make({ ...setup, environment: {} })).toEqual(Either.right(undefined))
+  })
+  test("whose environment is wrong says so", () => {
+    expect(Traces.make({ ...setup, environment: { OTEL_TRACES_EXPORTER: "x" } })).toEqual(
+      Either.left('OTEL_TRACES_EXPORTER: "x" is none of otlp, console, none')
+    )
+  })
+})

@@ -1,0 +1,166 @@
+/**
+ * Traces that leave the process: an observer of attempts that decides of each, when it has ended, whether it is worth sending
+ * ({@link Tail}), and has OpenTelemetry's SDK send it.
+ *
+ * Guarantees: whatever the receiver does, a reconcile waits for nothing and memory is bounded. At most `OTEL_BSP_MAX_QUEUE_SIZE`
+ * spans wait or are on their way; beyond that whole traces are dropped, never parts of one. What is sent, not sent and lost is
+ * counted, and what goes wrong is logged at most once a minute. When the scope closes, what is left has {@link flushTimeout} to
+ * go.
+ */
+import type { Attempt, Observer } from "@homeostat/runtime/controller/Attempt"
+import * as AttemptTrace from "@homeostat/runtime/controller/AttemptTrace"
+import * as Metric from "@homeostat/runtime/telemetry/Metric"
+import { Metrics } from "@homeostat/runtime/telemetry/Metrics"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Occasionally from "./Occasionally.ts"
+import type { Pipeline, Told } from "./OpenTelemetry.ts"
+import * as Resource from "./Resource.ts"
+import * as Tail from "./Tail.ts"
+import * as TraceSettings from "./TraceSettings.ts"
+
+/** Who sends, and what the environment says about it. */
+export interface Setup extends Resource.Service {
+  readonly environment: TraceSettings.Environment
+}
+
+/** An observer of attempts, which counts in the fiber's metrics and works until the scope closes. */
+export type Exporting = Effect.Effect<Observer, never, Scope.Scope>
+
+/** How long a program that ends waits for spans to arrive. */
+export const flushTimeout = Duration.millis(500)
+
+/**
+ * How long a trace waits before it is handed over: until those who observe the same attempt have said what they have to say, and
+ * out of the worker's way.
+ */
+export const handOverDelay = Duration.millis(20)
+
+/** Opens the way out: see `OpenTelemetry.open`. */
+export type Open = (told: Told) => Effect.Effect<Pipeline>
+
+/**
+ * The exporter that the environment asks for; `undefined` where tracing is off, see {@link TraceSettings}. The refusal is one line
+ * that names the variable. The SDK is not loaded before the effect runs.
+ */
+export const make = (setup: Setup): Either.Either<Exporting | undefined, string> =>
+  Either.map(TraceSettings.parse(setup.environment), (settings) =>
+    settings === undefined
+      ? undefined
+      : Effect.zipRight(
+          Effect.logInfo(`Exports traces to ${TraceSettings.destinationOf(settings, setup.environment)}`),
+          exporting(settings, (told) =>
+            Effect.map(
+              Effect.promise(() => import("./OpenTelemetry.ts")),
+              (sdk) => {
+                const { environment } = setup
+                return sdk.open({ settings, environment, resource: Resource.attributesOf(setup, environment), told })
+              }
+            )
+          )
+        )
+  )
+
+/** The exporter by that way out. */
+export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, open: Open): Exporting =>
+  Effect.gen(function* () {
+    const { counter } = yield* Metrics
+    const exported = counter(Metric.spansExported, {})
+    const lost = (reason: (typeof Metric.spanLosses)[number]) => counter(Metric.spansDropped, { reason })
+    const failed = lost("export_failed")
+    const crowded = lost("buffer_full")
+    const excess = lost("trace_too_long")
+    const unsent = lost("shutdown")
+    const decided = new Map(
+      [...Tail.decisions, "dropped" as const].map((decision) => [decision, counter(Metric.traces, { decision })])
+    )
+    const decide = Tail.make(settings)
+    const say = yield* Occasionally.make
+
+    /** Decided, and not handed over yet. */
+    const pending: Array<{ readonly attempt: Attempt; readonly size: number }> = []
+    let reserved = 0
+    const latch = yield* Effect.makeLatch(false)
+
+    const handOver = (pipeline: Pipeline): void => {
+      const next = pending.shift()
+      if (next === undefined) return
+      reserved -= next.size
+      const recording = AttemptTrace.complete(next.attempt)
+      if (recording === undefined) return
+      excess.add(recording.dropped)
+      pipeline.write(recording)
+    }
+
+    const close = (pipeline: Pipeline) =>
+      Effect.gen(function* () {
+        while (pending.length > 0) handOver(pipeline)
+        const flushed = yield* Effect.tryPromise(() => pipeline.shutdown()).pipe(
+          Effect.ignore,
+          Effect.interruptible,
+          Effect.timeoutOption(flushTimeout)
+        )
+        const left = pipeline.inFlight()
+        unsent.add(left)
+        if (left > 0 || Option.isNone(flushed))
+          yield* Effect.logWarning(`Ends without having exported all spans (${left} left)`)
+      })
+
+    const pipeline = yield* Effect.acquireRelease(
+      open({
+        exported: (spans) => exported.add(spans),
+        failed: (spans, error) => {
+          failed.add(spans)
+          say(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
+        },
+        warned: (message) => say(`OpenTelemetry: ${message}`)
+      }),
+      close
+    )
+
+    yield* latch.await.pipe(
+      Effect.zipRight(Effect.sleep(handOverDelay)),
+      Effect.zipRight(latch.close),
+      Effect.zipRight(
+        Effect.whileLoop({
+          while: () => pending.length > 0,
+          // Others shall have their turn between two.
+          body: () =>
+            Effect.sync(() => handOver(pipeline)).pipe(
+              Effect.catchAllCause((cause) =>
+                Effect.sync(() => say(`A trace can't be exported: ${Cause.pretty(cause)}`))
+              ),
+              Effect.zipRight(Effect.yieldNow())
+            ),
+          step: () => {}
+        })
+      ),
+      Effect.forever,
+      Effect.forkScoped
+    )
+
+    return (attempt) =>
+      Effect.sync(() => {
+        if (attempt.root === undefined) return
+        const decision = decide(attempt)
+        if (decision !== "quiet") {
+          // The queue wait comes to those that were recorded.
+          const size = attempt.root.recording.spans.length + 1
+          if (pipeline.room() - reserved < size) {
+            decided.get("dropped")?.add()
+            crowded.add(size)
+            say("Traces are dropped: more spans wait to be exported than there is room for")
+            return
+          }
+          attempt.root.recording.exported = true
+          reserved += size
+          pending.push({ attempt, size })
+          latch.unsafeOpen()
+        }
+        decided.get(decision)?.add()
+      })
+  })

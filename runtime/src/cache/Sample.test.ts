@@ -1,0 +1,43 @@
+import { expect, test } from "bun:test"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Sample from "./Sample.ts"
+import { web } from "./Scripted.fixture.ts"
+
+/** An object that is so many characters longer than the shortest. */
+const sized = (name: string, more: number): KubernetesObject =>
+  web({ name, rv: "1", labels: { padding: "x".repeat(more) } })
+
+const size = (object: KubernetesObject): number => JSON.stringify(object).length
+
+test("a kind of few objects is measured exactly", () => {
+  const objects = [0, 100, 2000].map((more) => sized("a", more))
+  const sample = Sample.make()
+  expect(sample.mean()).toBe(0)
+  for (const object of objects) sample.take(object)
+  expect(sample.mean()).toBeCloseTo(objects.reduce((sum, object) => sum + size(object), 0) / 3, 6)
+})
+
+test("of many objects the mean is near the truth, and few are measured", () => {
+  let measured = 0
+  const objects = Array.from({ length: 20_000 }, (_, index) => {
+    // Sizes that repeat themselves, though not in step with the sample.
+    const object = sized(`object-${index}`, (index * 37) % 1000)
+    const toJSON = () => {
+      measured++
+      return object
+    }
+    return { ...object, toJSON }
+  })
+  const sample = Sample.make()
+  for (const object of objects) sample.take(object)
+  expect(measured).toBeLessThan(400)
+  const truth = objects.reduce((sum, object) => sum + size(object), 0) / objects.length
+  expect(Math.abs(sample.mean() / truth - 1)).toBeLessThan(0.1)
+})
+
+test("it follows objects that grow", () => {
+  const sample = Sample.make()
+  for (let index = 0; index < 5000; index++) sample.take(sized("a", 0))
+  for (let index = 0; index < 100_000; index++) sample.take(sized("a", 5000))
+  expect(sample.mean()).toBeGreaterThan(size(sized("a", 4900)))
+})

@@ -1,0 +1,122 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/TestClock"
+import { capture } from "../controller/World.fixture.ts"
+import * as Callers from "../manager/Callers.ts"
+import * as Endpoints from "../manager/Endpoints.ts"
+import * as LogLevels from "../telemetry/LogLevels.ts"
+import * as LogLevelPage from "./LogLevelPage.ts"
+
+interface Route {
+  readonly path: string
+  readonly handler: Endpoints.Handler
+  readonly methods: ReadonlyArray<string> | undefined
+}
+
+/** The page of a program with two controllers, behind a guard that lets everybody in or nobody. */
+const world = (mayAsk = true) =>
+  Effect.gen(function* () {
+    const levels = yield* LogLevels.make("info")
+    const routes: Array<Route> = []
+    let loopback: boolean | undefined
+    yield* LogLevelPage.serve(levels, ["webapp", "backup"]).pipe(
+      Effect.provideService(Endpoints.Endpoints, {
+        addresses: {},
+        route: (_port, path, handler, methods) => Effect.sync(() => void routes.push({ path, handler, methods }))
+      }),
+      Effect.provideService(Callers.Callers, {
+        guarded: (handler, options) => {
+          loopback = options.loopback
+          return mayAsk ? handler : () => Effect.succeed(Endpoints.text(401, "no"))
+        }
+      })
+    )
+    const ask = (method: string, query = "") =>
+      Effect.gen(function* () {
+        const handler = routes[0]?.handler
+        if (handler === undefined) return yield* Effect.dieMessage("there is no route")
+        const request = new Request(`http://localhost/loglevel${query}`, { method })
+        const response = yield* handler(request, { address: "127.0.0.1" })
+        return { status: response.status, body: (yield* Effect.promise(() => response.text())).trimEnd() }
+      })
+    return { levels, routes, ask, loopback }
+  })
+
+const started = "all: info\ncontroller=webapp: as above\ncontroller=backup: as above"
+
+describe("the page of log levels", () => {
+  effect("shows what is logged, of all and of each controller", () =>
+    Effect.gen(function* () {
+      const { ask, loopback, routes } = yield* world()
+      expect(routes).toMatchObject([{ path: "/loglevel", methods: ["GET", "HEAD", "PUT", "POST", "DELETE"] }])
+      expect(loopback).toBe(true)
+      expect(yield* ask("GET")).toEqual({ status: 200, body: started })
+    })
+  )
+
+  effect("sets a level, of all or of one controller, until it is reset, and says so in the log", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const { ask } = yield* world()
+      expect((yield* ask("PUT", "?level=warning")).body).toStartWith("all: warning, started with info\n")
+      expect((yield* ask("POST", "?level=debug&controller=webapp")).body).toBe(
+        "all: warning, started with info\ncontroller=webapp: debug\ncontroller=backup: as above"
+      )
+      expect((yield* ask("DELETE", "?controller=webapp")).body).toBe(
+        "all: warning, started with info\ncontroller=webapp: as above\ncontroller=backup: as above"
+      )
+      expect((yield* ask("PUT", "?level=default")).body).toBe(started)
+      yield* ask("PUT", "?level=debug&controller=webapp")
+      expect((yield* ask("DELETE")).body).toBe(started)
+      expect(logs).toEqual([
+        "INFO The log level of everything is warning",
+        "INFO The log level of controller webapp is debug",
+        "INFO The log level of controller webapp is as it was at the start",
+        "INFO The log level of everything is as it was at the start",
+        "INFO The log level of controller webapp is debug",
+        "INFO The log level of everything is as it was at the start"
+      ])
+    }).pipe(Effect.provide(capture(logs)))
+  })
+
+  effect("sets a level for a while, and shows how long that is still", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const { ask } = yield* world()
+      const { body } = yield* ask("PUT", "?level=debug&controller=webapp&for=10m")
+      expect(body).toContain("controller=webapp: debug until 1970-01-01T00:10:00.000Z (10m)")
+      expect(logs).toEqual(["INFO The log level of controller webapp is debug for 10m"])
+      yield* TestClock.adjust("90 seconds")
+      expect((yield* ask("GET")).body).toContain("(8m 30s)")
+      yield* TestClock.adjust("510 seconds")
+      expect((yield* ask("GET")).body).toBe(started)
+    }).pipe(Effect.provide(capture(logs)))
+  })
+
+  for (const [query, message] of [
+    ["", "level= is none of trace, debug, info, warning, error, default"],
+    ["?level=loud", "level=loud is none of trace, debug, info, warning, error, default"],
+    ["?level=debug&controller=web", "controller=web is none of webapp, backup"],
+    ["?level=debug&for=long", 'for="long" is no duration: write it like 15s, 1m30s or 10h'],
+    ["?level=debug&for=0s", 'for="0s" is too short: at least 1s'],
+    ["?level=debug&for=25h", 'for="25h" is too long: at most 24h, or leave it out'],
+    ["?level=debug&form=10m", "there is no form here, but level, controller, for"]
+  ] as const) {
+    effect(`refuses ${query || "nothing at all"}, says why, and changes nothing`, () =>
+      Effect.gen(function* () {
+        const { ask } = yield* world()
+        expect(yield* ask("PUT", query)).toEqual({ status: 400, body: message })
+        expect((yield* ask("GET")).body).toBe(started)
+      })
+    )
+  }
+
+  effect("is for those who may ask", () =>
+    Effect.gen(function* () {
+      const { ask, levels } = yield* world(false)
+      expect((yield* ask("PUT", "?level=debug")).status).toBe(401)
+      expect(levels.setting()).toBeUndefined()
+    })
+  )
+})

@@ -1,0 +1,129 @@
+/**
+ * `/loglevel` at the port for probes: what is logged, and how much from now on, without a restart. For who asks from loopback
+ * (`kubectl port-forward` does), or shows a token of somebody who may.
+ *
+ * ```sh
+ * curl localhost:8081/loglevel
+ * curl -X PUT 'localhost:8081/loglevel?level=debug&controller=webapp&for=10m'
+ * curl -X DELETE 'localhost:8081/loglevel?controller=webapp'
+ * ```
+ *
+ * Without a controller a level is for everything that has none of its own. With `for` it ends by itself.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Scope from "effect/Scope"
+import * as Callers from "../manager/Callers.ts"
+import * as Endpoints from "../manager/Endpoints.ts"
+import * as LogLevels from "../telemetry/LogLevels.ts"
+import * as DurationText from "./DurationText.ts"
+
+/** How long a level may be set for: whoever wants it for longer wants it until it is reset. */
+const longest = Duration.hours(24)
+
+/** What a request asks for. */
+type Wish =
+  | { readonly _tag: "Set"; readonly level: LogLevels.Name; readonly during: Duration.Duration | undefined }
+  | { readonly _tag: "Reset" }
+
+const known = ["level", "controller", "for"]
+
+const forOf = (text: string | null): Either.Either<Duration.Duration | undefined, string> =>
+  text === null
+    ? Either.right(undefined)
+    : Either.flatMap(DurationText.parse({ atLeast: "1s" })(text), (during) =>
+        Duration.lessThanOrEqualTo(during, longest)
+          ? Either.right(during)
+          : Either.left(`"${text}" is too long: at most ${Duration.toHours(longest)}h, or leave it out`)
+      )
+
+const levelOf = (query: URLSearchParams): Either.Either<Wish, string> => {
+  const level = query.get("level")
+  if (level === "default") return Either.right({ _tag: "Reset" })
+  if (level === null || !LogLevels.isName(level)) {
+    return Either.left(`level=${level ?? ""} is none of ${[...LogLevels.names, "default"].join(", ")}`)
+  }
+  return Either.mapBoth(forOf(query.get("for")), {
+    onLeft: (message) => `for=${message}`,
+    onRight: (during): Wish => ({ _tag: "Set", level, during })
+  })
+}
+
+/** What is asked for, and for which controller; or in one line what is wrong with it. */
+const wishOf = (
+  method: string,
+  query: URLSearchParams,
+  controllers: ReadonlyArray<string>
+): Either.Either<{ readonly wish: Wish; readonly controller: string | undefined }, string> => {
+  const strange = [...query.keys()].find((name) => !known.includes(name))
+  // A misspelt `for` would leave a level set for ever.
+  if (strange !== undefined) return Either.left(`there is no ${strange} here, but ${known.join(", ")}`)
+  const controller = query.get("controller") ?? undefined
+  if (controller !== undefined && !controllers.includes(controller)) {
+    return Either.left(`controller=${controller} is none of ${controllers.join(", ")}`)
+  }
+  const wish = method === "DELETE" ? Either.right<Wish>({ _tag: "Reset" }) : levelOf(query)
+  return Either.map(wish, (wish) => ({ wish, controller }))
+}
+
+/** `debug until 14:05:31 (9m 58s)` */
+const shown = ({ level, until }: LogLevels.Setting, now: number): string =>
+  until === undefined
+    ? level
+    : `${level} until ${new Date(until).toISOString()} (${Duration.format(Duration.seconds(Math.ceil((until - now) / 1000)))})`
+
+/** What is logged, a line for all and one for each controller. */
+const page = (levels: LogLevels.Levels, controllers: ReadonlyArray<string>) =>
+  Effect.map(Effect.clock, (clock) => {
+    const now = clock.unsafeCurrentTimeMillis()
+    const overall = levels.setting()
+    const lines = [
+      ["", overall === undefined ? levels.initial : `${shown(overall, now)}, started with ${levels.initial}`],
+      ...controllers.map((name) => {
+        const own = levels.setting(name)
+        return [`controller=${name}`, own === undefined ? "as above" : shown(own, now)] as const
+      })
+    ]
+    return lines.map(([name, level]) => `${name === "" ? "all" : name}: ${level}`).join("\n")
+  })
+
+/** Serves the page until the scope closes. */
+export const serve = (
+  levels: LogLevels.Levels,
+  controllers: ReadonlyArray<string>
+): Effect.Effect<void, never, Endpoints.Endpoints | Callers.Callers | Scope.Scope> =>
+  Effect.gen(function* () {
+    const endpoints = yield* Endpoints.Endpoints
+    const show = Effect.map(page(levels, controllers), (body) =>
+      Endpoints.text(200, body, { "cache-control": "no-store" })
+    )
+    const change = (method: string, query: URLSearchParams) =>
+      Either.match(wishOf(method, query, controllers), {
+        onLeft: (message) => Effect.succeed(Endpoints.text(400, message)),
+        onRight: ({ controller, wish }) => {
+          const whose = controller === undefined ? "everything" : `controller ${controller}`
+          const done =
+            wish._tag === "Set"
+              ? Effect.zipRight(
+                  levels.set(wish.level, { controller, during: wish.during }),
+                  Effect.logInfo(
+                    `The log level of ${whose} is ${wish.level}${wish.during === undefined ? "" : ` for ${Duration.format(wish.during)}`}`
+                  )
+                )
+              : Effect.zipRight(
+                  levels.reset(controller),
+                  Effect.logInfo(`The log level of ${whose} is as it was at the start`)
+                )
+          return Effect.zipRight(done, show)
+        }
+      })
+    const handler = yield* Callers.guarded(
+      (request) =>
+        request.method === "GET" || request.method === "HEAD"
+          ? show
+          : change(request.method, new URL(request.url).searchParams),
+      { loopback: true }
+    )
+    yield* endpoints.route("probes", "/loglevel", handler, ["GET", "HEAD", "PUT", "POST", "DELETE"])
+  })

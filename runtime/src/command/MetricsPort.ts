@@ -1,0 +1,52 @@
+/** Who may read the metrics, and over what: everybody over HTTP, or those who may over TLS. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as BindAddress from "../manager/BindAddress.ts"
+import * as Certificate from "../manager/Certificate.ts"
+import * as Flag from "./Flag.ts"
+import * as Flags from "./Flags.ts"
+import { UsageError } from "./Verb.ts"
+
+/** The flags. */
+export const flags = {
+  metricsSecure: Flags.metricsSecure,
+  metricsCertDir: Flag.text("metrics-cert-dir", {
+    placeholder: "DIR",
+    description: "Where tls.crt and tls.key for that are, read again when they change; default a certificate of its own"
+  })
+} as const
+
+/** What decides about it. */
+export interface Settings extends Flag.Values<typeof flags> {
+  readonly metricsAddress: BindAddress.BindAddress | undefined
+  readonly probesAddress: BindAddress.BindAddress | undefined
+}
+
+const refusal = (message: string) => Either.left(new UsageError({ message }))
+
+/** Refuses what can't be had together. */
+export const check = (settings: Settings): Either.Either<void, UsageError> => {
+  const { metricsAddress, metricsCertDir, metricsSecure, probesAddress } = settings
+  if (metricsCertDir !== undefined && !metricsSecure) return refusal("--metrics-cert-dir goes with --metrics-secure")
+  const isShared =
+    metricsAddress !== undefined &&
+    probesAddress !== undefined &&
+    metricsAddress.port !== 0 &&
+    BindAddress.format(metricsAddress) === BindAddress.format(probesAddress)
+  return metricsSecure && isShared
+    ? refusal(
+        `--metrics-secure: kubelet probes without TLS, so --metrics-bind-address and --health-probe-bind-address can't both be ${BindAddress.format(metricsAddress)}`
+      )
+    : Either.void
+}
+
+/** The certificates that the port is to show; none, if it is not to speak TLS. */
+export const certificatesOf = ({ metricsAddress, metricsCertDir, metricsSecure }: Settings) =>
+  !metricsSecure || metricsAddress === undefined
+    ? Effect.sync(() => undefined)
+    : metricsCertDir === undefined
+      ? Certificate.ofOurOwn
+      : Effect.mapError(
+          Certificate.ofDir(metricsCertDir),
+          ({ message }) => new Certificate.Unusable({ message: `--metrics-cert-dir: ${message}` })
+        )

@@ -1,0 +1,55 @@
+/** How reconciles are traced, and the flags that say so. Whether they are, and where traces go, is for who exports them. */
+
+import type * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Scope from "effect/Scope"
+import type { Observer } from "../controller/Attempt.ts"
+import * as Tracing from "../telemetry/Tracing.ts"
+import * as Flag from "./Flag.ts"
+
+/** What exports traces: told of every attempt, until its scope closes. It counts in the fiber's metrics. */
+export type Exporting = Effect.Effect<Observer, never, Scope.Scope>
+
+/**
+ * What a program's environment says about traces: how they leave, nothing where they are not to be made, or in one line what is
+ * wrong with it.
+ */
+export type Export = (setup: {
+  readonly name: string
+  readonly version: string
+  /** Which replica of the program. */
+  readonly instance: string
+  readonly environment: { readonly [name: string]: string | undefined }
+}) => Either.Either<Exporting | undefined, string>
+
+const propagations: { readonly [word: string]: Tracing.Propagation } = { off: "off", link: "link", parent: "parent" }
+
+const annotationKey = (key: string): Either.Either<string, string> => {
+  const [, prefix, name] = /^(?:(.*)\/)?([^/]*)$/s.exec(key) ?? []
+  const isPrefix = prefix === undefined || (prefix.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(prefix))
+  return isPrefix && name !== undefined && /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)
+    ? Either.right(key)
+    : Either.left(`"${key}" is no key of an annotation: write it like ${Tracing.annotation}`)
+}
+
+/** The flags. */
+export const flags = {
+  tracePropagation: Flag.choice<Tracing.Propagation, Tracing.Propagation>("trace-propagation", propagations, {
+    placeholder: "HOW",
+    description:
+      "What traces do with the objects that a reconcile writes: link or parent, the next reconcile is linked to it or is its child; off; default link",
+    otherwise: "link"
+  }),
+  traceAnnotation: Flag.parsed("trace-annotation", {
+    placeholder: "KEY",
+    description: `The annotation of those objects by which they do it; default ${Tracing.annotation}`,
+    parse: annotationKey,
+    otherwise: Tracing.annotation
+  })
+} as const
+
+/** What those flags say. */
+export const settingsOf = ({ traceAnnotation, tracePropagation }: Flag.Values<typeof flags>): Tracing.Settings => ({
+  propagation: tracePropagation,
+  annotation: traceAnnotation
+})

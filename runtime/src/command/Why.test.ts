@@ -1,0 +1,20 @@
+import { expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as Why from "./Why.ts"
+
+test("An object is named as kubectl names one, or by two words", () => {
+  for (const words of [["webapp/shop"], ["webapp", "shop"]]) {
+    expect(Why.objectOf(words)).toEqual(Either.right({ kind: "webapp", name: "shop" }))
+  }
+  expect(Why.objectOf(["webapps.apps.kubedojo.io/shop.v2"])).toEqual(
+    Either.right({ kind: "webapps.apps.kubedojo.io", name: "shop.v2" })
+  )
+})
+
+test("What is no object is refused with one line that says what is", () => {
+  expect(Why.objectOf([])).toEqual(Either.left("say what to explain: why KIND/NAME, such as why webapp/shop"))
+  for (const words of [["shop"], ["webapp/"], ["/shop"], ["a/b/c"], ["webapp", "a/b"]]) {
+    expect(Why.objectOf(words)).toEqual(Either.left(`"${words.join(" ")}" is no object: write it like webapp/shop`))
+  }
+  expect(Either.getOrThrow(Either.flip(Why.objectOf(["webapp/Shop"])))).toContain(`"Shop" is no name of an object`)
+})

@@ -1,0 +1,216 @@
+/**
+ * `why KIND/NAME`: asks a running manager what it knows of an object, and why it did, or did not do, something about it. The answer
+ * is the manager's own, see `manager/WhyPage`; nothing is asked of the cluster here.
+ */
+import { FileSystem } from "@effect/platform/FileSystem"
+import * as Console from "effect/Console"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as KubeConfig from "../client/KubeConfig.ts"
+import * as ProxySettings from "../client/ProxySettings.ts"
+import * as Flag from "./Flag.ts"
+import * as Flags from "./Flags.ts"
+import * as Verb from "./Verb.ts"
+
+/** There is no answer; the message is one line that says what to do. */
+export class NotAnswered extends Data.TaggedError("NotAnswered")<{ readonly message: string }> {}
+
+/** Longer than a manager takes, which cuts off its own answers after ten seconds. */
+const timeoutMillis = 15_000
+
+const probePort = 8081
+
+/** `http://127.0.0.1:8081`, however much of it is written. */
+const addressOf = (text: string): Either.Either<URL, string> => {
+  const whole = /^https?:\/\//.test(text) ? text : `http://${text.startsWith(":") ? "127.0.0.1" : ""}${text}`
+  const url = URL.parse(whole)
+  return url === null || url.pathname !== "/" || url.search !== ""
+    ? Either.left(`"${text}" is no address of a manager: write it like http://127.0.0.1:${probePort}`)
+    : Either.right(url)
+}
+
+/** The object that words ask about: `webapp/shop`, or `webapp shop`. */
+export const objectOf = (
+  words: ReadonlyArray<string>
+): Either.Either<{ readonly kind: string; readonly name: string }, string> => {
+  const [kind = "", name = "", ...rest] = words.flatMap((word) => word.split("/"))
+  if (words.length === 0) return Either.left("say what to explain: why KIND/NAME, such as why webapp/shop")
+  return kind === "" || name === "" || rest.length > 0
+    ? Either.left(`"${words.join(" ")}" is no object: write it like webapp/shop`)
+    : Either.map(Flags.objectName(name), () => ({ kind, name }))
+}
+
+const flags = {
+  ...Flags.cluster,
+  namespace: Flag.short(
+    "n",
+    Flag.parsed("namespace", {
+      placeholder: "NAME",
+      description: "Where the object is; default the kubeconfig context's namespace, or else default",
+      parse: Flags.namespaceName,
+      otherwise: undefined
+    })
+  ),
+  controller: Flag.text("controller", {
+    placeholder: "NAME",
+    description: "Only what this controller knows, where several reconcile the kind"
+  }),
+  probeAddress: Flag.parsed("probe-address", {
+    placeholder: "URL",
+    description: `Where the manager answers probes; default http://127.0.0.1:${probePort}`,
+    parse: addressOf,
+    otherwise: new URL(`http://127.0.0.1:${probePort}`)
+  }),
+  tokenFile: Flag.text("token-file", {
+    placeholder: "FILE",
+    description: "A bearer token for a manager that is not asked from its own machine; it takes the right to get /why"
+  }),
+  output: Flag.short(
+    "o",
+    Flag.choice(
+      "output",
+      { text: "text", json: "json" },
+      { placeholder: "FORMAT", description: "text or json; default text", otherwise: "text" }
+    )
+  )
+}
+
+type Settings = Flag.Values<typeof flags>
+
+/** The namespace of the context that kubectl would take. One that was not asked for may be broken, or not be there. */
+const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
+  if (namespace !== undefined) return Effect.succeed(namespace)
+  const wanted = context !== undefined || "kubeconfig" in kubeconfig
+  return KubeConfig.load({ ...kubeconfig, context }).pipe(
+    Logger.withMinimumLogLevel(LogLevel.None),
+    Effect.map((cluster) => cluster.namespace ?? "default"),
+    Effect.catchAll((error) => (wanted ? Effect.fail(error) : Effect.succeed("default")))
+  )
+}
+
+const tokenIn = (path: string) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem
+    const text = yield* Effect.mapError(
+      fs.readFileString(path),
+      () => new NotAnswered({ message: `--token-file: ${path} cannot be read` })
+    )
+    const token = text.trim()
+    return /^[\x21-\x7e]+$/.test(token)
+      ? token
+      : yield* new NotAnswered({ message: `--token-file: there is no token in ${path}` })
+  })
+
+interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+/** How to come to the manager of a cluster from outside of it. */
+const forward = (program: string): string =>
+  `kubectl -n ${program}-system port-forward deployment/${program} ${probePort}`
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof Error && error.name === "TimeoutError") return `no answer within ${timeoutMillis / 1000}s`
+  switch (codeOf(error)) {
+    case "ConnectionRefused":
+    case "ECONNREFUSED":
+      return "nothing listens there"
+    case "FailedToOpenSocket":
+    case "ENOTFOUND":
+      return "there is no such host"
+    default:
+      return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const get = (program: string, url: URL, token: string | undefined) =>
+  Effect.gen(function* () {
+    const through = ProxySettings.resolve(url, yield* ProxySettings.environment)
+    // `false` is not in Bun's types: it keeps fetch from the proxies of the environment, which Go's rules have decided about.
+    const proxy = (through ?? false) as string
+    return yield* Effect.tryPromise({
+      try: async (signal): Promise<Answer> => {
+        const response = await fetch(url, {
+          proxy,
+          redirect: "manual",
+          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)])
+        })
+        return { status: response.status, body: await response.text() }
+      },
+      catch: (error) =>
+        new NotAnswered({
+          message: `cannot ask the manager at ${url.origin}: ${reasonOf(error)}. If it runs in a cluster: ${forward(program)}`
+        })
+    })
+  })
+
+/** One line of what a server said, whoever it is. */
+const lineOf = (body: string): string => {
+  const line = body.trim().split("\n")[0] ?? ""
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line
+}
+
+const textOf = (program: string, origin: string, { body, status }: Answer) => {
+  switch (status) {
+    case 200:
+      return Effect.succeed(body.trimEnd())
+    case 400:
+      return Effect.fail(new Verb.UsageError({ message: lineOf(body) }))
+    case 401:
+    case 403:
+      return Effect.fail(
+        new NotAnswered({
+          message: `${origin} does not answer us: ${lineOf(body)} (--token-file FILE, or ask from its own machine: ${forward(program)})`
+        })
+      )
+    case 404:
+      return Effect.fail(
+        new NotAnswered({
+          message: `${origin} explains nothing: it is a manager that has not started its controllers yet, or of an older version, or something else`
+        })
+      )
+    default:
+      return Effect.fail(new NotAnswered({ message: `${origin} answered with ${status}: ${lineOf(body)}` }))
+  }
+}
+
+/** The verb. */
+export const verb = (program: Verb.Named) =>
+  Verb.make("why", {
+    description: "Explain what a running manager did about an object, and why, and what is next: why KIND/NAME",
+    words: { placeholder: "KIND/NAME", most: 2 },
+    flags,
+    run: (settings, words) =>
+      Effect.gen(function* () {
+        const object = objectOf(words)
+        if (Either.isLeft(object)) return yield* new Verb.UsageError({ message: object.left })
+        const namespace = yield* namespaceOf(settings)
+        const { controller, output, probeAddress, tokenFile } = settings
+        const url = new URL("/why", probeAddress)
+        const query = { ...object.right, namespace, output, ...(controller !== undefined && { controller }) }
+        for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+        const token = tokenFile === undefined ? undefined : yield* tokenIn(tokenFile)
+        const answer = yield* get(program.name, url, token)
+        // An error comes as the answer would: of JSON, the line is inside.
+        const said = answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
+        yield* Console.log(yield* textOf(program.name, url.origin, said))
+      })
+  })
+
+const errorIn = (body: string): string => {
+  try {
+    const value: unknown = JSON.parse(body)
+    const error: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "error") : undefined
+    return typeof error === "string" ? error : body
+  } catch {
+    return body
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * The trace of an attempt, told in full: what its record knows, put on the root span, its links and the wait before it.
+ *
+ * The worker records spans only. All that can be derived from the record is put in here, when somebody wants the trace: of a
+ * thousand reconciles that had nothing to do nobody does, and they pay nothing for it.
+ */
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Tracer from "effect/Tracer"
+import { Conflict } from "../client/ApiError.ts"
+import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import { type Recording, Span } from "../telemetry/Recording.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+import type { Attempt, Outcome } from "./Attempt.ts"
+import type { Fired } from "./Trigger.ts"
+
+/**
+ * What came of an attempt, in one word:
+ * - `success`, `requeue`, `requeue_after`: what it asked for
+ * - `conflict`, `retryable`: it failed and is tried again; `conflict` where somebody else's write came first
+ * - `given_up`: it failed, or was not there yet, and its retry schedule has ended
+ * - `terminal`: it failed, and trying again cannot mend it
+ * - `interrupted`: the process or the leadership ended first
+ * - `skipped`: the object was gone
+ */
+export type Result =
+  | "success"
+  | "requeue"
+  | "requeue_after"
+  | "conflict"
+  | "retryable"
+  | "given_up"
+  | "terminal"
+  | "interrupted"
+  | "skipped"
+
+/** See {@link Result}. */
+export const resultOf = ({ next, outcome }: Pick<Attempt, "next" | "outcome">): Result => {
+  switch (outcome._tag) {
+    case "Done":
+      return "success"
+    case "Requeue":
+      return next._tag === "GiveUp" ? "given_up" : "requeue"
+    case "RequeueAfter":
+      return "requeue_after"
+    case "Failed":
+      return next._tag === "GiveUp" ? "given_up" : outcome.error instanceof Conflict ? "conflict" : "retryable"
+    case "Unreachable":
+      return next._tag === "GiveUp" ? "given_up" : "retryable"
+    case "Terminal":
+      return "terminal"
+    case "Interrupted":
+      return "interrupted"
+    case "Vanished":
+      return "skipped"
+  }
+}
+
+/** The class of an error: its tag, or the name it has. */
+export const errorTypeOf = (error: unknown): string => {
+  if (typeof error !== "object" || error === null) return typeof error
+  if ("_tag" in error && typeof error._tag === "string") return error._tag
+  return error instanceof Error ? error.name : (error.constructor?.name ?? "Object")
+}
+
+const completed = new WeakSet<Recording>()
+
+/**
+ * The recording of an attempt, with everything that its record tells: attributes and links of the root, and a span of the wait
+ * in the queue. `undefined` where the attempt was not traced. Called again, it changes nothing.
+ */
+export const complete = (attempt: Attempt): Recording | undefined => {
+  const { root } = attempt
+  if (root === undefined) return undefined
+  const { recording } = root
+  if (completed.has(recording)) return recording
+  completed.add(recording)
+
+  const wait = waiting(attempt, root)
+  // It began before all others but is beneath the root, which stays the first.
+  recording.spans.splice(1, 0, wait)
+  root.addLinks(attempt.triggers.map((trigger) => linkTo(trigger, wait)))
+  for (const [name, value] of Object.entries(attributesOf(attempt))) {
+    if (value !== undefined) root.attribute(name, value)
+  }
+  return recording
+}
+
+/** From ready to running, with everything that asked for the run at the time when it did: links are shown by few programs. */
+const waiting = (attempt: Attempt, root: Span): Span => {
+  // The span's clock starts with the process, and the record's is the machine's: what they have in common is the start.
+  const { startTime } = root.status
+  const nanosOf = (millis: number): bigint => startTime - BigInt(Math.round((attempt.startedAt - millis) * 1e6))
+  const wait = new Span(
+    root.recording,
+    SpanName.queueWait,
+    Option.some(root),
+    root.context,
+    [],
+    nanosOf(Math.min(attempt.queuedAt, attempt.startedAt)),
+    "internal"
+  )
+  for (const trigger of attempt.triggers) wait.event(trigger.kind, nanosOf(trigger.at), factsOf(trigger))
+  wait.end(startTime, Exit.void)
+  return wait
+}
+
+const factsOf = ({ at, kind, source }: Fired): Record<string, string> => {
+  const facts = { [Attribute.triggerKind]: kind, [Attribute.triggerTime]: new Date(at).toISOString() }
+  if (source === undefined) return facts
+  const { name, namespace } = parseKey(source.key)
+  return {
+    ...facts,
+    [Attribute.sourceKind]: source.kind,
+    ...(namespace !== undefined && { [Attribute.sourceNamespace]: namespace }),
+    [Attribute.sourceName]: name,
+    [Attribute.sourceResourceVersion]: source.resourceVersion
+  }
+}
+
+const relationOf = (kind: Fired["kind"]): "retry_of" | "requeue_of" | "cause" => {
+  switch (kind) {
+    case "retry":
+    case "unreachable":
+    case "given_up":
+      return "retry_of"
+    case "requeue":
+    case "requeue_after":
+      return "requeue_of"
+    default:
+      return "cause"
+  }
+}
+
+/** A trigger without a trace of its own leads to the wait: a link to nowhere would be dropped on the way, and its facts with it. */
+const linkTo = (trigger: Fired, wait: Span): Tracer.SpanLink => {
+  const origin = TraceParent.parse(trigger.traceparent)
+  return {
+    _tag: "SpanLink",
+    span: origin ?? wait,
+    attributes:
+      origin === undefined
+        ? factsOf(trigger)
+        : { ...factsOf(trigger), [Attribute.linkRelation]: relationOf(trigger.kind) }
+  }
+}
+
+const attributesOf = (attempt: Attempt): Record<string, unknown> => {
+  const { exchanges, object, outcome, startedAt, triggers } = attempt
+  const { name, namespace } = parseKey(attempt.key)
+  const changes = triggers.flatMap(({ at, source }) => (source === undefined ? [] : [at]))
+  const writes = exchanges.flatMap(({ write }) => (write === undefined ? [] : [write]))
+  const noop = writes.filter(({ changed }) => changed === false).length
+  return {
+    [Attribute.controllerName]: attempt.controller,
+    [Attribute.reconcileId]: attempt.id,
+    [Attribute.objectKind]: attempt.kind,
+    [Attribute.objectApiVersion]: object?.apiVersion,
+    [Attribute.namespace]: namespace,
+    [Attribute.objectName]: name,
+    [Attribute.objectUid]: attempt.uid,
+    [Attribute.objectResourceVersion]: attempt.resourceVersion,
+    [Attribute.generation]: attempt.generation,
+    [Attribute.observedGeneration]: observedGenerationOf(object),
+    [Attribute.deleting]: object === undefined ? undefined : object.metadata.deletionTimestamp !== undefined,
+    [Attribute.triggerKinds]: [...new Set(triggers.map(({ kind }) => kind))],
+    [Attribute.triggerCount]: triggers.length + attempt.dropped,
+    [Attribute.droppedLinks]: attempt.dropped,
+    [Attribute.queueWaitMillis]: Math.max(0, startedAt - attempt.queuedAt),
+    [Attribute.eventAgeMillis]: changes.length === 0 ? undefined : Math.max(0, startedAt - Math.min(...changes)),
+    [Attribute.priority]: attempt.priority,
+    [Attribute.attempt]: attempt.number,
+    [Attribute.result]: resultOf(attempt),
+    [Attribute.requeueAfterMillis]: attempt.next._tag === "Run" ? attempt.next.afterMillis : undefined,
+    [Attribute.writes]: writes.length - noop,
+    [Attribute.noopWrites]: noop,
+    [Attribute.droppedSpans]: attempt.root?.recording.dropped || undefined,
+    [Attribute.errorType]: errorOf(outcome)
+  }
+}
+
+const errorOf = (outcome: Outcome): string | undefined => {
+  switch (outcome._tag) {
+    case "Terminal":
+      // That it is terminal, the result says.
+      return errorTypeOf(outcome.error.cause ?? outcome.error)
+    case "Unreachable":
+    case "Failed":
+      return errorTypeOf(outcome.error)
+    case "Interrupted":
+      return outcome._tag
+    default:
+      return undefined
+  }
+}
+
+/** Of kinds that have it; the wire form of a status may be anything. */
+const observedGenerationOf = (object: (KubernetesObject & { readonly status?: unknown }) | undefined) => {
+  const status = object?.status
+  if (typeof status !== "object" || status === null || !("observedGeneration" in status)) return undefined
+  return typeof status.observedGeneration === "number" ? status.observedGeneration : undefined
+}

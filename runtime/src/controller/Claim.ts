@@ -1,0 +1,95 @@
+/**
+ * Whose a child is: ours, ours for the taking, or somebody else's, which is left alone.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Client from "../client/Client.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import { controllerOf, type KubernetesObject, keyString, type OwnerReference } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import * as Recording from "../telemetry/Recording.ts"
+import { intentAnnotation } from "./Intent.ts"
+
+/** What an owner may do with a child. */
+export type Claim = "ours" | "adoptable" | "none"
+
+/** The place of a child is taken by an object that the owner does not control. */
+export class NotOwned extends Data.TaggedError("NotOwned")<{
+  readonly kind: string
+  readonly key: string
+  /** Such as `Deployment shop`, or nothing where no controller holds it. */
+  readonly holder: string | undefined
+  /** True when this was not known before: the time to tell somebody. */
+  readonly news: boolean
+}> {
+  override get message(): string {
+    return `${this.kind} ${this.key} exists and is ${
+      this.holder === undefined ? "controlled by nobody" : `controlled by ${this.holder}`
+    }; it is left alone until it is removed or given away`
+  }
+}
+
+/**
+ * A child was about to be adopted for an owner that is gone or going, which the cache has not seen yet: adopted, the garbage
+ * collector would take it along, though somebody may have asked for it to stay.
+ */
+export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: string; readonly key: string }> {
+  override get message(): string {
+    return `${this.kind} ${this.key} was deleted, or made anew, a moment ago`
+  }
+}
+
+/**
+ * Whether a child is ours, or may become ours. It may where nobody controls it and either it was ours before (an owner
+ * deleted with its children orphaned, then made again) or its owner gives it away; and where its controller is an earlier
+ * object of our owner's name, which is gone, since the name is free: the garbage collector has only not come by yet.
+ */
+export const of = (
+  owner: KubernetesObject,
+  resource: Resource.Any,
+  child: KubernetesObject,
+  options: { readonly adoptAnnotation?: string | undefined }
+): Claim => {
+  const holder = controllerOf(child)
+  if (holder?.uid === owner.metadata.uid) return "ours"
+  const annotations = child.metadata.annotations ?? {}
+  const wasOurs = annotations[intentAnnotation] !== undefined
+  const isGivenAway = options.adoptAnnotation !== undefined && annotations[options.adoptAnnotation] === "true"
+  const isFree = holder === undefined ? wasOurs || isGivenAway : wasOurs && isNamesake(owner, resource, holder)
+  return isFree ? "adoptable" : "none"
+}
+
+const isNamesake = (owner: KubernetesObject, resource: Resource.Any, holder: OwnerReference): boolean =>
+  holder.kind === resource.kind &&
+  holder.name === owner.metadata.name &&
+  holder.apiVersion.split("/").slice(0, -1).join("/") === resource.group
+
+/** Looks past the cache whether the owner lives. */
+export const confirm = (owner: KubernetesObject, resource: Resource.Any) => {
+  const gone = Effect.fail(new OwnerGone({ kind: resource.kind, key: keyString(owner.metadata) }))
+  const { name, namespace, uid } = owner.metadata
+  return Client.get(Resource.metadataOnly(resource), { name, namespace }).pipe(
+    Effect.catchTag("NotFound", () => gone),
+    Effect.flatMap(({ metadata }) =>
+      metadata.uid === uid && metadata.deletionTimestamp === undefined ? Effect.void : gone
+    )
+  )
+}
+
+/** Leaves a child alone that is not ours: {@link NotOwned}, and an Event where that is news. */
+export const refuse = (owner: KubernetesObject, kind: Resource.Any, child: KubernetesObject, news: boolean) =>
+  Effect.withFiberRuntime<never, NotOwned, EventRecorder.EventRecorder>((fiber) => {
+    Recording.current(fiber)?.attribute(Attribute.dependentResult, "left alone")
+    const holder = controllerOf(child)
+    const error = new NotOwned({
+      kind: kind.kind,
+      key: keyString(child.metadata),
+      holder: holder === undefined ? undefined : `${holder.kind} ${holder.name}`,
+      news
+    })
+    const told = news
+      ? EventRecorder.record({ regarding: owner, type: "Warning", reason: "NameConflict", note: error.message })
+      : Effect.void
+    return Effect.zipRight(told, Effect.fail(error))
+  })

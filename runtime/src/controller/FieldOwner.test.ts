@@ -1,0 +1,127 @@
+import { describe, expect, test } from "bun:test"
+import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
+import type { Json } from "./Drift.ts"
+import * as FieldOwner from "./FieldOwner.ts"
+
+/** As kube-apiserver 1.35 writes it for a Deployment; `ours` applies, the others do one thing each. */
+const entries: ReadonlyArray<ManagedFieldsEntry> = [
+  {
+    manager: "ours",
+    operation: "Apply",
+    time: "2026-11-21T10:00:00Z",
+    fieldsV1: {
+      "f:metadata": {
+        "f:labels": { "f:app.kubernetes.io/name": {}, "f:app": {} },
+        "f:ownerReferences": { 'k:{"uid":"123"}': {} }
+      },
+      "f:spec": {
+        "f:selector": {},
+        "f:template": {
+          "f:spec": {
+            "f:containers": {
+              'k:{"name":"app"}': {
+                ".": {},
+                "f:name": {},
+                "f:ports": {
+                  'k:{"containerPort":8080,"protocol":"TCP"}': { ".": {}, "f:containerPort": {}, "f:name": {} }
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  },
+  {
+    manager: "kubectl-scale",
+    operation: "Update",
+    subresource: "scale",
+    time: "2026-11-21T10:00:05Z",
+    fieldsV1: { "f:spec": { "f:replicas": {} } }
+  },
+  {
+    manager: "rival",
+    operation: "Apply",
+    time: "2026-11-21T10:00:05Z",
+    fieldsV1: {
+      "f:metadata": {
+        "f:labels": { "f:app.kubernetes.io/name": {} },
+        "f:finalizers": { ".": {}, 'v:"example.com/hold"': {} }
+      },
+      "f:spec": {
+        "f:args": { "i:0": {} },
+        "f:template": {
+          "f:spec": {
+            "f:containers": {
+              'k:{"name":"app"}': { ".": {}, "f:image": {} },
+              'k:{"name":"sidecar"}': { ".": {}, "f:name": {} }
+            }
+          }
+        }
+      }
+    }
+  },
+  { manager: "injector", operation: "Update", time: "2026-11-21T09:00:00Z", fieldsV1: { "f:metadata": { ".": {} } } },
+  { manager: "empty" }
+]
+
+const object: Json = {
+  metadata: { labels: { app: "web" }, finalizers: ["example.com/hold", "other"] },
+  spec: {
+    args: ["--a", "--b"],
+    template: {
+      spec: {
+        containers: [
+          { name: "app", image: "web:1", ports: [{ name: "http", containerPort: 8080 }, { containerPort: 9090 }] },
+          { name: "sidecar" }
+        ]
+      }
+    }
+  }
+}
+
+describe("who owns", () => {
+  const cases: ReadonlyArray<readonly [path: string, owners: string, without?: "without the object"]> = [
+    ["spec.replicas", "kubectl-scale"],
+    ["spec.template.spec.containers[app].image", "rival"],
+    ["spec.template.spec.containers[app].image", "rival", "without the object"],
+    ["spec.template.spec.containers[app].name", "ours"],
+    ["spec.template.spec.containers[app]", "ours rival"],
+    ["spec.template.spec.containers[sidecar]", "rival"],
+    ["spec.template.spec.containers[sidecar]", "rival", "without the object"],
+    ["spec.template.spec.containers", "ours rival"],
+    // An item that is known by its number and protocol, and called by its name.
+    ["spec.template.spec.containers[app].ports[http].containerPort", "ours"],
+    ["spec.template.spec.containers[app].ports[8080].containerPort", "ours", "without the object"],
+    ["spec.template.spec.containers[app].ports[9090]", ""],
+    // Below what is set as a whole.
+    ["spec.selector.matchLabels.app", "ours"],
+    ["metadata.ownerReferences[123].controller", "ours"],
+    // Names with dots, one of which begins as the other.
+    ["metadata.labels.app.kubernetes.io/name", "ours rival"],
+    ["metadata.labels.app", "ours"],
+    ["metadata.labels.app.kubernetes.io/part-of", ""],
+    // By value and by place.
+    ["metadata.finalizers", "rival"],
+    ["metadata.finalizers[0]", "rival"],
+    ["metadata.finalizers[1]", ""],
+    ["spec.args[0]", "rival"],
+    ["spec.args[0]", "rival", "without the object"],
+    ["spec.args[1]", ""],
+    // Nobody, and what is there for all only.
+    ["spec.paused", ""],
+    ["metadata.annotations.a", ""],
+    ["spec.replicasX", ""]
+  ]
+  for (const [path, owners, without] of cases) {
+    test(`${path}${without === undefined ? "" : `, ${without}`}: ${owners || "nobody"}`, () => {
+      const found = FieldOwner.owners(entries, path, without === undefined ? object : undefined)
+      expect(found.map(({ manager }) => manager).join(" ")).toBe(owners)
+    })
+  }
+})
+
+test("who wrote last is who has the latest time, and of those the last in the list", () => {
+  expect(FieldOwner.lastWriter(entries)?.manager).toBe("rival")
+  expect(FieldOwner.lastWriter([])).toBeUndefined()
+})

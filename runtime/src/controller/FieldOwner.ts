@@ -1,0 +1,86 @@
+/**
+ * Who owns a field: reads `metadata.managedFields`, in which the server notes who set what. Pure.
+ *
+ * A path reads as in a `Drift.Difference`: `spec.replicas`, `spec.template.spec.containers[app].image`. Field names may hold dots
+ * (`metadata.labels.app.kubernetes.io/name`), so a path is never split; it is followed from field to field.
+ */
+import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
+import * as Drift from "./Drift.ts"
+
+type Fields = { readonly [key: string]: Drift.Json | undefined }
+
+const isFields = (value: Drift.Json | undefined): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/**
+ * The entries that own a field, something in it, or all that it is part of (a list or map that is set as a whole).
+ *
+ * @param object the object itself: `ports[http]` is an item that the server knows by its number and protocol
+ */
+export const owners = (
+  entries: ReadonlyArray<ManagedFieldsEntry>,
+  path: string,
+  object?: Drift.Json
+): ReadonlyArray<ManagedFieldsEntry> =>
+  // The server's JSON, whose type says no more of it than that it has fields.
+  entries.filter(({ fieldsV1 }) => fieldsV1 !== undefined && owns(Drift.json(fieldsV1), path, object))
+
+/** Who wrote last, as far as times tell, which have whole seconds: of those who wrote in the same second, the last in the list. */
+export const lastWriter = (entries: ReadonlyArray<ManagedFieldsEntry>): ManagedFieldsEntry | undefined =>
+  entries.reduce<ManagedFieldsEntry | undefined>(
+    (last, entry) => (last === undefined || (entry.time ?? "") >= (last.time ?? "") ? entry : last),
+    undefined
+  )
+
+const owns = (set: Drift.Json | undefined, rest: string, value: Drift.Json | undefined): boolean => {
+  if (!isFields(set)) return false
+  if (rest === "") return true
+  // Nothing is told apart below a leaf: who owns it, owns all of it. A value without parts is another field, whose name begins so.
+  if (Object.keys(set).length === 0) return value === undefined || typeof value === "object"
+  return rest.startsWith("[") ? ownsItem(set, rest, value) : ownsField(set, rest.replace(/^\./, ""), value)
+}
+
+const ownsField = (set: Fields, rest: string, value: Drift.Json | undefined): boolean =>
+  Object.keys(set).some((key) => {
+    const name = key.slice(2)
+    if (!key.startsWith("f:") || !rest.startsWith(name)) return false
+    const after = rest.slice(name.length)
+    const isWhole = after === "" || after.startsWith(".") || after.startsWith("[")
+    return isWhole && owns(set[key], after, isFields(value) ? value[name] : undefined)
+  })
+
+const ownsItem = (set: Fields, rest: string, value: Drift.Json | undefined): boolean => {
+  const items = Array.isArray(value) ? value : []
+  const index = items.findIndex((item, at) => rest.startsWith(`[${Drift.identify(item, at)}]`))
+  const item: Drift.Json | undefined = items[index]
+  return Object.keys(set).some((key) => {
+    const name =
+      item === undefined ? nameOf(key, rest) : isOf(key, item, index) ? Drift.identify(item, index) : undefined
+    return name !== undefined && owns(set[key], rest.slice(name.length + 2), item)
+  })
+}
+
+/** Whether the key of a set stands for this item: `k:` has some of its fields, `v:` its value, `i:` its place. */
+const isOf = (key: string, item: Drift.Json, index: number): boolean => {
+  const known = parse(key.slice(2))
+  if (key.startsWith("v:")) return Drift.equal(known, item)
+  if (key.startsWith("i:")) return known === index
+  if (!key.startsWith("k:") || !isFields(known) || !isFields(item)) return false
+  return Object.entries(known).every(([field, value]) => item[field] === undefined || Drift.equal(item[field], value))
+}
+
+/** The name in a path of an item that the object lacks: one of the values by which the server knows it. */
+const nameOf = (key: string, rest: string): string | undefined => {
+  const known = parse(key.slice(2))
+  const values = key.startsWith("k:") && isFields(known) ? Object.values(known) : /^[vi]:/.test(key) ? [known] : []
+  return values.map(String).find((value) => rest.startsWith(`[${value}]`))
+}
+
+const parse = (text: string): Drift.Json | undefined => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No key that the server writes; it stands for no item.
+    return undefined
+  }
+}

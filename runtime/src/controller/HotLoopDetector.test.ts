@@ -1,0 +1,674 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Client from "../client/Client.ts"
+import * as Patch from "../client/Patch.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import type { Fields } from "../events/Json.fixture.ts"
+import { ConfigMap, Event } from "../resource/BuiltIn.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Time from "../resource/Time.ts"
+import * as Attribute from "../telemetry/Attribute.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { reading } from "../telemetry/Reading.fixture.ts"
+import * as SpanName from "../telemetry/SpanName.ts"
+import * as Tracing from "../telemetry/Tracing.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import * as Status from "./Status.ts"
+import { counted, pass, run, type Services, settle, Widget, type World, widget, withWorld } from "./World.fixture.ts"
+
+type Body = Parameters<typeof withWorld>[0]
+
+/** A test, with metrics of its own. */
+const it = (name: string, body: Body) =>
+  effect(name, () => Effect.suspend(withWorld(body)).pipe(Effect.provideService(Metrics.Metrics, Metrics.make())))
+
+/** Makes one ConfigMap of the Widget's name: its size, and what else it is to have. */
+const makes = (data: { readonly [key: string]: string } = {}, options?: Owned.Options<ConfigMap>) => ({
+  owns: [ConfigMap],
+  fieldManager: "widget-maker",
+  ...counted((_, owner) =>
+    Effect.as(
+      Owned.apply(
+        owner,
+        ConfigMap,
+        { metadata: { name: owner.metadata.name }, data: { size: String(owner.spec.size), ...data } },
+        options
+      ),
+      Result.done
+    )
+  )
+})
+
+/** Somebody who owns these fields. */
+const entry = (manager: string, fieldsV1: Fields, time = 0): Fields => ({
+  manager,
+  operation: "Apply",
+  time: Time.seconds(time),
+  fieldsV1
+})
+
+const owning = (manager: string, ...keys: ReadonlyArray<string>) =>
+  entry(manager, { "f:data": Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) })
+
+/** Somebody changes the child, which the controller changes back, so many times. */
+const fight = (
+  { server }: World,
+  rounds: number,
+  every: Parameters<typeof pass>[0],
+  change: Fields = { data: { size: "7" }, metadata: { managedFields: [owning("rival", "size")] } }
+) =>
+  Effect.repeatN(
+    Effect.suspend(() => {
+      server.change(ConfigMap, "a", change)
+      return pass(every)
+    }),
+    rounds - 1
+  )
+
+/** The warnings that people are told on the Widget, and how often, from the time that the recorder has written them. */
+const warnings = (server: ApiServer.ApiServer) =>
+  Effect.map(settle, () =>
+    server
+      .list(Event)
+      .map((object) => ApiServer.typed(Event, object))
+      .filter(({ type, regarding }) => type === "Warning" && regarding?.name === "a")
+      .map(({ note, reason }) => `${reason}: ${note}`)
+  )
+
+const lines = ({ logs }: World) => logs.filter((line) => line.startsWith("WARN"))
+
+const looks = ({ server }: World) => server.requests.filter(({ what }) => what.startsWith("GET")).length
+
+const hotLoops = Effect.map(Metrics.Metrics, (registry) => reading(registry, "homeostat_hot_loops_total"))
+
+const told =
+  "data.size of ConfigMap default/a was put back 5 times within 30 s: rival keeps changing it. " +
+  "Give the field to one of the two: either rival stops setting it, or Widget default/a stops asking for it."
+
+const fighting = (body: (world: World) => Effect.Effect<void, unknown, Services>) =>
+  ((world) =>
+    Effect.gen(function* () {
+      world.server.put(Widget, widget("a"))
+      yield* run(makes())
+      yield* body(world)
+    })) satisfies Body
+
+describe("two managers that fight over a field", () => {
+  it(
+    "are told of at the fifth repair: an Event, a line, a count; field and manager are named, values are not",
+    fighting((world) =>
+      Effect.gen(function* () {
+        yield* fight(world, 4, "1 second")
+        expect(yield* warnings(world.server)).toEqual([])
+        expect(looks(world)).toBe(0)
+        yield* fight(world, 1, "1 second")
+        expect(yield* warnings(world.server)).toEqual([`FieldFight: ${told}`])
+        expect(lines(world)).toEqual([`WARN ${told}`])
+        expect(world.server.requests.filter(({ what }) => what.startsWith("GET")).map(({ what }) => what)).toEqual([
+          "GET /api/v1/namespaces/default/configmaps/a"
+        ])
+        expect(yield* hotLoops).toEqual({
+          'homeostat_hot_loops_total{controller="widgets",reason="fight"}': 1,
+          'homeostat_hot_loops_total{controller="widgets",reason="altered"}': 0,
+          'homeostat_hot_loops_total{controller="widgets",reason="rewrite"}': 0
+        })
+      })
+    )
+  )
+
+  it(
+    "are told of once in ten minutes, and looked at no more often",
+    fighting((world) =>
+      Effect.gen(function* () {
+        // Told after 25 seconds.
+        yield* fight(world, 120, "5 seconds")
+        expect(yield* warnings(world.server)).toHaveLength(1)
+        expect(looks(world)).toBe(1)
+        yield* fight(world, 10, "5 seconds")
+        expect(yield* warnings(world.server)).toHaveLength(2)
+        expect(lines(world)).toHaveLength(2)
+      })
+    )
+  )
+
+  it(
+    "are not told of where the repairs are far between",
+    fighting((world) =>
+      Effect.gen(function* () {
+        yield* fight(world, 30, "8 seconds")
+        expect(yield* warnings(world.server)).toEqual([])
+      })
+    )
+  )
+
+  it("over several fields are told of by who changes which", ({ server, ...world }) =>
+    Effect.gen(function* () {
+      server.put(Widget, widget("a"))
+      yield* run(makes({ b: "1", c: "1" }))
+      const managedFields = [owning("rival", "size", "b"), owning("other", "c")]
+      const change = { data: { size: "7", b: "7", c: "7" }, metadata: { managedFields } }
+      yield* fight({ server, ...world }, 6, "1 second", change)
+      const notes = yield* warnings(server)
+      expect(notes).toHaveLength(2)
+      expect(notes.join("\n")).toContain("data.size, data.b of ConfigMap default/a were put back 5 times")
+      expect(notes.join("\n")).toContain("rival keeps changing them. Give each field to one of the two")
+      expect(notes.join("\n")).toContain("data.c of ConfigMap default/a was put back 5 times within 30 s: other keeps")
+    }))
+
+  it("over what one of them adds to a place of the other's are told of", (world) =>
+    Effect.gen(function* () {
+      world.server.put(Widget, widget("a"))
+      yield* run(makes({}, { exclusive: [["data"]] }))
+      const change = { data: { theirs: "7" }, metadata: { managedFields: [owning("rival", "theirs")] } }
+      yield* fight(world, 5, "1 second", change)
+      expect((yield* warnings(world.server)).join()).toContain(
+        "data.theirs of ConfigMap default/a was put back 5 times within 30 s: rival keeps changing it"
+      )
+    }))
+
+  const unowned: ReadonlyArray<readonly [string, ReadonlyArray<Fields>, string]> = [
+    [
+      "of whom one writes in our own name: so it is said",
+      [
+        owning("widget-maker", "size"),
+        entry("late", { "f:metadata": {} }, 3000),
+        { ...entry("status-writer", { "f:status": {} }, 9000), subresource: "status" },
+        entry("early", { "f:metadata": {} }, 1000)
+      ],
+      "somebody else who writes as widget-maker keeps changing it. Is this program running twice"
+    ],
+    [
+      "of whom one removes the field: who wrote last is named, as a guess",
+      [
+        entry("late", { "f:metadata": {} }, 3000),
+        { ...entry("status-writer", { "f:status": {} }, 9000), subresource: "status" },
+        entry("early", { "f:metadata": {} }, 1000)
+      ],
+      "somebody keeps changing it, probably late, who wrote last"
+    ],
+    ["of whom one is nowhere to be seen", [], "the API server's audit log says who"]
+  ]
+  for (const [name, managedFields, expected] of unowned) {
+    it(
+      `${name}`,
+      fighting((world) =>
+        Effect.gen(function* () {
+          yield* fight(world, 5, "1 second", { data: { size: "7" }, metadata: { managedFields } })
+          expect((yield* warnings(world.server)).join()).toContain(expected)
+        })
+      )
+    )
+  }
+
+  it(
+    "are told of though the other one can't be looked for, and the field is put back",
+    fighting((world) =>
+      Effect.gen(function* () {
+        world.server.fail(/^GET .*configmaps/, 403)
+        yield* fight(world, 5, "1 second")
+        expect(yield* warnings(world.server)).toHaveLength(1)
+        expect(ApiServer.typed(ConfigMap, world.server.get(ConfigMap, "a")).data?.size).toBe("1")
+      })
+    )
+  )
+
+  it(
+    "are told of also where the other one takes our mark off, as a replace does",
+    fighting((world) =>
+      Effect.gen(function* () {
+        const metadata = {
+          managedFields: [owning("rival", "size")],
+          annotations: { [Owned.intentAnnotation]: "other" }
+        }
+        yield* fight(world, 6, "1 second", { data: { size: "7" }, metadata })
+        expect((yield* warnings(world.server)).join()).toContain(told)
+      })
+    )
+  )
+
+  it("over a status are told of", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      yield* run({
+        ...counted((_, owner) => Effect.as(Status.update(owner, { phase: "Running", seen: 1 }), Result.done)),
+        fieldManager: "widget-maker"
+      })
+      const managedFields = [entry("rival", { "f:status": { "f:phase": {} } })]
+      for (let round = 0; round < 5; round++) {
+        expect(yield* warnings(server)).toEqual([])
+        server.change(Widget, "a", { status: { phase: "Failed" }, metadata: { managedFields } })
+        yield* pass("1 second")
+      }
+      yield* warnings(server)
+      server.change(Widget, "a", { status: { phase: "Failed" }, metadata: { managedFields } })
+      yield* pass("1 second")
+      const [note, ...others] = yield* warnings(server)
+      expect(others).toEqual([])
+      expect(note).toContain(
+        "status.phase of Widget default/a was put back 5 times within 30 s: rival keeps changing it"
+      )
+      expect(note).not.toContain("seen")
+    }))
+})
+
+describe("nothing is told of", () => {
+  it(
+    "ten changes of the spec in ten seconds",
+    fighting((world) =>
+      Effect.gen(function* () {
+        for (let size = 2; size < 12; size++) {
+          world.server.change(Widget, "a", { spec: { size } })
+          yield* pass("1 second")
+        }
+        // A spec that goes back and forth is a user's will as well.
+        for (let round = 0; round < 20; round++) {
+          world.server.change(Widget, "a", { spec: { size: round % 2 } })
+          yield* pass("1 second")
+        }
+        expect(world.server.writes().filter(({ what }) => what.includes("configmaps")).length).toBeGreaterThan(30)
+        expect(yield* warnings(world.server)).toEqual([])
+      })
+    )
+  )
+
+  it(
+    "somebody who changes what is not ours, as an autoscaler does",
+    fighting((world) =>
+      Effect.gen(function* () {
+        for (let replicas = 0; replicas < 30; replicas++) {
+          world.server.change(ConfigMap, "a", { data: { replicas: String(replicas) } })
+          yield* pass("1 second")
+        }
+        expect(yield* warnings(world.server)).toEqual([])
+      })
+    )
+  )
+
+  it("five fields that are put back once each, beside one that the server always stores in its own way", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.stores = (object) => {
+        const data = object.data as Fields | undefined
+        return data?.cpu === "1000m" ? { ...object, data: { ...data, cpu: "1" } } : object
+      }
+      server.put(Widget, widget("a"))
+      yield* run(makes({ cpu: "1000m", b: "1", c: "1", d: "1", e: "1", f: "1" }))
+      for (const field of ["b", "c", "d", "e", "f", "size"]) {
+        server.change(ConfigMap, "a", { data: { [field]: "7" } })
+        yield* pass("1 second")
+      }
+      expect(server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(7)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+
+  it("a status that follows a rollout, and one that follows the spec", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      const { runs: _, ...child } = makes()
+      yield* run({
+        ...child,
+        ...counted((_, owner) =>
+          Effect.gen(function* () {
+            yield* child.reconcile(owner)
+            const { data } = ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+            yield* Status.update(owner, {
+              seen: Number(data?.ready ?? 0),
+              observedGeneration: owner.metadata.generation ?? 0
+            })
+            return Result.done
+          })
+        )
+      })
+      for (let ready = 1; ready <= 40; ready++) {
+        server.change(ConfigMap, "a", { data: { ready: String(ready) } })
+        yield* pass("200 millis")
+      }
+      for (let size = 2; size <= 40; size++) {
+        server.change(Widget, "a", { spec: { size } })
+        yield* pass("200 millis")
+      }
+      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(70)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+
+  it("conditions that come and go with the work, while somebody else writes the status too", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      const condition = (type: string, reason: string) => ({
+        type,
+        status: "True" as const,
+        reason,
+        message: "",
+        lastTransitionTime: Time.seconds(0),
+        observedGeneration: 1
+      })
+      server.put(Widget, widget("a"))
+      const { runs: _, ...child } = makes()
+      yield* run({
+        ...child,
+        ...counted((_, owner) =>
+          Effect.gen(function* () {
+            yield* child.reconcile(owner)
+            const { data } = ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+            const phase = Number(data?.phase ?? 0) % 3
+            const working = phase === 0 ? [] : [condition("Reconciling", phase === 2 ? "Second" : "First")]
+            yield* Status.update(owner, { seen: 1, conditions: [condition("Ready", "Always"), ...working] })
+            return Result.done
+          })
+        )
+      })
+      for (let phase = 1; phase <= 60; phase++) {
+        // Not ours, and so of no concern; but it is the same status.
+        const theirs = condition("Theirs", `R${phase}`)
+        const { status } = ApiServer.typed(Widget, server.get(Widget, "a"))
+        const others = (status?.conditions ?? []).filter(({ type }) => type !== "Theirs")
+        server.change(Widget, "a", { status: { conditions: [...others, theirs] } })
+        server.change(ConfigMap, "a", { data: { phase: String(phase) } })
+        yield* pass("500 millis")
+      }
+      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(50)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+
+  it("a list without keys that goes back and forth with its cause", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      const { runs: _, ...child } = makes()
+      yield* run({
+        ...child,
+        ...counted((_, owner) =>
+          Effect.gen(function* () {
+            yield* child.reconcile(owner)
+            const { data } = ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+            const first = Number(data?.phase ?? 0) % 2 === 0 ? [] : [{ size: 2 }]
+            // As a kind whose status says more than a Widget's.
+            const listed: KubernetesObject = owner
+            yield* Status.update(listed, { items: [...first, { size: 1 }] })
+            return Result.done
+          })
+        )
+      })
+      for (let phase = 1; phase <= 30; phase++) {
+        server.change(ConfigMap, "a", { data: { phase: String(phase) } })
+        yield* pass("500 millis")
+      }
+      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(25)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+
+  it("a failing reconcile that counts its attempts: it backs off", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      yield* run(counted((seen, owner) => Effect.zipRight(Status.update(owner, { seen }), Effect.fail("not yet"))))
+      for (let second = 0; second < 60; second++) yield* pass("1 second")
+      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(10)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+
+  it("a status that is polled every five seconds", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      yield* run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("5 seconds"))))
+      for (let second = 0; second < 120; second++) yield* pass("1 second")
+      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(20)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+
+  it("a write that changes nothing, however often it is sent", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      yield* run(
+        counted((_, owner) =>
+          Effect.as(
+            Client.status.patch(Widget, owner.metadata, Patch.merge({ status: { seen: 1 } })),
+            Result.requeueAfter("1 second")
+          )
+        )
+      )
+      for (let second = 0; second < 30; second++) yield* pass("1 second")
+      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(20)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+})
+
+describe("a reconcile that is woken by nothing but its own writes", () => {
+  const loops: ReadonlyArray<readonly [string, string, () => Effect.Effect<unknown, never, Services | Scope.Scope>]> = [
+    [
+      "of a status with a time in it is told of, with the field",
+      "status.seen of Widget default/a was written 10 times",
+      () =>
+        run(
+          counted((seen, owner) =>
+            Effect.as(
+              Effect.zipRight(Effect.sleep("300 millis"), Status.update(owner, { phase: "x", seen })),
+              Result.done
+            )
+          )
+        )
+    ],
+    [
+      "of a condition with a time in it is told of, with the condition",
+      "status.conditions[Ready].lastTransitionTime of Widget default/a was written 10 times",
+      () =>
+        run(
+          counted((seen, owner) =>
+            Effect.as(
+              Effect.zipRight(
+                Effect.sleep("300 millis"),
+                Status.update(owner, {
+                  conditions: [
+                    {
+                      type: "Ready",
+                      status: "True",
+                      reason: "Because",
+                      message: "",
+                      lastTransitionTime: Time.seconds(seen * 1000),
+                      observedGeneration: 1
+                    }
+                  ]
+                })
+              ),
+              Result.done
+            )
+          )
+        )
+    ],
+    [
+      "of a child that it wants otherwise each time is told of",
+      "data.seen of ConfigMap default/a was written 10 times",
+      () =>
+        run({
+          owns: [ConfigMap],
+          ...counted((seen, owner) =>
+            Effect.as(
+              Effect.zipRight(
+                Effect.sleep("300 millis"),
+                Owned.apply(owner, ConfigMap, { metadata: { name: "a" }, data: { seen: String(seen) } })
+              ),
+              Result.done
+            )
+          )
+        })
+    ],
+    [
+      "that are its own patches is told of",
+      "metadata.annotations.seen of Widget default/a was written 10 times",
+      () =>
+        run(
+          counted((seen, owner) =>
+            Effect.as(
+              Effect.zipRight(
+                Effect.sleep("300 millis"),
+                Client.patch(Widget, owner.metadata, Patch.merge({ metadata: { annotations: { seen: String(seen) } } }))
+              ),
+              Result.done
+            )
+          )
+        )
+    ],
+    [
+      "as it asks to run each second is told of",
+      "status.seen of Widget default/a was written 10 times",
+      () => run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("1 second"))))
+    ]
+  ]
+  for (const [name, note, start] of loops) {
+    it(name, (world) =>
+      Effect.gen(function* () {
+        const { server } = world
+        server.put(Widget, widget("a"))
+        yield* start()
+        for (let step = 0; step < 90; step++) yield* pass("300 millis")
+        const notes = yield* warnings(server)
+        expect(notes.map((text) => text.slice(0, text.indexOf(" within")))).toEqual([`WriteLoop: ${note}`])
+        expect(lines(world)).toEqual([`WARN ${notes[0]?.replace("WriteLoop: ", "")}`])
+        expect(notes[0]).toContain("though nothing woke controller widgets but itself")
+      })
+    )
+  }
+})
+
+describe("an answer that is not what was sent", () => {
+  /** The server stores this in the place of what is sent. */
+  const stored = ({ server }: World, change: Fields) => {
+    server.stores = (object) =>
+      object.kind === "ConfigMap" && object.data !== undefined
+        ? { ...object, data: { ...(object.data as Fields), ...change } }
+        : object
+  }
+
+  it("is told of once, with the field, and goes on as it is", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      stored(world, { b: "webhook" })
+      server.put(Widget, widget("a"))
+      yield* run(makes({ b: "1" }))
+      yield* fight(world, 3, "10 seconds", { data: { size: "7" } })
+      const note =
+        "The API server stores data.b of ConfigMap default/a otherwise than it was sent. Who changes that on the way: a mutating webhook, as a rule. It is left so; exempt the object from the change, or ask for the value that comes of it."
+      expect(yield* warnings(server)).toEqual([`FieldAltered: ${note}`])
+      expect(lines(world)).toEqual([`WARN ${note}`])
+      expect(yield* hotLoops).toMatchObject({ 'homeostat_hot_loops_total{controller="widgets",reason="altered"}': 1 })
+    }))
+
+  it("is told of on each object, and once in the log", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      stored(world, { b: "webhook" })
+      for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+      yield* run(makes({ b: "1" }))
+      expect(server.list(Event).filter((event) => event.reason === "FieldAltered")).toHaveLength(3)
+      expect(lines(world)).toHaveLength(1)
+    }))
+
+  it("but in another spelling is not told of", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      stored(world, { cpu: "1", timeout: "1m30s" })
+      server.put(Widget, widget("a"))
+      yield* run(makes({ cpu: "1000m", timeout: "90s" }))
+      yield* fight(world, 3, "10 seconds", { data: { size: "7" } })
+      expect(yield* warnings(server)).toEqual([])
+      expect(lines(world)).toEqual([])
+    }))
+
+  it("as its schema drops a field is told of once for all objects", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.stores = (object) => {
+        const { pruned, ...data } = (object.data ?? {}) as Fields
+        return object.kind === "ConfigMap" ? { ...object, data } : object
+      }
+      server.put(Widget, widget("a"))
+      yield* run(makes({ pruned: "1" }))
+      server.put(Widget, widget("b"))
+      yield* pass("1 second")
+      const note = "The API server drops data.pruned of a ConfigMap: its schema does not know them"
+      expect(yield* warnings(server)).toEqual([`FieldDropped: ${note}`])
+      expect(lines(world)).toEqual([`WARN ${note}`])
+      expect(server.list(Event).filter((event) => event.reason === "FieldDropped")).toHaveLength(1)
+    }))
+})
+
+describe("a trace", () => {
+  const traced = (body: Body) =>
+    ((world) =>
+      Effect.provideService(body(world), Tracing.Tracing, {
+        propagation: "off",
+        annotation: Tracing.annotation
+      })) satisfies Body
+
+  const suspicions = ({ attempts }: World): ReadonlyArray<object> =>
+    attempts.flatMap(({ root }) =>
+      (root?.recording.spans ?? []).flatMap((span) =>
+        span.events
+          .filter(({ name }) => name === SpanName.hotLoop)
+          .map(({ attributes }) => ({ span: span.name, ...attributes }))
+      )
+    )
+
+  it(
+    "of the repair at which a fight is told of says so where the child is put right",
+    traced(
+      fighting((world) =>
+        Effect.gen(function* () {
+          yield* fight(world, 8, "1 second")
+          expect(suspicions(world)).toEqual([
+            {
+              span: "dependent ConfigMap",
+              [Attribute.hotLoopReason]: "fight",
+              [Attribute.hotLoopObject]: "ConfigMap default/a",
+              [Attribute.hotLoopFields]: ["data.size"],
+              [Attribute.hotLoopManager]: "rival"
+            }
+          ])
+        })
+      )
+    )
+  )
+
+  it(
+    "of the run at which a loop is told of says so at its root",
+    traced((world) =>
+      Effect.gen(function* () {
+        world.server.put(Widget, widget("a"))
+        yield* run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("1 second"))))
+        for (let second = 0; second < 15; second++) yield* pass("1 second")
+        expect(suspicions(world)).toEqual([
+          {
+            span: "reconcile widgets",
+            [Attribute.hotLoopReason]: "rewrite",
+            [Attribute.hotLoopObject]: "Widget default/a",
+            [Attribute.hotLoopFields]: ["status.seen"]
+          }
+        ])
+      })
+    )
+  )
+})
+
+it("an object that is made anew begins anew", (world) =>
+  Effect.gen(function* () {
+    const { server } = world
+    server.put(Widget, widget("a"))
+    yield* run(makes())
+    yield* fight(world, 4, "1 second")
+    server.remove(ConfigMap, "a")
+    server.remove(Widget, "a")
+    yield* settle
+    server.put(Widget, widget("a"))
+    yield* settle
+    yield* fight(world, 4, "1 second")
+    expect(yield* warnings(server)).toEqual([])
+    yield* fight(world, 1, "1 second")
+    expect(yield* warnings(server)).toHaveLength(1)
+  }))

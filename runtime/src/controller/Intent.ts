@@ -1,0 +1,90 @@
+/**
+ * What an author wants a child to be, as it is compared and sent: with its owner, and a hash of it all by which a new intent is
+ * told from a child that somebody has changed.
+ */
+import { createHash } from "node:crypto"
+import type { DesiredMeta, KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import type * as Recording from "../telemetry/Recording.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+import { type Settings, annotation as traceAnnotation } from "../telemetry/Tracing.ts"
+import * as Drift from "./Drift.ts"
+
+/** Annotation on each child: the hash of the intent that was applied last. */
+export const intentAnnotation = "homeostat.dev/intent"
+
+/** What a child of type D is made from: metadata without the fields that {@link apply} fills in. */
+export type Intended = { readonly metadata: DesiredMeta }
+
+/** What the author wants, with our owner reference and the hash of it all. */
+export const of = <D extends Intended>(
+  owner: KubernetesObject,
+  resource: Resource.Any,
+  kind: Resource.Resource<KubernetesObject, D>,
+  desired: D
+): D => {
+  const namespace = kind.namespaced ? (desired.metadata.namespace ?? owner.metadata.namespace) : undefined
+  const metadata: DesiredMeta = {
+    ...desired.metadata,
+    ...(namespace === undefined ? {} : { namespace }),
+    ownerReferences: [
+      {
+        apiVersion: Resource.apiVersionOf(resource),
+        kind: resource.kind,
+        name: owner.metadata.name,
+        uid: owner.metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true
+      }
+    ]
+  }
+  const hash = createHash("sha256")
+    .update(Drift.canonical(Drift.json({ ...desired, metadata })))
+    .digest("hex")
+    .slice(0, 16)
+  return { ...desired, metadata: { ...metadata, annotations: { ...metadata.annotations, [intentAnnotation]: hash } } }
+}
+
+/** The place that an intent is for. */
+export const keyOf = (kind: Resource.Any, intent: Intended): ObjectKey => {
+  const { name, namespace } = intent.metadata
+  if (name === undefined) throw new Error(`Owned.apply needs metadata.name on a ${kind.kind}`)
+  return { name, namespace }
+}
+
+/** The hash of the intent that a child, or the intent itself, bears. */
+export const hashOf = ({ metadata }: Intended): string | undefined => metadata.annotations?.[intentAnnotation]
+
+/**
+ * The intent as it is sent: with the trace that the write belongs to, in an annotation, where that is wanted. Only a write that
+ * changes something else for certain brings a new one; any other repeats the one that stands there, since the server takes out
+ * what an apply leaves out.
+ *
+ * The annotation is no part of the intent: it is not in its hash, and a child is not compared by it.
+ */
+export const traced = <D extends Intended>(
+  intent: D,
+  child: Intended | undefined,
+  tracing: Settings | undefined,
+  span: Recording.Span | undefined
+): D => {
+  if (tracing === undefined || tracing.propagation === "off") return intent
+  const { annotation } = tracing
+  const { annotations } = intent.metadata
+  const changes = child === undefined || hashOf(child) !== hashOf(intent)
+  const value = changes && span !== undefined ? TraceParent.format(span) : child?.metadata.annotations?.[annotation]
+  return value === undefined || annotations?.[annotation] !== undefined
+    ? intent
+    : { ...intent, metadata: { ...intent.metadata, annotations: { ...annotations, [annotation]: value } } }
+}
+
+/** What others put into places that are ours alone. The trace of our own write is there with no one's intent. */
+export const strangersIn = (
+  intent: Intended,
+  child: KubernetesObject,
+  exclusive: ReadonlyArray<ReadonlyArray<Drift.Step>> = [],
+  tracing: Settings | undefined
+): ReadonlyArray<Drift.Stranger> => {
+  const path = `metadata.annotations.${tracing?.annotation ?? traceAnnotation}`
+  return Drift.strangers(Drift.json(intent), Drift.json(child), exclusive).filter((each) => each.path !== path)
+}

@@ -1,0 +1,85 @@
+/** What a controller at work enters in its journal. */
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Fence from "../client/Fence.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Controller from "./Controller.ts"
+import * as Predicate from "./Predicate.ts"
+import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
+import * as Trigger from "./Trigger.ts"
+import { counted, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const done = () => counted(() => Effect.succeed(Result.done)).reconcile
+
+describe("the journal of a controller", () => {
+  effect(
+    "has its attempts, the changes that its predicate ignored, and deletions",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { journal } = yield* run({ reconcile: done(), predicate: Predicate.labels({ seen: "yes" }) })
+        expect(journal.of("default/a")).toMatchObject({
+          runs: [],
+          ignored: [{ kind: "startup", predicate: "labels: it does not have seen=yes" }]
+        })
+        server.change(Widget, "a", { metadata: { labels: { seen: "yes" } } })
+        yield* settle
+        expect(journal.of("default/a")?.runs).toMatchObject([
+          { outcome: "Done", triggers: [{ kind: "watch.modified" }] }
+        ])
+        server.remove(Widget, "a")
+        yield* settle
+        expect(journal.of("default/a")).toMatchObject({
+          deleted: { at: 0 },
+          runs: [{ outcome: "Done" }, { outcome: "Vanished" }]
+        })
+      })
+    )
+  )
+
+  effect(
+    "has what the predicate of a watched kind ignored, by its source",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const trigger = Trigger.on(ConfigMap, {
+          map: () => [],
+          predicate: Predicate.named("never: nothing is news", () => false)
+        })
+        const { journal } = yield* run({ reconcile: done(), watches: [trigger] })
+        server.put(ConfigMap, { metadata: { name: "c" } })
+        yield* settle
+        expect(Array.from(journal.elsewhere(trigger))).toMatchObject([
+          { kind: "watch.added", source: { kind: "ConfigMap", key: "default/c" }, predicate: "never: nothing is news" }
+        ])
+      })
+    )
+  )
+
+  effect(
+    "outlives a term, and goes on while another process leads",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const prepared = yield* Runner.prepare(
+          Controller.make("widgets", { for: Widget, reconcile: done(), predicate: Predicate.generationChanged }),
+          { gracePeriod: 0 }
+        )
+        const stop = yield* Deferred.make<void>()
+        const term = yield* Effect.fork(prepared.lead(Fence.open, Deferred.await(stop)))
+        yield* settle
+        yield* Deferred.succeed(stop, undefined)
+        yield* Fiber.join(term)
+        expect(prepared.journal.of("default/a")?.runs).toHaveLength(1)
+        yield* Effect.forkScoped(prepared.standBy)
+        yield* settle
+        server.change(Widget, "a", { metadata: { labels: { by: "hand" } } })
+        yield* settle
+        expect(prepared.journal.of("default/a")?.ignored).toMatchObject([{ kind: "watch.modified" }])
+      })
+    )
+  )
+})

@@ -1,0 +1,212 @@
+import { describe, expect, test } from "bun:test"
+import type { Change } from "../cache/Store.ts"
+import type { Exchange } from "../client/Exchange.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import { attempt } from "./Attempt.fixture.ts"
+import { Outcome } from "./Attempt.ts"
+import * as Journal from "./Journal.ts"
+
+const failed = (message: string, number = 1) =>
+  attempt({
+    number,
+    outcome: Outcome.Failed({ cause: undefined as never, error: new Error(message), defect: false }),
+    next: { _tag: "Run", afterMillis: 5 }
+  })
+
+/** A patch of `deployments/shop` and what became of it. */
+const patched = (over: Partial<Exchange> = {}): Exchange => ({
+  request: {
+    method: "PATCH",
+    path: "/apis/apps/v1/namespaces/default/deployments/shop",
+    template: "/apis/apps/v1/namespaces/{ns}/deployments/{name}",
+    headers: {},
+    repeatable: true,
+    namespace: "default",
+    name: "shop"
+  },
+  startedAt: 0,
+  millis: 1,
+  status: 200,
+  error: undefined,
+  resends: 0,
+  auditId: undefined,
+  span: undefined,
+  write: {
+    kind: "Deployment",
+    verb: "apply",
+    subresource: undefined,
+    fieldManager: "webapp",
+    before: "1",
+    after: "2",
+    changed: true
+  },
+  ...over
+})
+
+const object = (name: string, resourceVersion = "7"): KubernetesObject => ({
+  metadata: { namespace: "default", name, uid: `uid-${name}`, resourceVersion, creationTimestamp: "" }
+})
+
+const change = (name: string, over: Partial<Change> = {}): Change => ({
+  type: "updated",
+  object: object(name),
+  initial: false,
+  echo: false,
+  receivedAt: 100,
+  ...over
+})
+
+const ignore = (journal: Journal.Journal, name: string, predicate = "no", over: Partial<Change> = {}) =>
+  journal.ignored(`default/${name}`, "watch.modified", "Widget", change(name, over), predicate)
+
+const runs = (journal: Journal.Journal, key = "default/a") => journal.of(key)?.runs ?? []
+
+describe("a journal", () => {
+  test("tells of an attempt what is shown of it", () => {
+    const journal = Journal.make()
+    const fired = (at: number) => ({ kind: "watch.modified" as const, at })
+    journal.record(
+      attempt({
+        triggers: [1, 2, 3, 4, 5].map(fired),
+        dropped: 2,
+        object: object("a"),
+        exchanges: [
+          patched({ write: undefined, request: { ...patched().request, method: "GET" } }),
+          patched(),
+          patched({ write: undefined, status: 409, error: "Conflict" })
+        ]
+      })
+    )
+    expect(runs(journal)).toMatchObject([
+      {
+        startedAt: 10,
+        finishedAt: 35,
+        waitedMillis: 10,
+        outcome: "Done",
+        message: undefined,
+        triggers: [fired(3), fired(4), fired(5)],
+        coalesced: 7,
+        requests: 3,
+        writes: [
+          { verb: "apply", what: "Deployment", key: "default/shop", changed: true, error: undefined },
+          { verb: "patch", what: "deployments", key: "default/shop", changed: undefined, error: "Conflict" }
+        ]
+      }
+    ])
+    // The object itself is nobody's to keep.
+    expect(JSON.stringify(journal.of("default/a"))).not.toContain("uid-a")
+  })
+
+  test("tells the last of several attempts alike, how many they were, and since when", () => {
+    const journal = Journal.make()
+    journal.record(failed("dry", 1))
+    journal.record({ ...failed("dry", 2), startedAt: 50 })
+    journal.record({ ...failed("dry", 3), startedAt: 90 })
+    journal.record({ ...failed("wet", 4), startedAt: 200 })
+    expect(runs(journal)).toMatchObject([
+      { message: "dry", number: 3, times: 3, since: 10, startedAt: 90 },
+      { message: "wet", number: 4, times: 1, since: 200 }
+    ])
+  })
+
+  test("tells each of several attempts that changed something", () => {
+    const journal = Journal.make()
+    for (let count = 0; count < 3; count++) journal.record(attempt({ exchanges: [patched()] }))
+    expect(runs(journal)).toHaveLength(3)
+    journal.record(attempt())
+    journal.record(attempt())
+    expect(runs(journal)).toHaveLength(4)
+  })
+
+  test("keeps the last eight attempts of an object, and long messages in part", () => {
+    const journal = Journal.make()
+    for (let count = 0; count < 20; count++) journal.record(failed(`${count} ${"x".repeat(5000)}`))
+    expect(runs(journal).map(({ message }) => message?.split(" ")[0])).toEqual([
+      ...["12", "13", "14", "15", "16", "17", "18", "19"]
+    ])
+    for (const { message } of runs(journal)) expect(message?.length).toBeLessThan(600)
+  })
+
+  test("tells which changes were ignored and why, those for one reason as one", () => {
+    const journal = Journal.make()
+    ignore(journal, "a", "size")
+    ignore(journal, "a", "size", { receivedAt: 200 })
+    ignore(journal, "a", "colour", { receivedAt: 300 })
+    expect(journal.of("default/a")?.ignored).toMatchObject([
+      {
+        predicate: "size",
+        times: 2,
+        at: 200,
+        uid: "uid-a",
+        source: { kind: "Widget", key: "default/a", resourceVersion: "7" }
+      },
+      { predicate: "colour", times: 1, at: 300 }
+    ])
+    for (let count = 0; count < 9; count++) ignore(journal, "a", `${count}`)
+    expect(journal.of("default/a")?.ignored.map(({ predicate }) => predicate)).toEqual(["6", "7", "8"])
+  })
+
+  test("tells of a trigger which sources were ignored last, two hundred of them", () => {
+    const journal = Journal.make()
+    const trigger = {}
+    for (let count = 0; count < 500; count++) {
+      journal.ignoredElsewhere(trigger, "watch.modified", "Pod", change(`pod-${count}`), "no")
+    }
+    journal.ignoredElsewhere(trigger, "watch.modified", "Pod", change("pod-400"), "no")
+    const sources = Array.from(journal.elsewhere(trigger))
+    expect(sources).toHaveLength(200)
+    expect(sources.at(-1)).toMatchObject({ source: { key: "default/pod-400" }, times: 2 })
+    expect(Array.from(journal.elsewhere({}))).toEqual([])
+  })
+
+  test("remembers that an object was deleted, with what was done for it", () => {
+    const journal = Journal.make()
+    journal.record(attempt())
+    journal.deleted("default/a", "uid-a", 900)
+    expect(journal.of("default/a")).toMatchObject({ deleted: { uid: "uid-a", at: 900 }, runs: [{ outcome: "Done" }] })
+  })
+
+  test("forgets objects of which nothing was heard for long when it is full, and no others", () => {
+    const journal = Journal.make({ capacity: 10_000 })
+    for (const key of ["a", "b"]) journal.record(attempt({ key }))
+    let count = 0
+    for (; journal.of("b") !== undefined && count < 100; count++) {
+      journal.record(attempt({ key: `n${count}` }))
+      if (count % 3 === 0) journal.record(attempt({ key: "a", generation: 2 }))
+      expect(journal.size().bytes).toBeLessThanOrEqual(10_000)
+    }
+    expect(count).toBeWithin(9, 30)
+    expect(runs(journal, "a")).toHaveLength(2)
+    expect(runs(journal, `n${count - 1}`)).toHaveLength(1)
+  })
+
+  test("does not grow while 100,000 objects come and go", () => {
+    const journal = Journal.make()
+    const heap = (): number => {
+      Bun.gc(true)
+      return process.memoryUsage().heapUsed
+    }
+    const live = (from: number, to: number): void => {
+      for (let count = from; count < to; count++) {
+        const name = `object-${count}`
+        const key = `default/${name}`
+        const triggers = [
+          { kind: "watch.added" as const, at: count, source: { kind: "Widget", key, resourceVersion: `${count}` } }
+        ]
+        journal.record({ ...failed(`nothing comes of ${name}`), key, triggers })
+        journal.record(attempt({ key, triggers, exchanges: [patched()] }))
+        ignore(journal, name, "size")
+        journal.deleted(key, `uid-${name}`, count)
+      }
+    }
+    live(0, 20_000)
+    const before = { heap: heap() }
+    live(20_000, 100_000)
+    const after = { heap: heap(), ...journal.size() }
+    expect(after.bytes).toBeLessThanOrEqual(Journal.capacity)
+    expect(after.keys).toBeWithin(1000, 20_000)
+    expect(after.heap - before.heap).toBeLessThan(Journal.capacity)
+    expect(journal.of("default/object-99999")?.runs).toHaveLength(2)
+    expect(journal.of("default/object-1")).toBeUndefined()
+  }, 60_000)
+})

@@ -1,0 +1,249 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import { ConfigMap, Event } from "../resource/BuiltIn.ts"
+import * as TraceParent from "../telemetry/TraceParent.ts"
+import * as Tracing from "../telemetry/Tracing.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import { closable, run, settle, type Widget, Widget as WidgetKind, widget, withWorld } from "./World.fixture.ts"
+
+const settings = (propagation: Tracing.Propagation, annotation = Tracing.annotation) =>
+  Effect.provideService(Tracing.Tracing, { propagation, annotation })
+
+const intentOf = (owner: Widget, annotations: { readonly [name: string]: string } = {}) => ({
+  metadata: { name: owner.metadata.name, annotations },
+  data: { size: String(owner.spec.size) }
+})
+
+const makes = (options?: Owned.Options<ConfigMap>, annotations?: { readonly [name: string]: string }) => ({
+  owns: [ConfigMap],
+  reconcile: (owner: Widget) =>
+    Effect.as(Owned.apply(owner, ConfigMap, intentOf(owner, annotations), options), Result.done)
+})
+
+const child = (server: ApiServer.ApiServer) => ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
+
+const traceOf = (server: ApiServer.ApiServer, annotation = Tracing.annotation) =>
+  child(server).metadata.annotations?.[annotation]
+
+const writes = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => !what.endsWith("/events"))
+
+const notes = (server: ApiServer.ApiServer) =>
+  server.list(Event).map((object) => ApiServer.typed(Event, object).note ?? "")
+
+/** Runs the controller for a while, as one process of several that follow each other. */
+const process = (server: ApiServer.ApiServer, options: ReturnType<typeof makes>) =>
+  Effect.gen(function* () {
+    const { close, scope } = yield* closable
+    yield* run(options).pipe(Scope.extend(scope))
+    server.change(WidgetKind, "a", { metadata: { labels: { touched: String(server.requests.length) } } })
+    yield* settle
+    yield* close
+    yield* settle
+  })
+
+describe("the trace on a child", () => {
+  for (const propagation of ["link", "parent"] as const) {
+    effect(
+      `is that of the write which made it, and of the one which changed what is wanted of it (${propagation})`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(WidgetKind, widget("a"))
+          yield* run(makes())
+          const first = TraceParent.parse(traceOf(server))
+          const [maker] = attempts
+          const span = maker?.root?.recording.spans.find(({ name }) => name === "dependent ConfigMap")
+          expect(first).toMatchObject({ traceId: maker?.root?.traceId, spanId: span?.spanId })
+          server.change(WidgetKind, "a", { spec: { size: 2 } })
+          yield* settle
+          const second = TraceParent.parse(traceOf(server))
+          expect(second?.spanId).not.toBe(first?.spanId)
+          const changer = attempts.find(({ corrections }) => corrections.some(({ reason }) => reason === "intent"))
+          expect(second?.traceId).toBe(changer?.root?.traceId)
+          expect(changer?.corrections).toEqual([
+            { kind: "ConfigMap", key: "default/a", reason: "intent", fields: ["data.size"] }
+          ])
+        }).pipe(settings(propagation))
+      )
+    )
+  }
+
+  effect(
+    "stays when somebody else's change is undone: that write need not change anything",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        yield* run(makes())
+        const first = traceOf(server)
+        expect(first).toBeDefined()
+        server.change(ConfigMap, "a", { data: { size: "7" } })
+        yield* settle
+        expect(child(server).data).toEqual({ size: "1" })
+        expect(traceOf(server)).toBe(first)
+        expect(attempts.flatMap(({ corrections }) => corrections)).toEqual([
+          { kind: "ConfigMap", key: "default/a", reason: "created", fields: [] },
+          { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"] }
+        ])
+      }).pipe(settings("link"))
+    )
+  )
+
+  effect(
+    "is no reason to write: whoever changes it or takes it away, no request is made, and it does not come back",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        yield* run(makes())
+        expect(writes(server)).toHaveLength(1)
+        server.change(ConfigMap, "a", { metadata: { annotations: { [Tracing.annotation]: "theirs" } } })
+        yield* settle
+        expect(traceOf(server)).toBe("theirs")
+        server.change(ConfigMap, "a", { metadata: { annotations: { [Tracing.annotation]: null } } })
+        yield* settle
+        expect(writes(server)).toHaveLength(1)
+        server.change(ConfigMap, "a", { data: { size: "7" } })
+        yield* settle
+        expect(writes(server)).toHaveLength(2)
+        expect(traceOf(server)).toBeUndefined()
+      }).pipe(settings("link"))
+    )
+  )
+
+  effect(
+    "is no reason to write after a restart, with tracing, without it, and with it again",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        yield* process(server, makes())
+        const hash = child(server).metadata.annotations?.[Owned.intentAnnotation]
+        expect(writes(server)).toHaveLength(1)
+        for (const propagation of ["link", "link", "off", "parent"] as const) {
+          yield* process(server, makes()).pipe(settings(propagation))
+        }
+        expect(writes(server)).toHaveLength(1)
+        expect(traceOf(server)).toBeUndefined()
+
+        server.change(WidgetKind, "a", { spec: { size: 2 } })
+        yield* process(server, makes()).pipe(settings("link"))
+        expect(writes(server)).toHaveLength(2)
+        const trace = traceOf(server)
+        expect(trace).toBeDefined()
+        yield* process(server, makes()).pipe(settings("off"))
+        yield* process(server, makes())
+        yield* process(server, makes()).pipe(settings("link"))
+        expect(writes(server)).toHaveLength(2)
+        expect(traceOf(server)).toBe(trace)
+
+        // The hash is that of the intent alone.
+        server.change(WidgetKind, "a", { spec: { size: 1 } })
+        yield* process(server, makes()).pipe(settings("link"))
+        expect(child(server).metadata.annotations?.[Owned.intentAnnotation]).toBe(hash)
+        expect(notes(server).join()).not.toContain("traceparent")
+      })
+    )
+  )
+
+  effect(
+    "goes with the next apply that is made without tracing",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        yield* process(server, makes()).pipe(settings("link"))
+        expect(traceOf(server)).toBeDefined()
+        server.change(ConfigMap, "a", { data: { size: "7" } })
+        yield* process(server, makes()).pipe(settings("off"))
+        expect(child(server).data).toEqual({ size: "1" })
+        expect(traceOf(server)).toBeUndefined()
+      })
+    )
+  )
+
+  effect(
+    "is under the key that the settings name, and yields to one that the author sets",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        yield* process(server, makes()).pipe(settings("link", "example.com/trace"))
+        expect([traceOf(server), typeof traceOf(server, "example.com/trace")]).toEqual([undefined, "string"])
+        yield* process(server, makes({}, { "example.com/trace": "mine" })).pipe(settings("link", "example.com/trace"))
+        expect(traceOf(server, "example.com/trace")).toBe("mine")
+      })
+    )
+  )
+
+  effect(
+    "is no stranger where all annotations are ours alone",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        const options = { exclusive: [["metadata", "annotations"]] }
+        yield* process(server, makes(options)).pipe(settings("link"))
+        yield* process(server, makes(options)).pipe(settings("off"))
+        yield* process(server, makes(options))
+        expect(writes(server)).toHaveLength(1)
+        expect(traceOf(server)).toBeDefined()
+        server.change(ConfigMap, "a", { metadata: { annotations: { theirs: "1" } } })
+        yield* process(server, makes(options)).pipe(settings("link"))
+        expect(Object.keys(child(server).metadata.annotations ?? {}).sort()).toEqual([
+          Owned.intentAnnotation,
+          Tracing.annotation
+        ])
+        const written = attempts.flatMap(({ exchanges }) => exchanges.map(({ write }) => write)).at(-1)
+        expect(written).toMatchObject({ verb: "patch", changed: true })
+      })
+    )
+  )
+})
+
+describe("a child in a trace", () => {
+  effect(
+    "has what became of it: created, matched, updated, with the paths of what differed and no value",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        yield* run(makes())
+        server.change(ConfigMap, "a", { data: { size: "secret" } })
+        yield* settle
+        server.change(WidgetKind, "a", { spec: { size: 2 } })
+        yield* settle
+        const told = attempts.flatMap(({ root }) =>
+          (root?.recording.spans ?? [])
+            .filter(({ name }) => name === "dependent ConfigMap")
+            .map(({ attributes }) => Object.fromEntries(attributes))
+        )
+        const place = { "k8s.object.kind": "ConfigMap", "k8s.object.name": "a", "k8s.namespace.name": "default" }
+        expect(told).toContainEqual({ ...place, "dependent.result": "created", "dependent.reason": "created" })
+        expect(told).toContainEqual({ ...place, "dependent.result": "matched" })
+        for (const reason of ["drift", "intent"]) {
+          expect(told).toContainEqual({
+            ...place,
+            "dependent.result": "updated",
+            "dependent.reason": reason,
+            "dependent.fields": ["data.size"]
+          })
+        }
+        expect(told.filter((each) => each["dependent.result"] !== "matched")).toHaveLength(3)
+      }).pipe(settings("link"))
+    )
+  )
+
+  effect(
+    "whose place is taken is left alone",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(ConfigMap, { metadata: { name: "a" }, data: { theirs: "1" } })
+        server.put(WidgetKind, widget("a"))
+        yield* run({
+          owns: [ConfigMap],
+          reconcile: (owner) => Effect.catchTag(makes().reconcile(owner), "NotOwned", () => Effect.succeed(Result.done))
+        })
+        const span = attempts[0]?.root?.recording.spans.find(({ name }) => name === "dependent ConfigMap")
+        expect(span?.attributes.get("dependent.result")).toBe("left alone")
+        expect(attempts[0]?.corrections).toEqual([])
+      }).pipe(settings("link"))
+    )
+  )
+})

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test"
+import type { Json } from "./Drift.ts"
+import * as Spelling from "./Spelling.ts"
+
+describe("another spelling", () => {
+  const same: ReadonlyArray<readonly [sent: Json, stored: Json]> = [
+    ["1000m", "1"],
+    ["0.5", "500m"],
+    [1, "1"],
+    ["1Gi", "1024Mi"],
+    ["1e3", "1k"],
+    ["1G", "1000M"],
+    [".5", "0.5"],
+    ["0.1", "100m"],
+    ["60m", "1h0m0s"],
+    ["90s", "1m30s"],
+    ["1.5h", "1h30m0s"],
+    ["2026-11-21T10:00:00+01:00", "2026-11-21T09:00:00Z"],
+    ["2026-11-21T10:00:00.000Z", "2026-11-21T10:00:00Z"],
+    [["a"], ["b", "a"]],
+    [["1000m"], ["1"]],
+    [
+      { b: 1, a: 2 },
+      { a: 2, b: 1 }
+    ]
+  ]
+  for (const [sent, stored] of same) {
+    test(`${JSON.stringify(sent)} is ${JSON.stringify(stored)}`, () => {
+      expect(Spelling.isSame(sent, stored)).toBe(true)
+    })
+  }
+
+  const others: ReadonlyArray<readonly [sent: Json, stored: Json]> = [
+    ["web:1", "web:2"],
+    ["1", "2"],
+    ["1G", "1Gi"],
+    ["1000m", "1000M"],
+    ["1toString", "1"],
+    ["60s", "60m"],
+    ["-1m", "1m"],
+    ["2026-11-21T10:00:00Z", "2026-11-21T10:00:01Z"],
+    [["a", "b"], ["a"]],
+    [true, "true"],
+    ["", 0],
+    [{ a: 1 }, { a: 2 }]
+  ]
+  for (const [sent, stored] of others) {
+    test(`${JSON.stringify(sent)} is not ${JSON.stringify(stored)}`, () => {
+      expect(Spelling.isSame(sent, stored)).toBe(false)
+    })
+  }
+})

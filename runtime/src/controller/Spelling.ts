@@ -1,0 +1,66 @@
+/**
+ * Whether a server that stores a value otherwise than it was sent means the same by it. API servers bring quantities, durations
+ * and times into one form, and add to lists that others own a part of. Pure.
+ */
+import * as Drift from "./Drift.ts"
+
+/** Whether all that was sent is there, if in other words. */
+export const isSame = (sent: Drift.Json | undefined, stored: Drift.Json | undefined): boolean => {
+  if (Drift.equal(sent, stored)) return true
+  if (Array.isArray(sent) && Array.isArray(stored)) {
+    const found: ReadonlyArray<Drift.Json> = stored
+    return sent.every((item: Drift.Json) => found.some((candidate) => isSame(item, candidate)))
+  }
+  return isScalar(sent) && isScalar(stored) && readings.some((read) => agree(read(String(sent)), read(String(stored))))
+}
+
+const isScalar = (value: Drift.Json | undefined): value is string | number =>
+  typeof value === "string" || typeof value === "number"
+
+/** Equal but for what floating-point numbers lose. */
+const agree = (a: number | undefined, b: number | undefined): boolean =>
+  a !== undefined && b !== undefined && Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b))
+
+const suffixes: { readonly [suffix: string]: number } = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60
+}
+
+/** `resource.Quantity`: `500m`, `0.5`, `1Gi`, `1e3`. */
+const quantity = (text: string): number | undefined => {
+  const [, number, suffix = ""] = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text) ?? []
+  const factor = Object.hasOwn(suffixes, suffix) ? suffixes[suffix] : undefined
+  return number === undefined || factor === undefined ? undefined : Number(number) * factor
+}
+
+const units: { readonly [unit: string]: number } = { ns: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 }
+
+/** `metav1.Duration`, in seconds: `90s`, `1m30s`. */
+const duration = (text: string): number | undefined => {
+  if (!/^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined
+  const parts = text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)/g)
+  const sum = Array.from(parts, ([, number, unit = ""]) => Number(number) * (units[unit] ?? 0)).reduce((a, b) => a + b)
+  return text.startsWith("-") ? -sum : sum
+}
+
+/** RFC 3339, in milliseconds. */
+const time = (text: string): number | undefined => {
+  const millis = /^\d{4}-\d\d-\d\d[Tt]/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(millis) ? undefined : millis
+}
+
+const readings = [quantity, duration, time]

@@ -1,0 +1,308 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as Disconnect from "../client/Disconnect.ts"
+import { type Request as ApiRequest, infoOf } from "../client/Request.ts"
+import * as Transport from "../client/Transport.ts"
+import { capture } from "../controller/World.fixture.ts"
+import * as Callers from "./Callers.ts"
+import * as Endpoints from "./Endpoints.ts"
+
+const user = {
+  username: "system:serviceaccount:a:prometheus",
+  uid: "u",
+  groups: ["system:authenticated"],
+  extra: { "authentication.kubernetes.io/node-name": ["n"] }
+}
+
+interface Review {
+  readonly kind: string
+  readonly spec: { readonly token?: string; readonly user?: string; readonly nonResourceAttributes?: unknown }
+}
+
+/** What a server says of a review: its status, or an HTTP code, or nothing at all. */
+type Says = (review: Review) => object | number | "gone" | "silence"
+
+/** A server that knows the token `good`, whose owner may do all but what is below `/closed`. */
+const usual: Says = ({ kind, spec }) =>
+  kind === "TokenReview"
+    ? spec.token?.startsWith("good") === true
+      ? { authenticated: true, user }
+      : { user: {}, error: "invalid bearer token" }
+    : { allowed: !JSON.stringify(spec.nonResourceAttributes).includes("/closed") }
+
+/** Routes behind a guard, the server's answers, and what it was asked. */
+const world = (says: Says = usual) => {
+  const asked: Array<Review> = []
+  const send = (request: ApiRequest) =>
+    Effect.suspend(() => {
+      const review: Review = JSON.parse(String(request.body))
+      asked.push(review)
+      const answer = says(review)
+      if (answer === "silence") return Effect.never
+      if (answer === "gone") return Effect.fail(Disconnect.make(infoOf(request), "https://server.test", "ECONNRESET"))
+      const headers = new Headers()
+      return typeof answer === "number"
+        ? Effect.succeed({ status: answer, headers, body: forbidden })
+        : Effect.succeed({ status: 201, headers, body: JSON.stringify({ ...review, metadata: {}, status: answer }) })
+    })
+  const transport = Layer.succeed(Transport.Transport, {
+    server: "https://server.test",
+    send,
+    open: () => Effect.never
+  } satisfies Context.Tag.Service<Transport.Transport>)
+  const layer = Callers.layer.pipe(Layer.provide(Client.layer()), Layer.provide(transport))
+  return { asked, kinds: () => asked.map(({ kind }) => kind), layer }
+}
+
+const forbidden = JSON.stringify({
+  kind: "Status",
+  status: "Failure",
+  code: 403,
+  reason: "Forbidden",
+  message: `tokenreviews.authentication.k8s.io is forbidden: User "system:serviceaccount:a:manager" cannot create resource "tokenreviews" in API group "authentication.k8s.io" at the cluster scope`
+})
+
+const remote = { address: "10.0.0.7" }
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+interface Asking {
+  readonly headers?: { readonly [name: string]: string }
+  readonly caller?: Endpoints.Caller
+  readonly path?: string
+  readonly method?: string
+  readonly loopback?: boolean
+}
+
+const ask = ({ caller = remote, headers = {}, loopback = true, method = "GET", path = "/why" }: Asking) =>
+  Effect.gen(function* () {
+    const handler = yield* Callers.guarded(() => Effect.succeed(Endpoints.text(200, "hello")), { loopback })
+    const response = yield* handler(new Request(`http://localhost:8081${path}`, { method, headers }), caller)
+    const body = yield* Effect.promise(() => response.text())
+    return { status: response.status, body: body.trimEnd(), headers: response.headers }
+  })
+
+const statuses = (askings: ReadonlyArray<Asking>) =>
+  Effect.forEach(askings, (asking) => Effect.map(ask(asking), ({ status }) => status))
+
+describe("whoever asks from loopback", () => {
+  const host = { host: "localhost:8081" }
+
+  effect("needs no token where that is enough, by either kind of address", () => {
+    const { asked, layer } = world()
+    return Effect.gen(function* () {
+      const addresses = ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"]
+      expect(yield* statuses(addresses.map((address) => ({ headers: host, caller: { address } })))).toEqual([
+        200, 200, 200, 200
+      ])
+      for (const name of ["127.0.0.1:8081", "[::1]:8081", "localhost"]) {
+        expect((yield* ask({ headers: { host: name }, caller: { address: "::1" } })).status).toBe(200)
+      }
+      expect(asked).toEqual([])
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("needs one where it is not", () =>
+    Effect.gen(function* () {
+      const asking = { headers: host, caller: { address: "127.0.0.1" }, loopback: false }
+      expect((yield* ask(asking)).status).toBe(401)
+    }).pipe(Effect.provide(world().layer))
+  )
+
+  effect("on behalf of somebody else needs one: a proxy beside us, a page in a browser", () =>
+    Effect.gen(function* () {
+      const caller = { address: "127.0.0.1" }
+      expect(
+        yield* statuses([
+          { caller, headers: { ...host, "x-forwarded-for": "10.0.0.7" } },
+          { caller, headers: { ...host, forwarded: "for=10.0.0.7" } },
+          { caller, headers: { ...host, via: "1.1 proxy" } },
+          { caller, headers: { ...host, origin: "https://elsewhere.example" } },
+          { caller, headers: { host: "elsewhere.example:8081" } },
+          { caller, headers: {} }
+        ])
+      ).toEqual([401, 401, 401, 401, 401, 401])
+    }).pipe(Effect.provide(world().layer))
+  )
+
+  test("is not who asks from another address", () => {
+    for (const address of ["10.0.0.7", "fe80::1", "::", "::ffff:10.127.0.1", "1127.0.0.1", "", undefined]) {
+      expect(Callers.isLoopback(address)).toBe(false)
+    }
+  })
+})
+
+describe("whoever shows a token", () => {
+  effect("that the API server knows, of somebody who may do this, is answered", () => {
+    const { asked, layer } = world()
+    return Effect.gen(function* () {
+      expect(yield* ask({ headers: bearer("good"), path: "/why/a?b=c", method: "PUT" })).toMatchObject({
+        status: 200,
+        body: "hello"
+      })
+      expect(asked).toMatchObject([
+        { kind: "TokenReview", spec: { token: "good" } },
+        {
+          kind: "SubjectAccessReview",
+          spec: {
+            user: user.username,
+            uid: user.uid,
+            groups: user.groups,
+            extra: user.extra,
+            nonResourceAttributes: { path: "/why/a", verb: "put" }
+          }
+        }
+      ])
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("of somebody who may not is told the rule to add", () =>
+    Effect.gen(function* () {
+      expect(yield* ask({ headers: bearer("good"), path: "/closed" })).toMatchObject({
+        status: 403,
+        body: `${user.username} may not get /closed: add to a ClusterRole {"nonResourceURLs":["/closed"],"verbs":["get"]}`
+      })
+    }).pipe(Effect.provide(world().layer))
+  )
+
+  effect("that nobody knows is told so, and whoever shows none what is taken", () => {
+    const { kinds, layer } = world()
+    return Effect.gen(function* () {
+      const unknown = yield* ask({ headers: bearer("rubbish") })
+      expect(unknown).toMatchObject({ status: 401, body: "the API server does not know this token" })
+      expect(unknown.headers.get("www-authenticate")).toBe("Bearer")
+      expect(kinds()).toEqual(["TokenReview"])
+      expect((yield* ask({})).body).toBe(
+        "/why takes a token of the cluster: Authorization: Bearer …, except from loopback"
+      )
+      expect((yield* ask({ loopback: false })).body).toBe("/why takes a token of the cluster: Authorization: Bearer …")
+      expect((yield* ask({ headers: { authorization: "Basic Z29vZDpnb29k" } })).status).toBe(401)
+      expect(kinds()).toEqual(["TokenReview"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("that the API server does not confirm is nobody's, whatever else is in its answer", () =>
+    Effect.gen(function* () {
+      const askings = [{ headers: bearer("a") }, { headers: bearer("b") }, { headers: bearer("c") }]
+      expect(yield* statuses(askings)).toEqual([401, 401, 401])
+    }).pipe(
+      Effect.provide(
+        world(({ kind, spec }) => {
+          if (kind !== "TokenReview") return { allowed: true }
+          if (spec.token === "a") return { authenticated: false, user }
+          return spec.token === "b" ? { user } : { authenticated: true, user: {} }
+        }).layer
+      )
+    )
+  )
+
+  effect("is asked about anew when its time is over, and not before", () => {
+    const { kinds, layer } = world()
+    const twice = ["TokenReview", "SubjectAccessReview"]
+    return Effect.gen(function* () {
+      const asking = { headers: bearer("good") }
+      expect(yield* statuses([asking, asking, asking])).toEqual([200, 200, 200])
+      expect(kinds()).toEqual(twice)
+      yield* TestClock.adjust(Callers.times.known - 1)
+      yield* ask(asking)
+      expect(kinds()).toEqual(twice)
+      yield* TestClock.adjust(1)
+      yield* ask(asking)
+      expect(kinds()).toEqual([...twice, "TokenReview"])
+      yield* TestClock.adjust(Callers.times.allowed)
+      yield* ask(asking)
+      expect(kinds()).toEqual([...twice, "TokenReview", ...twice])
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("and was refused is heard again soon, when the reason may be mended", () => {
+    let known = false
+    let granted = false
+    const { kinds, layer } = world(({ kind }) =>
+      kind === "TokenReview" ? (known ? { authenticated: true, user } : {}) : { allowed: granted }
+    )
+    return Effect.gen(function* () {
+      const asking = { headers: bearer("new") }
+      expect(yield* statuses([asking, asking])).toEqual([401, 401])
+      expect(kinds()).toEqual(["TokenReview"])
+      known = true
+      yield* TestClock.adjust(Callers.times.unknown)
+      expect(yield* statuses([asking, asking])).toEqual([403, 403])
+      expect(kinds()).toEqual(["TokenReview", "TokenReview", "SubjectAccessReview"])
+      granted = true
+      yield* TestClock.adjust(Callers.times.denied)
+      expect((yield* ask(asking)).status).toBe(200)
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("for one thing is asked about again for another", () => {
+    const { layer } = world()
+    return Effect.gen(function* () {
+      const headers = bearer("good")
+      expect(yield* statuses([{ headers }, { headers, path: "/closed" }, { headers }])).toEqual([200, 403, 200])
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("among very many that are tried out is remembered no longer than there is room", () => {
+    const { kinds, layer } = world()
+    return Effect.gen(function* () {
+      yield* ask({ headers: bearer("good") })
+      const before = kinds().length
+      for (let n = 0; n < Callers.mostAnswers; n++) yield* ask({ headers: bearer(`rubbish-${n}`) })
+      yield* ask({ headers: bearer("good") })
+      expect(kinds().slice(before + Callers.mostAnswers)).toEqual(["TokenReview"])
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("when nobody can say who a caller is", () => {
+  const unavailable = {
+    status: 503,
+    body: "the API server does not say who you are and what you may do; try again"
+  }
+
+  effect("it is refused for now, and one warning a minute says why", () => {
+    const { layer } = world(() => 403)
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const asking = { headers: bearer("good-secret") }
+      expect(yield* ask(asking)).toMatchObject(unavailable)
+      yield* ask(asking)
+      expect(logs).toEqual([
+        'WARN Nobody can say who may ask for /why: it takes the verb create on tokenreviews of API group "authentication.k8s.io" in the whole cluster'
+      ])
+      yield* TestClock.adjust("1 minute")
+      yield* ask(asking)
+      expect(logs).toHaveLength(2)
+      expect(logs.join()).not.toContain("good-secret")
+    }).pipe(Effect.provide(Layer.merge(layer, capture(logs))))
+  })
+
+  effect("it is refused for now if the server is silent, before the port cuts it off", () =>
+    Effect.gen(function* () {
+      const asking = yield* Effect.fork(ask({ headers: bearer("good") }))
+      yield* TestClock.adjust("9 seconds")
+      expect(yield* asking).toMatchObject(unavailable)
+    }).pipe(Effect.provide(Layer.merge(world(() => "silence").layer, capture([]))))
+  )
+
+  effect("whose answer is lost once is asked once more, and what it says then is remembered", () => {
+    let lost = 0
+    const { kinds, layer } = world((review) => (lost++ === 0 ? "gone" : usual(review)))
+    return Effect.gen(function* () {
+      expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
+      expect(kinds()).toEqual(["TokenReview", "TokenReview", "SubjectAccessReview"])
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("who asks from loopback is answered all the same", () =>
+    Effect.gen(function* () {
+      const asking = { headers: { host: "localhost", ...bearer("good") }, caller: { address: "127.0.0.1" } }
+      expect((yield* ask(asking)).status).toBe(200)
+    }).pipe(Effect.provide(world(() => "gone").layer))
+  )
+})

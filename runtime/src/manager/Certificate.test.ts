@@ -1,0 +1,215 @@
+import { describe, expect, test } from "bun:test"
+import { createPrivateKey, X509Certificate } from "node:crypto"
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import { effect, live } from "@homeostat/testkit/Test"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import { capture } from "../controller/World.fixture.ts"
+import * as Certificate from "./Certificate.ts"
+import * as Endpoints from "./Endpoints.ts"
+import * as SelfSigned from "./SelfSigned.ts"
+
+const pair = (name: string) => SelfSigned.make([name, "127.0.0.1"], Date.now())
+
+/** A folder as kubelet mounts a Secret: what it shows is reached by a symlink, which is replaced. */
+const mounted = Effect.acquireRelease(
+  Effect.sync(() => {
+    const dir = mkdtempSync(join(tmpdir(), "homeostat-certificate-"))
+    let version = 0
+    for (const file of ["tls.crt", "tls.key"]) symlinkSync(join("..data", file), join(dir, file))
+    const put = ({ certificate, key }: Certificate.Pair) => {
+      const to = `..${++version}`
+      mkdirSync(join(dir, to))
+      writeFileSync(join(dir, to, "tls.crt"), certificate)
+      writeFileSync(join(dir, to, "tls.key"), key)
+      symlinkSync(to, join(dir, "..new"))
+      renameSync(join(dir, "..new"), join(dir, "..data"))
+    }
+    return { dir, put }
+  }),
+  ({ dir }) => Effect.sync(() => rmSync(dir, { recursive: true, force: true }))
+)
+
+const load = (dir: string) => Effect.provide(Certificate.ofDir(dir), BunFileSystem.layer)
+
+/** Files are read outside of virtual time. */
+const settle = Effect.promise(() => Bun.sleep(20))
+
+describe("a certificate of our own", () => {
+  test("is one for its names, holds for a year, and is signed with its key", () => {
+    const now = Date.parse("2026-11-21T12:00:00Z")
+    const { certificate, key } = SelfSigned.make(["homeostat-0", "localhost", "10.1.2.3", "::1", "fd00::a:b"], now)
+    const read = new X509Certificate(certificate)
+    expect(read.subject).toBe("CN=homeostat-0")
+    expect(read.subjectAltName).toBe(
+      "DNS:homeostat-0, DNS:localhost, IP Address:10.1.2.3, IP Address:0:0:0:0:0:0:0:1, IP Address:FD00:0:0:0:0:0:A:B"
+    )
+    expect([Date.parse(read.validFrom), Date.parse(read.validTo)]).toEqual([
+      Date.parse("2026-11-21T11:00:00Z"),
+      Date.parse("2027-11-21T12:00:00Z")
+    ])
+    expect(read.verify(read.publicKey)).toBe(true)
+    expect(read.checkPrivateKey(createPrivateKey(key))).toBe(true)
+    expect(read.ca).toBe(false)
+    expect(SelfSigned.make(["a"], now).certificate).not.toBe(certificate)
+  })
+
+  test("can be made at any time, for names of any length", () => {
+    for (const year of [2049, 2050, 2100]) {
+      for (const length of [1, 20, 63, 64, 65, 200, 253]) {
+        const name = "a".repeat(length)
+        const read = new X509Certificate(SelfSigned.make([name], Date.UTC(year, 5)).certificate)
+        expect(new Date(read.validTo).getUTCFullYear()).toBe(year + 1)
+        expect(read.subjectAltName).toBe(`DNS:${name}`)
+      }
+    }
+  })
+
+  effect("is replaced in the month before its end, and not before", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 10, 21))
+      const source = yield* Certificate.ofOurOwn
+      const next = yield* Effect.fork(source.after(source.first))
+      yield* TestClock.adjust("334 days")
+      expect(yield* Fiber.poll(next)).toMatchObject({ _tag: "None" })
+      yield* TestClock.adjust("2 days")
+      const { certificate } = yield* Fiber.join(next)
+      const left = Date.parse(new X509Certificate(certificate).validTo) - (yield* Clock.currentTimeMillis)
+      expect(left).toBeGreaterThan(SelfSigned.lifetime - 3 * 24 * 3_600_000)
+    })
+  )
+})
+
+describe("the certificate of a folder", () => {
+  for (const [what, spoil, message] of [
+    ["without its certificate", (dir: string) => rmSync(join(dir, "tls.crt")), "tls.crt does not exist"],
+    ["without its key", (dir: string) => rmSync(join(dir, "tls.key")), "tls.key does not exist"],
+    ["that is none", (dir: string) => writeFileSync(join(dir, "tls.crt"), "rubbish"), "tls.crt can't be read as PEM"],
+    [
+      "with a key that is none",
+      (dir: string) => writeFileSync(join(dir, "tls.key"), "secret rubbish"),
+      "tls.key can't be read as PEM"
+    ],
+    [
+      "with the key of another",
+      (dir: string) => writeFileSync(join(dir, "tls.key"), pair("b").key),
+      /^\/.*\/tls\.key is not the key of \/.*\/tls\.crt$/
+    ],
+    [
+      "followed by what is none",
+      (dir: string) =>
+        appendFileSync(join(dir, "tls.crt"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+      "tls.crt can't be read as PEM"
+    ]
+  ] as const) {
+    effect(`${what} is refused, and the file is named`, () =>
+      Effect.gen(function* () {
+        const { dir, put } = yield* mounted
+        put(pair("a"))
+        spoil(dir)
+        const { message: told } = yield* Effect.flip(load(dir))
+        expect(told).toMatch(message)
+        expect(told).not.toContain("secret")
+      })
+    )
+  }
+
+  effect("is followed through the symlinks of a mounted Secret", () =>
+    Effect.gen(function* () {
+      const { dir, put } = yield* mounted
+      const [a, b] = [pair("a"), pair("b")]
+      put(a)
+      const source = yield* load(dir)
+      expect(source.first).toEqual(a)
+      const next = yield* Effect.fork(source.after(a))
+      yield* TestClock.adjust(Certificate.lookEvery)
+      yield* settle
+      put(b)
+      yield* TestClock.adjust(Certificate.lookEvery)
+      yield* settle
+      expect(yield* Fiber.join(next)).toEqual(b)
+    })
+  )
+
+  effect("that can't be used any more is told of once, and waited for", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const { dir, put } = yield* mounted
+      const [a, b] = [pair("a"), pair("b")]
+      put(a)
+      const source = yield* load(dir)
+      const next = yield* Effect.fork(source.after(a))
+      put({ certificate: b.certificate, key: a.key })
+      for (let looks = 0; looks < 4; looks++) {
+        yield* TestClock.adjust(Certificate.lookEvery)
+        yield* settle
+        // The files may be of two moments at a first look.
+        expect(logs).toHaveLength(looks === 0 ? 0 : 1)
+      }
+      expect(logs[0]).toMatch(
+        /^ERROR The new certificate can't be used, the one before is shown on: .*tls\.key is not the key of/
+      )
+      put(b)
+      yield* TestClock.adjust(Certificate.lookEvery)
+      yield* settle
+      expect(yield* Fiber.join(next)).toEqual(b)
+    }).pipe(Effect.provide(capture(logs)))
+  })
+})
+
+describe("a port that speaks TLS", () => {
+  const free = { hostname: "127.0.0.1", port: 0 }
+  const get = (address: string | undefined, { certificate }: Certificate.Pair) =>
+    Effect.promise(() =>
+      fetch(`https://${address}/a`, { keepalive: false, tls: { ca: certificate } }).then(
+        (response) => response.text(),
+        (error: unknown) => String(error)
+      )
+    )
+
+  live("shows its certificate, and the next one in its place without a restart", () =>
+    Effect.gen(function* () {
+      const [a, b] = [pair("a"), pair("b")]
+      const changed = Promise.withResolvers<Certificate.Pair>()
+      const source: Certificate.Source = {
+        first: a,
+        after: (shown) => (shown === a ? Effect.promise(() => changed.promise) : Effect.never)
+      }
+      const slow = Promise.withResolvers<Response>()
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: free, metricsTls: source })
+      yield* route("metrics", "/a", () => Effect.succeed(new Response("hello")))
+      yield* route("metrics", "/slow", () => Effect.promise(() => slow.promise))
+      yield* route("probes", "/a", () => Effect.succeed(new Response("plain")))
+      expect(yield* get(addresses.metrics, a)).toBe("hello")
+      expect(yield* get(addresses.metrics, b)).not.toBe("hello")
+      const pending = fetch(`https://${addresses.metrics}/slow`, { tls: { ca: a.certificate } })
+      yield* settle
+      changed.resolve(b)
+      yield* settle
+      expect(yield* get(addresses.metrics, b)).toBe("hello")
+      expect(yield* get(addresses.metrics, a)).not.toBe("hello")
+      slow.resolve(new Response("in the end"))
+      expect(yield* Effect.promise(() => pending.then((response) => response.text()))).toBe("in the end")
+      expect(yield* Effect.promise(() => fetch(`http://${addresses.probes}/a`).then((r) => r.text()))).toBe("plain")
+    })
+  )
+
+  live("answers nobody who speaks plain HTTP", () =>
+    Effect.gen(function* () {
+      const first = pair("a")
+      const metricsTls = { first, after: () => Effect.never }
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined, metricsTls })
+      let asked = 0
+      yield* route("metrics", "/a", () => Effect.sync(() => new Response(String(asked++))))
+      const answer = fetch(`http://${addresses.metrics}/a`).then((response) => response.status)
+      expect(yield* Effect.either(Effect.tryPromise(() => answer))).toMatchObject({ _tag: "Left" })
+      expect(asked).toBe(0)
+      expect(yield* get(addresses.metrics, first)).toBe("0")
+    })
+  )
+})

@@ -1,0 +1,363 @@
+import { describe, expect, test } from "bun:test"
+import { join } from "node:path"
+import type { Run } from "../controller/Journal.ts"
+import type { Fired } from "../controller/Trigger.ts"
+import { cases, facts, now, shop } from "./Why.fixture.ts"
+import { explain } from "./Why.ts"
+import type { Verdict } from "./WhyAnswer.ts"
+import type { Facts } from "./WhyFacts.ts"
+import { setterOf, writersOf } from "./WhyFields.ts"
+import * as WhyText from "./WhyText.ts"
+import { ago, clock, future, span } from "./WhyTime.ts"
+import { deeds, wordsOf } from "./WhyWords.ts"
+
+const [last] = cases.reconciled.entry?.runs.slice(-1) ?? []
+
+const after = (run: Partial<Run>): Facts["entry"] =>
+  last === undefined ? undefined : { runs: [{ ...last, ...run }], ignored: [], deleted: undefined }
+
+const answer = (over: Partial<Facts>) => explain(facts(over)).answer
+
+const delayed = (until: number): Facts["queue"] => ({
+  position: { _tag: "Delayed", until, priority: 0 },
+  triggers: [],
+  dropped: 0,
+  busy: 0
+})
+
+describe("an explanation", () => {
+  test("has a verdict for each case", () => {
+    const verdicts: { readonly [title in keyof typeof cases]: Verdict } = {
+      reconciled: "reconciled",
+      backoff: "backoff",
+      "failed for good": "failed-for-good",
+      queued: "queued",
+      filtered: "filtered",
+      "never seen": "absent",
+      deleted: "deleted",
+      "blocked by a finalizer": "deletion-blocked",
+      standby: "standby",
+      "cache not synced": "cache-not-synced",
+      "outside of what is looked at": "out-of-scope"
+    }
+    expect(Object.fromEntries(Object.entries(cases).map(([title, each]) => [title, explain(each).verdict]))).toEqual(
+      verdicts
+    )
+  })
+
+  test("of each case is in docs/why.md, word for word", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../docs/why.md")).text()
+    for (const each of Object.values(cases)) {
+      expect(docs).toContain(`\n$ homeostat why webapp/shop\n${WhyText.render(explain(each))}\n\`\`\`\n`)
+    }
+  })
+
+  test("survives JSON as it is", () => {
+    for (const each of Object.values(cases)) {
+      const explanation = explain(each)
+      expect(WhyText.render(JSON.parse(JSON.stringify(explanation)))).toBe(WhyText.render(explanation))
+    }
+  })
+
+  test("does not take the controller's own write for a change that was ignored", () => {
+    const ignored = cases.filtered.ignored.map((each) => ({ ...each, own: true }))
+    expect(explain(facts({ ignored })).verdict).toBe("reconciled")
+    const others = cases.filtered.ignored.map((each) => ({ ...each, source: { ...each.source, kind: "Pod" } }))
+    expect(explain(facts({ ignored: others })).verdict).toBe("reconciled")
+  })
+
+  test("does not speak of an ignored change that a reconcile came after", () => {
+    const ignored = cases.filtered.ignored.map((each) => ({ ...each, at: now - 200_000 }))
+    expect(explain(facts({ ignored })).verdict).toBe("reconciled")
+  })
+
+  test("of an object that was never reconciled, and ignored, says so", () => {
+    expect(answer({ ignored: cases.filtered.ignored, entry: undefined })).toBe(
+      "WebApp default/shop has not been reconciled: a predicate ignored it 5s ago (10:21:08Z): generationChanged: its spec is as it was."
+    )
+  })
+
+  test("of an object that is not as it should be tells its condition, though the reconcile did not fail", () => {
+    const conditions = [
+      {
+        type: "Ready",
+        status: "False",
+        reason: "ImagePullBackOff",
+        message: "web:9 is not there",
+        lastTransitionTime: "2026-11-21T10:20:13Z"
+      }
+    ]
+    expect(answer({ cached: shop({}, conditions) })).toEndWith(
+      "nothing has asked for it since. Its condition Ready has been False for 1m: ImagePullBackOff: web:9 is not there."
+    )
+  })
+
+  test("reads no conditions out of a status that has none", () => {
+    for (const status of [undefined, null, 3, { conditions: "x" }, { conditions: [null, 3, { type: "Ready" }] }]) {
+      const odd = { ...shop(), status }
+      expect(explain(facts({ cached: odd })).conditions).toEqual([])
+    }
+  })
+
+  test("tells a run in progress, and what follows it", () => {
+    const running = (again: boolean, until?: number): Facts["queue"] => ({
+      position: { _tag: "Processing", since: now - 1500, again, until },
+      triggers: [],
+      dropped: 0,
+      busy: 1
+    })
+    const begin = "WebApp default/shop is being reconciled right now, for 1s."
+    expect(answer({ queue: running(false) })).toBe(begin)
+    expect(answer({ queue: running(true) })).toBe(
+      `${begin} It runs once more right after, as something happened meanwhile.`
+    )
+    expect(answer({ queue: running(true, now + 5000) })).toBe(`${begin} It runs again in 5s (10:21:18Z).`)
+  })
+
+  test("tells who is next, and who waits behind what has changed", () => {
+    const ready = (index: number, priority: number): Facts["queue"] => ({
+      position: { _tag: "Ready", index, priority, since: now - 20 },
+      triggers: [],
+      dropped: 0,
+      busy: 15
+    })
+    expect(answer({ queue: ready(0, 0) })).toEndWith(": it is next, and 15 of 16 workers are busy.")
+    expect(answer({ queue: ready(1, -100) })).toEndWith(
+      ": 1 object is before it, and 15 of 16 workers are busy. What has just changed goes first, and this has not."
+    )
+  })
+
+  test("tells a look that the controller has asked for, and one at what is not there yet", () => {
+    const queue = delayed(now + 90_000)
+    expect(answer({ queue, entry: after({ outcome: "RequeueAfter" }) })).toBe(
+      "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error; its controller looks again in 1m30s (10:22:43Z)."
+    )
+    expect(answer({ queue, entry: after({ outcome: "Requeue" }) })).toBe(
+      "WebApp default/shop is not there yet, says its controller, which looks again in 1m30s (10:22:43Z)."
+    )
+  })
+
+  test("tells what was given up, and after how many attempts", () => {
+    const queue = delayed(Number.POSITIVE_INFINITY)
+    const entry = after({ outcome: "Failed", number: 6, message: "the tap is dry" })
+    expect(explain(facts({ queue, entry }))).toMatchObject({
+      verdict: "given-up",
+      answer:
+        "WebApp default/shop was given up 2m ago (10:19:13Z) after 6 attempts, and is not tried again before something changes: the tap is dry.",
+      next: { at: undefined, why: "nothing before something changes" }
+    })
+  })
+
+  test("tells a clean-up that fails, and that it is the controller's own", () => {
+    const controller = { ...cases.reconciled.controller, finalizers: ["example.com/tap"] }
+    const cached = shop({
+      deletionTimestamp: "2026-11-21T10:16:13Z",
+      finalizers: ["example.com/hold", "example.com/tap"]
+    })
+    const entry = after({ outcome: "Failed", number: 2, message: "the sink is full" })
+    expect(explain(facts({ controller, cached, entry, queue: delayed(now + 1000) }))).toMatchObject({
+      verdict: "deleting",
+      answer:
+        "WebApp default/shop is being deleted, which was asked for 5m ago (10:16:13Z), and waits for the clean-up of controller webapp (finalizer example.com/tap). It failed, 2 times in a row, and is tried again in 1s (10:21:14Z): the sink is full.",
+      finalizers: [
+        { name: "example.com/hold", ours: false },
+        { name: "example.com/tap", ours: true }
+      ]
+    })
+  })
+
+  test("says of Kubernetes' own finalizers what they wait for", () => {
+    const cached = shop({ deletionTimestamp: "2026-11-21T10:16:13Z", finalizers: ["foregroundDeletion"] })
+    expect(explain(facts({ cached })).hints).toEqual([
+      "That is for Kubernetes' garbage collector, which deletes what belongs to the object first."
+    ])
+  })
+
+  test("tells that no API server answers, before anything that waits for one", () => {
+    expect(explain(facts({ reachable: false, queue: delayed(now + 1000) })).verdict).toBe("unreachable")
+  })
+
+  test("says what is not known where the API server did not answer", () => {
+    const live = { _tag: "Unknown", reason: "no answer within 3s" } as const
+    const explanation = explain(facts({ live }))
+    expect(explanation).toMatchObject({ verdict: "reconciled", unknown: ["no answer within 3s"] })
+    expect(explanation.object.exists).toBeUndefined()
+    expect(WhyText.render(explanation)).toContain("\nNot known   no answer within 3s\n")
+    expect(explain(facts({ live, cached: undefined })).answer).toBe(
+      "This process sees no WebApp default/shop, and the API server did not say whether there is one."
+    )
+  })
+
+  test("says that what it knows may be old where a watch is refused", () => {
+    const caches = cases.reconciled.caches.map((each) => ({ ...each, problem: "cannot watch it" }))
+    expect(explain(facts({ caches }))).toMatchObject({
+      verdict: "reconciled",
+      hints: ["What is known may be old: cannot watch it."]
+    })
+  })
+
+  test("tells of an object in a namespace that is not followed, whether it is there or not", () => {
+    const namespaces = ["prod", "test"]
+    const end = "this process only sees namespace prod and test (--namespace)."
+    expect(answer({ namespaces })).toBe(`WebApp default/shop exists, but ${end}`)
+    expect(answer({ namespaces, live: { _tag: "NotThere" } })).toBe(`WebApp default/shop does not exist, and ${end}`)
+    expect(answer({ namespaces, live: { _tag: "Unknown", reason: "x" } })).toBe(
+      `WebApp default/shop is not looked at: ${end}`
+    )
+  })
+
+  test("of a standby that knows no leader says that there is none", () => {
+    const election = { ...cases.standby.election, leading: false, holder: undefined, identity: "me" }
+    const { lease } = { lease: { namespace: "a", name: "b" }, ...cases.standby.election }
+    expect(answer({ election: { ...election, lease } })).toEndWith(
+      "it stands by, and nobody is known to hold the Lease homeostat-system/homeostat at this moment."
+    )
+  })
+
+  test("says of what was forgotten that it was", () => {
+    expect(explain(facts({ entry: undefined }))).toMatchObject({ verdict: "forgotten" })
+  })
+
+  test("tells of writes of this process that they are, and shows what else woke an attempt", () => {
+    const own = { kind: "Deployment", key: "default/shop", resourceVersion: "own" }
+    const entry = after({
+      triggers: [
+        {
+          kind: "watch.modified",
+          at: now - 5000,
+          source: { kind: "WebApp", key: "default/shop", resourceVersion: "1" }
+        },
+        { kind: "owned.modified", at: now - 4000, source: own }
+      ],
+      coalesced: 2
+    })
+    const explanation = explain(facts({ entry, isOwn: ({ resourceVersion }) => resourceVersion === "own" }))
+    expect(explanation.wokenBy.triggers.map(({ text }) => text)).toEqual([
+      "it was changed",
+      "its Deployment shop was changed by this process"
+    ])
+    expect(WhyText.render(explanation)).toMatch(/\nAttempts .* it was changed \(\+1\) /)
+  })
+})
+
+test("every trigger has words", () => {
+  const self = { kind: "WebApp", namespace: "default", name: "shop" }
+  const words = (kind: Fired["kind"], key?: string, of = "Pod"): string =>
+    wordsOf({ kind, at: 0, ...(key !== undefined && { source: { kind: of, key, resourceVersion: "1" } }) }, self)
+  expect(words("watch.added", "default/shop", "WebApp")).toBe("it was created")
+  expect(words("watch.deleted", "default/a")).toBe("Pod a was deleted")
+  expect(words("watch.modified", "prod/a")).toBe("Pod prod/a was changed")
+  expect(words("owned.modified", "default/a")).toBe("its Pod a was changed")
+  expect(words("startup", "default/shop", "WebApp")).toBe("it was there when the controller began to look")
+  for (const kind of ["retry", "requeue", "requeue_after", "resync", "unreachable", "given_up"] as const) {
+    expect(words(kind).length).toBeGreaterThan(5)
+  }
+})
+
+test("what an attempt did is told once, by what was corrected where that is known", () => {
+  const self = { kind: "WebApp", namespace: "default", name: "shop" }
+  const write = (what: string, over: object = {}) => ({
+    verb: "apply",
+    what,
+    key: "default/shop",
+    subresource: undefined,
+    changed: true,
+    error: undefined,
+    ...over
+  })
+  expect(
+    deeds(
+      {
+        corrections: [{ kind: "Deployment", key: "default/shop", reason: "intent", fields: ["spec.replicas"] }],
+        writes: [
+          write("Deployment"),
+          write("Service", { changed: false }),
+          write("WebApp", { subresource: "status" }),
+          write("WebApp"),
+          write("Job", { verb: "delete", key: "prod/old" }),
+          write("secrets", { verb: "post", error: "Forbidden" })
+        ],
+        moreWrites: 2
+      },
+      self
+    )
+  ).toEqual([
+    "changed Deployment shop (spec.replicas)",
+    "wrote Service shop (nothing new)",
+    "wrote its status",
+    "wrote itself",
+    "deleted Job prod/old",
+    "could not post secrets shop (Forbidden)",
+    "2 more writes"
+  ])
+})
+
+describe("who writes an object", () => {
+  const object = shop({
+    managedFields: [
+      {
+        manager: "old",
+        operation: "Update",
+        time: "2026-11-21T10:00:00Z",
+        fieldsV1: { "f:spec": { "f:image": {}, "f:ports": { "f:a": {}, "f:b": {} } } }
+      },
+      {
+        manager: "new",
+        operation: "Apply",
+        time: "2026-11-21T10:10:00Z",
+        fieldsV1: {
+          "f:metadata": { "f:finalizers": { ".": {}, 'v:"a/b"': {} }, "f:annotations": { "f:example.com/x": {} } },
+          "f:spec": {
+            "f:containers": {
+              'k:{"name":"app"}': { ".": {}, "f:image": {}, "f:ports": { 'k:{"port":80,"protocol":"TCP"}': {} } }
+            },
+            "f:paused": {}
+          }
+        }
+      },
+      { fieldsV1: {}, subresource: "" }
+    ]
+  })
+
+  test("is told with the fields, or what many of them have in common, who wrote last first", () => {
+    expect(writersOf(object)).toEqual([
+      {
+        manager: "new",
+        operation: "apply",
+        subresource: undefined,
+        at: "2026-11-21T10:10:00Z",
+        fields: [
+          "metadata.finalizers[a/b]",
+          "metadata.annotations.example.com/x",
+          "spec.containers (2 fields)",
+          "spec.paused"
+        ]
+      },
+      {
+        manager: "old",
+        operation: "update",
+        subresource: undefined,
+        at: "2026-11-21T10:00:00Z",
+        fields: ["spec.image", "spec.ports.a", "spec.ports.b"]
+      },
+      { manager: "unknown", operation: "update", subresource: undefined, at: undefined, fields: [] }
+    ])
+  })
+
+  test("is told of a finalizer", () => {
+    expect(setterOf(object, "a/b")).toBe("new")
+    expect(setterOf(object, "a/c")).toBeUndefined()
+    expect(setterOf(undefined, "a/b")).toBeUndefined()
+  })
+})
+
+test("times are told as people say them", () => {
+  const at = (millis: number): string => span(millis)
+  expect([0, 350, 999, 1000, 59_999, 60_000, 200_000, 3_600_000, 7_500_000, 90_000_000, 86_400_000].map(at)).toEqual([
+    ...["0ms", "350ms", "999ms", "1s", "59s", "1m", "3m20s", "1h", "2h5m", "1d1h", "1d"]
+  ])
+  expect(ago(now - 10, now)).toBe("just now")
+  expect(ago(now + 5000, now)).toBe("just now")
+  expect(future(now - 5, now)).toBe("now (10:21:12Z)")
+  expect(clock(now - 86_400_000, now)).toBe("2026-11-20 10:21:13Z")
+})

@@ -1,0 +1,208 @@
+/**
+ * Why a controller did, or did not do, something about an object: from the facts to an explanation, which answers in its first
+ * sentence and then tells what the answer rests on. Pure; `WhyGather` gathers the facts, `WhyText` writes the explanation down.
+ */
+import type { Ignored, Run } from "../controller/Journal.ts"
+import type { Fired } from "../controller/Trigger.ts"
+import { answerOf, type Verdict } from "./WhyAnswer.ts"
+import { conditionsOf, dueOf, type Facts, observedOf, type Told } from "./WhyFacts.ts"
+import { setterOf, type Writer, writersOf } from "./WhyFields.ts"
+import { sentence, wordsOf } from "./WhyWords.ts"
+
+/** Something that woke the object. */
+export interface Woken {
+  readonly kind: Fired["kind"]
+  readonly source: Fired["source"]
+  /** Whether it is a write of this process, coming back. */
+  readonly own: boolean
+  readonly at: string
+  /** In words. */
+  readonly text: string
+}
+
+/** An explanation. Times are RFC 3339 with milliseconds. */
+export interface Explanation {
+  readonly verdict: Verdict
+  /** One or two sentences. */
+  readonly answer: string
+  /** What to do, or to look at. */
+  readonly hints: ReadonlyArray<string>
+  readonly at: string
+  readonly object: {
+    readonly kind: string
+    readonly resource: string
+    readonly namespace: string | undefined
+    readonly name: string
+    /** Whether there is one; absent where the API server did not say. */
+    readonly exists: boolean | undefined
+    /** Whether this process sees it. */
+    readonly seen: boolean
+    readonly uid: string | undefined
+    readonly generation: number | undefined
+    /** The generation that its status speaks of. */
+    readonly observedGeneration: number | undefined
+    readonly resourceVersion: string | undefined
+    readonly createdAt: string | undefined
+    readonly deletionRequestedAt: string | undefined
+  }
+  readonly conditions: ReadonlyArray<Told>
+  /** What holds up its deletion, whoever's it is. `by`: who put it in. */
+  readonly finalizers: ReadonlyArray<{ readonly name: string; readonly ours: boolean; readonly by: string | undefined }>
+  readonly next: { readonly at: string | undefined; readonly why: string } | undefined
+  /** What asks for the next run, or else asked for the last one. */
+  readonly wokenBy: { readonly waiting: boolean; readonly count: number; readonly triggers: ReadonlyArray<Woken> }
+  /** Newest first. */
+  readonly runs: ReadonlyArray<
+    Omit<Run, "startedAt" | "finishedAt" | "since" | "triggers" | "next"> & {
+      readonly startedAt: string
+      readonly since: string
+      readonly tookMillis: number
+      readonly triggers: ReadonlyArray<Woken>
+    }
+  >
+  /** Newest first. */
+  readonly ignored: ReadonlyArray<Omit<Ignored, "at"> & { readonly at: string; readonly own: boolean }>
+  readonly writers: ReadonlyArray<Writer>
+  /** Its children, each with those others than its controller who write it. */
+  readonly children: ReadonlyArray<{
+    readonly kind: string
+    readonly key: string
+    readonly exists: boolean | undefined
+    readonly others: ReadonlyArray<Writer>
+  }>
+  /** Why the API server did not say what it was asked for, each reason once. */
+  readonly unknown: ReadonlyArray<string>
+  readonly controller: {
+    readonly name: string
+    readonly workers: number
+    readonly busy: number | undefined
+    readonly fieldManager: string
+    readonly election: Facts["election"]
+    readonly reachable: boolean
+    readonly caches: Facts["caches"]
+  }
+}
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+const wokenOf =
+  (facts: Facts) =>
+  (fired: Fired): Woken => {
+    const own = fired.source !== undefined && fired.kind !== "startup" && facts.isOwn(fired.source)
+    return {
+      kind: fired.kind,
+      source: fired.source,
+      own,
+      at: iso(fired.at),
+      text: `${wordsOf(fired, { ...facts.key, kind: facts.kind })}${own ? " by this process" : ""}`
+    }
+  }
+
+/** Answers after which nothing is next, unless something else becomes of it first. */
+const without: ReadonlyArray<Verdict> = [
+  "absent",
+  "deleted",
+  "out-of-scope",
+  "standby",
+  "cache-not-synced",
+  "not-seen-yet",
+  "unreachable"
+]
+
+const nextOf = (facts: Facts, verdict: Verdict): Explanation["next"] => {
+  const { entry, queue } = facts
+  if (queue === undefined || without.includes(verdict)) return undefined
+  const { position } = queue
+  const last = entry?.runs.at(-1)
+  const due = dueOf(facts)
+  if (position._tag === "Ready") return { at: undefined, why: "as soon as a worker is free" }
+  if (position._tag === "Processing" && due === undefined) {
+    return { at: undefined, why: position.again ? "right after this run" : "nothing before something changes" }
+  }
+  if (due === undefined) return { at: undefined, why: "nothing before something changes" }
+  const why =
+    last?.outcome === "Failed" || last?.outcome === "Unreachable"
+      ? `retry ${last.number}, as the last attempt failed`
+      : last?.outcome === "Requeue"
+        ? "as it was not there yet"
+        : "as the controller asked for"
+  return { at: iso(due), why }
+}
+
+/** The explanation of the facts. */
+export const explain = (facts: Facts): Explanation => {
+  const { cached, controller, entry, key, live, now, queue } = facts
+  const object = cached ?? (live._tag === "There" ? live.object : undefined)
+  const stored = live._tag === "There" ? live.object : undefined
+  const woken = wokenOf(facts)
+  const runs = (entry?.runs ?? []).toReversed()
+  const waiting = (queue?.triggers ?? []).filter(({ kind }) => kind !== "given_up")
+  const last = runs[0]
+  const { answer, hints = [], verdict } = answerOf(facts)
+  const stale = facts.caches.flatMap(({ problem, synced }) => (synced && problem !== undefined ? [problem] : []))
+  const unknown = [live, ...facts.children.map((child) => child.live)].flatMap((each) =>
+    each._tag === "Unknown" ? [each.reason] : []
+  )
+  return {
+    verdict,
+    answer,
+    hints: [...hints, ...new Set(stale.map((problem) => `What is known may be old: ${sentence(problem)}`))],
+    at: iso(now),
+    object: {
+      kind: facts.kind,
+      resource: facts.resource,
+      namespace: key.namespace,
+      name: key.name,
+      exists: live._tag === "Unknown" ? undefined : live._tag === "There",
+      seen: cached !== undefined,
+      uid: object?.metadata.uid,
+      generation: object?.metadata.generation,
+      observedGeneration: observedOf(cached),
+      resourceVersion: object?.metadata.resourceVersion,
+      createdAt: object?.metadata.creationTimestamp,
+      deletionRequestedAt: object?.metadata.deletionTimestamp
+    },
+    conditions: conditionsOf(cached),
+    finalizers: (object?.metadata.finalizers ?? []).map((name) => ({
+      name,
+      ours: controller.finalizers.includes(name),
+      by: setterOf(stored, name)
+    })),
+    next: nextOf(facts, verdict),
+    wokenBy:
+      waiting.length > 0
+        ? { waiting: true, count: waiting.length + (queue?.dropped ?? 0), triggers: waiting.map(woken) }
+        : { waiting: false, count: last?.coalesced ?? 0, triggers: (last?.triggers ?? []).map(woken) },
+    runs: runs.map(({ finishedAt, next, since, startedAt, triggers, ...run }) => ({
+      ...run,
+      startedAt: iso(startedAt),
+      since: iso(since),
+      tookMillis: finishedAt - startedAt,
+      triggers: triggers.map(woken)
+    })),
+    ignored: facts.ignored.toReversed().map((each) => ({ ...each, at: iso(each.at) })),
+    writers: stored === undefined ? [] : writersOf(stored),
+    children: facts.children.map((child) => ({
+      kind: child.kind,
+      key: child.key,
+      exists: child.live._tag === "Unknown" ? undefined : child.live._tag === "There",
+      others:
+        child.live._tag === "There"
+          ? writersOf(child.live.object).filter(
+              // Of a child's status everybody expects that others write it.
+              ({ manager, subresource }) => manager !== controller.fieldManager && subresource !== "status"
+            )
+          : []
+    })),
+    unknown: [...new Set(unknown)],
+    controller: {
+      name: controller.name,
+      workers: controller.workers,
+      busy: queue?.busy,
+      fieldManager: controller.fieldManager,
+      election: facts.election,
+      reachable: facts.reachable,
+      caches: facts.caches
+    }
+  }
+}

@@ -1,0 +1,314 @@
+/**
+ * The answer: the one thing that explains best why an object is as it is. What is true of the whole process comes before what is
+ * true of the object, and what happens now before what has happened.
+ */
+import { parse as parseSelector } from "../cache/LabelSelector.ts"
+import type { Run } from "../controller/Journal.ts"
+import type { Position } from "../queue/WorkQueue.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import { conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, type Told, unsynced } from "./WhyFacts.ts"
+import { setterOf } from "./WhyFields.ts"
+import { future, past, span } from "./WhyTime.ts"
+import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./WhyWords.ts"
+
+/** The answer in a word. */
+export type Verdict =
+  | "absent"
+  | "deleted"
+  | "out-of-scope"
+  | "standby"
+  | "cache-not-synced"
+  | "not-seen-yet"
+  | "unreachable"
+  | "running"
+  | "deletion-blocked"
+  | "deleting"
+  | "queued"
+  | "backoff"
+  | "failed-for-good"
+  | "given-up"
+  | "scheduled"
+  | "interrupted"
+  | "filtered"
+  | "reconciled"
+  | "forgotten"
+
+/** An answer. */
+export interface Answer {
+  readonly verdict: Verdict
+  readonly answer: string
+  readonly hints?: ReadonlyArray<string>
+}
+
+/** The finalizers of Kubernetes itself, and what they wait for. */
+const kubernetes: { readonly [finalizer: string]: string } = {
+  foregroundDeletion: "Kubernetes' garbage collector, which deletes what belongs to the object first",
+  orphan: "Kubernetes' garbage collector, which lets go of what belongs to the object first",
+  kubernetes: "Kubernetes, which deletes what is in the namespace first"
+}
+
+const failed = new Set<Run["outcome"]>(["Failed", "Terminal", "Unreachable"])
+
+/** What is wrong with an object that was reconciled without an error. */
+const notReady = (conditions: ReadonlyArray<Told>, now: number): string => {
+  const condition =
+    conditions.find(({ status, type }) => type === "Stalled" && status === "True") ??
+    conditions.find(({ status, type }) => type === "Ready" && status !== "True")
+  if (condition === undefined) return ""
+  const since = Date.parse(condition.lastTransitionTime)
+  const what = `${condition.status}${Number.isNaN(since) ? "" : ` for ${span(now - since)}`}`
+  return ` Its condition ${condition.type} has been ${what}: ${condition.reason}: ${sentence(condition.message)}`
+}
+
+/** The pod of a holder's identity, `<instance>_<something random>`. */
+const instanceOf = (holder: string): string => holder.replace(/_[^_]*$/, "")
+
+const ofStandby = (facts: Facts, election: NonNullable<Facts["election"]>): Answer => {
+  const { holder, lease } = election
+  const begin = `This process does not reconcile ${named(facts)}: it stands by`
+  if (holder === undefined || holder === election.identity) {
+    return {
+      verdict: "standby",
+      answer: `${begin}, and nobody is known to hold the Lease ${keyString(lease)} at this moment.`,
+      hints: ["Ask again in some seconds: somebody is about to take it."]
+    }
+  }
+  const instance = instanceOf(holder)
+  return {
+    verdict: "standby",
+    answer: `${begin}, and ${holder} leads (Lease ${keyString(lease)}).`,
+    hints: [
+      `Ask the leader. If ${instance} is a pod: kubectl -n ${lease.namespace} port-forward pod/${instance} 8081, and then homeostat why as before.`
+    ]
+  }
+}
+
+const ofAbsent = (facts: Facts): Answer => {
+  const { elsewhere, entry, kind, key, now, since } = facts
+  const deleted = entry?.deleted
+  const last = entry?.runs.findLast(({ outcome }) => outcome !== "Vanished")
+  if (deleted !== undefined) {
+    const ran = last === undefined ? "" : ` It was reconciled last ${past(last.startedAt, now)}: ${inBrief(last)}.`
+    return { verdict: "deleted", answer: `${named(facts)} was deleted ${past(deleted.at, now)}.${ran}` }
+  }
+  if (facts.cached !== undefined) {
+    return {
+      verdict: "deleted",
+      answer: `${named(facts)} has just been deleted; this process has not been told yet.`
+    }
+  }
+  return {
+    verdict: "absent",
+    answer: `There is no ${named(facts)}, and this process, which began to look ${past(since, now)}, has seen none.`,
+    hints: elsewhere.length > 0 ? [`There is a ${kind} ${key.name} in namespace ${listed(elsewhere)}.`] : []
+  }
+}
+
+const ofUnseen = (facts: Facts): Answer => {
+  const { labelSelector, live } = facts
+  const labels = live._tag === "There" ? live.object.metadata.labels : undefined
+  if (labelSelector !== undefined && live._tag === "There" && parseSelector(labelSelector)?.(labels) === false) {
+    const has = Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`)
+    return {
+      verdict: "out-of-scope",
+      answer: `${named(facts)} exists, but this process only sees objects with labels ${labelSelector} (--selector); this one has ${has.length === 0 ? "none" : listed(has)}.`
+    }
+  }
+  return live._tag === "There"
+    ? {
+        verdict: "not-seen-yet",
+        answer: `${named(facts)} exists, and this process has not been told of it yet.`,
+        hints: ["That takes milliseconds. If it lasts, see the log."]
+      }
+    : {
+        verdict: "absent",
+        answer: `This process sees no ${named(facts)}, and the API server did not say whether there is one.`
+      }
+}
+
+const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
+  const { controller, now } = facts
+  const all = object.metadata.finalizers ?? []
+  const foreign = all.filter((name) => !controller.finalizers.includes(name))
+  const asked = Date.parse(object.metadata.deletionTimestamp ?? "")
+  const begin = `${named(facts)} is being deleted${Number.isNaN(asked) ? "" : `, which was asked for ${past(asked, now)},`}`
+  const due = dueOf(facts)
+  const last = facts.entry?.runs.at(-1)
+  if (foreign.length < all.length) {
+    const ours = listed(all.filter((name) => controller.finalizers.includes(name)))
+    const state =
+      last !== undefined && last.message !== undefined
+        ? ` It failed${timesInARow(last)}${due === undefined ? "" : `, and is tried again ${future(due, now)}`}: ${sentence(last.message)}`
+        : due === undefined
+          ? ""
+          : ` It is looked at again ${future(due, now)}.`
+    return {
+      verdict: "deleting",
+      answer: `${begin} and waits for the clean-up of controller ${controller.name} (finalizer ${ours}).${state}`
+    }
+  }
+  if (foreign.length === 0) return { verdict: "deleting", answer: `${begin} and is about to go.` }
+  const many = foreign.length > 1
+  const builtIn = foreign.flatMap((name) => kubernetes[name] ?? [])
+  const stored = facts.live._tag === "There" ? facts.live.object : undefined
+  const setters = [...new Set(foreign.flatMap((name) => setterOf(stored, name) ?? []))]
+  return {
+    verdict: "deletion-blocked",
+    answer: `${begin} and waits for ${many ? "finalizers" : "finalizer"} ${listed(foreign)}, which ${many ? "are" : "is"} not controller ${controller.name}'s to take out: it has nothing left to do.`,
+    hints:
+      builtIn.length === foreign.length
+        ? [`That is for ${listed(builtIn)}.`]
+        : [
+            setters.length === 0
+              ? "Whoever put it in has to take it out, when what it stands for is done."
+              : `It was put in by ${listed(setters)}, who has to take it out when what it stands for is done.`
+          ]
+  }
+}
+
+const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
+  const { controller, now, queue } = facts
+  const last = facts.entry?.runs.at(-1)
+  const due = dueOf(facts)
+  switch (position._tag) {
+    case "Processing": {
+      const again =
+        due !== undefined
+          ? ` It runs again ${future(due, now)}.`
+          : position.again
+            ? " It runs once more right after, as something happened meanwhile."
+            : ""
+      return {
+        verdict: "running",
+        answer: `${named(facts)} is being reconciled right now, for ${span(now - position.since)}.${again}`
+      }
+    }
+    case "Ready": {
+      const { busy = 0 } = queue ?? {}
+      const { index, priority } = position
+      const before = index === 0 ? "it is next" : `${counted(index, "object")} ${index === 1 ? "is" : "are"} before it`
+      const workers =
+        busy >= controller.workers
+          ? `${controller.workers === 1 ? "the only worker is" : `all ${controller.workers} workers are`} busy`
+          : `${busy} of ${counted(controller.workers, "worker")} ${busy === 1 ? "is" : "are"} busy`
+      const low = priority < 0 ? " What has just changed goes first, and this has not." : ""
+      return {
+        verdict: "queued",
+        answer: `${named(facts)} has waited for a free worker for ${span(now - position.since)}: ${before}, and ${workers}.${low}`
+      }
+    }
+    case "Delayed": {
+      const message = last?.message === undefined ? "" : `: ${sentence(last.message)}`
+      if (isGivenUp(position)) {
+        const when = last === undefined ? "" : ` ${past(last.startedAt, now)}`
+        return last?.outcome === "Terminal"
+          ? {
+              verdict: "failed-for-good",
+              answer: `${named(facts)} failed for good${when}, and is not tried again before something changes${message || "."}`,
+              hints: ["Only a change of the object, or of what it depends on, can mend that; it is then tried at once."]
+            }
+          : {
+              verdict: "given-up",
+              answer: `${named(facts)} was given up${when}${last === undefined ? "" : ` after ${counted(last.number, "attempt")}`}, and is not tried again before something changes${message || "."}`,
+              hints: ["Any change of the object, or of what it depends on, has it tried again at once."]
+            }
+      }
+      if (last !== undefined && failed.has(last.outcome)) {
+        return {
+          verdict: "backoff",
+          answer: `${named(facts)} failed${timesInARow(last)}, and is tried again ${future(position.until, now)}${message || "."}`,
+          hints: ["A change of the object has it tried at once, and one of its spec starts the waiting times afresh."]
+        }
+      }
+      const conditions = conditionsOf(facts.cached)
+      const ran = last === undefined ? "" : ` was reconciled ${past(last.startedAt, now)} without an error`
+      return last?.outcome === "Requeue"
+        ? {
+            verdict: "scheduled",
+            answer: `${named(facts)} is not there yet, says its controller, which looks again ${future(position.until, now)}.${notReady(conditions, now)}`
+          }
+        : {
+            verdict: "scheduled",
+            answer: `${named(facts)}${ran === "" ? " waits" : ran}; its controller looks again ${future(position.until, now)}.${notReady(conditions, now)}`
+          }
+    }
+    case "Absent":
+      return undefined
+  }
+}
+
+/** What came last of an object that waits for nothing. */
+const ofRest = (facts: Facts): Answer => {
+  const { entry, now } = facts
+  const last = entry?.runs.at(-1)
+  const self = { ...facts.key, kind: facts.kind }
+  const dropped = facts.ignored.findLast(({ own, source }) => !own && isSame(source, self))
+  const again = "what is asked again is the next change, or the periodic look at every object"
+  if (dropped !== undefined && (last === undefined || dropped.at > last.startedAt)) {
+    return last === undefined
+      ? {
+          verdict: "filtered",
+          answer: `${named(facts)} has not been reconciled: a predicate ignored it ${past(dropped.at, now)}: ${sentence(dropped.predicate)}`
+        }
+      : {
+          verdict: "filtered",
+          answer: `The last change of ${named(facts)}, ${past(dropped.at, now)}, was ignored by a predicate: ${dropped.predicate}. It was reconciled last ${past(last.startedAt, now)}: ${sentence(inBrief(last))}`
+        }
+  }
+  if (last === undefined) {
+    return {
+      verdict: "forgotten",
+      answer: `${named(facts)} waits for nothing, and what was done for it is no longer remembered, as many others came after it.${notReady(conditionsOf(facts.cached), now)}`,
+      hints: [`No attempt of it is known; ${again}.`]
+    }
+  }
+  if (last.outcome === "Interrupted") {
+    return {
+      verdict: "interrupted",
+      answer: `${named(facts)} was interrupted ${past(last.startedAt, now)}, as the process or its leadership ended; whoever leads next begins with it.`
+    }
+  }
+  return {
+    verdict: "reconciled",
+    answer: `${named(facts)} was reconciled ${past(last.startedAt, now)} without an error, and nothing has asked for it since.${notReady(conditionsOf(facts.cached), now)}`
+  }
+}
+
+const ofCaches = (facts: Facts): Answer => {
+  const waiting = unsynced(facts)
+  const reasons = [...new Set(waiting.map(({ problem, resource }) => problem ?? `${resource} are still being listed`))]
+  return {
+    verdict: "cache-not-synced",
+    answer: `Controller ${facts.controller.name} has not started, so nothing is done for ${named(facts)}: ${sentence(reasons.join("; "))}`,
+    hints: [
+      "It starts by itself as soon as it can read what it needs; homeostat preflight names every right that is missing."
+    ]
+  }
+}
+
+/** The answer that the facts give. */
+export const answerOf = (facts: Facts): Answer => {
+  const { cached, election, live, namespaces, queue } = facts
+  if (!isFollowed(facts)) {
+    const exists =
+      live._tag === "There" ? "exists, but" : live._tag === "NotThere" ? "does not exist, and" : "is not looked at:"
+    return {
+      verdict: "out-of-scope",
+      answer: `${named(facts)} ${exists} this process only sees namespace ${listed(namespaces)} (--namespace).`
+    }
+  }
+  if (live._tag === "NotThere") return ofAbsent(facts)
+  if (election !== undefined && !election.leading) return ofStandby(facts, election)
+  if (unsynced(facts).length > 0) return ofCaches(facts)
+  if (cached === undefined) return ofUnseen(facts)
+  if (!facts.reachable && queue?.position._tag !== "Processing") {
+    return {
+      verdict: "unreachable",
+      answer: `No API server answers, so all reconciles pause, that of ${named(facts)} too; they go on by themselves when one does.`
+    }
+  }
+  if (cached.metadata.deletionTimestamp !== undefined && queue?.position._tag !== "Processing") {
+    return ofDeletion(facts, cached)
+  }
+  return (queue === undefined ? undefined : ofQueue(facts, queue.position)) ?? ofRest(facts)
+}

@@ -1,0 +1,219 @@
+/**
+ * What is known of an object, gathered when somebody asks: from the queue, the journal and the caches of this process, and from the
+ * API server, which is asked for the metadata of the object and of its children (who writes them is in no cache).
+ *
+ * Needs the right to get the kind, and its children, of which controllers with children have both; for the object itself the
+ * right to list it will do.
+ */
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Informer } from "../cache/Cache.ts"
+import * as Cache from "../cache/Cache.ts"
+import type * as ApiError from "../client/ApiError.ts"
+import * as Client from "../client/Client.ts"
+import * as Right from "../client/Right.ts"
+import type { Controller } from "../controller/Controller.ts"
+import type { Ignored } from "../controller/Journal.ts"
+import { Reachability } from "../controller/Reachability.ts"
+import type { Runner } from "../controller/Runner.ts"
+import { type KubernetesObject, keyOf, keyString, type ObjectKey, parseKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import { hindrance } from "./CacheReadiness.ts"
+import type { LeaderElection } from "./LeaderElection.ts"
+import type { ChildFact, Facts, Live } from "./WhyFacts.ts"
+
+/** A controller in this process. */
+export interface Subject {
+  readonly controller: Controller<unknown>
+  readonly runner: Runner
+  /** The election that it takes part in. */
+  readonly election: LeaderElection | undefined
+  /** Since when it is here, in milliseconds of the Clock. */
+  readonly since: number
+}
+
+/** What gathering takes. */
+export type Needs = Client.Client | Cache.Cache | Reachability
+
+/** Who asks waits for it, and the port cuts off what takes ten seconds. */
+const timeoutMillis = 3000
+
+/** Children that are asked about, and places of the same name that are told of. */
+const mostChildren = 12
+const mostElsewhere = 3
+
+/** The copies that a controller works from; that of its own kind first. */
+const cachesOf = ({ runner }: Subject): ReadonlyArray<Informer> => runner.informers
+
+const primaryOf = (subject: Subject): Informer | undefined => cachesOf(subject)[0]
+
+/** The copies of other kinds, with the triggers that they feed. */
+const watchedBy = ({ controller, runner }: Subject) =>
+  controller.triggers.flatMap((trigger, at) => {
+    const informer = runner.informers[at + 1]
+    return informer === undefined ? [] : [{ trigger, informer }]
+  })
+
+const reasonOf = (error: ApiError.ApiError | Resource.InvalidObject): string => {
+  const right = error._tag === "Forbidden" ? Right.wanting(error) : undefined
+  return right === undefined ? error.message : Right.describe(right)
+}
+
+/** What the API server has of an object now. */
+const look = (
+  client: Context.Tag.Service<Client.Client>,
+  resource: Resource.Any,
+  key: ObjectKey
+): Effect.Effect<Live> => {
+  const metadata = Resource.metadataOnly(resource)
+  const there = (object: KubernetesObject): Live => ({ _tag: "There", object })
+  const notThere: Live = { _tag: "NotThere" }
+  const once = { retry: false, timeoutMillis } as const
+  return client.get(metadata, key, once).pipe(
+    Effect.map(there),
+    Effect.catchTags({
+      NotFound: () => Effect.succeed(notThere),
+      // A controller without children has no right to get its objects, but to list them it has.
+      Forbidden: (forbidden) =>
+        client
+          .list(metadata, { ...once, namespace: key.namespace, fieldSelector: `metadata.name=${key.name}`, limit: 1 })
+          .pipe(
+            Effect.map(({ items: [object] }) => (object === undefined ? notThere : there(object))),
+            Effect.catchTag("Forbidden", () => Effect.fail(forbidden))
+          )
+    }),
+    Effect.catchAll((error) => Effect.succeed<Live>({ _tag: "Unknown", reason: reasonOf(error) }))
+  )
+}
+
+/** Whether a trigger names the key for an object. An author's map may fail, or take its time. */
+const concerns = (trigger: Controller<unknown>["triggers"][number], object: KubernetesObject, key: string): boolean => {
+  try {
+    const keys = trigger.map(object)
+    return !Effect.isEffect(keys) && Array.from(keys, keyString).includes(key)
+  } catch {
+    return false
+  }
+}
+
+/** Ignored changes of the object, and of others that concern it as they are now. */
+const ignoredOf = (subject: Subject, key: string): ReadonlyArray<Ignored> => {
+  const { journal } = subject.runner
+  const others = watchedBy(subject).flatMap(({ informer, trigger }) =>
+    Array.from(journal.elsewhere(trigger)).filter(({ source }) => {
+      const object = informer.store.get(source.key)
+      return object !== undefined && concerns(trigger, object, key)
+    })
+  )
+  return [...(journal.of(key)?.ignored ?? []), ...others].sort((a, b) => a.at - b.at)
+}
+
+/** Namespaces with an object of this name. O(objects), for a person's question. */
+const elsewhereOf = (informer: Informer | undefined, { name, namespace }: ObjectKey): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  for (const key of informer?.store.keys() ?? []) {
+    const place = parseKey(key)
+    if (place.name === name && place.namespace !== undefined && place.namespace !== namespace)
+      found.push(place.namespace)
+    if (found.length === mostElsewhere) break
+  }
+  return found
+}
+
+/** The objects that belong to one, of the kinds that its controller owns. */
+const childrenOf = (subject: Subject, uid: string) =>
+  watchedBy(subject)
+    .filter(({ trigger }) => trigger.relation === "owned")
+    .flatMap(({ informer, trigger }) =>
+      informer.store.byOwner(uid).map((object) => ({ resource: trigger.resource, key: keyOf(object) }))
+    )
+
+/** The uid of an object in one of the copies; of what is gone, none. */
+const uidIn = (subject: Subject, { key, kind }: { readonly kind: string; readonly key: string }): string | undefined =>
+  cachesOf(subject)
+    .find(({ resource }) => resource.kind === kind)
+    ?.store.get(key)?.metadata.uid
+
+/** Gathers what is known of an object of the subject's kind. */
+export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, never, Needs> =>
+  Effect.gen(function* () {
+    const client = yield* Client.Client
+    const cache = yield* Cache.Cache
+    const reachability = yield* Reachability
+    const { controller, election, runner, since } = subject
+    const { resource } = controller
+    const primary = primaryOf(subject)
+    const text = keyString(key)
+    const owner = primary?.store.get(text)
+    const isServed = primary?.state().cause?.kind !== "missing"
+    const [live, children] = yield* Effect.all(
+      [
+        isServed
+          ? look(client, resource, key)
+          : Effect.succeed<Live>({
+              _tag: "Unknown",
+              reason: `the API server does not serve ${Resource.nameOf(resource)}`
+            }),
+        Effect.forEach(
+          owner === undefined ? [] : childrenOf(subject, owner.metadata.uid).slice(0, mostChildren),
+          (child) =>
+            Effect.map(
+              look(client, child.resource, child.key),
+              (state): ChildFact => ({ kind: child.resource.kind, key: keyString(child.key), live: state })
+            ),
+          // They are few, and a server that does not answer shall be waited for once.
+          { concurrency: "unbounded" }
+        )
+      ],
+      { concurrency: "unbounded" }
+    )
+
+    // From here on nothing is waited for: what is told was all true at one moment.
+    const now = yield* Clock.currentTimeMillis
+    const queue = Option.getOrUndefined(runner.queue())
+    const state = election?.state()
+    return {
+      now,
+      kind: resource.kind,
+      resource: Resource.nameOf(resource),
+      key,
+      controller: {
+        name: controller.name,
+        fieldManager: controller.fieldManager,
+        finalizers: controller.finalizers,
+        workers: runner.concurrency
+      },
+      since,
+      election:
+        election === undefined || state === undefined
+          ? undefined
+          : { ...state, identity: election.identity, lease: election.lease },
+      reachable: reachability.isReached(),
+      caches: cachesOf(subject).map((informer) => ({
+        resource: Resource.nameOf(informer.resource),
+        synced: informer.state().synced,
+        problem: hindrance(informer) ?? informer.state().problem
+      })),
+      namespaces: resource.namespaced ? (primary?.namespaces ?? []) : [],
+      labelSelector: primary?.labelSelector,
+      cached: primary?.store.get(text),
+      live,
+      elsewhere: elsewhereOf(primary, key),
+      entry: runner.journal.of(text),
+      ignored: ignoredOf(subject, text).map((each) => ({
+        ...each,
+        own: cache.isOwn(each.uid, each.source.resourceVersion)
+      })),
+      queue:
+        queue === undefined
+          ? undefined
+          : { position: queue.position(text), ...queue.pending(text), busy: queue.snapshot().processing },
+      children,
+      isOwn: (source) => {
+        const uid = uidIn(subject, source)
+        return uid !== undefined && cache.isOwn(uid, source.resourceVersion)
+      }
+    }
+  })

@@ -1,0 +1,244 @@
+/**
+ * `/why?kind=webapp&namespace=shop&name=cart`, at the port for probes: what the controllers of this process know of an object, and
+ * why it was (not) reconciled. `&controller=` names one of several that reconcile the kind.
+ *
+ * The kind is taken by its name, its plural or its short names, in any case, with its group or without (`webapps.apps.kubedojo.io`).
+ * A kind that a controller makes children of is answered for their owner. Without a namespace it is `default`.
+ *
+ * Text, or JSON (`{"answers": […]}`) with `output=json` or where that is accepted. 400 with one line for a question that makes no sense.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Client from "../client/Client.ts"
+import type { Controller } from "../controller/Controller.ts"
+import type { Runner } from "../controller/Runner.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
+import { controllerOf, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Callers from "./Callers.ts"
+import * as Endpoints from "./Endpoints.ts"
+import type { LeaderElection } from "./LeaderElection.ts"
+import { type Explanation, explain } from "./Why.ts"
+import * as WhyGather from "./WhyGather.ts"
+import * as WhyText from "./WhyText.ts"
+import { listed } from "./WhyWords.ts"
+
+/** An answer: an explanation for each controller that reconciles the object, or a message where there is none. */
+export interface Page {
+  /** What has to be said before. */
+  readonly message?: string | undefined
+  readonly answers: ReadonlyArray<Explanation>
+}
+
+/** The question makes no sense; the message is one line that says what does. */
+interface Refused {
+  readonly refused: string
+}
+
+const isRefused = (answer: Page | Refused): answer is Refused => "refused" in answer
+
+/** All names that people have for a kind, in lower case. */
+const namesOf = (resource: Resource.Any): ReadonlyArray<string> => {
+  const { group, kind, plural } = resource
+  const names = [kind, plural]
+  if (CustomResource.isCustomResource(resource)) {
+    names.push(resource.definition.singular, ...resource.definition.shortNames)
+  }
+  return [...names, ...(group === "" ? [] : names.map((name) => `${name}.${group}`))].map((name) => name.toLowerCase())
+}
+
+/** What the API server says are the short names of a built-in kind; none, if it says nothing. */
+const shortNamesOf = (resource: Resource.Any): Effect.Effect<ReadonlyArray<string>, never, Client.Client> => {
+  const { group, plural } = resource
+  const path = `${group === "" ? "/api" : "/apis"}/${Resource.apiVersionOf(resource)}`
+  return Client.raw({ method: "GET", path, timeoutMillis: 2000 }).pipe(
+    Effect.flatMap(({ body }) => Effect.try((): unknown => JSON.parse(body))),
+    Effect.map((list) => {
+      const resources: unknown = typeof list === "object" && list !== null ? Reflect.get(list, "resources") : undefined
+      if (!Array.isArray(resources)) return []
+      return resources.flatMap((each: unknown) => {
+        if (typeof each !== "object" || each === null || Reflect.get(each, "name") !== plural) return []
+        const names: unknown = Reflect.get(each, "shortNames")
+        return Array.isArray(names) ? names.filter((name) => typeof name === "string") : []
+      })
+    }),
+    Effect.orElseSucceed(() => [])
+  )
+}
+
+/** The resources that are called so: by their own names, or else by short names that the API server knows. */
+const calledSo = (resources: ReadonlyArray<Resource.Any>, name: string) =>
+  Effect.gen(function* () {
+    const wanted = name.toLowerCase()
+    const distinct = [...new Map(resources.map((each) => [Resource.identityOf(each), each])).values()]
+    const found = distinct.filter((resource) => namesOf(resource).includes(wanted))
+    if (found.length > 0) return found.map(Resource.nameOf)
+    const builtIn = distinct.filter((resource) => !CustomResource.isCustomResource(resource))
+    const short = yield* Effect.filter(builtIn, (resource) =>
+      Effect.map(shortNamesOf(resource), (names) => names.includes(wanted))
+    )
+    return short.map(Resource.nameOf)
+  })
+
+const keyIn = (resource: Resource.Any, namespace: string | null, name: string): ObjectKey =>
+  resource.namespaced ? { namespace: namespace === null || namespace === "" ? "default" : namespace, name } : { name }
+
+/** The kinds that are reconciled here, as one can ask for them. */
+const offered = (subjects: ReadonlyArray<WhyGather.Subject>): string =>
+  listed([
+    ...new Set(subjects.map(({ controller: { resource } }) => `${resource.kind} (${Resource.nameOf(resource)})`))
+  ])
+
+const explained = (subjects: ReadonlyArray<WhyGather.Subject>, key: ObjectKey) =>
+  Effect.forEach(subjects, (subject) => Effect.map(WhyGather.gather(subject, key), explain))
+
+/** The owner of an object that a controller here makes, as its copy of the kind says. */
+const ofChild = (
+  makers: ReadonlyArray<{ readonly subject: WhyGather.Subject; readonly at: number }>,
+  namespace: string | null,
+  name: string
+): Effect.Effect<Page, never, WhyGather.Needs> =>
+  Effect.gen(function* () {
+    let missing = ""
+    for (const { at, subject } of makers) {
+      const { controller, runner } = subject
+      const informer = runner.informers[at + 1]
+      if (informer === undefined) continue
+      const key = keyIn(informer.resource, namespace, name)
+      const child = informer.store.get(keyString(key))
+      const owner = child === undefined ? undefined : controllerOf(child)
+      const what = `${informer.resource.kind} ${keyString(key)}`
+      if (owner?.kind === controller.resource.kind) {
+        const answers = yield* explained([subject], { ...key, name: owner.name })
+        return {
+          message: `${what} is made by controller ${controller.name} for ${owner.kind} ${owner.name}, of which this is known:`,
+          answers
+        }
+      }
+      missing =
+        child === undefined
+          ? `This process sees no ${what}, and reconciles no ${informer.resource.kind} by itself: controller ${controller.name} makes some for each ${controller.resource.kind}.`
+          : `${what} is not made by controller ${controller.name}: ${owner === undefined ? "nothing controls it" : `${owner.kind} ${owner.name} controls it`}. Nothing else here is about it.`
+    }
+    return { message: missing, answers: [] }
+  })
+
+const ask = (
+  subjects: ReadonlyArray<WhyGather.Subject>,
+  query: URLSearchParams
+): Effect.Effect<Page | Refused, never, WhyGather.Needs> =>
+  Effect.gen(function* () {
+    const kind = query.get("kind") ?? ""
+    const name = query.get("name") ?? ""
+    const wanted = query.get("controller") ?? ""
+    if (kind === "" || name === "") {
+      return { refused: "say what to explain: /why?kind=webapp&namespace=default&name=shop" }
+    }
+    // It becomes a part of a path: nothing but a name may.
+    for (const [what, text] of [
+      ["name", name],
+      ["namespace", query.get("namespace") ?? ""]
+    ] as const) {
+      if (/[^-.:_a-zA-Z0-9]/.test(text) || text.length > 253 || /^\.+$/.test(text)) {
+        return { refused: `${JSON.stringify(text)} is no ${what}` }
+      }
+    }
+    const some = subjects.filter(({ controller }) => wanted === "" || controller.name === wanted)
+    if (some.length === 0) {
+      const names = listed(subjects.map(({ controller }) => controller.name))
+      return { refused: `there is no controller ${JSON.stringify(wanted)} here: it is one of ${names}` }
+    }
+    const reconciled = yield* calledSo(
+      some.map(({ controller }) => controller.resource),
+      kind
+    )
+    const [first, second] = reconciled
+    if (second !== undefined) return { refused: `${kind} may be ${listed(reconciled)}: say which, with its group` }
+    if (first !== undefined) {
+      const those = some.filter(({ controller: { resource } }) => Resource.nameOf(resource) === first)
+      const [{ controller } = { controller: undefined }] = those
+      return controller === undefined
+        ? { answers: [] }
+        : { answers: yield* explained(those, keyIn(controller.resource, query.get("namespace"), name)) }
+    }
+    const owned = some.flatMap((subject) =>
+      subject.controller.triggers.flatMap(({ relation, resource }, at) =>
+        relation === "owned" ? [{ subject, at, resource }] : []
+      )
+    )
+    const children = yield* calledSo(
+      owned.map(({ resource }) => resource),
+      kind
+    )
+    const makers = owned.filter(({ resource }) => children.includes(Resource.nameOf(resource)))
+    if (makers.length > 0) return yield* ofChild(makers, query.get("namespace"), name)
+    return { refused: `no controller here reconciles a kind ${JSON.stringify(kind)}, but ${offered(subjects)}` }
+  })
+
+/** Whether JSON is asked for: by the query, or by a header that does not name text before it. */
+const wantsJson = (request: Request, query: URLSearchParams): boolean => {
+  const output = query.get("output")
+  return output === null || output === ""
+    ? /^\s*application\/json/i.test(request.headers.get("accept") ?? "")
+    : output === "json"
+}
+
+/** The page as text, without a newline at its end. */
+export const textOf = ({ answers, message }: Page): string =>
+  [
+    ...(message === undefined ? [] : [message]),
+    ...answers.map((each) =>
+      answers.length === 1 ? WhyText.render(each) : `Controller ${each.controller.name}: ${WhyText.render(each)}`
+    )
+  ].join("\n\n")
+
+const headers = { "cache-control": "no-store" }
+
+const respond = (answer: Page | Refused, json: boolean): Response => {
+  if (isRefused(answer)) {
+    return json
+      ? Response.json({ error: answer.refused }, { status: 400, headers })
+      : Endpoints.text(400, answer.refused, headers)
+  }
+  return json
+    ? new Response(`${JSON.stringify(answer, undefined, 2)}\n`, {
+        headers: { "content-type": "application/json", ...headers }
+      })
+    : Endpoints.text(200, textOf(answer), headers)
+}
+
+/** Serves `/why` for these controllers, until the scope closes; nothing happens where there are no ports. */
+export const serve = (
+  controllers: ReadonlyArray<Controller<unknown>>,
+  runners: ReadonlyArray<Runner>,
+  election: LeaderElection | undefined
+): Effect.Effect<void, never, WhyGather.Needs | Scope.Scope> =>
+  Effect.gen(function* () {
+    const endpoints = yield* Effect.serviceOption(Endpoints.Endpoints)
+    if (Option.isNone(endpoints)) return
+    const since = yield* Clock.currentTimeMillis
+    const subjects = controllers.flatMap((controller, at): ReadonlyArray<WhyGather.Subject> => {
+      const runner = runners[at]
+      return runner === undefined
+        ? []
+        : [{ controller, runner, election: controller.leaderElected ? election : undefined, since }]
+    })
+    const context = yield* Effect.context<WhyGather.Needs>()
+    const handler: Endpoints.Handler = (request) => {
+      const query = new URL(request.url).searchParams
+      const output = query.get("output") ?? ""
+      const answer =
+        output === "" || output === "json" || output === "text"
+          ? ask(subjects, query)
+          : Effect.succeed({ refused: `output=${output} is neither json nor text` })
+      return answer.pipe(
+        Effect.map((page) => respond(page, wantsJson(request, query))),
+        Effect.provide(context)
+      )
+    }
+    const callers = Option.getOrElse(yield* Effect.serviceOption(Callers.Callers), () => undefined)
+    const { guarded } = callers ?? (yield* Callers.make)
+    yield* endpoints.value.route("probes", "/why", guarded(handler, { loopback: true }))
+  })

@@ -1,0 +1,132 @@
+/** Words for what a journal and a queue hold, as an explanation uses them. */
+import type { Run, Write } from "../controller/Journal.ts"
+import type { Correction } from "../controller/Reconciliation.ts"
+import type { Fired } from "../controller/Trigger.ts"
+import { keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import { span } from "./WhyTime.ts"
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (words: ReadonlyArray<string>): string =>
+  words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`
+
+/** `1 write`, `2 writes`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+
+/** A text with a full stop. */
+export const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`)
+
+const happened = { added: "was created", modified: "was changed", deleted: "was deleted" } as const
+
+/** The kind and the key of something. */
+export interface Named {
+  readonly kind: string
+  readonly key: string
+}
+
+/** An object that is spoken of: what is in its namespace needs no namespace said. */
+export interface Subject extends ObjectKey {
+  readonly kind: string
+}
+
+/** Whether that is the object itself. */
+export const isSame = ({ key, kind }: Named, self: Subject): boolean => kind === self.kind && key === keyString(self)
+
+/** Its name, beside the object that is spoken of. */
+export const nameIn = ({ key, kind }: Named, { namespace }: Subject): string =>
+  `${kind} ${namespace !== undefined && key.startsWith(`${namespace}/`) ? key.slice(namespace.length + 1) : key}`
+
+/** A trigger in words. */
+export const wordsOf = ({ kind, source }: Fired, self: Subject): string => {
+  const who = source === undefined || isSame(source, self) ? "it" : nameIn(source, self)
+  switch (kind) {
+    case "watch.added":
+    case "watch.modified":
+    case "watch.deleted":
+      return `${who} ${happened[kind === "watch.added" ? "added" : kind === "watch.modified" ? "modified" : "deleted"]}`
+    case "owned.added":
+    case "owned.modified":
+    case "owned.deleted":
+      return `its ${who} ${happened[kind === "owned.added" ? "added" : kind === "owned.modified" ? "modified" : "deleted"]}`
+    case "startup":
+      return `${who} was there when the controller began to look`
+    case "retry":
+      return "a retry after a failure"
+    case "requeue":
+      return "a retry, as it was not there yet"
+    case "requeue_after":
+      return "the look that the controller had asked for"
+    case "resync":
+      return "the periodic look at every object"
+    case "unreachable":
+      return "a retry, as no API server had answered"
+    case "given_up":
+      return "nothing: it was given up"
+  }
+}
+
+/** How many times in a row it came to that, where it is more than one. */
+export const timesInARow = (run: Run): string => (run.number > 1 ? `, ${run.number} times in a row` : "")
+
+/** What came of a run, in some words. */
+export const inBrief = (run: Run): string => {
+  switch (run.outcome) {
+    case "Done":
+      return run.writes.length === 0 && run.corrections.length === 0 ? "nothing to do" : "done"
+    case "RequeueAfter":
+      return run.next._tag === "Run" ? `done, a look ${span(run.next.afterMillis)} later asked for` : "done"
+    case "Requeue":
+      return "not there yet"
+    case "Vanished":
+      return "it was gone"
+    case "Interrupted":
+      return "interrupted, as the process or its leadership ended"
+    case "Unreachable":
+      return "no API server answered"
+    case "Terminal":
+      return `failed for good: ${run.message ?? ""}`
+    case "Failed":
+      return `failed: ${run.message ?? ""}`
+  }
+}
+
+/** What a run did, in words, a part for each thing; none if it did nothing. */
+export const deeds = (
+  run: {
+    readonly writes: ReadonlyArray<Write>
+    readonly moreWrites: number
+    readonly corrections: ReadonlyArray<Correction>
+  },
+  self: Subject
+): ReadonlyArray<string> => {
+  const corrected = run.corrections.map((correction) => {
+    const { fields, reason } = correction
+    const name = nameIn(correction, self)
+    const what = fields.length === 0 ? "" : ` (${fields.join(", ")})`
+    return reason === "created"
+      ? `created ${name}`
+      : reason === "drift"
+        ? `put ${name} right, which somebody had changed${what}`
+        : `changed ${name}${what}`
+  })
+  const told = new Set(run.corrections.map(({ key, kind }) => `${kind} ${key}`))
+  const written = run.writes.flatMap(({ changed, error, key, subresource, verb, what }) => {
+    const name = nameIn({ kind: what, key }, self)
+    if (error !== undefined) {
+      return [`could not ${verb} ${subresource === undefined ? "" : `${subresource} of `}${name} (${error})`]
+    }
+    if (told.has(`${what} ${key}`) && subresource === undefined) return []
+    const itself = isSame({ kind: what, key }, self)
+    const target =
+      subresource === undefined
+        ? itself
+          ? "itself"
+          : name
+        : itself
+          ? `its ${subresource}`
+          : `${subresource} of ${name}`
+    const past = verb === "delete" ? "deleted" : verb === "create" ? "created" : "wrote"
+    return [`${past} ${target}${changed === false ? " (nothing new)" : ""}`]
+  })
+  const more = run.moreWrites > 0 ? [counted(run.moreWrites, "more write")] : []
+  return [...corrected, ...written, ...more]
+}

@@ -1,0 +1,159 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Queue from "effect/Queue"
+import * as Scope from "effect/Scope"
+import * as TestClock from "effect/TestClock"
+import * as LogLevels from "./LogLevels.ts"
+
+/** Logs by these levels, and what was logged. */
+const world = Effect.gen(function* () {
+  const levels = yield* LogLevels.make("info")
+  const lines: Array<string> = []
+  const logger = Logger.make(({ message }) => void lines.push(String(message)))
+  const logging = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    effect.pipe(
+      Effect.provide(Layer.merge(Logger.minimumLogLevel(levels.level), Logger.replace(Logger.defaultLogger, logger))),
+      Effect.provideService(LogLevels.LogLevels, levels)
+    )
+  /** What of a line of each level is logged, by a controller or by nobody. */
+  const logged = (controller?: string) =>
+    Effect.gen(function* () {
+      lines.length = 0
+      const all = Effect.all([
+        Effect.logTrace("trace"),
+        Effect.logDebug("debug"),
+        Effect.logInfo("info"),
+        Effect.logWarning("warning"),
+        Effect.logError("error")
+      ])
+      yield* logging(controller === undefined ? all : LogLevels.within(all, controller))
+      return lines[0]
+    })
+  return { levels, lines, logged, logging }
+})
+
+describe("a log level", () => {
+  effect("is that of the start, until it is set, and again when it is reset", () =>
+    Effect.gen(function* () {
+      const { levels, logged } = yield* world
+      for (const name of LogLevels.names) {
+        yield* levels.set(name, {})
+        expect([yield* logged(), yield* logged("a")]).toEqual([name, name])
+        expect(levels.setting()).toEqual({ level: name, until: undefined })
+      }
+      yield* levels.reset()
+      expect([yield* logged(), yield* logged("a"), levels.setting()]).toEqual(["info", "info", undefined])
+    })
+  )
+
+  effect("of a controller is its own, whatever is set for all", () =>
+    Effect.gen(function* () {
+      const { levels, logged } = yield* world
+      yield* levels.set("debug", { controller: "a" })
+      expect([yield* logged("a"), yield* logged("b"), yield* logged()]).toEqual(["debug", "info", "info"])
+      yield* levels.set("error", {})
+      expect([yield* logged("a"), yield* logged("b"), yield* logged()]).toEqual(["debug", "error", "error"])
+      yield* levels.reset("a")
+      expect([yield* logged("a"), yield* logged()]).toEqual(["error", "error"])
+      yield* levels.set("trace", { controller: "a" })
+      yield* levels.reset()
+      expect([yield* logged("a"), yield* logged()]).toEqual(["info", "info"])
+    })
+  )
+
+  effect("holds at once for what runs already", () =>
+    Effect.gen(function* () {
+      const { levels, lines, logging } = yield* world
+      const words = yield* Queue.unbounded<string>()
+      let heard = 0
+      const loop = Effect.forever(
+        Effect.zipRight(
+          Effect.flatMap(Queue.take(words), (word) => Effect.logDebug(word)),
+          Effect.sync(() => heard++)
+        )
+      )
+      yield* Effect.forkScoped(logging(LogLevels.within(loop, "a")))
+      const say = (word: string) =>
+        Effect.suspend(() => {
+          const before = heard
+          return Effect.zipRight(
+            Queue.offer(words, word),
+            Effect.repeat(Effect.yieldNow(), { until: () => heard > before })
+          )
+        })
+      yield* say("before")
+      yield* levels.set("debug", { controller: "a" })
+      yield* say("while")
+      yield* levels.reset("a")
+      yield* say("after")
+      expect(lines).toEqual(["while"])
+    })
+  )
+
+  effect("for a while ends by itself, and not if it was set anew", () =>
+    Effect.gen(function* () {
+      const { levels, logged } = yield* world
+      yield* levels.set("warning", { controller: "a" })
+      yield* levels.set("debug", { controller: "a", during: Duration.minutes(10) })
+      expect(levels.setting("a")).toEqual({ level: "debug", until: 600_000 })
+      yield* TestClock.adjust("599 seconds")
+      expect(yield* logged("a")).toBe("debug")
+      yield* TestClock.adjust("1 second")
+      expect([yield* logged("a"), levels.setting("a")]).toEqual(["info", undefined])
+      yield* levels.set("debug", { during: Duration.minutes(10) })
+      yield* levels.set("trace", {})
+      yield* TestClock.adjust("1 hour")
+      expect(yield* logged()).toBe("trace")
+      yield* levels.set("debug", { during: Duration.minutes(10) })
+      yield* levels.reset()
+      yield* levels.set("error", { during: Duration.minutes(20) })
+      yield* TestClock.adjust("10 minutes")
+      expect(yield* logged()).toBe("error")
+    })
+  )
+
+  effect("is one to compare with, as the line about an attempt does before it is made", () =>
+    Effect.gen(function* () {
+      const { levels, logging } = yield* world
+      const isMade = logging(
+        LogLevels.within(
+          Effect.map(FiberRef.get(FiberRef.currentMinimumLogLevel), LogLevel.lessThanEqual(LogLevel.Debug)),
+          "a"
+        )
+      )
+      expect(yield* isMade).toBe(false)
+      yield* levels.set("debug", { controller: "a" })
+      expect(yield* isMade).toBe(true)
+    })
+  )
+
+  effect("is left alone where there are none to change", () =>
+    Effect.gen(function* () {
+      const level = LogLevels.within(FiberRef.get(FiberRef.currentMinimumLogLevel), "a")
+      expect(yield* Logger.withMinimumLogLevel(level, LogLevel.None)).toBe(LogLevel.None)
+    })
+  )
+
+  effect("waits for no timer when its scope has closed", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const levels = yield* Scope.extend(LogLevels.make("info"), scope)
+      yield* levels.set("debug", { during: Duration.hours(1) })
+      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      yield* Fiber.join(closing)
+    })
+  )
+})
+
+test("a level is known by its name", () => {
+  for (const name of LogLevels.names) expect(LogLevels.isName(name)).toBe(true)
+  for (const name of ["", "none", "all", "toString", "INFO"]) expect(LogLevels.isName(name)).toBe(false)
+})

@@ -1,0 +1,81 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import * as Recording from "./Recording.ts"
+
+const recorded = <A, E, R>(body: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const root = Recording.root("root", { startTime: 0n })
+    const exit = yield* body.pipe(Effect.withParentSpan(root), Effect.withTracer(Recording.tracer), Effect.exit)
+    const spans = root.recording.spans.slice(1).map((span) => ({
+      name: span.name,
+      parent: root.recording.spans.find(({ spanId }) => spanId === Option.getOrUndefined(span.parent)?.spanId)?.name,
+      attributes: Object.fromEntries(span.attributes),
+      status: span.status
+    }))
+    return { exit, root, spans }
+  })
+
+describe("a step", () => {
+  effect("is a span around an effect, beneath the one that it is in, with what is told of it and how it ended", () =>
+    Effect.gen(function* () {
+      const step = Recording.step("outer", (span) => {
+        span?.attribute("a", 1)
+        return Effect.zipRight(Effect.withSpan(TestClock.adjust(5), "inner"), Effect.fail("no"))
+      })
+      const { exit, spans } = yield* recorded(step)
+      expect(exit).toEqual(Exit.fail("no"))
+      expect(spans).toMatchObject([
+        { name: "outer", parent: "root", attributes: { a: 1 }, status: { startTime: 0n, endTime: 5_000_000n } },
+        { name: "inner", parent: "outer", status: { _tag: "Ended" } }
+      ])
+      const [outer] = spans
+      expect(outer?.status._tag === "Ended" && Exit.isFailure(outer.status.exit)).toBe(true)
+    })
+  )
+
+  effect("that is over at once is a span without length", () =>
+    Effect.gen(function* () {
+      const { spans } = yield* recorded(
+        Effect.zipRight(
+          TestClock.adjust(3),
+          Recording.mark("seen", () => ({ b: 2 }))
+        )
+      )
+      expect(spans).toMatchObject([
+        { name: "seen", parent: "root", attributes: { b: 2 }, status: { startTime: 3_000_000n, endTime: 3_000_000n } }
+      ])
+    })
+  )
+
+  effect("is none where nothing is recorded, whoever else traces", () =>
+    Effect.gen(function* () {
+      let asked = false
+      const both = Effect.zip(
+        Recording.step("step", (span) => Effect.succeed(span)),
+        Recording.mark("mark", () => {
+          asked = true
+          return {}
+        })
+      )
+      expect(yield* both).toEqual([undefined, undefined])
+      expect(yield* Effect.withSpan(both, "another's")).toEqual([undefined, undefined])
+      expect(asked).toBe(false)
+    })
+  )
+})
+
+describe("a recording", () => {
+  effect("keeps so many spans and counts the others", () =>
+    Effect.gen(function* () {
+      const { root } = yield* recorded(
+        Effect.replicateEffect(Effect.withSpan(Effect.void, "s"), Recording.mostSpans + 9)
+      )
+      expect(root.recording.spans).toHaveLength(Recording.mostSpans)
+      expect(root.recording.dropped).toBe(10)
+    })
+  )
+})

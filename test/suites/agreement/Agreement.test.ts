@@ -1,0 +1,40 @@
+/** What the comparison makes of servers that do not work. */
+import { describe, expect, test } from "bun:test"
+import { Cause, Effect, Exit } from "effect"
+import * as Agreement from "./Agreement.ts"
+import type { Server } from "./Server.ts"
+
+const always =
+  (status: number, said: string): Server =>
+  (request) =>
+    Effect.succeed(
+      request.method === "GET" || request.method === "DELETE"
+        ? { status: 404, body: {}, warnings: "", at: 0 }
+        : { status, body: { kind: "Status", message: said }, warnings: "", at: 0 }
+    )
+
+const compared = (real: Server, embedded: Server) =>
+  Effect.runPromiseExit(Agreement.check({ namespace: "a", real, embedded }, 1))
+
+const none = always(0, "the connection was closed")
+
+describe("A comparison", () => {
+  test("that breaks is no agreement", async () => {
+    const exit = await compared(always(201, ""), () => Effect.die("broken"))
+    expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain("seed 1")
+  })
+
+  test("of an answer with none is an agreement only if it refuses", async () => {
+    const found = async (status: number) => {
+      const exit = await compared(none, always(status, "no"))
+      return Exit.isSuccess(exit) ? exit.value?.seed : exit
+    }
+    expect(await found(422)).toBeUndefined()
+    expect(await found(201)).toBe(1)
+  })
+
+  test("of the same answers finds nothing", async () => {
+    const exit = await compared(always(422, "a, b"), always(422, "b, a"))
+    expect(Exit.isSuccess(exit) && exit.value).toBeUndefined()
+  })
+})

@@ -1,0 +1,104 @@
+/** A server that stores another value than it was sent, because it was told to: the embedded one knows no admission. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as ByHand from "../webapp/ByHand.ts"
+import * as Scene from "../webapp/Scene.ts"
+
+const group = "/apis/admissionregistration.k8s.io/v1"
+
+const create = (plural: string, kind: string, name: string, spec: object) =>
+  Effect.acquireRelease(
+    Client.raw({
+      method: "POST",
+      path: `${group}/${plural}`,
+      body: JSON.stringify({
+        apiVersion: "admissionregistration.k8s.io/v1",
+        kind,
+        metadata: { name },
+        spec
+      })
+    }),
+    () => Effect.ignore(Client.raw({ method: "DELETE", path: `${group}/${plural}/${name}` }))
+  )
+
+/** Has the server give every Deployment of a namespace this label. */
+const labelling = (namespace: string, label: string, value: string) =>
+  Effect.zipRight(
+    create("mutatingadmissionpolicies", "MutatingAdmissionPolicy", namespace, {
+      reinvocationPolicy: "Never",
+      failurePolicy: "Fail",
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: ["apps"], apiVersions: ["v1"], resources: ["deployments"], operations: ["CREATE", "UPDATE"] }
+        ]
+      },
+      matchConditions: [{ name: "here", expression: `request.namespace == "${namespace}"` }],
+      mutations: [
+        {
+          patchType: "JSONPatch",
+          jsonPatch: {
+            expression: `[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("${label}"), value: "${value}"}]`
+          }
+        }
+      ]
+    }),
+    create("mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding", namespace, { policyName: namespace })
+  )
+
+const label = "app.kubernetes.io/managed-by"
+
+/** Waits until the server does so. It hears of its own policies by a watch. */
+const inForce = (scene: Scene.Scene) =>
+  Managed.eventually(
+    "the policy is in force",
+    Client.create(
+      Deployment,
+      {
+        metadata: { namespace: scene.namespace, name: "probe", labels: { [label]: "probe" } },
+        spec: {
+          selector: { matchLabels: { app: "probe" } },
+          template: {
+            metadata: { labels: { app: "probe" } },
+            spec: { containers: [{ name: "a", image: "registry.test/a" }] }
+          }
+        }
+      },
+      { dryRun: true }
+    ),
+    ({ metadata }) => metadata.labels?.[label] === "policy"
+  )
+
+describe("a value that an admission policy replaces", () => {
+  Scene.real.managed(
+    "is told of once and taken for no fight, and what people change is put right beside it",
+    ({ manager, ...scene }) =>
+      Effect.gen(function* () {
+        yield* labelling(scene.namespace, label, "policy")
+        yield* inForce(scene)
+        yield* Scene.launch(scene, "shop", {
+          image: "registry.test/web:1",
+          replicas: 1,
+          resources: { limits: { cpu: "1000m", memory: "1024Mi" } }
+        })
+        yield* Scene.quiet(scene, "shop")
+        for (let replicas = 2; replicas < 6; replicas++) {
+          yield* ByHand.scale(scene, Deployment, replicas)
+          yield* Managed.eventually(
+            "it is put right",
+            Scene.deployment(scene, "shop"),
+            ({ spec }) => spec?.replicas === 1
+          )
+        }
+        yield* Scene.settled(scene, "shop")
+        expect(
+          manager.recorded().flatMap(({ note, reason, type }) => (type === "Warning" ? [`${reason}: ${note}`] : []))
+        ).toEqual([
+          `FieldAltered: The API server stores metadata.labels.${label} of Deployment ${scene.namespace}/shop otherwise than it was sent. Who changes that on the way: a mutating webhook, as a rule. It is left so; exempt the object from the change, or ask for the value that comes of it.`
+        ])
+        expect((yield* Scene.deployment(scene, "shop")).metadata.labels?.[label]).toBe("policy")
+      })
+  )
+})

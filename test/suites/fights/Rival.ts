@@ -1,0 +1,39 @@
+/** Another manager, which wants a field for itself: whenever it sees that it was taken away, it takes it back. */
+import * as Client from "@homeostat/runtime/client/Client"
+import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import { Effect, type Scope } from "effect"
+
+/** Who takes a field back, and how often it did. */
+export interface Rival {
+  readonly times: () => number
+}
+
+/**
+ * Watches an object with a connection of its own until the scope closes.
+ *
+ * @param wants whether the object is as it wants it
+ * @param take makes it so
+ */
+export const start = <A extends KubernetesObject>(
+  kind: Resource.Resource<A, never>,
+  { name, namespace }: ObjectKey,
+  wants: (object: A) => boolean,
+  take: Effect.Effect<unknown, unknown, Client.Client>
+): Effect.Effect<Rival, unknown, Scope.Scope | Client.Client> =>
+  Effect.gen(function* () {
+    let times = 0
+    const watch = yield* Client.watch(kind, { namespace, initialEvents: true })
+    yield* Effect.gen(function* () {
+      const objects = (yield* watch.next).flatMap((event) =>
+        event.type === "ADDED" || event.type === "MODIFIED" ? [event.object] : []
+      )
+      const last = objects.findLast(({ metadata }) => metadata.name === name)
+      if (last === undefined || wants(yield* kind.decode(last))) return
+      // As slow as a rival that is polite: the fight is to be found, not to keep the machine busy.
+      yield* Effect.sleep("100 millis")
+      times++
+      yield* take
+    }).pipe(Effect.forever, Effect.forkScoped)
+    return { times: () => times }
+  })

@@ -1,0 +1,80 @@
+/** What Prometheus' own tool says of the alerts: that they can be read, and when they fire. */
+import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import * as Assets from "@homeostat/testkit/envtest/Assets"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Alerts from "./Alerts.ts"
+import * as Monitoring from "./Monitoring.ts"
+
+/** Has promtool look at files, of which it names the first. */
+const promtool = (args: ReadonlyArray<string>, files: { readonly [name: string]: unknown }) =>
+  Effect.gen(function* () {
+    const program = yield* Assets.find("promtool")
+    const folder = yield* Directory.make
+    const paths = Object.keys(files).map((name) => join(folder, name))
+    // JSON is YAML.
+    for (const [name, content] of Object.entries(files)) {
+      yield* Effect.promise(() => Bun.write(join(folder, name), JSON.stringify(content)))
+    }
+    const { exitCode, stderr, stdout } = yield* Process.run(program, [...args, ...paths.slice(0, 1)])
+    return { exitCode, said: `${stdout}${stderr}` }
+  })
+
+const test = (trouble: Alerts.Trouble, alert: string, fires: boolean) => ({
+  name: alert,
+  interval: "1m",
+  input_series: Object.entries(trouble.series).map(([series, values]) => ({ series, values })),
+  promql_expr_test: [
+    {
+      // An alert that has fired once, whatever its labels.
+      expr: fires
+        ? `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"})`
+        : 'count by (alertname) (ALERTS{alertstate="firing"})',
+      eval_time: `${trouble.at}m`,
+      exp_samples: fires ? [{ labels: `{alertname="${alert}"}`, value: 1 }] : []
+    }
+  ]
+})
+
+const tests = (all: ReadonlyArray<unknown>) => ({
+  "tests.yaml": { rule_files: ["rules.yaml"], evaluation_interval: "1m", tests: all },
+  "rules.yaml": Monitoring.rules.spec
+})
+
+describe("The alerts", () => {
+  live("are rules that Prometheus reads without a complaint", () =>
+    Effect.gen(function* () {
+      const checked = yield* promtool(["check", "rules", "--lint=all", "--lint-fatal"], {
+        "rules.yaml": Monitoring.rules.spec
+      })
+      expect(checked).toEqual({
+        exitCode: 0,
+        said: expect.stringContaining(`SUCCESS: ${Monitoring.alerts.length} rules found`)
+      })
+    })
+  )
+
+  live("fire in the trouble that each of them is for", () =>
+    Effect.gen(function* () {
+      expect(Object.keys(Alerts.troubles).sort()).toEqual(Monitoring.alerts.map(({ alert }) => alert).sort())
+      const all = Object.entries(Alerts.troubles).map(([alert, trouble]) => test(trouble, alert, true))
+      expect(yield* promtool(["test", "rules"], tests(all))).toEqual({
+        exitCode: 0,
+        said: expect.stringContaining("SUCCESS")
+      })
+    })
+  )
+
+  live("do not fire on a manager with nothing the matter, from its start with many objects on", () =>
+    Effect.gen(function* () {
+      const healthy = [5, 12, 20, Alerts.health.at].map((at) => test({ ...Alerts.health, at }, "health", false))
+      expect(yield* promtool(["test", "rules"], tests(healthy))).toEqual({
+        exitCode: 0,
+        said: expect.stringContaining("SUCCESS")
+      })
+    })
+  )
+})

@@ -1,0 +1,142 @@
+/** For each alert the trouble in which it is to fire, as series in promtool's notation with a value each minute. */
+
+/** Series by name: `0+1x60` is 0, 1, 2, … for an hour, `_x10` ten minutes without a value. */
+export interface Trouble {
+  readonly series: { readonly [series: string]: string }
+  /** When it is to fire, in minutes. */
+  readonly at: number
+}
+
+const target = 'job="homeostat",namespace="homeostat-system",pod="homeostat-0"'
+const series = (name: string, labels = ""): string => `${name}{${target}${labels === "" ? "" : `,${labels}`}}`
+const widgets = 'controller="widgets"'
+const lease = 'name="homeostat"'
+const kind = 'kind="widgets.example.com"'
+
+const reconciles = series("controller_runtime_reconcile_total", `${widgets},result="success"`)
+
+/** A histogram in which, each minute, some values are at most `bound` and more than what is below it. */
+const beyond = (name: string, labels: string, below: string, bound: string): Trouble["series"] => ({
+  [series(`${name}_bucket`, `${labels},le="${below}"`)]: "0x60",
+  [series(`${name}_bucket`, `${labels},le="${bound}"`)]: "0+6x60",
+  [series(`${name}_bucket`, `${labels},le="+Inf"`)]: "0+6x60"
+})
+
+/** By the name of the alert. */
+export const troubles: { readonly [alert: string]: Trouble } = {
+  HomeostatAbsent: { series: { [series("up")]: "1x5 0x20" }, at: 15 },
+  HomeostatNoLeader: {
+    series: {
+      [series("leader_election_master_status", lease)]: "1x5 0x20",
+      [series("leader_election_master_status", lease).replace("homeostat-0", "homeostat-1")]: "0x25"
+    },
+    at: 10
+  },
+  HomeostatSeveralLeaders: {
+    series: {
+      [series("leader_election_master_status", lease)]: "1x20",
+      [series("leader_election_master_status", lease).replace("homeostat-0", "homeostat-1")]: "0x5 1x15"
+    },
+    at: 10
+  },
+  HomeostatLeaseRenewSlow: {
+    series: beyond("homeostat_lease_renew_duration_seconds", lease, "5", "10"),
+    at: 25
+  },
+  HomeostatReconcileErrors: {
+    series: {
+      [reconciles]: "0+8x60",
+      [series("controller_runtime_reconcile_total", `${widgets},result="error"`)]: "0+2x60",
+      [series("controller_runtime_reconcile_errors_total", widgets)]: "0+2x60"
+    },
+    at: 30
+  },
+  HomeostatTerminalErrors: {
+    series: { [series("controller_runtime_terminal_reconcile_errors_total", widgets)]: "0x5 1x20" },
+    at: 10
+  },
+  HomeostatReconcilePanics: {
+    series: { [series("controller_runtime_reconcile_panics_total", widgets)]: "0x5 1x20" },
+    at: 10
+  },
+  HomeostatReconcileTimeouts: {
+    series: { [series("controller_runtime_reconcile_timeouts_total", widgets)]: "0x5 1x20" },
+    at: 10
+  },
+  HomeostatReconcileStuck: {
+    series: { [series("workqueue_longest_running_processor_seconds", `name="widgets",${widgets}`)]: "0+60x30" },
+    at: 20
+  },
+  HomeostatBackoff: { series: { [series("homeostat_backoff_delay_seconds", widgets)]: "327.68x30" }, at: 15 },
+  HomeostatHotLoop: {
+    series: { [series("homeostat_hot_loops_total", `${widgets},reason="fight"`)]: "0x5 1x20" },
+    at: 10
+  },
+  HomeostatNotFresh: { series: beyond("homeostat_freshness_finished_seconds", widgets, "30", "60"), at: 30 },
+  HomeostatQueueBacklog: {
+    series: {
+      [series("workqueue_depth", `name="widgets",${widgets},priority="0"`)]: "80x40",
+      [series("workqueue_depth", `name="widgets",${widgets},priority="-100"`)]: "80x40",
+      [series("controller_runtime_active_workers", widgets)]: "16x40",
+      [series("controller_runtime_max_concurrent_reconciles", widgets)]: "16x40"
+    },
+    at: 30
+  },
+  HomeostatWatchSilent: { series: { [series("homeostat_watch_idle_seconds", kind)]: "0+60x30" }, at: 15 },
+  HomeostatRelists: {
+    series: { [series("homeostat_watch_relists_total", `${kind},reason="expired"`)]: "0+1x60" },
+    at: 40
+  },
+  HomeostatApiErrors: {
+    series: {
+      [series("rest_client_requests_total", 'code="200",method="GET",host="h"')]: "0+10x60",
+      [series("rest_client_requests_total", 'code="<error>",method="GET",host="h"')]: "0+1x60"
+    },
+    at: 30
+  },
+  HomeostatForbidden: {
+    series: { [series("rest_client_requests_total", 'code="403",method="PATCH",host="h"')]: "0x5 1x30" },
+    at: 15
+  },
+  HomeostatEventsDropped: { series: { [series("homeostat_events_dropped_total")]: "0x5 3x20" }, at: 10 },
+  HomeostatSpansDropped: {
+    series: { [series("homeostat_spans_dropped_total", 'reason="export_failed"')]: "0+5x60" },
+    at: 30
+  },
+  HomeostatFileDescriptors: {
+    series: { [series("process_open_fds")]: "900x30", [series("process_max_fds")]: "1024x30" },
+    at: 15
+  }
+}
+
+/** A manager at work, with nothing the matter: it reconciles, fails now and then, and asks for nothing in vain. */
+export const health: Trouble = {
+  series: {
+    [series("up")]: "1x60",
+    [series("leader_election_master_status", lease)]: "1x60",
+    [series("leader_election_master_status", lease).replace("homeostat-0", "homeostat-1")]: "0x60",
+    [reconciles]: "0+99x60",
+    [series("controller_runtime_reconcile_errors_total", widgets)]: "0+1x60",
+    [series("controller_runtime_terminal_reconcile_errors_total", widgets)]: "3x60",
+    [series("controller_runtime_reconcile_panics_total", widgets)]: "0x60",
+    [series("controller_runtime_reconcile_timeouts_total", widgets)]: "0x60",
+    [series("workqueue_depth", `name="widgets",${widgets},priority="0"`)]: "500x10 5x50",
+    [series("controller_runtime_active_workers", widgets)]: "16x10 3x50",
+    [series("controller_runtime_max_concurrent_reconciles", widgets)]: "16x60",
+    [series("workqueue_longest_running_processor_seconds", `name="widgets",${widgets}`)]: "2x60",
+    [series("homeostat_backoff_delay_seconds", widgets)]: "20x60",
+    [series("homeostat_hot_loops_total", `${widgets},reason="fight"`)]: "1x60",
+    [series("homeostat_watch_idle_seconds", kind)]: "60x60",
+    [series("homeostat_watch_relists_total", `${kind},reason="refused"`)]: "0+1x60",
+    [series("homeostat_watch_relists_total", `${kind},reason="expired"`)]: "2x60",
+    [series("rest_client_requests_total", 'code="200",method="GET",host="h"')]: "0+100x60",
+    [series("rest_client_requests_total", 'code="503",method="GET",host="h"')]: "0+1x60",
+    [series("homeostat_events_dropped_total")]: "0x60",
+    [series("homeostat_spans_dropped_total", 'reason="export_failed"')]: "7x60",
+    [series("process_open_fds")]: "30x60",
+    [series("process_max_fds")]: "1024x60",
+    ...beyond("homeostat_freshness_finished_seconds", widgets, "0.01", "0.025"),
+    ...beyond("homeostat_lease_renew_duration_seconds", lease, "0.01", "0.025")
+  },
+  at: 59
+}

@@ -1,0 +1,124 @@
+/** What can be said of `deploy/monitoring` without a Prometheus: that it is whole, and asks for nothing that is not there. */
+import { describe, expect, test } from "bun:test"
+import * as Metric from "@homeostat/runtime/telemetry/Metric"
+import * as Monitoring from "./Monitoring.ts"
+
+const all: ReadonlyArray<Metric.Metric> = Object.values(Metric).flatMap((value) => ("type" in value ? [value] : []))
+
+/** The labels of each series that there can be. */
+const known = new Map<string, ReadonlyArray<string>>([
+  ["up", []],
+  ...all.flatMap(({ labels, name, type }) =>
+    type === "histogram"
+      ? ([
+          [`${name}_bucket`, [...labels, "le"]],
+          [`${name}_count`, labels],
+          [`${name}_sum`, labels]
+        ] as const)
+      : ([[name, labels]] as const)
+  )
+])
+
+/** What Prometheus puts on everything that it scrapes by a ServiceMonitor. */
+const ofTarget = ["job", "namespace", "pod", "instance", "service", "container", "endpoint"]
+
+const asked = [
+  ...Monitoring.queries,
+  ...Monitoring.variables,
+  ...Monitoring.alerts.map(({ alert, expr }) => ({ where: alert, expr }))
+]
+
+describe("a query of the dashboard or of an alert", () => {
+  test("reads metrics that there are, under the names of their series", () => {
+    const strangers = asked.flatMap((query) =>
+      Monitoring.metricsOf(query).flatMap((name) => (known.has(name) ? [] : [`${query.where}: ${name}`]))
+    )
+    expect(strangers).toEqual([])
+    expect(asked.filter((query) => Monitoring.metricsOf(query).length === 0)).toEqual([])
+  })
+
+  test("chooses and groups by labels that these metrics have", () => {
+    const strangers = asked.flatMap((query) => {
+      const labels = new Set([...ofTarget, ...Monitoring.metricsOf(query).flatMap((name) => known.get(name) ?? [])])
+      return Monitoring.labelsOf(query).flatMap((label) => (labels.has(label) ? [] : [`${query.where}: ${label}`]))
+    })
+    expect(strangers).toEqual([])
+  })
+})
+
+describe("the dashboard", () => {
+  const { panels } = Monitoring.dashboard
+
+  test("has a place of its own for each panel", () => {
+    const places = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
+      Array.from({ length: h * w }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`)
+    )
+    expect(new Set(places).size).toBe(places.length)
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+    for (const { gridPos } of panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24)
+  })
+
+  test("says of each panel what it shows, and of those that need Homeostat that they do", () => {
+    for (const { description = "", targets = [], title, type } of panels) {
+      if (type === "row") continue
+      expect([title, description.length > 10, targets.length > 0]).toEqual([title, true, true])
+      const ours = targets.some(({ expr }) => expr.includes("homeostat_"))
+      expect([title, /Homeostat|Where traces are exported/.test(description)]).toEqual([
+        title,
+        ours || description.includes("operators that register")
+      ])
+    }
+  })
+
+  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership and traces, each with panels", () => {
+    const rows = panels.flatMap(({ title, type }, index) => (type === "row" ? [{ title, index }] : []))
+    expect(rows.map(({ title }) => title)).toEqual([
+      "Freshness",
+      "Reconciles",
+      "Queue",
+      "API requests",
+      "Cache and watches",
+      "Leadership and process",
+      "Traces, events and hot loops"
+    ])
+    for (const { index } of rows) expect(panels[index + 1]?.type).not.toBe("row")
+  })
+
+  test("shows every metric of ours", () => {
+    const shown = new Set(
+      Monitoring.queries.flatMap((query) =>
+        Monitoring.metricsOf(query).map((name) => name.replace(/_(bucket|sum|count)$/, ""))
+      )
+    )
+    const missing = all.map(({ name }) => name).filter((name) => name.startsWith("homeostat_") && !shown.has(name))
+    expect(missing).toEqual([])
+  })
+})
+
+describe("an alert", () => {
+  test("says how urgent it is, what is the matter, why that is so, and what to do", () => {
+    for (const { alert, annotations, labels } of Monitoring.alerts) {
+      expect([alert, labels.severity]).toEqual([alert, expect.stringMatching(/^(critical|warning|info)$/)])
+      for (const name of ["summary", "description", "runbook"]) {
+        expect([alert, name, (annotations[name] ?? "").length > 20]).toEqual([alert, name, true])
+      }
+    }
+    expect(new Set(Monitoring.alerts.map(({ alert }) => alert)).size).toBe(Monitoring.alerts.length)
+  })
+
+  test("is about the job that the ServiceMonitor gives", () => {
+    const { kind, spec } = Monitoring.monitor
+    expect(kind).toBe("ServiceMonitor")
+    expect(spec.endpoints.map(({ path, port }) => [port, path])).toEqual([["metrics", "/metrics"]])
+    const job = spec.selector.matchLabels[spec.jobLabel]
+    for (const { alert, expr } of Monitoring.alerts) {
+      const jobs = Array.from(expr.matchAll(/job="([^"]*)"/g), ([, name]) => name)
+      // Each selector names it, so that another operator's metrics of the same names raise no alarm of ours.
+      expect([alert, new Set(jobs)]).toEqual([alert, new Set([job])])
+      const selectors = expr.match(
+        /\b(?:homeostat|controller_runtime|workqueue|rest_client|leader_election|process)_\w+|\bup\b/g
+      )
+      expect([alert, jobs.length]).toEqual([alert, selectors?.length ?? 0])
+    }
+  })
+})

@@ -1,0 +1,102 @@
+/** The files of `deploy/monitoring`, and the queries in them. */
+import { join } from "node:path"
+
+/** The folder. */
+export const folder = join(import.meta.dir, "../../../deploy/monitoring")
+
+/** A panel of a dashboard, as far as it is looked at. */
+export interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly description?: string
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly targets?: ReadonlyArray<{ readonly expr: string; readonly refId: string; readonly legendFormat: string }>
+}
+
+/** A dashboard, as far as it is looked at. */
+export interface Dashboard {
+  readonly uid: string
+  readonly title: string
+  readonly panels: ReadonlyArray<Panel>
+  readonly templating: { readonly list: ReadonlyArray<{ readonly name: string; readonly query: unknown }> }
+}
+
+/** An alert. */
+export interface Alert {
+  readonly alert: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels: { readonly [label: string]: string }
+  readonly annotations: { readonly [annotation: string]: string }
+}
+
+/** A manifest, as far as it is looked at. */
+export interface Manifest<S> {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly labels: { readonly [label: string]: string } }
+  readonly spec: S
+}
+
+/** Groups of alerts, as a file of Prometheus has them. */
+export interface Groups {
+  readonly groups: ReadonlyArray<{ readonly name: string; readonly rules: ReadonlyArray<Alert> }>
+}
+
+const text = (file: string): Promise<string> => Bun.file(join(folder, file)).text()
+
+// The files are ours: that they have these shapes is what the tests of this folder look at.
+/** The dashboard. */
+export const dashboard = JSON.parse(await text("dashboard.json")) as Dashboard
+
+/** The alerts. */
+export const rules = Bun.YAML.parse(await text("prometheusrule.yaml")) as Manifest<Groups>
+
+/** What is scraped. */
+export const monitor = Bun.YAML.parse(await text("servicemonitor.yaml")) as Manifest<{
+  readonly jobLabel: string
+  readonly selector: { readonly matchLabels: { readonly [label: string]: string } }
+  readonly endpoints: ReadonlyArray<{ readonly port: string; readonly path: string }>
+}>
+
+/** All alerts. */
+export const alerts: ReadonlyArray<Alert> = rules.spec.groups.flatMap(({ rules }) => rules)
+
+/** A query, and where it stands. */
+export interface Query {
+  readonly where: string
+  readonly expr: string
+}
+
+/** What Grafana would ask when everything is chosen, over a range that has two scrapes in it. */
+const chosen = (expr: string): string => expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*")
+
+/** The queries of the dashboard's panels. */
+export const queries: ReadonlyArray<Query> = dashboard.panels.flatMap(({ targets = [], title }) =>
+  targets.map(({ expr, refId }) => ({ where: `${title} ${refId}`, expr: chosen(expr) }))
+)
+
+/** The metrics that the dashboard's variables take their values from. */
+export const variables: ReadonlyArray<Query> = dashboard.templating.list.flatMap(({ name, query }) => {
+  const text = typeof query === "object" && query !== null && "query" in query ? String(query.query) : ""
+  const [, expr, label] = /^label_values\((.*), (\w+)\)$/.exec(text) ?? []
+  return expr === undefined ? [] : [{ where: `variable ${name}`, expr: `count by (${label}) (${chosen(expr)})` }]
+})
+
+/** The names of the metrics that a query reads, as series have them. */
+export const metricsOf = ({ expr }: Query): ReadonlyArray<string> => [
+  ...new Set(
+    expr
+      .replaceAll(/"(\\.|[^"\\])*"/g, '""')
+      .match(/\b(?:homeostat|controller_runtime|workqueue|rest_client|leader_election|process)_\w+|\bup\b/g)
+  )
+]
+
+/** The labels that a query chooses or groups by. */
+export const labelsOf = ({ expr }: Query): ReadonlyArray<string> => {
+  const plain = expr.replaceAll(/"(\\.|[^"\\])*"/g, '""')
+  const chosen = Array.from(plain.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*""/g), ([, label = ""]) => label)
+  const grouped = Array.from(plain.matchAll(/\bby \(([^)]*)\)/g), ([, list = ""]) => list.split(/\s*,\s*/)).flat()
+  return [...new Set([...chosen, ...grouped])]
+}

@@ -1,0 +1,60 @@
+/** Whether traces leave, as the program's environment and command line say. */
+import { describe, expect, test } from "bun:test"
+import { join } from "node:path"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Binary from "../binary/Binary.ts"
+
+/** Which modules are loaded once these are imported. */
+const loadedWith = async (module: string): Promise<ReadonlyArray<string>> => {
+  const path = join(import.meta.dir, "../../..", module)
+  const script = `await import(${JSON.stringify(path)}); console.log(Object.keys(require.cache).join("\\n"))`
+  const child = Bun.spawn([process.execPath, "-e", script], { stdio: ["ignore", "pipe", "inherit"] })
+  return (await new Response(child.stdout).text()).trim().split("\n")
+}
+
+test("A program loads OpenTelemetry only to export traces", async () => {
+  const isOf = (path: string): boolean => path.includes("@opentelemetry")
+  const all = await loadedWith("controllers/main.ts")
+  expect(all.some((path) => path.endsWith("observability/src/Traces.ts"))).toBe(true)
+  expect(all.filter(isOf)).toEqual([])
+  expect((await loadedWith("observability/src/OpenTelemetry.ts")).some(isOf)).toBe(true)
+})
+
+describe("A setting of traces that makes no sense is exit code 2 and one line that names it:", () => {
+  const cases: ReadonlyArray<readonly [object, ReadonlyArray<string>, string]> = [
+    [{ OTEL_TRACES_EXPORTER: "jaeger" }, [], 'OTEL_TRACES_EXPORTER: "jaeger" is none of otlp, console, none'],
+    [
+      { OTEL_TRACES_EXPORTER: "otlp", OTEL_EXPORTER_OTLP_PROTOCOL: "udp" },
+      [],
+      'OTEL_EXPORTER_OTLP_PROTOCOL: "udp" is none of http/protobuf, http/json, grpc'
+    ],
+    [
+      { OTEL_TRACES_EXPORTER: "otlp", OTEL_TRACES_SAMPLER_ARG: "2" },
+      [],
+      'OTEL_TRACES_SAMPLER_ARG: "2" is no ratio: a number from 0 to 1'
+    ],
+    [{}, ["--trace-propagation=child"], '--trace-propagation: "child" is none of off, link, parent'],
+    [{ HOMEOSTAT_TRACE_PROPAGATION: "child" }, [], 'HOMEOSTAT_TRACE_PROPAGATION: "child" is none of off, link, parent'],
+    [
+      {},
+      ["--trace-annotation=a/b/c"],
+      '--trace-annotation: "a/b/c" is no key of an annotation: write it like tracing.k8s.io/traceparent'
+    ],
+    [
+      {},
+      ["--trace-annotation=Example.com/key"],
+      '--trace-annotation: "Example.com/key" is no key of an annotation: write it like tracing.k8s.io/traceparent'
+    ]
+  ]
+  for (const [environment, flags, message] of cases) {
+    live(message, () =>
+      Effect.gen(function* () {
+        const bare = Binary.bare(yield* Directory.make)
+        const end = yield* Binary.run(["run", ...flags], { ...bare, ...environment })
+        expect(end).toMatchObject({ code: 2, stdout: "", stderr: `homeostat: ${message}\n` })
+      })
+    )
+  }
+})
