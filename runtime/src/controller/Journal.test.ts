@@ -210,3 +210,43 @@ describe("a journal", () => {
     expect(journal.of("default/object-1")).toBeUndefined()
   }, 60_000)
 })
+
+describe("an object that is gone", () => {
+  const hour = Journal.remembered
+  const filled = () => {
+    const journal = Journal.make()
+    journal.record(attempt({ key: "default/a", uid: "one" }))
+    journal.deleted("default/a", "one", 1000)
+    return journal
+  }
+
+  test("is told of for an hour, and then forgotten", () => {
+    const journal = filled()
+    journal.expire(1000 + hour - 1)
+    expect(journal.of("default/a")?.deleted).toEqual({ uid: "one", at: 1000 })
+    journal.expire(1000 + hour)
+    expect(journal.of("default/a")).toBeUndefined()
+    expect(journal.size()).toEqual({ keys: 0, bytes: 0 })
+  })
+  test("is forgotten alone, where another one of its name lives", () => {
+    const journal = filled()
+    journal.record(attempt({ key: "default/a", uid: "two" }))
+    journal.expire(1000 + hour)
+    expect(journal.of("default/a")?.deleted).toBeUndefined()
+    expect(journal.of("default/a")?.runs).not.toBeEmpty()
+  })
+  test("is remembered from its last deletion on", () => {
+    const journal = filled()
+    journal.deleted("default/a", "two", 1000 + hour)
+    journal.expire(1000 + hour)
+    expect(journal.of("default/a")?.deleted).toEqual({ uid: "two", at: 1000 + hour })
+  })
+  test("takes along the changes of other kinds that were ignored so long ago", () => {
+    const journal = filled()
+    const trigger = {}
+    journal.ignoredElsewhere(trigger, "owned.modified", "Pod", change("p", { receivedAt: 0 }), "no")
+    journal.ignoredElsewhere(trigger, "owned.modified", "Pod", change("q", { receivedAt: hour }), "no")
+    journal.expire(hour)
+    expect(Array.from(journal.elsewhere(trigger), ({ source }) => source.key)).toEqual(["default/q"])
+  })
+})

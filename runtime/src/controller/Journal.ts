@@ -101,6 +101,8 @@ export interface Journal {
   ) => void
   /** An object is gone. */
   readonly deleted: (key: string, uid: string, at: number) => void
+  /** Forgets objects that are gone for {@link remembered}, and changes that were ignored so long ago. */
+  readonly expire: (now: number) => void
   readonly of: (key: string) => Entry | undefined
   /** The latest changes that a trigger's predicate ignored, oldest first. */
   readonly elsewhere: (trigger: object) => Iterable<Ignored>
@@ -127,6 +129,9 @@ const mostElsewhere = 200
  */
 export const capacity = 8 * 1024 * 1024
 
+/** How long an object that is gone is told of, in milliseconds: an hour, as Events are kept. */
+export const remembered = 3_600_000
+
 interface Page {
   runs: Array<Run>
   ignored: Array<Ignored>
@@ -151,6 +156,8 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
   let young: Half = { pages: new Map(), bytes: 0 }
   let old: Half = { pages: new Map(), bytes: 0 }
   const elsewhere = new Map<object, Map<string, Ignored>>()
+  /** When objects went, the first one first. */
+  const gone = new Map<string, number>()
 
   /** The object's page, which is young from now on. */
   const open = (key: string): Page => {
@@ -167,6 +174,7 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
     page.bytes += by
     young.bytes += by
     if (young.bytes <= most / 2) return
+    for (const key of old.pages.keys()) gone.delete(key)
     old = young
     young = { pages: new Map(), bytes: 0 }
   }
@@ -218,7 +226,29 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
     deleted: (key, uid, at) => {
       const page = open(key)
       page.deleted = { uid, at }
+      gone.delete(key)
+      gone.set(key, at)
       grow(page, 0)
+    },
+    expire: (now) => {
+      for (const [key, at] of gone) {
+        if (now - at < remembered) break
+        gone.delete(key)
+        for (const half of [young, old]) {
+          const page = half.pages.get(key)
+          if (page === undefined) continue
+          const uid = page.runs.at(-1)?.uid
+          // Another one of its name lives.
+          if (uid !== undefined && uid !== page.deleted?.uid) page.deleted = undefined
+          else if (half.pages.delete(key)) half.bytes -= page.bytes
+        }
+      }
+      for (const sources of elsewhere.values()) {
+        for (const [key, { at }] of sources) {
+          if (now - at < remembered) break
+          sources.delete(key)
+        }
+      }
     },
     of: (key) => young.pages.get(key) ?? old.pages.get(key),
     elsewhere: (trigger) => elsewhere.get(trigger)?.values() ?? [],

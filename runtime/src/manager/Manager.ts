@@ -108,6 +108,11 @@ export const start = <R>(
     })
     yield* health.liveness("controllers", living)
     yield* WhyPage.serve(controllers, runners, leaderElection)
+    const expire = Effect.map(Effect.clock, (clock) => {
+      const now = clock.unsafeCurrentTimeMillis()
+      for (const { journal } of runners) journal.expire(now)
+    })
+    yield* Effect.forkScoped(Effect.forever(Effect.delay(expire, "1 minute")))
     yield* Effect.zipRight(CacheReadiness.register, health.started)
     /** Side by side, the draining too: the grace period is the process's, not each controller's. */
     const lead = (some: ReadonlyArray<Runner.Prepared<R>>) => (permit: Fence.Permit) =>

@@ -4,7 +4,7 @@
  *
  * Users make, change and delete WebApps, strangers damage their children, and meanwhile the network and the API server fail
  * in every way that the tests of this folder know. Then all is mended, everything has to converge, everything is deleted,
- * half an hour is leapt over (what is kept for a time is kept no longer), and what the process holds is compared with what
+ * an hour is leapt over (what is kept for a time is kept no longer), and what the process holds is compared with what
  * it held after the same thing done for a short time.
  */
 import * as Client from "@homeostat/runtime/client/Client"
@@ -210,7 +210,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
 
         for (const kind of [WebApp, Deployment, Service]) yield* Client.deleteAll(kind, { namespace })
         present.clear()
-        yield* leap("30 minutes")
+        yield* leap("70 minutes")
         yield* Effect.sleep("2 seconds")
         yield* calm
         // The connection that all watches use now, and no other.
