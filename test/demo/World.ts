@@ -49,8 +49,14 @@ export const start = (narrator: Narrator) =>
         if (attempt.corrections.some(({ kind, reason }) => kind === "Deployment" && reason === "intent"))
           lastRollout = attempt
       })
-    // Traced whatever the environment says: the demo shows one itself.
-    const traced = { ...program, tracing: () => Either.right(Effect.succeed(remember)) }
+    // Traced whatever the environment says, as the demo shows one itself; exported where that says so.
+    const traced: typeof program = {
+      ...program,
+      tracing: (setup) =>
+        Either.map(program.tracing(setup), (exporting = Effect.succeed(() => Effect.void)) =>
+          Effect.map(exporting, (observe) => (attempt) => Effect.zipRight(observe(attempt), remember(attempt)))
+        )
+    }
     const manager = Run.verb(traced).run({
       args: [
         `--kubeconfig=${kubeconfigPath}`,

@@ -71,14 +71,16 @@ describe("The program", () => {
         "metrics-secure",
         "metrics-cert-dir",
         "log-level",
-        "log-format"
+        "log-format",
+        "trace-propagation",
+        "trace-annotation"
       ])
       // The table of the README has them all.
       const readme = yield* Effect.promise(() => Bun.file(join(import.meta.dir, "../../../README.md")).text())
       expect(Array.from(readme.matchAll(/^\| `--([a-z-]+)`/gm), ([, name]) => name).sort()).toEqual(flags.toSorted())
       // No colours, no paragraphs: a page that is read at a glance.
       expect(run.stdout).not.toContain("\u001b")
-      expect(run.stdout.split("\n").length).toBeLessThan(32)
+      expect(run.stdout.split("\n").length).toBeLessThan(36)
 
       const overview = yield* Binary.run(["--help"], environment)
       expect(overview.stdout.match(/^ {2}(run|crd|version) {2}/gm)).toHaveLength(3)
