@@ -32,20 +32,27 @@ const namespace = "default"
 const samplePath = join(import.meta.dir, "..", "deploy", "samples", "webapp.yaml")
 const sample = load(readFileSync(samplePath, "utf8")) as Parameters<typeof WebApp.Desired>[0]
 
+const live = process.stdout.isTTY && !args.has("--plain")
 const columns = process.stdout.columns || 80
 
 const demo = Effect.gen(function* () {
   const narrator = yield* Narrator.make({
-    live: process.stdout.isTTY && !args.has("--plain"),
+    live,
     columns,
     write: (text) => process.stdout.write(text)
   })
   yield* narrator.part("A cluster, and Homeostat")
   const world = yield* World.start(narrator)
+  const why = `http://${world.probes}/why?kind=webapp&namespace=${namespace}&name=${sample.metadata.name}`
   yield* Effect.gen(function* () {
     yield* Observer.observe(narrator, namespace)
     yield* Story.tell(narrator, namespace, sample)
     yield* Trace.show(narrator, world.lastRollout(), columns)
+    yield* narrator.part("And why is it as it is? The manager explains")
+    const answer = yield* Effect.tryPromise(async () => (await fetch(why)).text())
+    yield* narrator.write(
+      [`curl '${why}'`, ...answer.trimEnd().split("\n")].map((line) => (live ? line.slice(0, columns) : line))
+    )
   }).pipe(Effect.provide(world.client), Effect.raceFirst(world.broken))
   yield* narrator.end([
     args.has("--keep")
@@ -53,6 +60,7 @@ const demo = Effect.gen(function* () {
       : "That was the demo. With --keep it stays until Ctrl-C, and ends with what to type in another terminal, like this:",
     `  export KUBECONFIG=${world.kubeconfigPath}`,
     "  kubectl get wa -w",
+    `  curl '${why}'`,
     `  curl http://${world.metrics}/metrics`,
     `  curl http://${world.probes}/readyz?verbose`
   ])

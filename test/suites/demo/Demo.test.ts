@@ -43,6 +43,8 @@ describe("The demo", () => {
           /^ PATCH deployments\/{name} █+ [\d.]+ ms$/,
           /^ answered 200, changed it$/,
           /^ status █+ [\d.]+ ms$/,
+          /^WebApp default\/demo-app /,
+          /^Attempts .*ok/,
           /^ export KUBECONFIG=\//
         ].map(told)
         expect(order).not.toContain(-1)
