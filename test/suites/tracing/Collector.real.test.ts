@@ -102,16 +102,17 @@ describe("While a collector is killed, hangs or refuses", () => {
         // Until everything is compiled that is used often.
         for (let round = 0; round < 3; round++) yield* change("healthy", -round)
         const seen: Array<Effect.Effect.Success<ReturnType<typeof change>>> = []
-        for (let round = 1; round <= 3; round++) {
+        const of = (mode: Collector.Mode) => seen.filter((one) => one.mode === mode)
+        // Others on the machine make it dearer and never cheaper: the cheapest of many rounds is what it costs.
+        const cost = (mode: Collector.Mode) => Math.min(...of(mode).map(({ cost }) => cost))
+        const isDear = (mode: Collector.Mode) => cost(mode) / cost("healthy") >= 1.1
+        for (let round = 1; round <= 3 || (round <= 10 && sick.some(isDear)); round++) {
           for (const mode of ["healthy", ...sick] as const) seen.push(yield* change(mode, round))
         }
-        const of = (mode: Collector.Mode) => seen.filter((one) => one.mode === mode)
-        // Others on the machine make it dearer and never cheaper.
-        const cost = (mode: Collector.Mode) => Math.min(...of(mode).map(({ cost }) => cost))
         const costs = (["healthy", ...sick] as const).map((mode) => `${mode} ${(cost(mode) * 1000).toFixed(2)}`)
         process.stdout.write(`  CPU per reconcile in ms: ${costs.join(", ")}\n`)
         for (const mode of sick) {
-          expect(cost(mode) / cost("healthy")).toBeLessThan(1.1)
+          expect([mode, isDear(mode)]).toEqual([mode, false])
           for (const { lost } of of(mode)) expect(lost).toBeGreaterThan(0)
         }
         for (const { exported, lost } of of("healthy")) expect([exported > 0, lost]).toEqual([true, 0])
