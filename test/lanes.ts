@@ -30,8 +30,10 @@ const isCluster = (file: string): boolean => file.endsWith(".cluster.test.ts")
 /** What a process of tests came to. */
 interface Report {
   readonly passed: number
+  /** The tests that failed, or 1 if only the process did. */
   readonly failed: number
-  /** The tests that failed, `file > test`; fewer than `failed` where the process itself did. */
+  /** Whether the process came to its end, and nothing failed outside of a test. */
+  readonly whole: boolean
   readonly failures: ReadonlyArray<{ readonly file: string; readonly test: string }>
 }
 
@@ -62,7 +64,7 @@ const run = async (lane: string, chosen: ReadonlyArray<string>): Promise<Report>
     file = /^(\S+\.test\.ts):$/.exec(line)?.[1] ?? file
     const test = /^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/.exec(line)?.[1]
     if (test !== undefined && !summary) failures.push({ file, test })
-    const [, count, what] = /^\s*(\d+) (pass|fail)$/.exec(line) ?? []
+    const [, count, what] = /^\s*(\d+) (pass|fail|errors?)$/.exec(line) ?? []
     if (what !== undefined) counts.set(what, Number(count))
   }
   let rest = ""
@@ -76,8 +78,14 @@ const run = async (lane: string, chosen: ReadonlyArray<string>): Promise<Report>
   const code = await child.exited
   process.off("SIGINT", stop).off("SIGTERM", stop)
   const failed = counts.get("fail") ?? 0
-  // A run that died, or that failed outside of a test, is a failure even if no test says so.
-  return { passed: counts.get("pass") ?? 0, failed: code === 0 || failed > 0 ? failed : 1, failures }
+  const errors = (counts.get("error") ?? 0) + (counts.get("errors") ?? 0)
+  return {
+    passed: counts.get("pass") ?? 0,
+    // A run that died, or that failed outside of a test, is a failure even if no test says so.
+    failed: code === 0 || failed > 0 ? failed : 1,
+    whole: counts.has("pass") && errors === 0 && failed === failures.length,
+    failures
+  }
 }
 
 let passed = 0
@@ -87,16 +95,24 @@ const unsteady: Array<string> = []
 
 /** Runs a file again whose tests failed, and says which of them do not any more. */
 const again = async (lane: string, first: Report): Promise<void> => {
+  // Of a process that died nobody knows what else would have failed.
+  if (!first.whole) {
+    failed = Math.max(failed, 1)
+    lasting.push(`${lane}: a process ended early, or failed outside of a test`)
+    lasting.push(...first.failures.map(({ file, test }) => `${lane}: ${file} > ${test}`))
+    return
+  }
   for (const [file, failures] of Map.groupBy(first.failures, (failure) => failure.file)) {
     if (stopped) return
     process.stdout.write(`\n# Lane ${lane}, once more: ${file}\n`)
     const second = await run(lane, [file])
     const still = new Set(second.failures.map(({ test }) => test))
-    // A process that died says nothing about any test.
-    const mended = second.failed === second.failures.length ? failures.filter(({ test }) => !still.has(test)) : []
-    passed += mended.length
-    failed -= mended.length
-    for (const failure of failures) {
+    const known = new Set(failures.map(({ test }) => test))
+    const mended = second.whole ? failures.filter(({ test }) => !still.has(test)) : []
+    const fresh = second.failures.filter(({ test }) => !known.has(test))
+    passed += mended.length - fresh.length
+    failed += fresh.length - mended.length
+    for (const failure of [...failures, ...fresh]) {
       const list = mended.includes(failure) ? unsteady : lasting
       list.push(`${lane}: ${file} > ${failure.test}`)
     }
