@@ -71,6 +71,13 @@ describe("a line for machines", () => {
     expect(written).not.toMatch(/aHVudGVyMg|hunter2/)
     expect(written).toContain("<redacted>")
   })
+  test("keeps to itself what is called like a secret, however short it is", () => {
+    const annotations = HashMap.make(["password", "hunter2"], ["tokens", 3], ["secretName", "a"])
+    expect(read({ annotations })).toMatchObject({ password: "<redacted>", tokens: 3, secretName: "a" })
+    const pretty = Logs.pretty({ colour: false }).log(options({ annotations }))
+    expect(pretty).toContain("password=<redacted>")
+    expect(pretty).not.toContain("hunter2")
+  })
   test("does not fail for what JSON has no words for", () => {
     const circular: { self?: unknown } = {}
     circular.self = circular

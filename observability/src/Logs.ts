@@ -4,20 +4,19 @@
  */
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import { Span } from "@homeostat/runtime/telemetry/Recording"
+import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 import * as FiberRef from "effect/FiberRef"
 import * as FiberRefs from "effect/FiberRefs"
-import * as HashMap from "effect/HashMap"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import type * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import { ParentSpan } from "effect/Tracer"
-import * as Secrecy from "./Secrecy.ts"
 
 /** How lines look. */
 export type Format = "json" | "pretty"
@@ -57,7 +56,7 @@ const tracedBy = (context: FiberRefs.FiberRefs): Traced => {
 const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: string]: Field } => ({
   ...tracedBy(options.context),
   ...Object.fromEntries(
-    HashMap.toEntries(options.annotations).map(([key, value]): [string, Field] => [
+    Object.entries(Secrecy.fields(options.annotations)).map(([key, value]): [string, Field] => [
       key,
       typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
     ])

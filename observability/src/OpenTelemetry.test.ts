@@ -124,6 +124,18 @@ describe("A recording leaves as it was recorded:", () => {
     })
   })
 
+  test("nothing that is called like a secret, in attributes, events and links", async () => {
+    const top = root()
+    const secret = { token: "abc", "http.request.header.authorization": ["hunter2"], tokens: 3 }
+    for (const [name, value] of Object.entries(secret)) top.attribute(name, value)
+    top.event("asked", start, secret)
+    top.addLinks([{ _tag: "SpanLink", span: root(), attributes: secret }])
+    top.end(start, Exit.void)
+    const [span] = await exported(top.recording)
+    const shown = { token: "<redacted>", "http.request.header.authorization": "<redacted>", tokens: 3 }
+    expect([span?.attributes, span?.events[0]?.attributes, span?.links[0]?.attributes]).toEqual([shown, shown, shown])
+  })
+
   test("links with what they say, within the process and beyond", async () => {
     const top = root()
     const before = root()
@@ -280,6 +292,22 @@ describe("Of spans on their way", () => {
     ])
     // The SDK's own words come after ours, and without the stack.
     expect(told.slice(2)).toEqual([["warned", "refused"]])
+  })
+
+  test("those that can't be told are lost and counted, and take no room", async () => {
+    const { exporter } = slow()
+    const { pipeline, told } = open([{ exporter, batched: true }])
+    const broken = recording(4)
+    Object.defineProperty(broken.spans[2], "events", {
+      get: () => {
+        throw new Error("broken")
+      }
+    })
+    pipeline.write(broken)
+    expect([pipeline.inFlight(), told]).toEqual([2, [["failed", [2, "broken"]]]])
+    const unended = root().recording
+    pipeline.write(unended)
+    expect(pipeline.inFlight()).toBe(2)
   })
 
   test("the slowest way counts", async () => {

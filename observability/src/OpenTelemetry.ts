@@ -38,7 +38,7 @@ export interface Pipeline {
   readonly room: () => number
   /** How many spans were taken and have not arrived. */
   readonly inFlight: () => number
-  /** Takes a recording, for which there is room. */
+  /** Takes a recording, for which there is room. Spans that can't be told are lost, and told of as failed. */
   readonly write: (recording: Recording) => void
   /** Sends what is left, as long as that takes, and takes no more. */
   readonly shutdown: () => Promise<void>
@@ -83,8 +83,8 @@ const counted = (exporter: SpanExporter, told: Told) => {
   return {
     counting,
     inFlight: () => inFlight,
-    took: (spans: number): void => {
-      inFlight += spans
+    took: (): void => {
+      inFlight++
     }
   }
 }
@@ -146,8 +146,15 @@ export const open = (options: {
     room: () => settings.capacity - inFlight(),
     inFlight,
     write: (recording) => {
-      for (const way of chosen) way.took(recording.spans.length)
-      replay.play(recording, tracer)
+      let handed = 0
+      try {
+        replay.play(recording, tracer, () => {
+          handed++
+          for (const way of chosen) way.took()
+        })
+      } catch (error) {
+        told.failed(recording.spans.length - handed, error instanceof Error ? error : new Error(String(error)))
+      }
     },
     shutdown: () => {
       // What is left is in the processors' hands; the process may open another way out.

@@ -7,6 +7,7 @@ import { messageOf } from "@homeostat/runtime/controller/Attempt"
 import { errorTypeOf } from "@homeostat/runtime/controller/AttemptTrace"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import type { Recording, Span } from "@homeostat/runtime/telemetry/Recording"
+import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
 import {
   type Attributes,
   type AttributeValue,
@@ -26,14 +27,17 @@ import * as Exit from "effect/Exit"
 import * as Inspectable from "effect/Inspectable"
 import * as Option from "effect/Option"
 import type * as EffectTracer from "effect/Tracer"
-import * as Secrecy from "./Secrecy.ts"
 
 /** Plays recordings. */
 export interface Replay {
   /** To be given to the SDK: ids are those of what is played. */
   readonly ids: IdGenerator
-  /** All spans of a recording whose root has ended, the root first. */
-  readonly play: (recording: Recording, tracer: Tracer) => void
+  /**
+   * All spans of a recording whose root has ended, the root first.
+   *
+   * @param handing called for each when all is said of it, before it is handed to the SDK's processors
+   */
+  readonly play: (recording: Recording, tracer: Tracer, handing: () => void) => void
 }
 
 const kinds: { readonly [kind in EffectTracer.SpanKind]: SpanKind } = {
@@ -57,7 +61,7 @@ const later = (one: bigint, other: bigint): bigint => {
 const isPrimitive = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 
-/** As OpenTelemetry takes it; anything else as text. Nothing for nothing, and nothing that is secret. */
+/** As OpenTelemetry takes it; anything else as text. Nothing for nothing, and nothing that looks like a secret. */
 const attributeOf = (value: unknown): AttributeValue | undefined => {
   if (value === undefined || value === null) return undefined
   if (isPrimitive(value)) return typeof value === "string" ? Secrecy.masked(value) : value
@@ -69,11 +73,11 @@ const attributeOf = (value: unknown): AttributeValue | undefined => {
 }
 
 const textOf = (value: unknown): string =>
-  typeof value === "bigint" ? String(value) : Secrecy.masked(Inspectable.toStringUnknown(Secrecy.redacted(value), 0))
+  typeof value === "bigint" ? String(value) : Secrecy.masked(Inspectable.toStringUnknown(value, 0))
 
 const attributesOf = (entries: Iterable<readonly [string, unknown]>): Attributes => {
   const attributes: Attributes = {}
-  for (const [name, value] of entries) attributes[name] = attributeOf(value)
+  for (const [name, value] of Object.entries(Secrecy.fields(entries))) attributes[name] = attributeOf(value)
   return attributes
 }
 
@@ -114,7 +118,7 @@ export const make = (): Replay => {
   let traceId = ""
   let spanId = ""
 
-  const playSpan = (span: Span, tracer: Tracer, end: bigint): void => {
+  const playSpan = (span: Span, tracer: Tracer, end: bigint, handing: () => void): void => {
     traceId = span.traceId
     spanId = span.spanId
     const { status } = span
@@ -141,15 +145,16 @@ export const make = (): Replay => {
       if (exception !== undefined) played.addEvent("exception", exception, timeOf(endTime))
       played.setStatus({ code: SpanStatusCode.ERROR, message })
     }
+    handing()
     played.end(timeOf(endTime))
   }
 
   return {
     ids: { generateTraceId: () => traceId, generateSpanId: () => spanId },
-    play: ({ spans }, tracer) => {
+    play: ({ spans }, tracer, handing) => {
       const status = spans[0]?.status
       if (status?._tag !== "Ended") return
-      for (const span of spans) playSpan(span, tracer, status.endTime)
+      for (const span of spans) playSpan(span, tracer, status.endTime, handing)
     }
   }
 }

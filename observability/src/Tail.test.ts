@@ -47,6 +47,12 @@ const at = (status: unknown, over: Partial<Attempt> = {}) =>
 
 const seen = { observedGeneration: 2 }
 
+/** The same, with an Event that leads to its trace. */
+const told = (attempt: Attempt): Attempt => {
+  if (attempt.root !== undefined) attempt.root.recording.told = true
+  return attempt
+}
+
 describe("A trace is", () => {
   const cases: ReadonlyArray<readonly [string, Attempt, Tail.Decision]> = [
     ["quiet where nothing was to do", at(seen), "quiet"],
@@ -72,6 +78,7 @@ describe("A trace is", () => {
     ],
     ["sent of one that was cut off", at(seen, { outcome: Outcome.Interrupted() }), "failed"],
     ["quiet of one that asks for another", at(seen, { outcome: Outcome.Requeue({}) }), "quiet"],
+    ["sent where an Event bears its id", told(at(seen)), "told"],
     ["sent from a second on", at(seen, { startedAt: 10, finishedAt: 1010 }), "slow"],
     ["quiet below a second", at(seen, { startedAt: 10, finishedAt: 1009 }), "quiet"],
     ["sent of an object without a status", at(undefined), "first"],

@@ -9,6 +9,7 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
  * The first that fits:
  * - `wrote`: it changed something in the cluster, or may have
  * - `failed`: it failed or was cut off
+ * - `told`: it recorded a Kubernetes Event, which bears the trace's id
  * - `slow`: it took {@link slowMillis} or longer
  * - `first`: it was the first that saw this generation of its object
  * - `sampled`: none of these, but of the share that is sent all the same
@@ -17,7 +18,7 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 export type Decision = (typeof decisions)[number]
 
 /** All of them. */
-export const decisions = ["wrote", "failed", "slow", "first", "sampled", "quiet"] as const
+export const decisions = ["wrote", "failed", "told", "slow", "first", "sampled", "quiet"] as const
 
 /** From so many milliseconds on, a reconcile is slow. */
 export const slowMillis = 1000
@@ -87,6 +88,7 @@ export const make = ({ ratio }: { readonly ratio: number }): ((attempt: Attempt)
     const first = isFirst(attempt)
     if (wrote(attempt)) return "wrote"
     if (failed(attempt)) return "failed"
+    if (attempt.root?.recording.told === true) return "told"
     if (attempt.finishedAt - attempt.startedAt >= slowMillis) return "slow"
     if (first) return "first"
     return attempt.root !== undefined && isSampled(attempt.root.traceId, ratio) ? "sampled" : "quiet"

@@ -26,6 +26,14 @@ const attempt = (spans: number, millis: number): Attempt => {
 const slow = (spans = 2) => attempt(spans, 2000)
 const quiet = () => attempt(2, 1)
 
+/** One of which no trace can be made. */
+const broken = (): Attempt =>
+  Object.defineProperty(slow(), "triggers", {
+    get: () => {
+      throw new Error("broken")
+    }
+  })
+
 /** What a registry has counted, but for what is 0: `traces quiet`. */
 const counted = (registry: Metrics.Registry): Record<string, number> =>
   Object.fromEntries(
@@ -108,7 +116,7 @@ describe("An attempt", () => {
       yield* observe(one)
       // They may take their time.
       yield* Effect.repeatN(Effect.yieldNow(), 20)
-      one.root?.event("hot_loop.suspected", 1n)
+      one.root?.remark("hot_loop.suspected", 1n)
       yield* TestClock.adjust(Traces.handOverDelay)
       expect(events).toEqual(["hot_loop.suspected"])
     })
@@ -171,23 +179,37 @@ describe("What goes wrong", () => {
         told()?.failed(1, undefined)
         yield* Effect.yieldNow()
         expect(lines).toHaveLength(2)
-        expect(lines[1]).toBe("Could not export spans (1): no reason was given (and 2 times something like it before)")
+        expect(lines[1]).toBe("Could not export spans (1): no reason was given (and 1 times something like it before)")
+      })
+    )
+  )
+
+  effect("in one way is said although something else goes wrong", () =>
+    logged((lines) =>
+      Effect.gen(function* () {
+        const { observe, told } = yield* exporting(4)
+        told()?.failed(10, new Error("connection refused"))
+        told()?.warned("a setting is unknown")
+        yield* observe(slow(10))
+        yield* observe(broken())
+        yield* TestClock.adjust(Traces.handOverDelay)
+        expect(lines).toEqual([
+          "Could not export spans (10): connection refused",
+          "OpenTelemetry: a setting is unknown",
+          "Traces are dropped: more spans wait to be exported than there is room for",
+          expect.stringContaining("A trace can't be exported: Error: broken")
+        ])
       })
     )
   )
 
   effect("is not the end of the others", () =>
     Effect.gen(function* () {
-      const { observe, written } = yield* exporting(100)
-      const broken = slow()
-      Object.defineProperty(broken, "triggers", {
-        get: () => {
-          throw new Error("broken")
-        }
-      })
-      for (const one of [broken, slow()]) yield* observe(one)
+      const { counted, observe, written } = yield* exporting(100)
+      for (const one of [broken(), slow()]) yield* observe(one)
       yield* TestClock.adjust(Traces.handOverDelay)
       expect(written).toHaveLength(1)
+      expect(counted()).toEqual({ "traces slow": 2, "spans_dropped export_failed": 3 })
     })
   )
 
@@ -210,7 +232,8 @@ describe("At the end", () => {
         isFlushed = true
       }
       const { observe, written } = yield* Scope.extend(exporting(100, flush), scope)
-      yield* Effect.zipRight(observe(slow()), observe(slow()))
+      // One that can't be exported is not the end of it.
+      for (const one of [slow(), broken(), slow()]) yield* observe(one)
       yield* Scope.close(scope, Exit.void)
       expect([written.length, isFlushed]).toEqual([2, true])
     })

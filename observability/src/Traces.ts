@@ -4,8 +4,8 @@
  *
  * Guarantees: whatever the receiver does, a reconcile waits for nothing and memory is bounded. At most `OTEL_BSP_MAX_QUEUE_SIZE`
  * spans wait or are on their way; beyond that whole traces are dropped, never parts of one. What is sent, not sent and lost is
- * counted, and what goes wrong is logged at most once a minute. When the scope closes, what is left has {@link flushTimeout} to
- * go.
+ * counted, and what goes wrong is logged, each kind of it at most once a minute. When the scope closes, what is left has
+ * {@link flushTimeout} to go.
  */
 import type { Attempt, Observer } from "@homeostat/runtime/controller/Attempt"
 import * as AttemptTrace from "@homeostat/runtime/controller/AttemptTrace"
@@ -79,26 +79,42 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
       [...Tail.decisions, "dropped" as const].map((decision) => [decision, counter(Metric.traces, { decision })])
     )
     const decide = Tail.make(settings)
-    const say = yield* Occasionally.make
+    // One for each, so that none of them hides another.
+    const sayFailed = yield* Occasionally.make
+    const sayWarned = yield* Occasionally.make
+    const sayCrowded = yield* Occasionally.make
+    const sayBroken = yield* Occasionally.make
+    let lastFailure: string | undefined
 
     /** Decided, and not handed over yet. */
     const pending: Array<{ readonly attempt: Attempt; readonly size: number }> = []
     let reserved = 0
     const latch = yield* Effect.makeLatch(false)
 
-    const handOver = (pipeline: Pipeline): void => {
-      const next = pending.shift()
-      if (next === undefined) return
-      reserved -= next.size
-      const recording = AttemptTrace.complete(next.attempt)
-      if (recording === undefined) return
-      excess.add(recording.dropped)
-      pipeline.write(recording)
-    }
+    /** The next one. One that can't be handed over is lost, and the others are not. */
+    const handOver = (pipeline: Pipeline) =>
+      Effect.suspend(() => {
+        const next = pending.shift()
+        if (next === undefined) return Effect.void
+        reserved -= next.size
+        return Effect.sync(() => {
+          const recording = AttemptTrace.complete(next.attempt)
+          if (recording === undefined) return
+          excess.add(recording.dropped)
+          pipeline.write(recording)
+        }).pipe(
+          Effect.catchAllCause((cause) =>
+            Effect.sync(() => {
+              failed.add(next.size)
+              sayBroken(`A trace can't be exported: ${Cause.pretty(cause)}`)
+            })
+          )
+        )
+      })
 
     const close = (pipeline: Pipeline) =>
       Effect.gen(function* () {
-        while (pending.length > 0) handOver(pipeline)
+        while (pending.length > 0) yield* handOver(pipeline)
         const flushed = yield* Effect.tryPromise(() => pipeline.shutdown()).pipe(
           Effect.ignore,
           Effect.interruptible,
@@ -115,9 +131,13 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
         exported: (spans) => exported.add(spans),
         failed: (spans, error) => {
           failed.add(spans)
-          say(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
+          lastFailure = error?.message
+          sayFailed(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
         },
-        warned: (message) => say(`OpenTelemetry: ${message}`)
+        warned: (message) => {
+          // The SDK repeats why spans could not be exported.
+          if (message !== lastFailure) sayWarned(`OpenTelemetry: ${message}`)
+        }
       }),
       close
     )
@@ -129,13 +149,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
         Effect.whileLoop({
           while: () => pending.length > 0,
           // Others shall have their turn between two.
-          body: () =>
-            Effect.sync(() => handOver(pipeline)).pipe(
-              Effect.catchAllCause((cause) =>
-                Effect.sync(() => say(`A trace can't be exported: ${Cause.pretty(cause)}`))
-              ),
-              Effect.zipRight(Effect.yieldNow())
-            ),
+          body: () => Effect.zipRight(handOver(pipeline), Effect.yieldNow()),
           step: () => {}
         })
       ),
@@ -153,7 +167,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
           if (pipeline.room() - reserved < size) {
             decided.get("dropped")?.add()
             crowded.add(size)
-            say("Traces are dropped: more spans wait to be exported than there is room for")
+            sayCrowded("Traces are dropped: more spans wait to be exported than there is room for")
             return
           }
           attempt.root.recording.exported = true

@@ -271,9 +271,9 @@ export const make = (options: Options): Handle => {
       if (overlay === undefined) return
       switch (meaning._tag) {
         case "Present":
-          return overlay.lay(meaning.key, meaning.object.metadata.resourceVersion, meaning.object)
+          return overlay.lay(meaning.key, meaning.object.metadata.resourceVersion, meaning.object, write.unchanged)
         case "Outside":
-          return overlay.lay(meaning.key, meaning.resourceVersion, undefined)
+          return overlay.lay(meaning.key, meaning.resourceVersion, undefined, write.unchanged)
         case "Removed":
           return overlay.bury(meaning.key, meaning.uid, meaning.resourceVersion)
       }

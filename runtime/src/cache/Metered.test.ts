@@ -79,6 +79,13 @@ describe("a write of ours is seen", () => {
         yield* TestClock.adjust("2 seconds")
         whenSeen(patched.metadata.resourceVersion, (at) => told.push(`patched ${at}`))
         expect(told).toEqual(["created 3000", "patched 3001"])
+        // One that is answered with the state that was there before changed nothing. This server makes a new one of any write.
+        const before = String(Number(patched.metadata.resourceVersion) + 1)
+        const same = yield* Client.patch(WebApp, { namespace: "default", name: "a" }, label("x"), { before })
+        expect(same.metadata.resourceVersion).toBe(before)
+        yield* settle
+        whenSeen(before, (at) => told.push(`again ${at}`))
+        expect(told).toHaveLength(2)
       })
     )
   )

@@ -26,7 +26,9 @@ const fixture = (namespace?: string) => {
       overlay.watched(key, undefined)
       overlay.passed(rv)
     },
-    answered: (rv: string, uid?: string) => overlay.lay(key, rv, a(rv, uid))
+    answered: (rv: string, uid?: string) => overlay.lay(key, rv, a(rv, uid)),
+    /** The answer to a write that changed nothing. */
+    confirmed: (rv: string) => overlay.lay(key, rv, a(rv), true)
   }
 }
 
@@ -74,6 +76,29 @@ describe("an own write", () => {
     overlay.relisting()
     overlay.relisted("12")
     expect(sighted).toEqual(["7", "8", "9", "11"])
+  })
+
+  test("counts as seen though the answer to a later one came before its own", () => {
+    const { answered, event, seen, sighted } = fixture()
+    event("5")
+    answered("8")
+    answered("7")
+    expect(seen()).toBe("8")
+    event("7")
+    expect(sighted).toEqual(["7"])
+    event("8")
+    expect(sighted).toEqual(["7", "8"])
+  })
+
+  test("that changed nothing is no sight, before its state is told and after, and is read all the same", () => {
+    const { confirmed, event, overlay, seen, sighted } = fixture()
+    event("5")
+    confirmed("5")
+    confirmed("7")
+    expect(seen()).toBe("7")
+    event("7")
+    confirmed("7")
+    expect([seen(), overlay.size(), sighted]).toEqual(["7", 0, []])
   })
 
   test("hides events that are older than it", () => {

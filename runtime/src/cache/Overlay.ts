@@ -31,8 +31,15 @@ export interface Overlay {
   /**
    * A write was answered: `key` is `object`, or, if `object` is absent, not in this cache any more (it left the selector).
    * Nothing happens if the watch is past that already.
+   *
+   * @param unchanged the write changed nothing: there is nothing to be sighted
    */
-  readonly lay: (key: string, resourceVersion: string, object: KubernetesObject | undefined) => void
+  readonly lay: (
+    key: string,
+    resourceVersion: string,
+    object: KubernetesObject | undefined,
+    unchanged?: boolean | undefined
+  ) => void
   /**
    * A deletion was answered: the object with `uid` is gone. `resourceVersion` is that of the last state, if the answer had
    * it: should the watch show the object at a later one, it lives after all.
@@ -56,10 +63,11 @@ interface Cover {
   buried: boolean
 }
 
-/** A write that the watch has not passed when it was laid. */
+/** A write that the watch has not passed when it was answered. */
 interface Expected {
   readonly key: string
   readonly resourceVersion: string
+  readonly unchanged: boolean
   readonly order: number
   readonly sequence: number
 }
@@ -157,7 +165,7 @@ export const make = (
     for (let next = expected[passing]; next !== undefined && next.order <= reached; next = expected[++passing]) {
       const each = covered.get(next.key)
       if (each?.laid?.sequence === next.sequence) unlay(next.key, each)
-      sighted(next.resourceVersion)
+      if (!next.unchanged) sighted(next.resourceVersion)
     }
     if (passing === expected.length && passing > 0) {
       expected = []
@@ -202,18 +210,25 @@ export const make = (
       }
       if (position !== undefined) pass(position)
     },
-    lay: (key, resourceVersion, object) => {
+    lay: (key, resourceVersion, object, unchanged = false) => {
       const order = ResourceVersion.order(resourceVersion)
       if (order === undefined) return
-      if (position !== undefined && order <= position) return sighted(resourceVersion)
+      if (position !== undefined && order <= position) {
+        if (!unchanged) sighted(resourceVersion)
+        return
+      }
       // Before a first list there is no position; what the table holds may be newer even so.
       const current = covered.get(key)?.laid?.order ?? ResourceVersion.order(table.get(key)?.metadata.resourceVersion)
-      if (current !== undefined && current >= order) return
+      if (current !== undefined && current >= order) {
+        // Overtaken by the answer to a later write, it is not shown, but the watch tells of it all the same.
+        if (current > order && !unchanged) expect({ key, resourceVersion, unchanged, order, sequence: ++sequence })
+        return
+      }
       const target = cover(key)
       // The late answer to a write of what we have deleted since: what the watch shows before it is older still.
       const dying = object !== undefined && dead.size > 0 && isDead(object)
       target.laid = { object: dying ? undefined : object, order, sequence: ++sequence }
-      expect({ key, resourceVersion, order, sequence })
+      expect({ key, resourceVersion, unchanged, order, sequence })
       refresh(key, target)
       if (covered.size <= covers) return
       for (const [oldest, each] of covered) {

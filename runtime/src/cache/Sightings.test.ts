@@ -36,13 +36,16 @@ test("one that was not is told when it is seen, once", () => {
   expect(told).toEqual(["101 at 7"])
 })
 
-test("of more than it can remember, the oldest are forgotten, whether seen or awaited", () => {
-  const { ask, sightings, told } = fixture(2)
-  for (const version of ["1", "2", "3"]) sightings.sighted(version)
-  for (const version of ["1", "2", "3"]) ask(version)
-  expect(told).toEqual(["2 at 0", "3 at 0"])
-  for (const version of ["4", "5", "6"]) ask(version)
-  // The first of these made way for another.
-  for (const version of ["1", "4", "5", "6"]) sightings.sighted(version)
-  expect(told.slice(2)).toEqual(["5 at 0", "6 at 0"])
+test("of more than it can remember, the older half is forgotten at once, whether seen or awaited", () => {
+  const { ask, sightings, told } = fixture(4)
+  for (const version of ["1", "2", "3", "4"]) sightings.sighted(version)
+  ask("1")
+  expect(told).toEqual(["1 at 0"])
+  sightings.sighted("5")
+  for (const version of ["2", "3", "4", "5"]) ask(version)
+  expect(told.slice(1)).toEqual(["3 at 0", "4 at 0", "5 at 0"])
+  // The first that was asked about, 2, was not seen: it is awaited, and the first of these.
+  for (const version of ["6", "7", "8", "9"]) ask(version)
+  for (const version of ["2", "6", "7", "8", "9"]) sightings.sighted(version)
+  expect(told.slice(4)).toEqual(["7 at 0", "8 at 0", "9 at 0"])
 })

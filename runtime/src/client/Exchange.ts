@@ -38,14 +38,20 @@ export interface Written {
   readonly changed: boolean | undefined
 }
 
-/** A reconcile of more requests is told by its first ones. */
+/** A reconcile of more reads is told by its first ones, and so is one of more writes. */
 export const most = 256
+
+/** What is only tried changes nothing: it must not take the place of what does. */
+const isRead = ({ dryRun, method }: Request): boolean => method === "GET" || dryRun === true
 
 /** What one reconcile asked. */
 export class Ledger {
   private readonly exchanges = new Map<Request, Exchange>()
+  private reads = 0
+  private writes = 0
   readonly add = (exchange: Exchange): void => {
-    if (this.exchanges.size < most) this.exchanges.set(exchange.request, exchange)
+    const nth = isRead(exchange.request) ? ++this.reads : ++this.writes
+    if (nth <= most) this.exchanges.set(exchange.request, exchange)
   }
   /** Enters what a write did, once its answer is read. Its span has ended by then, and is told all the same. */
   readonly wrote = (request: Request, write: Omit<Written, "changed">): void => {
@@ -62,7 +68,14 @@ export class Ledger {
     if (after !== undefined) span.attribute(Attribute.resourceVersionAfter, after)
     if (changed !== undefined) span.attribute(Attribute.changed, changed)
   }
-  /** In the order in which they ended. */
+  /** The write that was answered with this state of an object, the last one if several were. */
+  readonly answeredWith = (kind: string, name: string, resourceVersion: string): Exchange | undefined =>
+    this.all().findLast(
+      ({ request, write }) => write?.after === resourceVersion && write.kind === kind && request.name === name
+    )
+  /** How many there were, those that are not kept included. */
+  readonly count = (): number => this.reads + this.writes
+  /** In the order in which they ended, up to {@link most} reads and as many writes. */
   readonly all = (): ReadonlyArray<Exchange> => Array.from(this.exchanges.values())
 }
 

@@ -10,3 +10,6 @@ import * as Context from "effect/Context"
 export class FieldManager extends Context.Reference<FieldManager>()("@homeostat/runtime/FieldManager", {
   defaultValue: () => "homeostat"
 }) {}
+
+/** In whose name a controller holds fields that it gives up, until their new owner has written them. */
+export const handover = (fieldManager: string): string => `${fieldManager}-handover`

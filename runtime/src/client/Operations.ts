@@ -180,7 +180,7 @@ export const make = (stack: Stack): Operations => {
 
   const publish = (
     call: Request,
-    write: Pick<Writes.Write, "resource" | "verb" | "subresource" | "uid">,
+    write: Pick<Writes.Write, "resource" | "verb" | "subresource" | "unchanged" | "uid">,
     object: KubernetesObject | undefined
   ) => {
     if (call.dryRun === true) return
@@ -208,8 +208,9 @@ export const make = (stack: Stack): Operations => {
       const request = call(fieldManager)
       if (Either.isLeft(request)) return Effect.fail(request.left)
       return Effect.map(sendAs<T>(request.right), (object) => {
-        publish(request.right, { resource, verb, subresource }, object)
         const after = object.metadata.resourceVersion
+        const unchanged = before !== undefined && before === after && { unchanged: true }
+        publish(request.right, { resource, verb, subresource, ...unchanged }, object)
         enter(context, request.right, { kind: resource.kind, verb, subresource, fieldManager, before, after })
         return object
       })

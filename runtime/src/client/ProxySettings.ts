@@ -41,7 +41,8 @@ const within = (address: string, network: string, prefix: number): boolean => {
   return list.check(address, family)
 }
 
-const isLoopback = (host: string): boolean =>
+/** Whether a host, its IPv6 address without brackets, is this machine. */
+export const isLoopback = (host: string): boolean =>
   host === "localhost" || within(host, "127.0.0.0", 8) || within(host, "::1", 128)
 
 const excepts = (entry: string, host: string, port: string): boolean => {

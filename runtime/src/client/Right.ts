@@ -2,7 +2,8 @@
  * The right that a request lacks, in the words of the API server's authorizer. Not every refusal is for want of one: admission
  * (a quota, a policy) and a namespace that is being deleted refuse too, and no rule helps against those.
  */
-import type { Forbidden } from "./ApiError.ts"
+import type { InvalidObject } from "../resource/Resource.ts"
+import type { ApiError, Forbidden } from "./ApiError.ts"
 
 /** A verb on a resource. */
 export interface Right {
@@ -27,6 +28,12 @@ export const wanting = (error: Forbidden): Right | undefined => {
 /** `it takes the verb patch on deployments of API group "apps" in namespace default` */
 export const describe = ({ group, namespace, resource, verb }: Right): string =>
   `it takes the verb ${verb} on ${resource} of API group "${group}" ${where(namespace)}`
+
+/** Why something is not to be had, in one line: for want of a right, which one. */
+export const reasonOf = (error: ApiError | InvalidObject): string => {
+  const right = error._tag === "Forbidden" ? wanting(error) : undefined
+  return right === undefined ? error.message : describe(right)
+}
 
 /** Where a right holds. */
 export const where = (namespace: string | undefined): string =>

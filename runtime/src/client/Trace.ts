@@ -1,7 +1,8 @@
 /**
  * Makes a request visible where it belongs: in the ledger of its reconcile, and, where that is traced, as a CLIENT span named by
  * the URL's template, findable from the API server's audit log and traces by `Audit-ID: <trace id>-<n>` and `traceparent`.
- * Outside of a reconcile nothing is made and nothing is paid.
+ * Any current span gets CLIENT spans, one of a reconcile or not. Where there is neither a reconcile nor a span, nothing is made
+ * and nothing is paid.
  *
  * It stands outside of `Retry`: a request that is sent again is one span, and one entry in the audit log's ids.
  */

@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as TestClock from "effect/TestClock"
 import { capture } from "../controller/World.fixture.ts"
 import * as Callers from "../manager/Callers.ts"
@@ -91,6 +92,45 @@ describe("the page of log levels", () => {
       expect((yield* ask("GET")).body).toContain("(8m 30s)")
       yield* TestClock.adjust("510 seconds")
       expect((yield* ask("GET")).body).toBe(started)
+      expect(logs.slice(1)).toEqual([
+        "INFO The time of the log level of controller webapp is over: it is as it was at the start"
+      ])
+    }).pipe(Effect.provide(capture(logs)))
+  })
+
+  effect("says that a level ends only when its time is over, not when somebody ends it", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const { ask } = yield* world()
+      yield* ask("PUT", "?level=debug&for=10m")
+      yield* ask("PUT", "?level=trace&for=20m")
+      yield* ask("DELETE")
+      yield* TestClock.adjust("1 hour")
+      expect(logs).toEqual([
+        "INFO The log level of everything is debug for 10m",
+        "INFO The log level of everything is trace for 20m",
+        "INFO The log level of everything is as it was at the start"
+      ])
+    }).pipe(Effect.provide(capture(logs)))
+  })
+
+  effect("says in the log what is set, however little is logged before and after", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const { ask, levels } = yield* world()
+      yield* Effect.gen(function* () {
+        yield* ask("PUT", "?level=error")
+        yield* ask("PUT", "?level=warning&for=1m")
+        yield* Effect.logInfo("hidden")
+        yield* TestClock.adjust("1 minute")
+        yield* ask("PUT", "?level=error&controller=webapp")
+      }).pipe(Effect.locally(FiberRef.currentMinimumLogLevel, levels.level))
+      expect(logs).toEqual([
+        "INFO The log level of everything is error",
+        "INFO The log level of everything is warning for 1m",
+        "INFO The time of the log level of everything is over: it is as it was at the start",
+        "INFO The log level of controller webapp is error"
+      ])
     }).pipe(Effect.provide(capture(logs)))
   })
 

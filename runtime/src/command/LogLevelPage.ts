@@ -13,6 +13,8 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as FiberRef from "effect/FiberRef"
+import * as LogLevel from "effect/LogLevel"
 import type * as Scope from "effect/Scope"
 import * as Callers from "../manager/Callers.ts"
 import * as Endpoints from "../manager/Endpoints.ts"
@@ -88,6 +90,10 @@ const page = (levels: LogLevels.Levels, controllers: ReadonlyArray<string>) =>
     return lines.map(([name, level]) => `${name === "" ? "all" : name}: ${level}`).join("\n")
   })
 
+/** Logs that a level is another one. The level itself must not hide it, nor the one before. */
+const tell = (line: string): Effect.Effect<void> =>
+  Effect.locally(Effect.logInfo(line), FiberRef.currentMinimumLogLevel, LogLevel.All)
+
 /** Serves the page until the scope closes. */
 export const serve = (
   levels: LogLevels.Levels,
@@ -106,15 +112,16 @@ export const serve = (
           const done =
             wish._tag === "Set"
               ? Effect.zipRight(
-                  levels.set(wish.level, { controller, during: wish.during }),
-                  Effect.logInfo(
+                  levels.set(wish.level, {
+                    controller,
+                    during: wish.during,
+                    over: tell(`The time of the log level of ${whose} is over: it is as it was at the start`)
+                  }),
+                  tell(
                     `The log level of ${whose} is ${wish.level}${wish.during === undefined ? "" : ` for ${Duration.format(wish.during)}`}`
                   )
                 )
-              : Effect.zipRight(
-                  levels.reset(controller),
-                  Effect.logInfo(`The log level of ${whose} is as it was at the start`)
-                )
+              : Effect.zipRight(levels.reset(controller), tell(`The log level of ${whose} is as it was at the start`))
           return Effect.zipRight(done, show)
         }
       })

@@ -93,8 +93,14 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   installCrds: Flags.installCrds,
   ...Election.flags,
   ...Election.timing,
-  metricsAddress: bindAddress("metrics-bind-address", { what: "/metrics is served", port: 8080 }),
-  probesAddress: bindAddress("health-probe-bind-address", { what: "/healthz and /readyz are served", port: 8081 }),
+  metricsAddress: bindAddress("metrics-bind-address", {
+    what: "/metrics is served",
+    port: BindAddress.usualPorts.metrics
+  }),
+  probesAddress: bindAddress("health-probe-bind-address", {
+    what: "/healthz and /readyz are served",
+    port: BindAddress.usualPorts.probes
+  }),
   ...MetricsPort.flags,
   ...Logging.flags,
   ...Tracing.flags

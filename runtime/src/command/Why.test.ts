@@ -18,3 +18,22 @@ test("What is no object is refused with one line that says what is", () => {
   }
   expect(Either.getOrThrow(Either.flip(Why.objectOf(["webapp/Shop"])))).toContain(`"Shop" is no name of an object`)
 })
+
+test("A token goes over https, or to this machine, and nowhere else", () => {
+  for (const address of [
+    "https://10.0.0.7:8081",
+    "http://127.0.0.1:8081",
+    "http://localhost:8081",
+    "http://[::1]:8081"
+  ]) {
+    expect(Why.exposure(new URL(address))).toBeUndefined()
+  }
+  for (const address of [
+    "http://10.0.0.7:8081",
+    "http://[fd00::1]:8081",
+    "http://127.0.0.1.example.com",
+    "http://why"
+  ]) {
+    expect(Why.exposure(new URL(address))).toBe(`--token-file: a token is not sent to ${address} in clear`)
+  }
+})

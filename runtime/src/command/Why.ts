@@ -11,6 +11,7 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as ProxySettings from "../client/ProxySettings.ts"
+import * as BindAddress from "../manager/BindAddress.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Verb from "./Verb.ts"
@@ -21,7 +22,7 @@ export class NotAnswered extends Data.TaggedError("NotAnswered")<{ readonly mess
 /** Longer than a manager takes, which cuts off its own answers after ten seconds. */
 const timeoutMillis = 15_000
 
-const probePort = 8081
+const probePort = BindAddress.usualPorts.probes
 
 /** `http://127.0.0.1:8081`, however much of it is written. */
 const addressOf = (text: string): Either.Either<URL, string> => {
@@ -90,6 +91,12 @@ const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
     Effect.catchAll((error) => (wanted ? Effect.fail(error) : Effect.succeed("default")))
   )
 }
+
+/** Why a token must not be sent there; nothing if it may: everybody on the way could read it, and use it. */
+export const exposure = (url: URL): string | undefined =>
+  url.protocol === "https:" || ProxySettings.isLoopback(url.hostname.replace(/^\[|\]$/g, ""))
+    ? undefined
+    : `--token-file: a token is not sent to ${url.origin} in clear`
 
 const tokenIn = (path: string) =>
   Effect.gen(function* () {
@@ -194,6 +201,11 @@ export const verb = (program: Verb.Named) =>
         if (Either.isLeft(object)) return yield* new Verb.UsageError({ message: object.left })
         const namespace = yield* namespaceOf(settings)
         const { controller, output, probeAddress, tokenFile } = settings
+        const exposed = tokenFile === undefined ? undefined : exposure(probeAddress)
+        if (exposed !== undefined) {
+          const message = `${exposed}; ask from its own machine, without a token: ${forward(program.name)}`
+          return yield* new Verb.UsageError({ message })
+        }
         const url = new URL("/why", probeAddress)
         const query = { ...object.right, namespace, output, ...(controller !== undefined && { controller }) }
         for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)

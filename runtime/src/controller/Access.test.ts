@@ -35,9 +35,9 @@ describe("a controller's rights", () => {
     readonly [string, { readonly access: ReadonlyArray<Access.Access> }, ReadonlyArray<string>]
   > = [
     [
-      "of a custom kind alone: to follow it and to write its status",
+      "of a custom kind alone: to follow it, to write its status, and to look who else does",
       Controller.make("it", { for: Widget, reconcile }),
-      ["widgets.example.com: list watch", "widgets.example.com/status: patch", events]
+      ["widgets.example.com: list watch get", "widgets.example.com/status: patch", events]
     ],
     [
       "of a kind without a status: not to write any",

@@ -87,7 +87,8 @@ const follow = one("list", "watch")
  * What a controller's declarations imply: the requests that the runtime sends on its behalf, and no others.
  *
  * - the kind itself: `list`, `watch`; `patch` if finalizers are put on or taken off; `get` if it has children, since an owner
- *   is looked at past the cache before a child is adopted for it; `patch` of `status` if it is a custom kind that has one
+ *   is looked at past the cache before a child is adopted for it; if it is a custom kind that has a status, `patch` of `status`,
+ *   and `get` to tell who keeps changing it
  * - a kind it owns: what `Owned.apply` sends, which is `list`, `watch`, `create`, `patch`, and `get` when somebody else was
  *   faster to create the child
  * - a kind it watches: `list`, `watch`
@@ -109,7 +110,7 @@ export const implied = (declared: {
   return [
     follow(resource),
     ...(finalizes ? [patch(resource)] : []),
-    ...(owns.length > 0 ? [get(resource)] : []),
+    ...(owns.length > 0 || hasStatus ? [get(resource)] : []),
     ...(hasStatus ? [patch(resource, { subresource: "status" })] : []),
     ...owns.flatMap((child) => [follow(child), apply(child), get(child)]),
     ...watches.map((watched) => follow(watched)),

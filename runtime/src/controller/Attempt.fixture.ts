@@ -14,6 +14,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   priority: 0,
   triggers: [],
   dropped: 0,
+  droppedNews: 0,
   number: 1,
   queuedAt: 0,
   startedAt: 10,
@@ -21,6 +22,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   outcome: Outcome.Done(),
   next: { _tag: "Wait" },
   exchanges: [],
+  requests: over.exchanges?.length ?? 0,
   corrections: [],
   root: undefined,
   ...over

@@ -57,6 +57,7 @@ describe("an error in one line", () => {
     [new TypeError(), "TypeError"],
     ["no luck", "no luck"],
     [{ code: 7 }, '{"code":7}'],
+    [{ code: 7, password: "hunter2" }, '{"code":7,"password":"<redacted>"}'],
     [new ReconcileTimeout({ after: Duration.minutes(2) }), "the reconcile took longer than 2m"]
   ] as const) {
     test(`is ${line}`, () => expect(messageOf(error)).toBe(line))

@@ -16,6 +16,7 @@ import { Conflict, Fenced, Transport } from "../client/ApiError.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Span } from "../telemetry/Recording.ts"
+import * as Secrecy from "../telemetry/Secrecy.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -72,6 +73,8 @@ export interface Attempt {
   /** What woke it: the newest few, and how many more there were. */
   readonly triggers: ReadonlyArray<Fired>
   readonly dropped: number
+  /** How many of the latter were not the echo of a write of this program. */
+  readonly droppedNews: number
   /** 1 for the first after a success, counting up with each failure or requeue in a row. */
   readonly number: number
   readonly queuedAt: number
@@ -80,8 +83,10 @@ export interface Attempt {
   readonly finishedAt: number
   readonly outcome: Outcome
   readonly next: Next
-  /** What it asked of the API server, watches excepted. */
+  /** What it asked of the API server, watches excepted: of very many the first reads and the first writes. */
   readonly exchanges: ReadonlyArray<Exchange>
+  /** How many they were in all. */
+  readonly requests: number
   /** What it found to correct in its children, and sent. */
   readonly corrections: ReadonlyArray<Correction>
   /** Its trace, which ended with it; absent where nothing is traced. */
@@ -136,13 +141,13 @@ export const outcomeOf = (
     }
   })
 
-/** One line of an error, for a log or an event. */
+/** One line of an error, for a log or an event. What a value that is no Error has under names of secrets is not shown. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error
     ? error.message || error.name
     : typeof error === "string"
       ? error
-      : Inspectable.toStringUnknown(error, 0)
+      : Inspectable.toStringUnknown(Secrecy.redacted(error), 0)
 
 /** What is told for debugging only: nearly every attempt. */
 const isQuiet = ({ _tag }: Outcome): boolean => _tag !== "Failed" && _tag !== "Terminal" && _tag !== "Interrupted"

@@ -123,7 +123,11 @@ test("an intent is the same as before, or another", () => {
 test("of its own writes those of a while ago are forgotten", () => {
   const hotLoop = HotLoop.make()
   for (let version = 0; version < 1000; version++) hotLoop.own("u", String(version))
-  expect(["999", "990", "900", "0"].map((version) => hotLoop.isOwn("u", version))).toEqual([true, true, false, false])
+  const first = 1000 - HotLoop.mostVersions
+  // A run may well write a hundred children, and hear of the first of them last.
+  expect(first).toBeLessThanOrEqual(900)
+  const versions = [999, 900, first, first - 1, 0].map(String)
+  expect(versions.map((version) => hotLoop.isOwn("u", version))).toEqual([true, true, true, false, false])
   expect(hotLoop.isOwn("v", "999")).toBe(false)
 })
 

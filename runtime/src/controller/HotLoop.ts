@@ -6,6 +6,7 @@
  * first. It keeps the names of fields, and of values only a hash. It outlives the terms of a leader, so that what was told is
  * not told again a moment later. Times are milliseconds of the Clock.
  */
+import type * as Metric from "../telemetry/Metric.ts"
 
 /** Writes of a field are counted for so long. */
 export const windowMillis = 30_000
@@ -19,6 +20,9 @@ export const repairs = 5
  */
 export const rewrites = 10
 
+/** Who asks to look again only after so long may well have progress to tell each time: what such a run writes has a cause. */
+export const patientMillis = 1000
+
 /** What was told of a field is not told again for so long. */
 export const silenceMillis = 600_000
 
@@ -28,11 +32,14 @@ export const mostObjects = 4096
 /** How many fields of an object are remembered. */
 export const mostFields = 64
 
-/** How many of its own writes are remembered per object: those of a few reconciles, as their echoes come within milliseconds. */
-const mostVersions = 32
+/**
+ * How many of its own writes are remembered per object: those of a few reconciles, as their echoes come within milliseconds. Their
+ * order is not that of the writes, so the echoes that a run is told of may be those of any of them.
+ */
+export const mostVersions = 128
 
-/** Why a loop is suspected; see `Metric.hotLoopReasons`. */
-export type Reason = "fight" | "altered" | "rewrite"
+/** Why a loop is suspected. */
+export type Reason = (typeof Metric.hotLoopReasons)[number]
 
 /** Fields of an object that is reconciled (by its uid), or of a child of it: `place` is `Deployment default/shop`. */
 export interface Place {

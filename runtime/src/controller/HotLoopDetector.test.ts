@@ -209,7 +209,12 @@ describe("two managers that fight over a field", () => {
       Effect.gen(function* () {
         world.server.fail(/^GET .*configmaps/, 403)
         yield* fight(world, 5, "1 second")
-        expect(yield* warnings(world.server)).toHaveLength(1)
+        const [note, ...others] = yield* warnings(world.server)
+        expect(others).toEqual([])
+        expect(note).toContain(
+          "somebody keeps changing it. Who could not be looked up (Forbidden); the API server's audit log"
+        )
+        expect(note).not.toContain("owns no field")
         expect(ApiServer.typed(ConfigMap, world.server.get(ConfigMap, "a")).data?.size).toBe("1")
       })
     )
@@ -422,6 +427,16 @@ describe("nothing is told of", () => {
       expect(yield* warnings(server)).toEqual([])
     }))
 
+  it("progress that is told each second", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.put(Widget, widget("a"))
+      yield* run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("1 second"))))
+      for (let second = 0; second < 60; second++) yield* pass("1 second")
+      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(50)
+      expect(yield* warnings(server)).toEqual([])
+    }))
+
   it("a write that changes nothing, however often it is sent", (world) =>
     Effect.gen(function* () {
       const { server } = world
@@ -516,9 +531,9 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
         )
     ],
     [
-      "as it asks to run each second is told of",
+      "as it asks to run again within less than a second is told of",
       "status.seen of Widget default/a was written 10 times",
-      () => run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("1 second"))))
+      () => run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("999 millis"))))
     ]
   ]
   for (const [name, note, start] of loops) {
@@ -535,6 +550,32 @@ describe("a reconcile that is woken by nothing but its own writes", () => {
       })
     )
   }
+
+  it("of which there are more than a run is told of, is told of all the same", (world) =>
+    Effect.gen(function* () {
+      const { attempts, server } = world
+      const names = Array.from({ length: 12 }, (_, index) => `a${index}`)
+      server.put(Widget, widget("a"))
+      yield* run({
+        owns: [ConfigMap],
+        ...counted((seen, owner) =>
+          Effect.sleep("300 millis").pipe(
+            Effect.zipRight(
+              Effect.forEach(names, (name) =>
+                Owned.apply(owner, ConfigMap, { metadata: { name }, data: { seen: String(seen) } })
+              )
+            ),
+            Effect.as(Result.done)
+          )
+        )
+      })
+      for (let step = 0; step < 20; step++) yield* pass("300 millis")
+      expect(attempts.at(-1)).toMatchObject({ dropped: 2, droppedNews: 0 })
+      const notes = yield* warnings(server)
+      expect(notes.map((text) => text.slice(0, text.indexOf(" within"))).sort()).toEqual(
+        names.map((name) => `WriteLoop: data.seen of ConfigMap default/${name} was written 10 times`).sort()
+      )
+    }))
 })
 
 describe("an answer that is not what was sent", () => {
@@ -558,6 +599,23 @@ describe("an answer that is not what was sent", () => {
       expect(yield* warnings(server)).toEqual([`FieldAltered: ${note}`])
       expect(lines(world)).toEqual([`WARN ${note}`])
       expect(yield* hotLoops).toMatchObject({ 'homeostat_hot_loops_total{controller="widgets",reason="altered"}': 1 })
+    }))
+
+  it("is not put on ourselves, under whichever of our names", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      server.stores = (object) =>
+        object.kind === "ConfigMap"
+          ? {
+              ...object,
+              data: { ...(object.data as Fields), b: "webhook" },
+              metadata: { ...(object.metadata as Fields), managedFields: [owning("widget-maker-handover", "b")] }
+            }
+          : object
+      server.put(Widget, widget("a"))
+      yield* run(makes({ b: "1" }))
+      const [note] = yield* warnings(server)
+      expect(note).toContain("Who changes that on the way: a mutating webhook, as a rule.")
     }))
 
   it("is told of on each object, and once in the log", (world) =>
@@ -641,8 +699,10 @@ describe("a trace", () => {
     traced((world) =>
       Effect.gen(function* () {
         world.server.put(Widget, widget("a"))
-        yield* run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("1 second"))))
-        for (let second = 0; second < 15; second++) yield* pass("1 second")
+        yield* run(
+          counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("500 millis")))
+        )
+        for (let step = 0; step < 15; step++) yield* pass("500 millis")
         expect(suspicions(world)).toEqual([
           {
             span: "reconcile widgets",
@@ -651,6 +711,13 @@ describe("a trace", () => {
             [Attribute.hotLoopFields]: ["status.seen"]
           }
         ])
+        yield* warnings(world.server)
+        const event = world.server
+          .list(Event)
+          .map((object) => ApiServer.typed(Event, object))
+          .find(({ reason }) => reason === "WriteLoop")
+        const told = world.attempts.find(({ root }) => root?.events.some(({ name }) => name === SpanName.hotLoop))
+        expect(event?.metadata.annotations?.[Tracing.annotation]).toContain(`-${told?.root?.traceId}-`)
       })
     )
   )

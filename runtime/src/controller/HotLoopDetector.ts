@@ -6,15 +6,16 @@
  *   looked at once: by then the rival still owns the field, and after it nobody could tell any more who it was.
  * - `altered`: the answer to a write has another value than was sent, and not only in another spelling.
  * - `rewrite`: a field was written {@link HotLoop.rewrites} times within the window by reconciles which nothing woke but their own
- *   writes, or their own wish to run again soon: see `HotLoopObserver`.
+ *   writes, or their own wish to run again within a second: see `HotLoopObserver`.
  *
  * None of them: writes for a new generation or a new intent, writes that change nothing, retries (they back off).
  *
  * Needs the right to get the kinds that are written.
  */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import * as Either from "effect/Either"
 import * as Client from "../client/Client.ts"
+import * as FieldManager from "../client/FieldManager.ts"
 import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Drift from "./Drift.ts"
@@ -30,6 +31,12 @@ type Rival =
   | { readonly _tag: "LastWriter"; readonly manager: string }
   | { readonly _tag: "Namesake"; readonly manager: string }
   | { readonly _tag: "Unknown" }
+  /** The object could not be looked at, so nothing is known of who owns what. */
+  | { readonly _tag: "Unseen"; readonly error: string }
+
+/** Whether a manager is ours: the controller's own, or the one under which it hands fields over. */
+const isOurs = (manager: string | undefined, ours: string): boolean =>
+  manager === ours || manager === FieldManager.handover(ours)
 
 const placeOf = (kind: Resource.Any, object: KubernetesObject): string => `${kind.kind} ${keyString(object.metadata)}`
 
@@ -110,16 +117,16 @@ const rivalsOf = (kind: Resource.Any, object: KubernetesObject, fields: Readonly
   Effect.gen(function* () {
     const { fieldManager } = yield* Reconciliation
     // A look for information only: it must not hold up the repair.
-    const live = yield* Effect.option(
+    const live = yield* Effect.either(
       Client.get(Resource.metadataOnly(kind), keyOf(object), { retry: false, timeoutMillis: lookMillis })
     )
     const groups = new Map<string, [Rival, Array<string>]>()
     for (const field of fields) {
-      const rival: Rival = Option.match(live, {
-        onNone: () => ({ _tag: "Unknown" }),
-        onSome: ({ metadata }) => rivalOf(metadata, object, field, fieldManager)
+      const rival: Rival = Either.match(live, {
+        onLeft: ({ _tag }) => ({ _tag: "Unseen", error: _tag }),
+        onRight: ({ metadata }) => rivalOf(metadata, object, field, fieldManager)
       })
-      const key = rival._tag === "Unknown" ? rival._tag : `${rival._tag} ${rival.manager}`
+      const key = "manager" in rival ? `${rival._tag} ${rival.manager}` : rival._tag
       const group = groups.get(key) ?? [rival, []]
       group[1].push(field)
       groups.set(key, group)
@@ -135,16 +142,15 @@ const rivalOf = (
   field: string,
   ours: string
 ): Rival => {
-  const isOurs = ({ manager }: { readonly manager?: string }) => manager === ours || manager === `${ours}-handover`
   const owners = FieldOwner.owners(managedFields, field, Drift.json(object))
-  const rivals = new Set(owners.flatMap((entry) => (isOurs(entry) ? [] : [entry.manager ?? "unknown"])))
+  const rivals = new Set(owners.flatMap((entry) => (isOurs(entry.manager, ours) ? [] : [entry.manager ?? "unknown"])))
   if (rivals.size > 0) return { _tag: "Owner", manager: Array.from(rivals).join(" and ") }
   // Ours, and yet not as we want it, in the very state that is to be repaired.
   const isSeen = resourceVersion === object.metadata.resourceVersion
   if (isSeen && owners.length > 0) return { _tag: "Namesake", manager: ours }
   // Who only writes the status changes nothing else.
   const writesHere = managedFields.filter(
-    (entry) => !isOurs(entry) && (entry.subresource === "status") === field.startsWith("status")
+    (entry) => !isOurs(entry.manager, ours) && (entry.subresource === "status") === field.startsWith("status")
   )
   const last = FieldOwner.lastWriter(writesHere)?.manager
   return last === undefined ? { _tag: "Unknown" } : { _tag: "LastWriter", manager: last }
@@ -187,6 +193,10 @@ const fightOf = (
       const note = `${was}: somebody keeps changing ${it} who owns no field any more; the API server's audit log says who. ${give("the other one")}`
       return { reason: "fight", place, fields, manager: undefined, note }
     }
+    case "Unseen": {
+      const note = `${was}: somebody keeps changing ${it}. Who could not be looked up (${rival.error}); the API server's audit log says who. ${give("the other one")}`
+      return { reason: "fight", place, fields, manager: undefined, note }
+    }
   }
 }
 
@@ -218,7 +228,7 @@ export const answered = (
         FieldOwner.owners(child.metadata.managedFields ?? [], field, Drift.json(child))
       )
       const managers = new Set(
-        entries.flatMap(({ manager }) => (manager === undefined || manager === fieldManager ? [] : [manager]))
+        entries.flatMap(({ manager }) => (manager === undefined || isOurs(manager, fieldManager) ? [] : [manager]))
       )
       const manager = managers.size === 0 ? undefined : Array.from(managers).join(" and ")
       const [it, is] = fields.length > 1 ? ["they", "were"] : ["it", "was"]

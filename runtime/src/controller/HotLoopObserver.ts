@@ -2,8 +2,9 @@
  * Finds fields that are written again and again though nothing happened, in the records of attempts: the reason `rewrite` of
  * `HotLoopDetector`.
  *
- * It counts the attempts that nothing woke but the echoes of the controller's own writes, or its own wish to run again soon, and
- * that changed something all the same. Retries do not count, as they back off, and a new generation begins anew.
+ * It counts the attempts that nothing woke but the echoes of the controller's own writes, or its own wish to run again within less
+ * than {@link HotLoop.patientMillis}, and that changed something all the same. Retries do not count, as they back off, and a new
+ * generation begins anew.
  */
 import * as Effect from "effect/Effect"
 import type { Exchange } from "../client/Exchange.ts"
@@ -73,12 +74,13 @@ const hasChanged = (
   { after, changed }: NonNullable<Exchange["write"]>
 ): boolean => changed ?? (after !== undefined && !hotLoop.isOwn(uid, after))
 
-/** Runs that were asked for are as good as none that were caused, unless they come at a rhythm that backs off. */
-const isSelfCaused = (hotLoop: HotLoop.HotLoop, { dropped, triggers }: Attempt, uid: string): boolean =>
-  dropped === 0 &&
+/** Runs that were asked for are as good as none that were caused, if they come at once: time that passes is a cause as well. */
+const isSelfCaused = (hotLoop: HotLoop.HotLoop, { droppedNews, queuedAt, triggers }: Attempt, uid: string): boolean =>
+  droppedNews === 0 &&
   triggers.every(
-    ({ kind, source }) =>
-      kind === "requeue_after" ||
+    ({ at, kind, source }) =>
+      // An echo makes no delay end, so what was asked for is what was waited.
+      (kind === "requeue_after" && queuedAt - at < HotLoop.patientMillis) ||
       (kind !== "startup" && source !== undefined && hotLoop.isOwn(uid, source.resourceVersion))
   )
 

@@ -4,10 +4,10 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Tracer from "effect/Tracer"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
-import type * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import type { Attempt } from "./Attempt.ts"
 import * as HotLoop from "./HotLoop.ts"
@@ -47,7 +47,7 @@ export const tell = (owner: KubernetesObject, finding: Finding, inLog = true): E
     Effect.flatMap(Effect.option(Effect.currentSpan), (span) =>
       Effect.flatMap(Effect.clock, (clock) =>
         Effect.sync(() => {
-          if (Option.isSome(span)) mark(span.value, clock.unsafeCurrentTimeNanos(), finding)
+          if (Option.isSome(span)) span.value.event(SpanName.hotLoop, clock.unsafeCurrentTimeNanos(), factsOf(finding))
         })
       )
     ),
@@ -59,14 +59,16 @@ export const tellAfter = (attempt: Attempt, object: KubernetesObject, finding: F
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     const { root } = attempt
-    if (root !== undefined) mark(root, clock.unsafeCurrentTimeNanos(), finding)
+    if (root !== undefined) root.remark(SpanName.hotLoop, clock.unsafeCurrentTimeNanos(), factsOf(finding))
     yield* Effect.annotateLogs(Effect.logWarning(finding.note), {
       controller: attempt.controller,
       object: `${attempt.kind} ${attempt.key}`,
       reconcileID: attempt.id,
       ...(root !== undefined && { trace_id: root.traceId, span_id: root.spanId })
     })
-    yield* record(object, finding)
+    // In its trace, so that the Event leads there.
+    const recorded = record(object, finding)
+    yield* root === undefined ? recorded : Effect.provideService(recorded, Tracer.ParentSpan, root)
   })
 
 /** Nobody is told where nobody records events: in a test of something else. */
@@ -77,10 +79,9 @@ const record = (regarding: KubernetesObject, { note, reason }: Finding): Effect.
       : recorder.value.record({ regarding, type: "Warning", reason: eventReasons[reason], note })
   )
 
-const mark = (span: Pick<Recording.Span, "event">, at: bigint, { fields, manager, place, reason }: Finding): void =>
-  span.event(SpanName.hotLoop, at, {
-    [Attribute.hotLoopReason]: reason,
-    [Attribute.hotLoopObject]: place,
-    [Attribute.hotLoopFields]: fields,
-    ...(manager !== undefined && { [Attribute.hotLoopManager]: manager })
-  })
+const factsOf = ({ fields, manager, place, reason }: Finding): Readonly<Record<string, unknown>> => ({
+  [Attribute.hotLoopReason]: reason,
+  [Attribute.hotLoopObject]: place,
+  [Attribute.hotLoopFields]: fields,
+  ...(manager !== undefined && { [Attribute.hotLoopManager]: manager })
+})

@@ -109,6 +109,8 @@ export const connect = <R>(
       const identity = Resource.identityOf(trigger.resource)
       yield* subscribe(informer, (change) => {
         if (!passes(trigger.predicate, change)) {
+          // What an informer begins with is no news, and may be thousands: of what is news few are kept.
+          if (change.initial) return
           const refusal = Predicate.refusalOf(trigger.predicate, change)
           const kind = Trigger.kindOf(trigger.relation, change)
           journal.ignoredElsewhere(trigger, kind, trigger.resource.kind, change, refusal)

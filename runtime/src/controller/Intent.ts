@@ -3,6 +3,7 @@
  * told from a child that somebody has changed.
  */
 import { createHash } from "node:crypto"
+import type { Operation } from "../client/Patch.ts"
 import type { DesiredMeta, KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import type * as Recording from "../telemetry/Recording.ts"
@@ -61,6 +62,9 @@ export const hashOf = ({ metadata }: Intended): string | undefined => metadata.a
  * what an apply leaves out.
  *
  * The annotation is no part of the intent: it is not in its hash, and a child is not compared by it.
+ *
+ * For certain but for one case: a child that the cache lacks may be there all the same, and just so, where another process made it
+ * a moment ago. Then the new trace is all that the write changes.
  */
 export const traced = <D extends Intended>(
   intent: D,
@@ -78,13 +82,37 @@ export const traced = <D extends Intended>(
     : { ...intent, metadata: { ...intent.metadata, annotations: { ...annotations, [annotation]: value } } }
 }
 
-/** What others put into places that are ours alone. The trace of our own write is there with no one's intent. */
+/** The intent with the trace that stands on a child: what places that are ours alone may hold. */
+const standing = <D extends Intended>(intent: D, child: Intended, tracing: Settings | undefined): D => {
+  const annotation = tracing?.annotation ?? traceAnnotation
+  const value = child.metadata.annotations?.[annotation]
+  const { annotations } = intent.metadata
+  return value === undefined || annotations?.[annotation] !== undefined
+    ? intent
+    : { ...intent, metadata: { ...intent.metadata, annotations: { ...annotations, [annotation]: value } } }
+}
+
+/**
+ * What others put into places that are ours alone. The trace of our own write is there with no one's intent, and no stranger.
+ *
+ * It is known by the annotation of the settings, without tracing by the default one: where a process that traces under another
+ * key is followed by one that does not trace, or under a third, that annotation is a stranger, and goes by one write per child.
+ */
 export const strangersIn = (
   intent: Intended,
   child: KubernetesObject,
   exclusive: ReadonlyArray<ReadonlyArray<Drift.Step>> = [],
   tracing: Settings | undefined
-): ReadonlyArray<Drift.Stranger> => {
-  const path = `metadata.annotations.${tracing?.annotation ?? traceAnnotation}`
-  return Drift.strangers(Drift.json(intent), Drift.json(child), exclusive).filter((each) => each.path !== path)
-}
+): ReadonlyArray<Drift.Stranger> =>
+  exclusive.length === 0
+    ? []
+    : Drift.strangers(Drift.json(standing(intent, child, tracing)), Drift.json(child), exclusive)
+
+/** The operations after which these places hold what is intended, and the trace that stands there: see `Drift.restoration`. */
+export const restorationOf = (
+  intent: Intended,
+  child: KubernetesObject,
+  exclusive: ReadonlyArray<ReadonlyArray<Drift.Step>>,
+  tracing: Settings | undefined
+): ReadonlyArray<Operation> =>
+  Drift.restoration(Drift.json(standing(intent, child, tracing)), Drift.json(child), exclusive)

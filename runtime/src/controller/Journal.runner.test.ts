@@ -60,6 +60,21 @@ describe("the journal of a controller", () => {
   )
 
   effect(
+    "has none of those that were there before it began: they would drive out what is news",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(ConfigMap, { metadata: { name: "old" } })
+        const trigger = Trigger.on(ConfigMap, { map: () => [], predicate: () => false })
+        const { journal } = yield* run({ reconcile: done(), watches: [trigger] })
+        expect(Array.from(journal.elsewhere(trigger))).toEqual([])
+        server.change(ConfigMap, "old", { data: { a: "1" } })
+        yield* settle
+        expect(Array.from(journal.elsewhere(trigger))).toMatchObject([{ kind: "watch.modified", times: 1 }])
+      })
+    )
+  )
+
+  effect(
     "outlives a term, and goes on while another process leads",
     withWorld(({ server }) =>
       Effect.gen(function* () {

@@ -62,6 +62,12 @@ const ignore = (journal: Journal.Journal, name: string, predicate = "no", over: 
 const runs = (journal: Journal.Journal, key = "default/a") => journal.of(key)?.runs ?? []
 
 describe("a journal", () => {
+  test("keeps of what an error says no more than the log shows", () => {
+    const journal = Journal.make()
+    journal.record(failed("refused: Bearer hunter2-hunter2\n of https://me:hunter2@proxy.test"))
+    expect(runs(journal)).toMatchObject([{ message: "refused: Bearer <redacted> of https://<redacted>@proxy.test" }])
+  })
+
   test("tells of an attempt what is shown of it", () => {
     const journal = Journal.make()
     const fired = (at: number) => ({ kind: "watch.modified" as const, at })
@@ -95,6 +101,12 @@ describe("a journal", () => {
     ])
     // The object itself is nobody's to keep.
     expect(JSON.stringify(journal.of("default/a"))).not.toContain("uid-a")
+  })
+
+  test("tells how many requests there were, of which not all are kept", () => {
+    const journal = Journal.make()
+    journal.record(attempt({ exchanges: [patched()], requests: 300 }))
+    expect(runs(journal)).toMatchObject([{ requests: 300 }])
   })
 
   test("tells the last of several attempts alike, how many they were, and since when", () => {

@@ -12,6 +12,7 @@
 import type { Change } from "../cache/Store.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
+import * as Secrecy from "../telemetry/Secrecy.ts"
 import { type Attempt, messageOf, type Next, type Outcome } from "./Attempt.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Fired } from "./Trigger.ts"
@@ -287,7 +288,7 @@ const isNews = ({ changed, error }: Write): boolean => error === undefined && ch
 const clip = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
 
 const messageOfOutcome = (outcome: Outcome): string | undefined =>
-  "error" in outcome ? clip(messageOf(outcome.error).replaceAll(/\s*\n\s*/g, " ")) : undefined
+  "error" in outcome ? clip(Secrecy.masked(messageOf(outcome.error)).replaceAll(/\s*\n\s*/g, " ")) : undefined
 
 const isWrite = ({ request, write }: Exchange): boolean => write !== undefined || request.method !== "GET"
 
@@ -328,7 +329,7 @@ const runOf = (attempt: Attempt): Run => {
     coalesced: triggers.length + attempt.dropped,
     writes: writes.length === 0 ? none : writes.slice(0, mostWrites).map(writeOf),
     moreWrites: Math.max(0, writes.length - mostWrites),
-    requests: attempt.exchanges.length,
+    requests: attempt.requests,
     corrections:
       corrections.length === 0
         ? none

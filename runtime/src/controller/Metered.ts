@@ -15,6 +15,7 @@ import type { Snapshot, WorkQueue } from "../queue/WorkQueue.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { type Attempt, type Observer, ReconcileTimeout } from "./Attempt.ts"
+import type * as HotLoop from "./HotLoop.ts"
 import type { Fired } from "./Trigger.ts"
 
 /** What it needs of the cache. */
@@ -80,7 +81,7 @@ const traceOf = ({ finishedAt, root }: Attempt): Metrics.Trace | undefined =>
 /** The counters of hot loops, by reason: {@link Metric.hotLoops}. */
 export const hotLoops = (controller: string) =>
   Effect.map(Metrics.Metrics, ({ counter }) => {
-    const of = (reason: (typeof Metric.hotLoopReasons)[number]) => counter(Metric.hotLoops, { controller, reason })
+    const of = (reason: HotLoop.Reason) => counter(Metric.hotLoops, { controller, reason })
     return { fight: of("fight"), altered: of("altered"), rewrite: of("rewrite") }
   })
 

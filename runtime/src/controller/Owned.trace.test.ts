@@ -8,7 +8,7 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import * as Tracing from "../telemetry/Tracing.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
-import { closable, run, settle, type Widget, Widget as WidgetKind, widget, withWorld } from "./World.fixture.ts"
+import { closable, pass, run, settle, type Widget, Widget as WidgetKind, widget, withWorld } from "./World.fixture.ts"
 
 const settings = (propagation: Tracing.Propagation, annotation = Tracing.annotation) =>
   Effect.provideService(Tracing.Tracing, { propagation, annotation })
@@ -175,6 +175,40 @@ describe("the trace on a child", () => {
   )
 
   effect(
+    "is no stranger where all annotations are ours alone and another field is put right: one write, and told of that field alone",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        yield* run(makes({ exclusive: [["metadata", "annotations"]] }))
+        const trace = traceOf(server)
+        server.change(ConfigMap, "a", { data: { size: "7" } })
+        yield* settle
+        expect(child(server).data).toEqual({ size: "1" })
+        expect(traceOf(server)).toBe(trace)
+        expect(writes(server)).toHaveLength(2)
+        expect(attempts.flatMap(({ corrections }) => corrections)).toEqual([
+          { kind: "ConfigMap", key: "default/a", reason: "created", fields: [] },
+          { kind: "ConfigMap", key: "default/a", reason: "drift", fields: ["data.size"] }
+        ])
+        expect(notes(server)).toEqual(["Created ConfigMap a", "Updated ConfigMap a (data.size)"])
+        // With a stranger among them, the annotations are put back at once, and the trace stays with them.
+        server.change(ConfigMap, "a", { data: { size: "7" }, metadata: { annotations: { theirs: "1" } } })
+        yield* settle
+        expect(Object.keys(child(server).metadata.annotations ?? {}).sort()).toEqual([
+          Owned.intentAnnotation,
+          Tracing.annotation
+        ])
+        expect(writes(server)).toHaveLength(4)
+        expect(JSON.stringify(writes(server)[2]?.body)).toContain(`"${Tracing.annotation}":"${trace}"`)
+        expect(attempts.flatMap(({ corrections }) => corrections).at(-1)?.fields).toEqual([
+          "data.size",
+          "metadata.annotations.theirs"
+        ])
+      }).pipe(settings("link"))
+    )
+  )
+
+  effect(
     "is no stranger where all annotations are ours alone",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
@@ -226,6 +260,74 @@ describe("a child in a trace", () => {
           })
         }
         expect(told.filter((each) => each["dependent.result"] !== "matched")).toHaveLength(3)
+      }).pipe(settings("link"))
+    )
+  )
+
+  for (const propagation of ["link", "off"] as const) {
+    effect(
+      `that another process made a moment ago is created once, and told of once (${propagation})`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(WidgetKind, widget("a"))
+          const held = server.hold(/PATCH .*configmaps/)
+          yield* run(makes())
+          yield* run(makes())
+          expect(writes(server)).toHaveLength(2)
+          held.release()
+          yield* settle
+          expect(attempts.flatMap(({ corrections }) => corrections)).toEqual([
+            { kind: "ConfigMap", key: "default/a", reason: "created", fields: [] }
+          ])
+          expect(notes(server)).toEqual(["Created ConfigMap a"])
+          yield* pass("10 seconds")
+          expect(ApiServer.typed(Event, server.list(Event)[0]).series).toBeUndefined()
+          const results = attempts.flatMap(({ root }) =>
+            (root?.recording.spans ?? []).flatMap(({ attributes, name }) =>
+              name === "dependent ConfigMap" ? [attributes.get("dependent.result")] : []
+            )
+          )
+          expect(results.filter((result) => result !== "matched")).toEqual(["created", "found"])
+        }).pipe(settings(propagation))
+      )
+    )
+  }
+
+  effect(
+    "that this controller made a moment ago with other values is put right, and told of as that",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        const held = server.hold(/PATCH .*configmaps/)
+        yield* run(makes())
+        const { apiVersion, kind, metadata } = ApiServer.typed(WidgetKind, server.get(WidgetKind, "a"))
+        const owner = { apiVersion, kind, name: "a", uid: metadata.uid, controller: true }
+        server.put(ConfigMap, { metadata: { name: "a", ownerReferences: [owner] }, data: { size: "7" } })
+        held.release()
+        yield* settle
+        expect(child(server).data).toEqual({ size: "1" })
+        const [correction] = attempts.flatMap(({ corrections }) => corrections)
+        expect(correction).toMatchObject({ reason: "intent", fields: expect.arrayContaining(["data.size"]) })
+        expect(notes(server).join()).not.toContain("Created")
+      }).pipe(settings("link"))
+    )
+  )
+
+  effect(
+    "whose creation was answered by nobody and sent again is created, though the answer says that it was there",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(WidgetKind, widget("a"))
+        server.fail(/PATCH .*configmaps/, 503, 1)
+        yield* run(makes())
+        expect(attempts).toEqual([])
+        // What the first sending has made.
+        const { apiVersion, kind, metadata } = ApiServer.typed(WidgetKind, server.get(WidgetKind, "a"))
+        const owner = { apiVersion, kind, name: "a", uid: metadata.uid, controller: true, blockOwnerDeletion: true }
+        server.put(ConfigMap, { metadata: { name: "a", ownerReferences: [owner] }, data: { size: "1" } })
+        yield* pass("10 seconds")
+        expect(attempts[0]?.exchanges[0]).toMatchObject({ status: 200, resends: 1 })
+        expect(attempts.flatMap(({ corrections }) => corrections)).toMatchObject([{ reason: "created" }])
       }).pipe(settings("link"))
     )
   )

@@ -22,6 +22,8 @@ import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
 import type { ApiError, Invalid } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import { Exchanges, type Ledger } from "../client/Exchange.ts"
+import * as FieldManager from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
@@ -59,7 +61,8 @@ export interface Options<A> {
  * Makes a child be as `desired` says, and returns it as it is now.
  *
  * An Event `<Kind>Created` or `<Kind>Updated` (with the names of the fields, never their values) is recorded on the owner when
- * the server changed something.
+ * the server changed something. Of a child that the cache did not know yet although it was there, made by another process a
+ * moment ago, nothing is told: what it was like before is not known.
  *
  * @param owner the object being reconciled
  * @param desired the whole intent. The namespace defaults to the owner's
@@ -83,7 +86,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
 
     const claim = cached === undefined ? "ours" : Claim.of(owner, resource, cached, options)
-    const lacking = cached === undefined ? [] : Drift.missing(Drift.json(intent), Drift.json(cached))
+    const lacking = cached === undefined ? [] : missing(intent, cached)
     const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
     if (
       cached !== undefined &&
@@ -134,9 +137,9 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(task: Task<
     if (claim === "adoptable") yield* Claim.confirm(owner, resource)
 
     const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
-    const answer =
+    const answer: Answer<A> =
       cached === undefined
-        ? { child: yield* create(owner, kind, sent, place), expelled: [] }
+        ? yield* create(owner, kind, sent, place)
         : drifted
           ? yield* watched(
               owner,
@@ -144,11 +147,10 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(task: Task<
               intent,
               cached,
               [...lacking, ...Intent.strangersIn(intent, cached, options.exclusive, tracing)],
-              correct(kind, intent, sent, cached, options)
+              correct(kind, intent, sent, cached, options, tracing)
             )
           : { child: cached, expelled: [] }
-    if (cached === undefined || drifted)
-      yield* learn(owner, kind, place, answer.child, Drift.missing(Drift.json(intent), Drift.json(answer.child)))
+    if (cached === undefined || drifted) yield* learn(owner, kind, place, answer.child, missing(intent, answer.child))
 
     const strangers = Intent.strangersIn(intent, answer.child, options.exclusive, tracing)
     const expel = () =>
@@ -171,13 +173,18 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(task: Task<
               Effect.map(expel(), (child) => ({ child }))
             )).child
 
-    const fields = [...lacking, ...answer.expelled, ...strangers]
+    const before = cached ?? answer.found
+    const differed = cached === undefined && before !== undefined ? missing(intent, before) : lacking
+    const fields = [...differed, ...answer.expelled, ...strangers]
       .map(({ path }) => path)
       .filter((path) => !path.includes(Intent.intentAnnotation))
-    const changed = current.metadata.resourceVersion !== cached?.metadata.resourceVersion
-    const reason =
-      cached === undefined ? "created" : Intent.hashOf(cached) === Intent.hashOf(intent) ? "drift" : "intent"
-    if (span !== undefined) describe(span, changed ? reason : undefined, fields)
+    const isNew = answer.created === true
+    // Of a child that was there before the cache knew of it, no more is certain than what was taken out of it.
+    const since = before ?? (isNew ? undefined : answer.child)
+    const changed = current.metadata.resourceVersion !== since?.metadata.resourceVersion
+    const isSame = before === undefined || Intent.hashOf(before) === Intent.hashOf(intent)
+    const reason = isNew ? "created" : isSame ? "drift" : "intent"
+    if (span !== undefined) describe(span, changed ? reason : undefined, before !== undefined, fields)
     if (!changed) return current
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
     if (reason === "created") yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
@@ -188,6 +195,19 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(task: Task<
     return current
   })
 
+/** What came of making a child as it is wanted. */
+interface Answer<A> {
+  readonly child: A
+  /** Strangers that were taken out on the way. */
+  readonly expelled: ReadonlyArray<Drift.Stranger>
+  /** Whether it was not there before. */
+  readonly created?: boolean
+  /** The child as it was before, where it had to be looked at. */
+  readonly found?: A | undefined
+}
+
+const missing = (intent: object, child: object) => Drift.missing(Drift.json(intent), Drift.json(child))
+
 /** Fields of a child beyond this number are not named on its span. */
 const mostFields = 32
 
@@ -197,13 +217,15 @@ const placeOf = (kind: Resource.Any, { name, namespace }: ObjectKey): Record<str
   ...(namespace !== undefined && { [Attribute.namespace]: namespace })
 })
 
-/** Tells on a child's span what became of it. */
+/** Tells on a child's span what became of it. `known`: as what it was before is known. */
 const describe = (
   span: Recording.Span,
   reason: Correction["reason"] | undefined,
+  known: boolean,
   fields: ReadonlyArray<string>
 ): void => {
-  const result = reason === undefined ? "matched" : reason === "created" ? reason : "updated"
+  const unchanged = known ? "matched" : "found"
+  const result = reason === undefined ? unchanged : reason === "created" ? reason : "updated"
   span.attribute(Attribute.dependentResult, result)
   if (reason !== undefined) span.attribute(Attribute.dependentReason, reason)
   if (fields.length > 0) span.attribute(Attribute.dependentFields, fields.slice(0, mostFields))
@@ -218,17 +240,18 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
   intent: D,
   sent: (child: A) => D,
   child: A,
-  { exclusive = [], handOver }: Options<A>
+  { exclusive = [], handOver }: Options<A>,
+  tracing: Settings | undefined
 ) =>
   Effect.gen(function* () {
     const isNew = Intent.hashOf(child) !== Intent.hashOf(intent)
     const base = handOver !== undefined && isNew ? yield* handedOver(kind, child, handOver(child)) : child
     const claim = ({ metadata }: A) =>
       Client.apply(kind, sent(child), { force: true, before: metadata.resourceVersion })
-    const expelled = Drift.strangers(Drift.json(intent), Drift.json(base), exclusive)
+    const expelled = Intent.strangersIn(intent, base, exclusive, tracing)
     if (expelled.length === 0) return { child: yield* claim(base), expelled }
 
-    const restore = amend(kind, base, Drift.restoration(Drift.json(intent), Drift.json(base), exclusive))
+    const restore = amend(kind, base, Intent.restorationOf(intent, base, exclusive, tracing))
     const restored = Effect.flatMap(restore, claim)
     if (!isNew) return { child: yield* restored, expelled }
     // With a new intent they are rather what the old one wanted, and go with the apply; unless somebody else holds them too.
@@ -256,7 +279,7 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
     const part = { ...fields, metadata } as object as D
     return Client.apply(kind, part, {
       force: true,
-      fieldManager: `${fieldManager}-handover`,
+      fieldManager: FieldManager.handover(fieldManager),
       before: resourceVersion
     })
   })
@@ -328,7 +351,7 @@ const tell = (regarding: KubernetesObject, reason: string, note: string) =>
 
 /**
  * The cache is synced and lacks the child, so it is new, unless somebody was faster by a moment: hence without force, and a
- * conflict is looked at instead of won.
+ * conflict is looked at instead of won. Where there is none, the answer's status tells whether it was new: see {@link isCreated}.
  */
 const create = <A extends KubernetesObject, D extends Intent.Intended>(
   owner: KubernetesObject,
@@ -338,6 +361,9 @@ const create = <A extends KubernetesObject, D extends Intent.Intended>(
 ) => {
   const intent = sent(undefined)
   return Client.apply(kind, intent, { force: false }).pipe(
+    Effect.flatMap((child) =>
+      Effect.map(Exchanges, (ledger): Answer<A> => ({ child, expelled: [], created: isCreated(kind, child, ledger) }))
+    ),
     Effect.catchTag("Conflict", () =>
       Effect.gen(function* () {
         const { memory } = yield* Reconciliation
@@ -345,8 +371,18 @@ const create = <A extends KubernetesObject, D extends Intent.Intended>(
         if (controllerOf(found)?.uid !== owner.metadata.uid) {
           return yield* Claim.refuse(owner, kind, found, memory.block(place, keyString(owner.metadata)))
         }
-        return yield* Client.apply(kind, sent(found), { force: true, before: found.metadata.resourceVersion })
+        const child = yield* Client.apply(kind, sent(found), { force: true, before: found.metadata.resourceVersion })
+        return { child, expelled: [], found } satisfies Answer<A>
       })
     )
   )
+}
+
+/**
+ * Whether an apply made a child. One that was sent again, as its answer was lost, finds what it made itself, and is believed to
+ * have made it; so is one beyond those that a ledger has room for.
+ */
+const isCreated = (kind: Resource.Any, { metadata }: KubernetesObject, ledger: Ledger | undefined): boolean => {
+  const exchange = ledger?.answeredWith(kind.kind, metadata.name, metadata.resourceVersion)
+  return exchange === undefined || exchange.status === 201 || exchange.resends > 0
 }

@@ -2,8 +2,9 @@
  * A controller in a process: its informers for as long as the process lives, and its work while it leads.
  *
  * Informers are shared by all terms and kept warm by a standby, whose queue doesn't exist: it holds nothing back that would have
- * to be thrown away. A term begins with a fresh queue, fresh back-offs and no memory; subscribing to the informers tells it of
- * everything there is, which makes the first pass, and what changed lately comes first. It ends in one of two ways:
+ * to be thrown away. A term begins with a fresh queue and fresh back-offs, and remembers nothing of its objects but what
+ * outlives the terms: the writes by which hot loops are told, and the journal. Subscribing to the informers tells it of everything
+ * there is, which makes the first pass, and what changed lately comes first. It ends in one of two ways:
  *
  * - stopped: no key is handed out any more, reconciles in progress go on undisturbed for the grace period, and what is left
  *   is interrupted;

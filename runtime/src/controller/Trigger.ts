@@ -147,9 +147,20 @@ export const onMetadata = <R = never>(
 ): Trigger<R> => on(Resource.metadataOnly(resource), options)
 
 /**
- * Changes of the children of `owner`: those whose controlling owner reference names its group and kind. The version is not
- * compared, so that children made before an upgrade still wake their owner.
+ * The key of the object of a kind that controls a child; `undefined` if none does. Group and kind are compared. The version is not,
+ * so that children made before an upgrade still have their owner.
  */
+export const ownerOf = (owner: Resource.Any, child: KubernetesObject): ObjectKey | undefined => {
+  const reference = controllerOf(child)
+  if (reference === undefined || reference.kind !== owner.kind) return undefined
+  const slash = reference.apiVersion.indexOf("/")
+  if (reference.apiVersion.slice(0, Math.max(slash, 0)) !== owner.group) return undefined
+  return owner.namespaced && child.metadata.namespace !== undefined
+    ? { namespace: child.metadata.namespace, name: reference.name }
+    : { name: reference.name }
+}
+
+/** Changes of the children of `owner`: those that have one, see {@link ownerOf}. */
 export const owned = (owner: Resource.Any, child: Resource.Any): Trigger => ({
   relation: "owned",
   resource: child,
@@ -157,15 +168,8 @@ export const owned = (owner: Resource.Any, child: Resource.Any): Trigger => ({
   indexes: [],
   predicate: undefined,
   map: (object) => {
-    const reference = controllerOf(object)
-    if (reference === undefined || reference.kind !== owner.kind) return []
-    const slash = reference.apiVersion.indexOf("/")
-    if (reference.apiVersion.slice(0, Math.max(slash, 0)) !== owner.group) return []
-    return [
-      owner.namespaced && object.metadata.namespace !== undefined
-        ? { namespace: object.metadata.namespace, name: reference.name }
-        : { name: reference.name }
-    ]
+    const key = ownerOf(owner, object)
+    return key === undefined ? [] : [key]
   }
 })
 

@@ -130,6 +130,7 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
         priority: item.priority,
         triggers: item.triggers,
         dropped: item.dropped,
+        droppedNews: item.droppedNews,
         number: (failing?.number ?? 0) + 1,
         queuedAt: item.enqueuedAt,
         startedAt,
@@ -137,6 +138,7 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
         outcome,
         next,
         exchanges: ledger.all(),
+        requests: ledger.count(),
         corrections,
         root
       }
@@ -151,7 +153,10 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
     })
   )
 
-/** The root of an attempt's trace, where attempts are traced. Trace and reconcile have one id, so that either finds the other. */
+/**
+ * The root of an attempt's trace, where attempts are traced. Trace and reconcile have one id, so that either
+ * finds the other; unless a cause is the parent, whose trace it is part of then.
+ */
 const rootOf = (controller: string, id: string, triggers: ReadonlyArray<Fired>) =>
   Effect.zipWith(Tracing, Effect.clock, (settings, clock) => {
     if (settings === undefined) return undefined

@@ -8,10 +8,12 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
+import * as Tracer from "effect/Tracer"
 import * as Client from "../client/Client.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import { Event } from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Recording from "../telemetry/Recording.ts"
 import * as ApiServer from "./ApiServer.fixture.ts"
 import * as EventRecorder from "./EventRecorder.ts"
 
@@ -119,6 +121,32 @@ describe("an event", () => {
       yield* record({ regarding: object("b") })
       yield* settle
       expect(new Set(events(server).map(({ metadata }) => metadata.name)).size).toBe(5)
+      yield* Fiber.join(yield* close)
+    })
+  )
+})
+
+describe("the trace that an event is recorded in", () => {
+  effect("is known to be told of, unless the event only counts up one that bears another trace", () =>
+    Effect.gen(function* () {
+      const { close, record, server } = yield* start
+      const told = (over?: Partial<EventRecorder.Entry>) =>
+        Effect.gen(function* () {
+          const root = Recording.root("reconcile widgets", { startTime: 0n })
+          if (over !== undefined) yield* Effect.provideService(record(over), Tracer.ParentSpan, root)
+          yield* settle
+          return [root.traceId, root.recording.told] as const
+        })
+      const [first, isTold] = yield* told({})
+      expect([isTold, (yield* told({}))[1], (yield* told({ note: "News" }))[1], (yield* told())[1]]).toEqual([
+        true,
+        false,
+        true,
+        false
+      ])
+      expect(JSON.stringify(events(server)[0]?.metadata.annotations)).toContain(first)
+      yield* TestClock.adjust(EventRecorder.seriesMillis)
+      expect((yield* told({}))[1]).toBe(true)
       yield* Fiber.join(yield* close)
     })
   )

@@ -96,6 +96,10 @@ interface Pending extends Entry {
   readonly annotations: Readonly<Record<string, string>> | undefined
 }
 
+/** What tells an event apart. */
+const keyOf = ({ note, reason, regarding, type }: Entry): string =>
+  `${regarding.metadata.uid} ${type} ${reason} ${note}`
+
 /** Makes the event known to the trace that it is recorded in, if there is one; and gives what makes the trace known by the event. */
 const traced = (
   { reason, type }: Entry,
@@ -184,12 +188,17 @@ export const make = (options: {
         return Effect.logDebug(`An event was lost: ${error.message}`)
       })
 
+    /** The series that the same again belongs to. */
+    const runningAt = (key: string, at: number): Series | undefined => {
+      const running = series.get(key)
+      return running !== undefined && at - running.lastAt < seriesMillis ? running : undefined
+    }
+
     const write = (pending: Pending) =>
       Effect.suspend(() => {
-        const { regarding, type, reason, note } = pending
-        const key = `${regarding.metadata.uid} ${type} ${reason} ${note}`
-        const running = series.get(key)
-        if (running !== undefined && pending.at - running.lastAt < seriesMillis) {
+        const key = keyOf(pending)
+        const running = runningAt(key, pending.at)
+        if (running !== undefined) {
           running.count++
           running.lastAt = pending.at
           return Effect.void
@@ -259,8 +268,12 @@ export const make = (options: {
           else {
             const context = fiber.getFiberRef(FiberRef.currentContext)
             const controller = Context.get(context, FieldManager)
-            const annotations = traced(entry, Recording.current(fiber), Context.get(context, Tracing), clock)
-            queue.unsafeOffer(write({ ...entry, controller, annotations, at: clock.unsafeCurrentTimeMillis() }))
+            const parent = Recording.current(fiber)
+            const annotations = traced(entry, parent, Context.get(context, Tracing), clock)
+            const at = clock.unsafeCurrentTimeMillis()
+            // A repeat counts up an Event that bears another trace, and is nothing to keep this one for.
+            if (parent !== undefined && runningAt(keyOf(entry), at) === undefined) parent.recording.told = true
+            queue.unsafeOffer(write({ ...entry, controller, annotations, at }))
           }
           return Effect.void
         }),

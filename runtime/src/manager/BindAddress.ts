@@ -12,6 +12,9 @@ export interface BindAddress {
   readonly port: number
 }
 
+/** Ports where nobody says otherwise; those of controller-runtime's managers. */
+export const usualPorts = { metrics: 8080, probes: 8081 } as const
+
 /** Reads an address; nothing, if there is to be none. A refusal says what is accepted. */
 export const parse = (text: string): Either.Either<Option.Option<BindAddress>, string> => {
   if (text === "" || text === "0") return Either.right(Option.none())

@@ -64,7 +64,7 @@ export class Callers extends Context.Tag("@homeostat/runtime/Callers")<
  * The handler, for those who may ask: see {@link Callers}.
  *
  * ```ts
- * yield* endpoints.route("probes", "/why/*", yield* Callers.guarded(answer, { loopback: true }))
+ * yield* endpoints.route("probes", "/why", yield* Callers.guarded(answer, { loopback: true }))
  * ```
  */
 export const guarded = (
@@ -73,22 +73,31 @@ export const guarded = (
 ): Effect.Effect<Endpoints.Handler, never, Callers> =>
   Effect.map(Callers, (callers) => callers.guarded(handler, options))
 
-const loopback = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/i
+const loopback = /^(::ffff:)?127\.0\.0\.1$|^::1$/i
 
-/** Whether an IP address is this machine's own, to which nobody else can connect. */
+/**
+ * Whether an IP address is this machine's own, to which nobody else can connect. The rest of `127.0.0.0/8` is not taken: sidecars
+ * pass on from there what strangers send (Istio's from 127.0.0.6).
+ */
 export const isLoopback = (address: string | undefined): boolean => address !== undefined && loopback.test(address)
 
 const localHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 
-/** Headers by which a proxy tells whom it asks for, and a browser which page it asks for. */
-const onBehalf = ["forwarded", "x-forwarded-for", "via", "origin"]
+/** Headers by which a proxy tells that it is one, and a browser which page it asks for. */
+const onBehalf = /^(forwarded|x-forwarded-.*|x-envoy-.*|x-request-id|x-real-ip|via|origin)$/
+
+/** What a browser says of what its user wants himself, by the address bar or from a page of ours. */
+const ownSite = new Set([null, "none", "same-origin"])
 
 /**
  * Whether a request was made by somebody on this machine. One that came from loopback may still be another's: a proxy beside us
  * passes on what strangers ask, and a page in a browser here can ask what its author likes, by a name of his own for 127.0.0.1.
  */
 const isLocal = ({ headers }: Request, { address }: Endpoints.Caller): boolean =>
-  isLoopback(address) && localHost.test(headers.get("host") ?? "") && !onBehalf.some((name) => headers.has(name))
+  isLoopback(address) &&
+  localHost.test(headers.get("host") ?? "") &&
+  ownSite.has(headers.get("sec-fetch-site")) &&
+  !Array.from(headers.keys()).some((name) => onBehalf.test(name))
 
 /** Who the API server says that somebody is. */
 interface User {
@@ -99,7 +108,11 @@ interface User {
 }
 
 /** Nobody can say who a caller is or what he may do. */
-class Unanswered extends Data.TaggedError("Unanswered")<{ readonly reason: string }> {}
+class Unanswered extends Data.TaggedError("Unanswered")<{
+  readonly reason: string
+  /** For want of a right of the manager: asking again does not help. */
+  readonly forbidden: boolean
+}> {}
 
 /** Some answers, each until its time. */
 interface Answers<A> {
@@ -142,12 +155,6 @@ const questionOf = ({ extra, groups, uid, username }: User, path: string, verb: 
 const tokenOf = ({ headers }: Request): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1]
 
-/** Why the API server did not answer, for the log: its own line names the right that is missing. */
-const reasonOf = (error: ApiError.ApiError | InvalidObject): string => {
-  const right = error._tag === "Forbidden" ? Right.wanting(error) : undefined
-  return right === undefined ? error.message : Right.describe(right)
-}
-
 const unauthorized = (line: string): Response =>
   Endpoints.text(401, line, { "www-authenticate": "Bearer", "cache-control": "no-store" })
 
@@ -155,7 +162,9 @@ const unauthorized = (line: string): Response =>
 export const make: Effect.Effect<Callers["Type"], never, Client.Client> = Effect.gen(function* () {
   const client = yield* Client.Client
   const turn = yield* Effect.makeSemaphore(concurrency)
-  const users = answers<User | "unknown">()
+  const users = answers<User>()
+  // Apart, so that whoever tries out tokens can't push out those that are good.
+  const unknown = answers<"unknown">()
   const verdicts = answers<boolean>()
   let toldAt = Number.NEGATIVE_INFINITY
 
@@ -163,19 +172,27 @@ export const make: Effect.Effect<Callers["Type"], never, Client.Client> = Effect
   const ask = <A>(question: Effect.Effect<A, ApiError.ApiError | InvalidObject>) =>
     Effect.retry(question, { times: 1, while: ({ _tag }) => _tag === "Transport" }).pipe(
       turn.withPermits(1),
-      Effect.mapError((error) => new Unanswered({ reason: reasonOf(error) }))
+      Effect.mapError(
+        (error) =>
+          new Unanswered({
+            reason: Right.reasonOf(error),
+            forbidden: error._tag === "Forbidden" && Right.wanting(error) !== undefined
+          })
+      )
     )
 
   const identify = (token: string) =>
     Effect.gen(function* () {
       const key = createHash("sha256").update(token).digest("base64")
-      const before = users.get(key, yield* Clock.currentTimeMillis)
+      const asked = yield* Clock.currentTimeMillis
+      const before = users.get(key, asked) ?? unknown.get(key, asked)
       if (before !== undefined) return before
       const review = yield* ask(client.create(TokenReview, { metadata: {}, spec: { token } }))
-      const user = userOf(review) ?? "unknown"
+      const user = userOf(review)
       const now = yield* Clock.currentTimeMillis
-      users.put(key, user, now + (user === "unknown" ? times.unknown : times.known))
-      return user
+      if (user === undefined) unknown.put(key, "unknown", now + times.unknown)
+      else users.put(key, user, now + times.known)
+      return user ?? "unknown"
     })
 
   const isAllowed = (user: User, path: string, verb: string) =>
@@ -201,12 +218,18 @@ export const make: Effect.Effect<Callers["Type"], never, Client.Client> = Effect
       return Endpoints.text(403, `${user.username} may not ${verb} ${path}: add to a ClusterRole ${rule}`)
     })
 
-  const unavailable = (path: string, { reason }: Unanswered) =>
+  const unavailable = (path: string, { forbidden, reason }: Unanswered) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       if (now - toldAt >= logEvery) {
         toldAt = now
         yield* Effect.logWarning(`Nobody can say who may ask for ${path}: ${reason}`)
+      }
+      if (forbidden) {
+        return Endpoints.text(
+          503,
+          `the manager may not ask the API server who you are and what you may do: ${reason} (homeostat rbac --metrics-secure grants it)`
+        )
       }
       return Endpoints.text(503, "the API server does not say who you are and what you may do; try again", {
         "retry-after": "5"
@@ -227,7 +250,7 @@ export const make: Effect.Effect<Callers["Type"], never, Client.Client> = Effect
         const refused = yield* refusal(token, pathname, request.method.toLowerCase()).pipe(
           Effect.timeoutFail({
             duration: patience,
-            onTimeout: () => new Unanswered({ reason: `no answer within ${patience}` })
+            onTimeout: () => new Unanswered({ reason: `no answer within ${patience}`, forbidden: false })
           }),
           Effect.catchTag("Unanswered", (error) => unavailable(pathname, error))
         )

@@ -6,6 +6,7 @@ import { parse as parseSelector } from "../cache/LabelSelector.ts"
 import type { Run } from "../controller/Journal.ts"
 import type { Position } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import * as BindAddress from "./BindAddress.ts"
 import { conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, type Told, unsynced } from "./WhyFacts.ts"
 import { setterOf } from "./WhyFields.ts"
 import { future, past, span } from "./WhyTime.ts"
@@ -78,7 +79,7 @@ const ofStandby = (facts: Facts, election: NonNullable<Facts["election"]>): Answ
     verdict: "standby",
     answer: `${begin}, and ${holder} leads (Lease ${keyString(lease)}).`,
     hints: [
-      `Ask the leader. If ${instance} is a pod: kubectl -n ${lease.namespace} port-forward pod/${instance} 8081, and then homeostat why as before.`
+      `Ask the leader. If ${instance} is a pod: kubectl -n ${lease.namespace} port-forward pod/${instance} ${BindAddress.usualPorts.probes}, and then homeostat why as before.`
     ]
   }
 }

@@ -11,7 +11,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Informer } from "../cache/Cache.ts"
 import * as Cache from "../cache/Cache.ts"
-import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Right from "../client/Right.ts"
 import type { Controller } from "../controller/Controller.ts"
@@ -40,6 +39,9 @@ export type Needs = Client.Client | Cache.Cache | Reachability
 /** Who asks waits for it, and the port cuts off what takes ten seconds. */
 const timeoutMillis = 3000
 
+/** Of an object all questions together have this long. With the names of kinds, which are asked for before, that makes 6 s. */
+const patience = "4 seconds"
+
 /** Children that are asked about, and places of the same name that are told of. */
 const mostChildren = 12
 const mostElsewhere = 3
@@ -55,11 +57,6 @@ const watchedBy = ({ controller, runner }: Subject) =>
     const informer = runner.informers[at + 1]
     return informer === undefined ? [] : [{ trigger, informer }]
   })
-
-const reasonOf = (error: ApiError.ApiError | Resource.InvalidObject): string => {
-  const right = error._tag === "Forbidden" ? Right.wanting(error) : undefined
-  return right === undefined ? error.message : Right.describe(right)
-}
 
 /** What the API server has of an object now. */
 const look = (
@@ -84,7 +81,12 @@ const look = (
             Effect.catchTag("Forbidden", () => Effect.fail(forbidden))
           )
     }),
-    Effect.catchAll((error) => Effect.succeed<Live>({ _tag: "Unknown", reason: reasonOf(error) }))
+    Effect.catchAll((error) => Effect.succeed<Live>({ _tag: "Unknown", reason: Right.reasonOf(error) })),
+    Effect.timeoutTo({
+      duration: patience,
+      onSuccess: (live) => live,
+      onTimeout: (): Live => ({ _tag: "Unknown", reason: `no answer within ${patience}` })
+    })
   )
 }
 
@@ -129,12 +131,6 @@ const childrenOf = (subject: Subject, uid: string) =>
     .flatMap(({ informer, trigger }) =>
       informer.store.byOwner(uid).map((object) => ({ resource: trigger.resource, key: keyOf(object) }))
     )
-
-/** The uid of an object in one of the copies; of what is gone, none. */
-const uidIn = (subject: Subject, { key, kind }: { readonly kind: string; readonly key: string }): string | undefined =>
-  cachesOf(subject)
-    .find(({ resource }) => resource.kind === kind)
-    ?.store.get(key)?.metadata.uid
 
 /** Gathers what is known of an object of the subject's kind. */
 export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, never, Needs> =>
@@ -211,9 +207,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
           ? undefined
           : { position: queue.position(text), ...queue.pending(text), busy: queue.snapshot().processing },
       children,
-      isOwn: (source) => {
-        const uid = uidIn(subject, source)
-        return uid !== undefined && cache.isOwn(uid, source.resourceVersion)
-      }
+      // Not by kind and key, which an object of another group may have as well.
+      isOwn: ({ resourceVersion, uid }) => uid !== undefined && cache.isOwn(uid, resourceVersion)
     }
   })

@@ -6,6 +6,7 @@
  * A kind that a controller makes children of is answered for their owner. Without a namespace it is `default`.
  *
  * Text, or JSON (`{"answers": […]}`) with `output=json` or where that is accepted. 400 with one line for a question that makes no sense.
+ * 401, 403 and 503 with one line for who may not ask, see `Callers`.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,6 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
 import type { Controller } from "../controller/Controller.ts"
 import type { Runner } from "../controller/Runner.ts"
+import * as Trigger from "../controller/Trigger.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import { controllerOf, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -49,37 +51,68 @@ const namesOf = (resource: Resource.Any): ReadonlyArray<string> => {
   return [...names, ...(group === "" ? [] : names.map((name) => `${name}.${group}`))].map((name) => name.toLowerCase())
 }
 
-/** What the API server says are the short names of a built-in kind; none, if it says nothing. */
-const shortNamesOf = (resource: Resource.Any): Effect.Effect<ReadonlyArray<string>, never, Client.Client> => {
-  const { group, plural } = resource
-  const path = `${group === "" ? "/api" : "/apis"}/${Resource.apiVersionOf(resource)}`
-  return Client.raw({ method: "GET", path, timeoutMillis: 2000 }).pipe(
+/** Where the API server tells of the kinds of a group and version. */
+const discoveryOf = (resource: Resource.Any): string =>
+  `${resource.group === "" ? "/api" : "/apis"}/${Resource.apiVersionOf(resource)}`
+
+/** The API server has this long to tell of kinds: more is wanted of it afterwards, and the port cuts off what takes ten seconds. */
+const patience = "2 seconds"
+
+/** The short names of the kinds of a group and version, by plural; none, if the API server says nothing. */
+const shortNamesAt = (path: string): Effect.Effect<ReadonlyMap<string, ReadonlyArray<string>>, never, Client.Client> =>
+  Client.raw({ method: "GET", path }).pipe(
+    Effect.timeout(patience),
     Effect.flatMap(({ body }) => Effect.try((): unknown => JSON.parse(body))),
     Effect.map((list) => {
       const resources: unknown = typeof list === "object" && list !== null ? Reflect.get(list, "resources") : undefined
-      if (!Array.isArray(resources)) return []
-      return resources.flatMap((each: unknown) => {
-        if (typeof each !== "object" || each === null || Reflect.get(each, "name") !== plural) return []
-        const names: unknown = Reflect.get(each, "shortNames")
-        return Array.isArray(names) ? names.filter((name) => typeof name === "string") : []
-      })
+      const names = new Map<string, ReadonlyArray<string>>()
+      for (const each of Array.isArray(resources) ? resources : []) {
+        if (typeof each !== "object" || each === null) continue
+        const plural: unknown = Reflect.get(each, "name")
+        const short: unknown = Reflect.get(each, "shortNames")
+        if (typeof plural !== "string" || !Array.isArray(short)) continue
+        names.set(
+          plural,
+          short.filter((name) => typeof name === "string")
+        )
+      }
+      return names
     }),
-    Effect.orElseSucceed(() => [])
+    Effect.orElseSucceed(() => new Map())
   )
-}
+
+/** Whether a built-in kind has a short name. */
+type HasShortName = (resource: Resource.Any, name: string) => boolean
+
+/** Asks for the short names of the built-in kinds among some: each group and version once, all at the same time. */
+const discover = (resources: ReadonlyArray<Resource.Any>): Effect.Effect<HasShortName, never, Client.Client> =>
+  Effect.gen(function* () {
+    const builtIn = resources.filter((resource) => !CustomResource.isCustomResource(resource))
+    const paths = [...new Set(builtIn.map(discoveryOf))]
+    const told = new Map(
+      yield* Effect.forEach(paths, (path) => Effect.map(shortNamesAt(path), (names) => [path, names] as const), {
+        concurrency: "unbounded"
+      })
+    )
+    return (resource, name) => told.get(discoveryOf(resource))?.get(resource.plural)?.includes(name) === true
+  })
 
 /** The resources that are called so: by their own names, or else by short names that the API server knows. */
-const calledSo = (resources: ReadonlyArray<Resource.Any>, name: string) =>
+const calledSo = <R>(
+  resources: ReadonlyArray<Resource.Any>,
+  name: string,
+  discovered: Effect.Effect<HasShortName, never, R>
+): Effect.Effect<ReadonlyArray<string>, never, R> =>
   Effect.gen(function* () {
     const wanted = name.toLowerCase()
     const distinct = [...new Map(resources.map((each) => [Resource.identityOf(each), each])).values()]
     const found = distinct.filter((resource) => namesOf(resource).includes(wanted))
     if (found.length > 0) return found.map(Resource.nameOf)
-    const builtIn = distinct.filter((resource) => !CustomResource.isCustomResource(resource))
-    const short = yield* Effect.filter(builtIn, (resource) =>
-      Effect.map(shortNamesOf(resource), (names) => names.includes(wanted))
-    )
-    return short.map(Resource.nameOf)
+    if (distinct.every(CustomResource.isCustomResource)) return []
+    const hasShortName = yield* discovered
+    return distinct
+      .filter((resource) => !CustomResource.isCustomResource(resource) && hasShortName(resource, wanted))
+      .map(Resource.nameOf)
   })
 
 const keyIn = (resource: Resource.Any, namespace: string | null, name: string): ObjectKey =>
@@ -92,7 +125,9 @@ const offered = (subjects: ReadonlyArray<WhyGather.Subject>): string =>
   ])
 
 const explained = (subjects: ReadonlyArray<WhyGather.Subject>, key: ObjectKey) =>
-  Effect.forEach(subjects, (subject) => Effect.map(WhyGather.gather(subject, key), explain))
+  Effect.forEach(subjects, (subject) => Effect.map(WhyGather.gather(subject, key), explain), {
+    concurrency: "unbounded"
+  })
 
 /** The owner of an object that a controller here makes, as its copy of the kind says. */
 const ofChild = (
@@ -109,18 +144,19 @@ const ofChild = (
       const key = keyIn(informer.resource, namespace, name)
       const child = informer.store.get(keyString(key))
       const owner = child === undefined ? undefined : controllerOf(child)
+      const ownerKey = child === undefined ? undefined : Trigger.ownerOf(controller.resource, child)
       const what = `${informer.resource.kind} ${keyString(key)}`
-      if (owner?.kind === controller.resource.kind) {
-        const answers = yield* explained([subject], { ...key, name: owner.name })
+      if (ownerKey !== undefined) {
+        const answers = yield* explained([subject], ownerKey)
         return {
-          message: `${what} is made by controller ${controller.name} for ${owner.kind} ${owner.name}, of which this is known:`,
+          message: `${what} is made by controller ${controller.name} for ${controller.resource.kind} ${ownerKey.name}, of which this is known:`,
           answers
         }
       }
       missing =
         child === undefined
           ? `This process sees no ${what}, and reconciles no ${informer.resource.kind} by itself: controller ${controller.name} makes some for each ${controller.resource.kind}.`
-          : `${what} is not made by controller ${controller.name}: ${owner === undefined ? "nothing controls it" : `${owner.kind} ${owner.name} controls it`}. Nothing else here is about it.`
+          : `${what} is not made by controller ${controller.name}: ${owner === undefined ? "nothing controls it" : `${owner.kind} ${owner.name} (${owner.apiVersion}) controls it`}. Nothing else here is about it.`
     }
     return { message: missing, answers: [] }
   })
@@ -150,10 +186,19 @@ const ask = (
       const names = listed(subjects.map(({ controller }) => controller.name))
       return { refused: `there is no controller ${JSON.stringify(wanted)} here: it is one of ${names}` }
     }
-    const reconciled = yield* calledSo(
-      some.map(({ controller }) => controller.resource),
-      kind
+    const owned = some.flatMap((subject) =>
+      subject.controller.triggers.flatMap(({ relation, resource }, at) =>
+        relation === "owned" ? [{ subject, at, resource }] : []
+      )
     )
+    const own = some.map(({ controller }) => controller.resource)
+    const made = owned.map(({ resource }) => resource)
+    // A name that is a kind's own here is no other's short one.
+    const isOwnName = [...own, ...made].some((resource) => namesOf(resource).includes(kind.toLowerCase()))
+    const discovered = isOwnName
+      ? Effect.succeed<HasShortName>(() => false)
+      : yield* Effect.cached(discover([...own, ...made]))
+    const reconciled = yield* calledSo(own, kind, discovered)
     const [first, second] = reconciled
     if (second !== undefined) return { refused: `${kind} may be ${listed(reconciled)}: say which, with its group` }
     if (first !== undefined) {
@@ -163,15 +208,7 @@ const ask = (
         ? { answers: [] }
         : { answers: yield* explained(those, keyIn(controller.resource, query.get("namespace"), name)) }
     }
-    const owned = some.flatMap((subject) =>
-      subject.controller.triggers.flatMap(({ relation, resource }, at) =>
-        relation === "owned" ? [{ subject, at, resource }] : []
-      )
-    )
-    const children = yield* calledSo(
-      owned.map(({ resource }) => resource),
-      kind
-    )
+    const children = yield* calledSo(made, kind, discovered)
     const makers = owned.filter(({ resource }) => children.includes(Resource.nameOf(resource)))
     if (makers.length > 0) return yield* ofChild(makers, query.get("namespace"), name)
     return { refused: `no controller here reconciles a kind ${JSON.stringify(kind)}, but ${offered(subjects)}` }

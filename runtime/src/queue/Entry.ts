@@ -13,6 +13,12 @@
  */
 export type Place = "idle" | "ready" | "delayed" | "echoed"
 
+/** What asked for a run, and whether it is more than the echo of our own write, which may be known only later. */
+export interface Entered<T> {
+  readonly trigger: T
+  readonly isNews: boolean | (() => boolean)
+}
+
 /** The line of one priority in `Ready`. */
 export interface Level<T> {
   readonly priority: number
@@ -29,9 +35,15 @@ export class Entry<T> {
   startedAt = 0
   priority = 0
   /** What asks for the next run, oldest first. */
-  triggers: Array<T> | undefined = undefined
+  triggers: Array<Entered<T>> | undefined = undefined
   /** How many older triggers made room for the ones kept. */
   dropped = 0
+  /** How many of those were more than echoes, as far as that is known, */
+  droppedNews = 0
+  /** and of which it is to be asked once their run is handed out: by then the writes before it are answered. */
+  droppedDoubts: Array<() => boolean> | undefined = undefined
+  /** What asked for the run in progress, should it be put back. */
+  handedOut: ReadonlyArray<Entered<T>> = []
   /** When the first of those triggers arrived. */
   addedAt = 0
   /** When the next run became ready. */

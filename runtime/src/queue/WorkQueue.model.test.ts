@@ -27,7 +27,10 @@ type Step =
   | { readonly do: "putBack"; readonly index: number }
   | { readonly do: "sleep"; readonly millis: number }
 
-type Seen = Pick<WorkQueue.Item<number>, "key" | "triggers" | "dropped" | "priority" | "enqueuedAt" | "addedAt">
+type Seen = Pick<
+  WorkQueue.Item<number>,
+  "key" | "triggers" | "dropped" | "droppedNews" | "priority" | "enqueuedAt" | "addedAt"
+>
 
 interface Want {
   readonly key: string
@@ -46,6 +49,8 @@ class Model {
   now = 0
   wants: Array<Want> = []
   running: Array<Seen> = []
+  /** Triggers that are echoes. */
+  private echoes = new Set<number>([-2])
   private count = 0
 
   order(): number {
@@ -84,6 +89,11 @@ class Model {
   }
 
   echo(key: string, trigger: number, priority: number): void {
+    this.echoes.add(trigger)
+    this.join(key, trigger, priority)
+  }
+
+  private join(key: string, trigger: number, priority: number): void {
     const want = this.find(key)
     if (want !== undefined) want.triggers.push(trigger)
     else this.enter(key, trigger, priority, this.isRunning(key) ? "echoed" : "ready", this.now)
@@ -97,7 +107,8 @@ class Model {
       else this.echo(key, trigger, priority)
       return
     }
-    this.echo(key, trigger, priority)
+    if (foreign) this.join(key, trigger, priority)
+    else this.echo(key, trigger, priority)
     const echoed = this.find(key)
     if (echoed !== undefined && foreign) echoed.foreign = true
   }
@@ -130,7 +141,9 @@ class Model {
     this.wants = this.wants.filter((other) => other !== want)
     const { key, priority, addedAt, time: enqueuedAt } = want
     const triggers = want.triggers.slice(-10)
-    const item = { key, priority, addedAt, enqueuedAt, triggers, dropped: want.triggers.length - triggers.length }
+    const dropped = want.triggers.slice(0, -10)
+    const droppedNews = dropped.filter((trigger) => !this.echoes.has(trigger)).length
+    const item = { key, priority, addedAt, enqueuedAt, triggers, dropped: dropped.length, droppedNews }
     this.running.push(item)
     return item
   }
@@ -141,13 +154,13 @@ class Model {
     if (want?.place === "echoed") this.ready(want, this.now)
   }
 
-  /** The model forgets which triggers were dropped: it is told by the item, whose count it has checked before. */
+  /** The model forgets which triggers were dropped: it is told by the item, whose counts it has checked before. */
   putBack(item: Seen): void {
     this.running = this.running.filter((other) => other.key !== item.key)
     const { key, addedAt, enqueuedAt: time } = item
     const since = this.find(key)
     this.wants = this.wants.filter((want) => want !== since)
-    const dropped = Array.from({ length: item.dropped }, () => -1)
+    const dropped = Array.from({ length: item.dropped }, (_, index) => (index < item.droppedNews ? -1 : -2))
     const triggers = [...dropped, ...item.triggers, ...(since?.triggers ?? [])]
     const priority = Math.max(item.priority, since?.priority ?? item.priority)
     const order = -this.order()

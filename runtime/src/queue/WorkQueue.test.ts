@@ -1,4 +1,4 @@
-import { expect } from "bun:test"
+import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -154,6 +154,74 @@ effect("an item carries the newest ten triggers and counts the rest", () =>
     expect([again.triggers, again.dropped]).toEqual([[26], 0])
   })
 )
+
+describe("of the triggers that an item has no room for", () => {
+  const echo = { promote: false }
+
+  /** What the next item counts. */
+  const counts = (queue: WorkQueue.WorkQueue<number>) =>
+    Effect.map(next(queue), ({ dropped, droppedNews }) => ({ dropped, droppedNews }))
+
+  effect("the echoes of our own writes are counted apart", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
+      queue.add("a", 1)
+      for (let index = 2; index <= 6; index++) queue.add("a", index, echo)
+      queue.add("a", 7)
+      expect(yield* counts(queue)).toEqual({ dropped: 5, droppedNews: 1 })
+      for (let index = 1; index <= 9; index++) queue.add("a", index, echo)
+      queue.done("a")
+      expect(yield* counts(queue)).toEqual({ dropped: 7, droppedNews: 0 })
+    })
+  )
+
+  effect("those that may be echoes are judged when their run begins", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
+      let answered = 0
+      queue.add("a", 0)
+      yield* next(queue)
+      for (let index = 1; index <= 6; index++) queue.add("a", index, { promote: () => index > answered })
+      answered = 3
+      queue.done("a")
+      expect(yield* counts(queue)).toEqual({ dropped: 4, droppedNews: 1 })
+    })
+  )
+
+  effect("however many those are, each is judged once", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
+      queue.add("a", 0)
+      yield* next(queue)
+      for (let index = 0; index < 1002; index++) queue.add("a", index, { promote: () => index % 2 === 0 })
+      queue.done("a")
+      expect(yield* counts(queue)).toEqual({ dropped: 1000, droppedNews: 500 })
+    })
+  )
+
+  effect("a delay's is no echo", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
+      queue.addAfter("a", 1000, 0)
+      for (let index = 1; index <= 6; index++) queue.add("a", index, echo)
+      yield* TestClock.adjust(1000)
+      expect(yield* counts(queue)).toEqual({ dropped: 5, droppedNews: 1 })
+    })
+  )
+
+  effect("none is forgotten when a key is put back", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
+      queue.add("a", 1)
+      for (let index = 2; index <= 5; index++) queue.add("a", index, echo)
+      queue.add("a", 6)
+      const item = yield* next(queue)
+      for (let index = 7; index <= 9; index++) queue.add("a", index, echo)
+      queue.putBack(item)
+      expect(yield* counts(queue)).toEqual({ dropped: 7, droppedNews: 2 })
+    })
+  )
+})
 
 effect("a delayed key is handed out when its time has come and not a millisecond before", () =>
   Effect.gen(function* () {

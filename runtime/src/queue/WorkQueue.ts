@@ -11,7 +11,7 @@
  *   ones starves `low`. A trigger of a higher priority moves the key to the end of the line it now belongs to; any other
  *   leaves it where it is. Keys that leave a delay, matured or promoted, stand behind all that are already ready.
  * - A delayed key keeps the earliest of its times, and a trigger makes it ready now: the delay is gone, one run follows.
- * - Every trigger is carried to a run, or counted in `dropped` if more than ten came.
+ * - Every trigger is carried to a run, or counted in `dropped` if more than ten came; in `droppedNews` too, unless it is an echo.
  * - Keys are handed out when a waiting worker's fiber gets to run, not inside `add`: the events of one chunk meet in
  *   one run, and the best of them goes first.
  *
@@ -31,7 +31,7 @@ import type * as Scope from "effect/Scope"
 import * as Time from "../resource/Time.ts"
 import * as Alarm from "./Alarm.ts"
 import * as Delayed from "./Delayed.ts"
-import { Entry } from "./Entry.ts"
+import { type Entered, Entry } from "./Entry.ts"
 import * as Ready from "./Ready.ts"
 import * as Takers from "./Takers.ts"
 
@@ -63,6 +63,8 @@ export interface Item<T> {
   readonly triggers: ReadonlyArray<T>
   /** How many older triggers there were. */
   readonly dropped: number
+  /** How many of those were more than the echo of our own write. */
+  readonly droppedNews: number
   readonly priority: number
   /** When the key became ready: the difference to now is how long it waited for a worker. */
   readonly enqueuedAt: number
@@ -84,6 +86,9 @@ export type Position =
       readonly again: boolean
       readonly until: number | undefined
     }
+
+/** Of so many dropped triggers of a key it may be open whether they are echoes; of older ones it is asked at once. */
+const mostDoubts = 100
 
 /** The queue in numbers, for metrics. */
 export interface Snapshot {
@@ -183,16 +188,23 @@ export const make = <T>(options?: {
       }
     )
 
-    const join = (entry: Entry<T>, trigger: T): void => {
+    const drop = (entry: Entry<T>, { isNews }: Entered<T>): void => {
+      entry.dropped++
+      if (isNews === true) entry.droppedNews++
+      if (typeof isNews === "boolean") return
+      entry.droppedDoubts ??= []
+      entry.droppedDoubts.push(isNews)
+      if (entry.droppedDoubts.length > mostDoubts && entry.droppedDoubts.shift()?.() === true) entry.droppedNews++
+    }
+
+    const join = (entry: Entry<T>, entered: Entered<T>): void => {
       if (entry.triggers === undefined) {
-        entry.triggers = [trigger]
+        entry.triggers = [entered]
         return
       }
-      entry.triggers.push(trigger)
-      if (entry.triggers.length > keep) {
-        entry.triggers.shift()
-        entry.dropped++
-      }
+      entry.triggers.push(entered)
+      const oldest = entry.triggers.length > keep ? entry.triggers.shift() : undefined
+      if (oldest !== undefined) drop(entry, oldest)
     }
 
     const makeAvailable = (): void => {
@@ -224,7 +236,7 @@ export const make = <T>(options?: {
     }
 
     /** The key's entry with the trigger joined. If the entry is idle, the caller finds it a place. */
-    const enter = (key: string, trigger: T, priority: number): Entry<T> => {
+    const enter = (key: string, entered: Entered<T>, priority: number): Entry<T> => {
       let entry = entries.get(key)
       if (entry === undefined) {
         entry = new Entry<T>(key)
@@ -234,15 +246,15 @@ export const make = <T>(options?: {
         entry.priority = priority
         entry.addedAt = clock.unsafeCurrentTimeMillis()
       }
-      join(entry, trigger)
+      join(entry, entered)
       return entry
     }
 
     const add = (key: string, trigger: T, options?: AddOptions): void => {
       if (stopped) return
       const priority = options?.priority ?? 0
-      const entry = enter(key, trigger, priority)
       const promote = options?.promote ?? true
+      const entry = enter(key, { trigger, isNews: promote }, priority)
       if (entry.place === "idle" && (promote === true || !entry.running)) {
         makeReady(entry, entry.addedAt)
         return
@@ -279,7 +291,7 @@ export const make = <T>(options?: {
       // For ever is no retry: it is to wait for a trigger.
       if (delayMillis < Number.POSITIVE_INFINITY) retries++
       const priority = options?.priority ?? 0
-      const entry = enter(key, trigger, priority)
+      const entry = enter(key, { trigger, isNews: true }, priority)
       raise(entry, priority)
       if (entry.place === "echoed" && isDoubted(entry)) makeReady(entry, clock.unsafeCurrentTimeMillis())
       if (entry.place === "ready") return
@@ -294,10 +306,12 @@ export const make = <T>(options?: {
       if (entry === undefined) return undefined
       ready.remove(entry)
       available--
+      entry.handedOut = entry.triggers ?? []
       const item: Item<T> = {
         key: entry.key,
-        triggers: entry.triggers ?? [],
+        triggers: entry.handedOut.map(({ trigger }) => trigger),
         dropped: entry.dropped,
+        droppedNews: entry.droppedNews + (entry.droppedDoubts?.filter((isNews) => isNews()).length ?? 0),
         priority: entry.priority,
         enqueuedAt: entry.enqueuedAt,
         addedAt: entry.addedAt
@@ -306,6 +320,8 @@ export const make = <T>(options?: {
       entry.triggers = undefined
       entry.doubts = undefined
       entry.dropped = 0
+      entry.droppedNews = 0
+      entry.droppedDoubts = undefined
       entry.running = true
       entry.startedAt = clock.unsafeCurrentTimeMillis()
       running.add(entry)
@@ -340,9 +356,11 @@ export const make = <T>(options?: {
       if (entry.place === "ready") ready.remove(entry)
       if (entry.place === "delayed") delayed.remove(entry)
       entry.priority = entry.place === "idle" ? item.priority : Math.max(item.priority, entry.priority)
-      const triggers = [...item.triggers, ...(entry.triggers ?? [])]
+      const triggers = [...entry.handedOut, ...(entry.triggers ?? [])]
       entry.triggers = triggers.slice(-keep)
-      entry.dropped += item.dropped + triggers.length - entry.triggers.length
+      entry.dropped += item.dropped
+      entry.droppedNews += item.droppedNews
+      for (const oldest of triggers.slice(0, -keep)) drop(entry, oldest)
       entry.addedAt = item.addedAt
       entry.enqueuedAt = item.enqueuedAt
       entry.place = "ready"
@@ -352,15 +370,15 @@ export const make = <T>(options?: {
 
     const shutDown = (): void => {
       stopped = true
-      const drop = (entry: Entry<T>): void => {
+      const empty = (entry: Entry<T>): void => {
         entry.place = "idle"
         entry.triggers = undefined
         entry.doubts = undefined
         if (!entry.running) entries.delete(entry.key)
       }
-      ready.drain(drop)
-      delayed.drain(drop)
-      for (const entry of running) drop(entry)
+      ready.drain(empty)
+      delayed.drain(empty)
+      for (const entry of running) empty(entry)
       if (running.size === 0) drained.unsafeOpen()
       available = 0
       takers.call()
@@ -400,7 +418,7 @@ export const make = <T>(options?: {
 
     const pending: WorkQueue<T>["pending"] = (key) => {
       const { triggers = [], dropped = 0 } = entries.get(key) ?? {}
-      return { triggers: triggers.slice(), dropped }
+      return { triggers: triggers.map(({ trigger }) => trigger), dropped }
     }
 
     yield* Effect.addFinalizer(() => Effect.sync(shutDown))

@@ -105,6 +105,9 @@ export const noopWrites = "reconcile.noop_writes"
 /** How many of its spans were not kept, because there were too many; absent where all were. */
 export const droppedSpans = "reconcile.dropped_spans"
 
+/** How many events of a span were not kept, because there were too many; absent where all were. */
+export const droppedEvents = "span.dropped_events"
+
 /** What a trigger was, such as `watch.modified`: on a link, and on an event of the queue wait. */
 export const triggerKind = "trigger.kind"
 
@@ -126,7 +129,10 @@ export const sourceResourceVersion = "trigger.source.resource_version"
 /** What a link leads to: `retry_of` or `requeue_of` (the attempt before), or `cause` (who wrote the object that changed). */
 export const linkRelation = "link.relation"
 
-/** What became of a child: `matched` (nothing to do), `created`, `updated`, or `left alone`, because it is not ours. */
+/**
+ * What became of a child: `matched` (nothing to do), `created`, `updated`, `found` (it was there before the cache knew of it, and
+ * whether the apply changed anything is not known), or `left alone`, because it is not ours.
+ */
 export const dependentResult = "dependent.result"
 
 /** Why it was written: `created`, `intent` (another is wanted than before), `drift` (somebody else changed it). */

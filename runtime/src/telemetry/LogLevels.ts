@@ -48,10 +48,18 @@ export interface Levels {
   readonly initial: Name
   /** What is set now: of a controller, or without one of all that have none of their own. */
   readonly setting: (controller?: string | undefined) => Setting | undefined
-  /** Sets a level, for a while or until it is reset. It takes the place of the one before, and of its end. */
+  /**
+   * Sets a level, for a while or until it is reset. It takes the place of the one before, and of its end.
+   *
+   * @param options.over runs when its while is over, not if it ends otherwise
+   */
   readonly set: (
     level: Name,
-    options: { readonly controller?: string | undefined; readonly during?: Duration.Duration | undefined }
+    options: {
+      readonly controller?: string | undefined
+      readonly during?: Duration.Duration | undefined
+      readonly over?: Effect.Effect<void> | undefined
+    }
   ) => Effect.Effect<void>
   /** Back to how it was started: for a controller, or without one for all and every controller. */
   readonly reset: (controller?: string | undefined) => Effect.Effect<void>
@@ -89,15 +97,15 @@ export const make = (initial: Name): Effect.Effect<Levels, never, Scope.Scope> =
         return level
       },
       setting: (controller = all) => settings.get(controller),
-      set: (level, { controller = all, during }) =>
+      set: (level, { controller = all, during, over = Effect.void }) =>
         Effect.gen(function* () {
           yield* end(controller)
           const clock = yield* Effect.clock
           const until = during === undefined ? undefined : clock.unsafeCurrentTimeMillis() + Duration.toMillis(during)
           settings.set(controller, { level, until })
           if (during !== undefined) {
-            const over = Effect.sync(() => void settings.delete(controller))
-            yield* FiberMap.run(ends, controller, Effect.delay(over, during))
+            const ended = Effect.sync(() => void settings.delete(controller))
+            yield* FiberMap.run(ends, controller, Effect.delay(Effect.zipRight(ended, over), during))
           }
         }),
       reset: (controller) =>

@@ -115,11 +115,12 @@ export const reconcileTime = histogram(
 
 /**
  * How old an event was when its reconcile began: from the arrival of the oldest change that the reconcile answers to. Only
- * news counts: neither the initial list, nor our own writes coming back, nor runs that were asked for (retries, resyncs).
+ * news counts: neither the initial list, nor writes of this process coming back, be they another controller's, nor runs that were
+ * asked for (retries, resyncs).
  */
 export const freshnessStarted = histogram(
   "homeostat_freshness_started_seconds",
-  "From the arrival of a watch event to the start of the reconcile that answers to it",
+  "From the arrival of a watch event to the start of the reconcile that answers to it; not of writes by this process, whichever controller made them",
   freshnessSeconds,
   ["controller"]
 )
@@ -127,7 +128,7 @@ export const freshnessStarted = histogram(
 /** The same to the end of the reconcile, however it ended. */
 export const freshnessFinished = histogram(
   "homeostat_freshness_finished_seconds",
-  "From the arrival of a watch event to the end of the reconcile that answers to it",
+  "From the arrival of a watch event to the end of the reconcile that answers to it; not of writes by this process, whichever controller made them",
   freshnessSeconds,
   ["controller"]
 )
@@ -138,7 +139,7 @@ export const freshnessFinished = histogram(
  */
 export const freshnessSeen = histogram(
   "homeostat_freshness_seen_seconds",
-  "From the arrival of a watch event until a write of the reconcile that answers to it is seen in the watch",
+  "From the arrival of a watch event until a write of the reconcile that answers to it is seen in the watch; not of writes by this process, whichever controller made them",
   freshnessSeconds,
   ["controller"]
 )
@@ -340,10 +341,13 @@ export const eventsDropped = counter(
   "Kubernetes Events lost, because too many waited or the API server refused them"
 )
 
-/** Traces of reconciles, by why they were exported, `quiet` if nothing spoke for that, `dropped` if there was no room. */
+/**
+ * Traces of reconciles, by why they were exported (`told`: an Event leads to it), `quiet` if nothing spoke for that, `dropped` if
+ * there was no room.
+ */
 export const traces = counter(
   "homeostat_traces_total",
-  "Traces of reconciles, by why they are exported (wrote, failed, slow, first, sampled) or are not (quiet, dropped)",
+  "Traces of reconciles, by why they are exported (wrote, failed, told, slow, first, sampled) or are not (quiet, dropped)",
   ["decision"]
 )
 

@@ -1,4 +1,4 @@
-import { describe, expect } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -66,6 +66,30 @@ describe("a step", () => {
       expect(asked).toBe(false)
     })
   )
+})
+
+describe("a span", () => {
+  const root = () => Recording.root("root", { startTime: 0n })
+
+  test("keeps so many events and tells how many others there were", () => {
+    const span = root()
+    for (let count = 0; count < Recording.mostEvents; count++) span.event("e", 0n)
+    expect([...span.attributes]).toEqual([])
+    for (let count = 0; count < 9; count++) span.event("e", 0n)
+    expect(span.events).toHaveLength(Recording.mostEvents)
+    expect(Object.fromEntries(span.attributes)).toEqual({ "span.dropped_events": 9 })
+  })
+
+  test("has no events after its end, but what was found out about it", () => {
+    const span = root()
+    span.event("before", 0n)
+    span.end(1n, Exit.void)
+    span.event("after", 2n)
+    span.remark("found", 2n, { a: 1 })
+    expect(span.events).toMatchObject([{ name: "before" }, { name: "found", at: 2n, attributes: { a: 1 } }])
+    for (let count = 0; count < 1000; count++) span.remark("found", 2n)
+    expect(span.events).toHaveLength(Recording.mostEvents)
+  })
 })
 
 describe("a recording", () => {

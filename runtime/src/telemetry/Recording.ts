@@ -9,9 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import * as Attribute from "./Attribute.ts"
 
 /** Spans of a recording beyond this number are counted and not kept: a reconcile that sends thousands of requests is one still. */
 export const mostSpans = 256
+
+/** Events of a span beyond this number are counted and not kept: as many as OpenTelemetry keeps, if nobody says otherwise. */
+export const mostEvents = 128
 
 /** Something that happened at one moment of a span. */
 export interface Event {
@@ -46,6 +50,7 @@ export class Span implements Tracer.Span {
   readonly attributes = new Map<string, unknown>()
   readonly events: Array<Event> = []
   readonly links: Array<Tracer.SpanLink>
+  private droppedEvents = 0
   status: Tracer.SpanStatus
 
   constructor(
@@ -68,8 +73,14 @@ export class Span implements Tracer.Span {
   attribute(key: string, value: unknown): void {
     this.attributes.set(key, value)
   }
+  /** Something that happens in it. After its end nothing does: what a step left behind may go on for as long as the process. */
   event(name: string, at: bigint, attributes: Readonly<Record<string, unknown>> = {}): void {
-    this.events.push({ name, at, attributes })
+    if (this.status._tag === "Started") this.remark(name, at, attributes)
+  }
+  /** Something that was found out about it, be it after its end. */
+  remark(name: string, at: bigint, attributes: Readonly<Record<string, unknown>> = {}): void {
+    if (this.events.length < mostEvents) this.events.push({ name, at, attributes })
+    else this.attribute(Attribute.droppedEvents, ++this.droppedEvents)
   }
   addLinks(links: ReadonlyArray<Tracer.SpanLink>): void {
     this.links.push(...links)
@@ -84,6 +95,9 @@ export class Recording {
   dropped = 0
   /** Whether it leaves this process, so that its id leads somewhere. Set by who exports, when the root has ended. */
   exported = false
+
+  /** Whether a Kubernetes Event was recorded that bears its id, and should lead somewhere. Set by who records Events. */
+  told = false
 
   constructor(readonly traceId: string) {}
 

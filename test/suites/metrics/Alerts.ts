@@ -133,6 +133,7 @@ export const health: Trouble = {
     [series("rest_client_requests_total", 'code="503",method="GET",host="h"')]: "0+1x60",
     [series("homeostat_events_dropped_total")]: "0x60",
     [series("homeostat_spans_dropped_total", 'reason="export_failed"')]: "7x60",
+    [series("homeostat_spans_dropped_total", 'reason="trace_too_long"')]: "0+5x60",
     [series("process_open_fds")]: "30x60",
     [series("process_max_fds")]: "1024x60",
     ...beyond("homeostat_freshness_finished_seconds", widgets, "0.01", "0.025"),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Secrecy from "./Secrecy.ts"
 
@@ -56,6 +57,32 @@ describe("of an object", () => {
     )
     expect(shown({ kind: "TokenReview", spec: { token: "hunter2" } })).not.toContain("hunter2")
   })
+  test("what is called like a secret is hidden in a list, and under the name that an attribute has", () => {
+    expect(shown({ password: ["hunter2", "hunter3"], "http.request.header.authorization": ["hunter2"] })).toBe(
+      '{"password":"<redacted>","http.request.header.authorization":"<redacted>"}'
+    )
+  })
+  test("that says itself what it is as JSON, that is looked at", () => {
+    const broken = {
+      toJSON: () => {
+        throw new Error("boom")
+      }
+    }
+    expect(Secrecy.redacted(broken)).toBe(broken)
+    const self = { ...secret, toJSON: (): unknown => self }
+    for (const value of [
+      Option.some(secret),
+      { in: Option.some([Option.some(secret)]) },
+      { toJSON: () => secret },
+      self,
+      Object.assign(new Error("refused"), { request: { headers: { authorization: "hunter2" } } })
+    ]) {
+      expect(shown(value)).not.toMatch(/hunter2|aHVudGVyMg/)
+      expect(shown(value)).toContain("<redacted>")
+    }
+    expect(shown(Option.some(secret))).toStartWith('{"_id":"Option","_tag":"Some","value":{')
+    expect(shown({ password: Redacted.make("hunter2") })).toBe('{"password":"<redacted>"}')
+  })
   test("everything else is as it is, and the same object", () => {
     for (const value of [
       { list: [1, "a", null, undefined] },
@@ -63,6 +90,8 @@ describe("of an object", () => {
       { tokens: 3, token: 3, secretName: "a", passwordless: "yes", automountServiceAccountToken: true },
       new Date(0),
       Redacted.make("hunter2"),
+      Option.some({ kind: "ConfigMap", data: { key: "open" } }),
+      new Error("boom"),
       "text",
       1n,
       undefined
@@ -92,6 +121,7 @@ describe("of a text", () => {
   const cases: ReadonlyArray<readonly [string, string, string]> = [
     ["a bearer token", "sent authorization: Bearer abc.def-ghi_123/=", "sent authorization: Bearer <redacted>"],
     ["basic credentials", "Basic aHVudGVyMjpodW50ZXIy", "Basic <redacted>"],
+    ["basic credentials of letters only", "Basic dXNlcjpwYXNz, basic YTpi", "Basic <redacted>, basic <redacted>"],
     ["a JSON web token", "token eyJhbGciOi.eyJpc3MiOi.c2lnbmF0dXJl, unknown", "token <redacted>, unknown"],
     [
       "a private key",

@@ -1,5 +1,5 @@
 /**
- * Keeps out of logs what nobody is to read there. The runtime writes no such thing; this is for what comes with the lines of
+ * Keeps out of logs, traces and journals what nobody is to read there. The runtime writes no such thing; this is for what comes with the lines of
  * others: a Secret that somebody logs as it is, headers, an error whose author quoted the request.
  *
  * By what it is: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By its name: fields like `authorization` and
@@ -17,11 +17,19 @@ const looks: ReadonlyArray<readonly [RegExp, string]> = [
   [/(\b[a-z][a-z\d+.-]*:\/\/)[^\s/@"']+@/gi, `$1${hidden}@`]
 ]
 
-/** A text without what looks like a secret. */
-export const masked = (text: string): string => looks.reduce((rest, [look, mask]) => rest.replace(look, mask), text)
+/** Credentials that are short or have no digit look like any word, until they are decoded. */
+const basic = /\b(Basic) +([a-z\d+/_-]{3,}={0,2})/gi
 
+const masking = (text: string, scheme: string, credentials: string): string =>
+  Buffer.from(credentials, "base64").includes(":") ? `${scheme} ${hidden}` : text
+
+/** A text without what looks like a secret. */
+export const masked = (text: string): string =>
+  looks.reduce((rest, [look, mask]) => rest.replace(look, mask), text).replace(basic, masking)
+
+/** After whatever comes before a dot: `http.request.header.authorization`. */
 const names =
-  /^((proxy-)?authorization|(set-)?cookie|(access|refresh|id|bearer)?[-_]?token|password|passwd|(client[-_]?)?secret|(client[-_]?key|token)[-_]?data|private[-_]?key|api[-_]?key)$/i
+  /^(.*\.)?((proxy-)?authorization|(set-)?cookie|(access|refresh|id|bearer)?[-_]?token|password|passwd|(client[-_]?)?secret|(client[-_]?key|token)[-_]?data|private[-_]?key|api[-_]?key)$/i
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -29,6 +37,11 @@ type Fields = { readonly [key: string]: unknown }
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isText = (value: unknown): boolean => typeof value === "string" && value !== ""
+
+/** Whether it is one that its name can make a secret: a number of tokens is none. */
+const isSecret = (value: unknown): boolean => isText(value) || (Array.isArray(value) && value.some(isText))
 
 const all = (fields: Fields): Fields => Object.fromEntries(Object.keys(fields).map((key) => [key, hidden]))
 
@@ -67,6 +80,13 @@ const cut = "…"
 /** A value without the secrets that it shows by what they are or are called: the same value if there are none. */
 export const redacted = (value: unknown): unknown => walk(value, 0, new Map())
 
+/** What is told by name (annotations of a line, attributes of a span), without what is secret by what it is or is called. */
+export const fields = (entries: Iterable<readonly [string, unknown]>): { readonly [name: string]: unknown } =>
+  Object.fromEntries(Array.from(entries, ([name, value]) => [name, named(name, value)]))
+
+const named = (name: string, value: unknown, inside = redacted): unknown =>
+  isSecret(value) && names.test(name) ? hidden : inside(value)
+
 /** @param seen what became of what was met before, so that each is looked at once; of what it is part of itself, an end */
 const walk = (value: unknown, depth: number, seen: Map<unknown, unknown>): unknown => {
   if (typeof value !== "object" || value === null) return value
@@ -80,18 +100,37 @@ const walk = (value: unknown, depth: number, seen: Map<unknown, unknown>): unkno
 
 const open = (value: object, inside: (value: unknown) => unknown): unknown => {
   if (value instanceof Headers) return inside(Object.fromEntries(value.entries()))
+  const shown = asJson(value)
+  // What is shown as a text (Redacted, dates) is left to show itself so.
+  if (typeof shown !== "object" || shown === null) return value
+  const result = parts(shown, inside)
+  return result === shown ? value : result
+}
+
+/** What JSON shows of a value that knows how it is to be shown: an Option, an Exit, an error of Effect's. */
+const asJson = (value: object): unknown => {
+  if (!("toJSON" in value) || typeof value.toJSON !== "function") return value
+  try {
+    return value.toJSON()
+  } catch {
+    // Nor can others make JSON of it.
+    return undefined
+  }
+}
+
+const parts = (value: object, inside: (value: unknown) => unknown): unknown => {
   if (Array.isArray(value)) {
     const items = value.map(inside)
     return items.some((item, at) => item !== value[at]) ? items : value
   }
-  // What knows how it is to be shown (Redacted, Option, dates, errors) is shown so.
-  if ("toJSON" in value || value instanceof Error || !isFields(value)) return value
+  if (!isFields(value)) return value
   const fields = ofKind(value)
   let changed = fields !== value
   const shown = Object.entries(fields).map(([key, each]): [string, unknown] => {
-    const is = typeof each === "string" && each !== "" && names.test(key) ? hidden : inside(each)
+    const is = named(key, each, inside)
     changed ||= is !== each
     return [key, is]
   })
-  return changed ? Object.fromEntries(shown) : value
+  // Without its toJSON, which would show again what is hidden now.
+  return changed ? Object.fromEntries(shown.filter(([, each]) => typeof each !== "function")) : value
 }

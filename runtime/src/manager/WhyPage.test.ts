@@ -1,0 +1,185 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/TestClock"
+import * as Client from "../client/Client.ts"
+import * as Patch from "../client/Patch.ts"
+import * as Controller from "../controller/Controller.ts"
+import * as Result from "../controller/Result.ts"
+import * as Runner from "../controller/Runner.ts"
+import { settle, Widget, widget, withWorld } from "../controller/World.fixture.ts"
+import type * as ApiServer from "../events/ApiServer.fixture.ts"
+import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../resource/BuiltIn.ts"
+import * as Callers from "./Callers.ts"
+import * as Endpoints from "./Endpoints.ts"
+import * as WhyGather from "./WhyGather.ts"
+import * as WhyPage from "./WhyPage.ts"
+
+const reconcile = () => Effect.succeed(Result.done)
+
+/** A controller at work, and its page for whoever asks. The API server tells of kinds as `tells` has it. */
+const asked = (
+  controller: Controller.Controller<Controller.Services>,
+  tells: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}")
+) =>
+  Effect.gen(function* () {
+    const runner = yield* Runner.start(controller, { gracePeriod: 0 })
+    yield* runner.started
+    yield* settle
+    const client = yield* Client.Client
+    const paths: Array<string> = []
+    const handlers: Array<Endpoints.Handler> = []
+    yield* WhyPage.serve([controller], [runner], undefined).pipe(
+      Effect.provideService(Client.Client, {
+        ...client,
+        raw: ({ path }) =>
+          Effect.suspend(() => {
+            paths.push(path)
+            return Effect.map(tells(path), (body) => ({ status: 200, body }))
+          })
+      }),
+      Effect.provideService(Callers.Callers, { guarded: (handler) => handler }),
+      Effect.provideService(Endpoints.Endpoints, {
+        addresses: {},
+        route: (_port, _path, handler) => Effect.sync(() => void handlers.push(handler))
+      })
+    )
+    const ask = (query: string) =>
+      Effect.gen(function* () {
+        const [handler] = handlers
+        if (handler === undefined) return yield* Effect.dieMessage("there is no route")
+        const response = yield* handler(new Request(`http://localhost:8081/why?${query}`), { address: "127.0.0.1" })
+        return yield* Effect.promise(() => response.text())
+      })
+    return { ask, paths, runner }
+  })
+
+/** A ConfigMap that an object controls. */
+const child = (name: string, apiVersion: string, kind: string, owner: string): ApiServer.Put => ({
+  metadata: { name, ownerReferences: [{ apiVersion, kind, name: owner, uid: "u", controller: true }] }
+})
+
+describe("a child", () => {
+  effect(
+    "of an owner that is in no namespace is answered for it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Namespace, { metadata: { name: "shop" } })
+        server.put(ConfigMap, child("settings", "v1", "Namespace", "shop"))
+        const { ask } = yield* asked(Controller.make("spaces", { for: Namespace, owns: [ConfigMap], reconcile }))
+        const text = yield* ask("kind=configmap&name=settings")
+        expect(text).toStartWith(
+          "ConfigMap default/settings is made by controller spaces for Namespace shop, of which this is known:\n\nNamespace shop was reconciled"
+        )
+      })
+    )
+  )
+
+  effect(
+    "of a kind of another group, which is called the same, is not answered for ours",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, child("ours", "example.com/v1alpha1", "Widget", "a"))
+        server.put(ConfigMap, child("theirs", "other.com/v1", "Widget", "a"))
+        const { ask } = yield* asked(Controller.make("widgets", { for: Widget, owns: [ConfigMap], reconcile }))
+        expect(yield* ask("kind=configmap&name=ours")).toStartWith(
+          "ConfigMap default/ours is made by controller widgets for Widget a,"
+        )
+        expect(yield* ask("kind=configmap&name=theirs")).toBe(
+          "ConfigMap default/theirs is not made by controller widgets: Widget a (other.com/v1) controls it. Nothing else here is about it.\n"
+        )
+      })
+    )
+  )
+})
+
+describe("a short name", () => {
+  const owns = [Deployment, ReplicaSet, ConfigMap, Service]
+  const kinds: { readonly [path: string]: ReadonlyArray<object> } = {
+    "/apis/apps/v1": [
+      { name: "deployments", shortNames: ["deploy"] },
+      { name: "replicasets", shortNames: ["rs"] }
+    ],
+    "/api/v1": [
+      { name: "configmaps", shortNames: ["cm"] },
+      { name: "services", shortNames: ["svc"] }
+    ]
+  }
+  const tell = (path: string) => JSON.stringify({ resources: kinds[path] })
+  const answer = /^This process sees no ReplicaSet default\/a/
+
+  effect(
+    "is asked for once for each group and version, and for a name that is known not at all",
+    withWorld(() =>
+      Effect.gen(function* () {
+        const { ask, paths } = yield* asked(Controller.make("spaces", { for: Namespace, owns, reconcile }), (path) =>
+          Effect.succeed(tell(path))
+        )
+        yield* ask("kind=replicasets&name=a")
+        yield* ask("kind=namespace&name=a")
+        expect(paths).toEqual([])
+        expect(yield* ask("kind=rs&name=a")).toMatch(answer)
+        expect(paths.toSorted()).toEqual(["/api/v1", "/apis/apps/v1"])
+      })
+    )
+  )
+
+  effect(
+    "is asked for of all at once, and one that does not answer is not waited for for long",
+    withWorld(() =>
+      Effect.gen(function* () {
+        const { ask, paths } = yield* asked(
+          Controller.make("widgets", { for: Widget, owns: owns.toReversed(), reconcile }),
+          (path) => (path === "/api/v1" ? Effect.never : Effect.succeed(tell(path)))
+        )
+        const found = yield* Effect.fork(ask("kind=rs&name=a"))
+        yield* settle
+        expect(paths).toHaveLength(2)
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* found).toMatch(answer)
+        const lost = yield* Effect.fork(ask("kind=cm&name=a"))
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* lost).toBe('no controller here reconciles a kind "cm", but Widget (widgets.example.com)\n')
+      })
+    )
+  )
+})
+
+effect(
+  "what the API server does not say of an object within 4 s is left out",
+  withWorld(({ server }) =>
+    Effect.gen(function* () {
+      server.put(Widget, widget("a"))
+      const { ask } = yield* asked(Controller.make("widgets", { for: Widget, reconcile }))
+      // What may not be got is asked for in another way, which takes its time too.
+      const slow = server.hold(/^GET .*\/widgets\/a$/, "answer")
+      server.fail(/^GET .*\/widgets\/a$/, 403)
+      server.hold(/^GET .*\/widgets$/)
+      const answer = yield* Effect.fork(ask("kind=widget&name=a"))
+      yield* TestClock.adjust("2900 millis")
+      slow.release()
+      yield* TestClock.adjust("1100 millis")
+      expect(yield* Fiber.poll(answer)).toMatchObject({ _tag: "Some" })
+      expect(yield* Fiber.join(answer)).toContain("Widget default/a was reconciled")
+    })
+  )
+)
+
+effect(
+  "a change of an object is not taken for our own because one of another group that is called the same was",
+  withWorld(({ server }) =>
+    Effect.gen(function* () {
+      server.put(Widget, widget("a"))
+      const controller = Controller.make("widgets", { for: Widget, reconcile })
+      const { runner } = yield* asked(controller)
+      const key = { namespace: "default", name: "a" }
+      const { metadata } = yield* Client.patch(Widget, key, Patch.merge({ spec: { size: 2 } }))
+      const { isOwn } = yield* WhyGather.gather({ controller, runner, election: undefined, since: 0 }, key)
+      const source = { kind: "Widget", key: "default/a", resourceVersion: metadata.resourceVersion }
+      expect(isOwn({ ...source, uid: metadata.uid })).toBe(true)
+      expect(isOwn({ ...source, uid: "of-another-group" })).toBe(false)
+    })
+  )
+)
