@@ -32,6 +32,7 @@ const packages: { readonly [name: string]: string } = {
   "@homeostat/runtime": "runtime/src",
   "@homeostat/observability": "observability/src",
   "@homeostat/testkit": "test/cluster",
+  "@homeostat/backup": "controllers/backup",
   "@homeostat/webapp": "controllers/webapp"
 }
 

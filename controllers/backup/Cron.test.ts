@@ -1,0 +1,130 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as Cron from "./Cron.ts"
+
+const fields = (schedule: string, of = "shop/cart") => Either.getOrUndefined(Cron.parse(schedule, of))?.cron
+const effective = (schedule: string, of = "shop/cart") => Either.getOrUndefined(Cron.parse(schedule, of))?.effective
+const refusal = (schedule: string) => Either.getOrUndefined(Either.flip(Cron.parse(schedule, "shop/cart")))
+
+describe("Five fields", () => {
+  const all = {
+    _tag: "Fields" as const,
+    minutes: [0],
+    hours: [0],
+    daysOfMonth: Array.from({ length: 31 }, (_, at) => at + 1),
+    months: Array.from({ length: 12 }, (_, at) => at + 1),
+    daysOfWeek: [0, 1, 2, 3, 4, 5, 6],
+    bothDays: true
+  }
+  const table: ReadonlyArray<readonly [string, Cron.Cron]> = [
+    ["0 0 * * *", all],
+    ["0 0 ? * ?", all],
+    ["5/15 0 * * *", { ...all, minutes: [5, 20, 35, 50] }],
+    ["10-30/10,,7 0 * * *", { ...all, minutes: [7, 10, 20, 30] }],
+    ["0 0 * Jan,jul *", { ...all, months: [1, 7] }],
+    ["0 0 * * MON-fri", { ...all, daysOfWeek: [1, 2, 3, 4, 5] }],
+    ["0 0 13 * 5", { ...all, daysOfMonth: [13], daysOfWeek: [5], bothDays: false }],
+    ["0 0 */1 * 5", { ...all, daysOfWeek: [5] }],
+    ["0 0 */16 * 5", { ...all, daysOfMonth: [1, 17], daysOfWeek: [5], bothDays: false }]
+  ]
+  for (const [schedule, cron] of table) test(schedule, () => expect(fields(schedule)).toEqual(cron))
+})
+
+describe("@every", () => {
+  for (const [text, millis] of [
+    ["@every 1h30m", 5_400_000],
+    ["@every 1.5h", 5_400_000],
+    ["@every 500ms", 1000],
+    ["@every 2500ms", 2000]
+  ] as const) {
+    test(`${text} is ${millis} ms`, () => expect(fields(text)).toEqual({ _tag: "Every", millis }))
+  }
+})
+
+describe("A -random nickname", () => {
+  test("is the same at each start, and another for another name", () => {
+    expect(effective("@daily-random")).toBe("41 1 * * *")
+    expect(effective("@daily-random", "shop/till")).not.toBe(effective("@daily-random"))
+  })
+  test("is the same for both names of a nickname", () => {
+    expect(effective("@midnight-random")).toBe(effective("@daily-random"))
+    expect(effective("@annually-random")).toBe(effective("@yearly-random"))
+  })
+  test("draws within the bounds of each field, a day that each month has, and each of its values", () => {
+    const drawn = {
+      minutes: new Set<number>(),
+      hours: new Set<number>(),
+      days: new Set<number>(),
+      weekdays: new Set<number>()
+    }
+    for (let index = 0; index < 2000; index += 1) {
+      const year = fields("@yearly-random", `shop/${index}`)
+      const week = fields("@weekly-random", `shop/${index}`)
+      if (year?._tag !== "Fields" || week?._tag !== "Fields") throw new Error("no fields")
+      for (const minute of year.minutes) drawn.minutes.add(minute)
+      for (const hour of year.hours) drawn.hours.add(hour)
+      for (const date of year.daysOfMonth) drawn.days.add(date)
+      for (const weekday of week.daysOfWeek) drawn.weekdays.add(weekday)
+    }
+    const sizes = Object.values(drawn).map((values) => [values.size, Math.max(...values)])
+    expect(sizes).toEqual([
+      [60, 59],
+      [24, 23],
+      [27, 27],
+      [7, 6]
+    ])
+  })
+  test("leaves what the nickname has as a star", () => expect(effective("@hourly-random")).toMatch(/^\d+ \* \* \* \*$/))
+  test("other schedules are effective as they stand", () => {
+    expect(effective(" 0 2 * * * ")).toBe("0 2 * * *")
+    expect(effective("@daily")).toBe("@daily")
+  })
+})
+
+describe("A refusal names the field and what to write", () => {
+  const table: ReadonlyArray<readonly [string, string]> = [
+    ["60 * * * *", 'schedule "60 * * * *": minute "60" is out of range: use 0 to 59, as * or 1,2 or 1-5 or */2'],
+    ["0 24 * * *", 'schedule "0 24 * * *": hour "24" is out of range: use 0 to 23, as * or 1,2 or 1-5 or */2'],
+    ["0 0 0 * *", 'schedule "0 0 0 * *": day of month "0" is out of range: use 1 to 31, as * or 1,2 or 1-5 or */2'],
+    [
+      "0 0 * Foo *",
+      'schedule "0 0 * Foo *": month "Foo" is not understood: use 1 to 12 or JAN to DEC, as * or 1,2 or 1-5 or */2'
+    ],
+    ["0 0 * * 7", 'schedule "0 0 * * 7": day of week "7" is out of range: Sunday is 0'],
+    ["5-1 * * * *", 'schedule "5-1 * * * *": minute "5-1" ends before it begins: write 5-59,0-1 to go past the last'],
+    ["*/0 * * * *", 'schedule "*/0 * * * *": minute "*/0" has no step of at least 1 after the slash'],
+    ["*-5 * * * *", 'schedule "*-5 * * * *": minute "*-5" is no range: write * alone, or two numbers with a dash'],
+    ["1-2-3 * * * *", 'schedule "1-2-3 * * * *": minute "1-2-3" is no range: use 0 to 59, as * or 1,2 or 1-5 or */2'],
+    [", * * * *", 'schedule ", * * * *": minute "," has no value: use 0 to 59, as * or 1,2 or 1-5 or */2'],
+    [
+      "* * * *",
+      'schedule "* * * *" has 4 fields instead of five: write minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day'
+    ],
+    [
+      "0 0 0 * * *",
+      'schedule "0 0 0 * * *" has 6 fields instead of five: write minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day; there is no field for seconds'
+    ],
+    [
+      "@Daily",
+      'schedule "@Daily" is no nickname: use one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, with or without -random, or @every with a duration such as @every 6h'
+    ],
+    [
+      "TZ=Europe/Berlin 0 2 * * *",
+      'schedule "TZ=Europe/Berlin 0 2 * * *" names a time zone: take it out, and set timeZone instead'
+    ],
+    [
+      "@every 1d",
+      'schedule "@every 1d" has days, which Go\'s durations do not know: write a duration such as @every 6h or @every 1h30m'
+    ],
+    ["@every 0s", 'schedule "@every 0s" has a duration of nothing: write a duration such as @every 6h or @every 1h30m'],
+    ["@every -1h", 'schedule "@every -1h" has no duration: write a duration such as @every 6h or @every 1h30m'],
+    [
+      "@every 9999999h",
+      'schedule "@every 9999999h" is longer than 2562047 hours: write a duration such as @every 6h or @every 1h30m'
+    ]
+  ]
+  for (const [schedule, message] of table) test(schedule, () => expect(refusal(schedule)).toBe(message))
+  for (const schedule of ["@constructor", "@daily-random-random", "@random", "a b c d e", "-1 * * * *", "+5 * * * *"]) {
+    test(`${schedule} is refused`, () => expect(refusal(schedule)).toBeDefined())
+  }
+})

@@ -1,0 +1,256 @@
+/**
+ * What a Backup's `schedule` says: the five fields and nicknames of robfig/cron, which CronJobs use too, and nicknames that
+ * end with `-random`. Pure; the times that follow from it are in Occurrence.ts.
+ *
+ * Read as robfig/cron v3's `ParseStandard` does (github.com/robfig/cron, parser.go), except that what it takes for something
+ * else than it looks like is refused: `*-5` (for it the same as `*`), `+5`, a field of commas alone, `@every` with nothing or less.
+ */
+import { createHash } from "node:crypto"
+import * as Either from "effect/Either"
+
+/** Minutes, hours, days and months that count. Each list ascends, has no element twice and is never empty. */
+export interface Fields {
+  readonly _tag: "Fields"
+  /** 0 to 59. */
+  readonly minutes: ReadonlyArray<number>
+  /** 0 to 23. */
+  readonly hours: ReadonlyArray<number>
+  /** 1 to 31. */
+  readonly daysOfMonth: ReadonlyArray<number>
+  /** 1 to 12. */
+  readonly months: ReadonlyArray<number>
+  /** 0 (Sunday) to 6. */
+  readonly daysOfWeek: ReadonlyArray<number>
+  /** A day has to be in both lists of days: so if one of them is a star. Otherwise one is enough. */
+  readonly bothDays: boolean
+}
+
+/** A fixed time after the run before. */
+export interface Every {
+  readonly _tag: "Every"
+  /** Whole seconds, at least one. */
+  readonly millis: number
+}
+
+/** When something runs, without a time zone. */
+export type Cron = Fields | Every
+
+/** A schedule that was understood. */
+export interface Parsed {
+  readonly cron: Cron
+  /** The schedule as it counts: five fields in the place of a `-random` nickname, otherwise what was given, trimmed. */
+  readonly effective: string
+}
+
+interface Field {
+  readonly name: string
+  readonly min: number
+  readonly max: number
+  /** What stands for the numbers from `min` on. */
+  readonly names?: ReadonlyArray<string>
+}
+
+const minute: Field = { name: "minute", min: 0, max: 59 }
+const hour: Field = { name: "hour", min: 0, max: 23 }
+const dayOfMonth: Field = { name: "day of month", min: 1, max: 31 }
+const month: Field = {
+  name: "month",
+  min: 1,
+  max: 12,
+  names: ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+}
+const dayOfWeek: Field = {
+  name: "day of week",
+  min: 0,
+  max: 6,
+  names: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+}
+const order = "minute hour day-of-month month day-of-week"
+
+const nicknames: { readonly [nickname: string]: string } = {
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *"
+}
+const randomSuffix = "-random"
+
+/**
+ * Reads a schedule.
+ *
+ * @param of whose schedule it is, such as `shop/cart`: what `-random` draws from, so that it is the same at each start
+ * @returns Left: one sentence for a person, which names the field and what to write instead
+ */
+export const parse = (text: string, of: string): Either.Either<Parsed, string> => {
+  const schedule = text.trim()
+  if (/^(CRON_)?TZ=/.test(schedule)) {
+    return Either.left(`schedule ${quote(text)} names a time zone: take it out, and set timeZone instead`)
+  }
+  if (!schedule.startsWith("@")) {
+    return Either.map(parseFields(schedule), (cron) => ({ cron, effective: schedule }))
+  }
+  if (/^@every\s/.test(schedule)) {
+    return Either.map(parseEvery(schedule), (cron) => ({ cron, effective: schedule }))
+  }
+  const random = schedule.endsWith(randomSuffix)
+  const nickname = random ? schedule.slice(0, -randomSuffix.length) : schedule
+  const fields = nicknames[nickname]
+  if (fields === undefined) {
+    return Either.left(
+      `schedule ${quote(text)} is no nickname: use one of ${Object.keys(nicknames).join(", ")}, with or without ${randomSuffix}, or @every with a duration such as @every 6h`
+    )
+  }
+  const effective = random ? drawn(fields, of) : fields
+  return Either.map(parseFields(effective), (cron) => ({ cron, effective: random ? effective : schedule }))
+}
+
+/**
+ * The fields of a nickname with each number drawn from the name, to spread what would otherwise begin at one moment. Numbers
+ * come from separate words of the digest: of one word, minute and hour would go together. No day after the 27th, so that it
+ * is in each month.
+ */
+const drawn = (fields: string, of: string): string => {
+  const digest = createHash("sha1").update(`${of}@${fields}`).digest()
+  const spans = [60, 24, 27, 12, 7]
+  return fields
+    .split(" ")
+    .map((field, at) => {
+      const lowest = at === 2 || at === 3 ? 1 : 0
+      return field === "*" ? field : `${lowest + (digest.readUInt32BE(at * 4) % (spans[at] ?? 1))}`
+    })
+    .join(" ")
+}
+
+const parseFields = (schedule: string): Either.Either<Fields, string> => {
+  const texts = schedule === "" ? [] : schedule.split(/\s+/)
+  const [minutes, hours, daysOfMonth, months, daysOfWeek, ...more] = texts
+  if (
+    minutes === undefined ||
+    hours === undefined ||
+    daysOfMonth === undefined ||
+    months === undefined ||
+    daysOfWeek === undefined ||
+    more.length > 0
+  ) {
+    const seconds = texts.length === 6 ? "; there is no field for seconds" : ""
+    return Either.left(
+      `schedule ${quote(schedule)} has ${texts.length} field${texts.length === 1 ? "" : "s"} instead of five: write ${order}, such as "0 2 * * *" for 02:00 each day${seconds}`
+    )
+  }
+  return Either.gen(function* () {
+    const days = yield* parseField(daysOfMonth, dayOfMonth)
+    const weekdays = yield* parseField(daysOfWeek, dayOfWeek)
+    return {
+      _tag: "Fields" as const,
+      minutes: (yield* parseField(minutes, minute)).values,
+      hours: (yield* parseField(hours, hour)).values,
+      daysOfMonth: days.values,
+      months: (yield* parseField(months, month)).values,
+      daysOfWeek: weekdays.values,
+      bothDays: days.star || weekdays.star
+    }
+  }).pipe(Either.mapLeft((problem) => `schedule ${quote(schedule)}: ${problem}`))
+}
+
+interface Values {
+  readonly values: ReadonlyArray<number>
+  readonly star: boolean
+}
+
+const parseField = (text: string, field: Field): Either.Either<Values, string> => {
+  const found = new Set<number>()
+  let star = false
+  // Two commas in a row are one, as for robfig.
+  const ranges = text.split(",").filter((range) => range !== "")
+  if (ranges.length === 0) return Either.left(`${field.name} ${quote(text)} has no value: ${accepted(field)}`)
+  for (const expression of ranges) {
+    const range = parseRange(expression, field)
+    if (Either.isLeft(range)) return Either.left(range.left)
+    const { from, to, step } = range.right
+    star ||= range.right.star
+    for (let value = from; value <= to; value += step) found.add(value)
+  }
+  return Either.right({ values: [...found].sort((left, right) => left - right), star })
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+  readonly step: number
+  readonly star: boolean
+}
+
+const parseRange = (text: string, field: Field): Either.Either<Range, string> => {
+  const refuse = (problem: string) => Either.left(`${field.name} ${quote(text)} ${problem}`)
+  const parts = /^([^/-]*)(?:-([^/-]*))?(?:\/([^/-]*))?$/.exec(text)
+  if (parts === null) return refuse(`is no range: ${accepted(field)}`)
+  const [, low = "", high, stride] = parts
+  const star = low === "*" || low === "?"
+  if (star && high !== undefined) return refuse(`is no range: write ${low} alone, or two numbers with a dash`)
+
+  const from = star ? field.min : numberOf(low, field)
+  if (from === undefined) return refuse(`is not understood: ${accepted(field)}`)
+  // `5/15` is 5-59/15: a step without an end goes on to the last.
+  const to = star || (high === undefined && stride !== undefined) ? field.max : numberOf(high ?? low, field)
+  if (to === undefined) return refuse(`is not understood: ${accepted(field)}`)
+  const step = stride === undefined ? 1 : /^\d+$/.test(stride) ? Number(stride) : undefined
+  if (step === undefined || step === 0) return refuse("has no step of at least 1 after the slash")
+  if (from < field.min || to > field.max) {
+    return refuse(
+      field === dayOfWeek && to === 7 ? "is out of range: Sunday is 0" : `is out of range: ${accepted(field)}`
+    )
+  }
+  if (from > to) {
+    return refuse(`ends before it begins: write ${from}-${field.max},${field.min}-${to} to go past the last`)
+  }
+  // With a step, robfig no longer takes it for a star, so that the other field of days counts by itself.
+  return Either.right({ from, to, step, star: star && step === 1 })
+}
+
+const numberOf = (text: string, field: Field): number | undefined => {
+  const name = field.names?.indexOf(text.toLowerCase()) ?? -1
+  if (name >= 0) return field.min + name
+  return /^\d+$/.test(text) ? Number(text) : undefined
+}
+
+const accepted = ({ min, max, names }: Field): string => {
+  const [first, last] = [names?.[0], names?.at(-1)]
+  const named = first === undefined || last === undefined ? "" : ` or ${first.toUpperCase()} to ${last.toUpperCase()}`
+  return `use ${min} to ${max}${named}, as * or 1,2 or 1-5 or */2`
+}
+
+const units: { readonly [unit: string]: number } = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000
+}
+
+/** The longest of Go's durations: beyond it, robfig refuses too. */
+const longestHours = 2_562_047
+
+/** Go's durations, floored to whole seconds and at least one, as robfig has it. */
+const parseEvery = (schedule: string): Either.Either<Every, string> => {
+  const text = schedule.replace(/^@every\s+/, "")
+  const refuse = (problem: string) =>
+    Either.left(`schedule ${quote(schedule)} ${problem}: write a duration such as @every 6h or @every 1h30m`)
+  if (!/^((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/.test(text)) {
+    return refuse(/^\d+d$/.test(text) ? "has days, which Go's durations do not know" : "has no duration")
+  }
+  let millis = 0
+  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) {
+    millis += Number(amount) * (units[unit] ?? 0)
+  }
+  if (millis === 0) return refuse("has a duration of nothing")
+  if (millis > longestHours * 3_600_000) return refuse(`is longer than ${longestHours} hours`)
+  return Either.right({ _tag: "Every", millis: Math.max(1000, Math.floor(millis / 1000) * 1000) })
+}
+
+const quote = (text: string): string => JSON.stringify(text)

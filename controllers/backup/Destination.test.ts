@@ -1,0 +1,196 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as FastCheck from "effect/FastCheck"
+import * as Destination from "./Destination.ts"
+
+const destination = (text: string): Destination.Destination =>
+  Either.getOrThrowWith(Destination.parse(text), (message) => new Error(message))
+const refusal = (text: string) => Either.getOrUndefined(Either.flip(Destination.parse(text)))
+const place: Destination.Place = { namespace: "shop", path: "shop/cart", mountPath: "/repository" }
+
+describe("A destination is a repository of restic", () => {
+  const table: ReadonlyArray<readonly [string, Destination.Destination, string]> = [
+    [
+      "s3://my-backup-bucket",
+      { _tag: "S3", bucket: "my-backup-bucket", path: "" },
+      "s3:s3.amazonaws.com/my-backup-bucket/shop/cart"
+    ],
+    [
+      "my-backup-bucket",
+      { _tag: "S3", bucket: "my-backup-bucket", path: "" },
+      "s3:s3.amazonaws.com/my-backup-bucket/shop/cart"
+    ],
+    ["s3://b.1/a/b/", { _tag: "S3", bucket: "b.1", path: "a/b" }, "s3:s3.amazonaws.com/b.1/a/b/shop/cart"],
+    [
+      "rest+https://backup.example.com:8000/team_a",
+      { _tag: "Rest", url: "https://backup.example.com:8000", path: "team_a" },
+      "rest:https://backup.example.com:8000/team_a/shop/cart/"
+    ],
+    [
+      "rest+https://[::1]:8000",
+      { _tag: "Rest", url: "https://[::1]:8000", path: "" },
+      "rest:https://[::1]:8000/shop/cart/"
+    ],
+    ["gs://my_bucket/x", { _tag: "Gs", bucket: "my_bucket", path: "x" }, "gs:my_bucket:/x/shop/cart"],
+    ["azure://con-tainer", { _tag: "Azure", container: "con-tainer", path: "" }, "azure:con-tainer:/shop/cart"],
+    ["b2://My-Bucket/x", { _tag: "B2", bucket: "My-Bucket", path: "x" }, "b2:My-Bucket:x/shop/cart"],
+    ["pvc://backups.v1/daily", { _tag: "Pvc", claim: "backups.v1", path: "daily" }, "/repository/daily/shop/cart"]
+  ]
+  for (const [text, expected, repository] of table) {
+    test(text, () => {
+      expect(destination(text)).toEqual(expected)
+      expect(Destination.repository(expected, place)).toBe(repository)
+    })
+  }
+  test("at a server of its own, with or without its scheme", () => {
+    const bucket = destination("s3://bucket")
+    expect(Destination.repository(bucket, { ...place, endpoint: "https://minio.example.com:9000/" })).toBe(
+      "s3:https://minio.example.com:9000/bucket/shop/cart"
+    )
+    expect(Destination.repository(bucket, { ...place, endpoint: "minio:9000" })).toBe("s3:minio:9000/bucket/shop/cart")
+  })
+  test("has an identity that tells the same claim and path of two namespaces apart", () => {
+    const volume = destination("pvc://backups")
+    expect(Destination.identity(volume, place)).toBe("pvc:shop/backups/shop/cart")
+    expect(Destination.identity(volume, { ...place, namespace: "bank" })).not.toBe(Destination.identity(volume, place))
+    expect(Destination.identity(destination("s3://abc"), place)).toBe("s3:s3.amazonaws.com/abc/shop/cart")
+  })
+})
+
+describe("Anything else is refused with what to write", () => {
+  const all =
+    "s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path or pvc://claim/path"
+  const table: ReadonlyArray<readonly [string, string]> = [
+    ["", `is not understood: write ${all}, without spaces`],
+    [" s3://bucket", `is not understood: write ${all}, without spaces`],
+    [
+      "https://backup.example.com/a",
+      "has a scheme that is not supported: for a REST server, write rest+https://backup.example.com/a"
+    ],
+    ["rest+http://host/a", "is without TLS: passwords would be readable on the way; write rest+https://host/a"],
+    ["rest:https://host/a", "is restic's form: write rest+https://host/a"],
+    ["rest://host/a", "has a scheme that is not supported: for a REST server, write rest+https://host/a"],
+    ["s3:https://minio:9000/bucket/a", "is restic's form: write s3://bucket/a, and minio:9000 as repository.endpoint"],
+    ["s3:s3.amazonaws.com/bucket", "is restic's form: write s3://bucket, and s3.amazonaws.com as repository.endpoint"],
+    [
+      "s3://https://minio:9000/bucket",
+      'has "https:" for a bucket: write s3://bucket/path, and the server as repository.endpoint'
+    ],
+    ["S3://bucket", "has a scheme in upper case: write s3://bucket"],
+    ["gs:bucket:/a/b", "is restic's form: write gs://bucket/a/b"],
+    ["gcs://bucket/a", "has a scheme that is not supported: write gs://bucket/a"],
+    ["azure:container:/", "is restic's form: write azure://container"],
+    ["b2:bucket:a", "is restic's form: write b2://bucket/a"],
+    ["pvc:claim/a", "lacks the slashes: write pvc://claim/a"],
+    ["pvc://", "names no claim: write pvc://claim/path"],
+    ["pvc:///a", "names no claim: write pvc://claim/path"],
+    [
+      "pvc://Claim",
+      'has "Claim" for a claim: it must be the name of a PersistentVolumeClaim in the Backup\'s namespace'
+    ],
+    ["s3://bucket_1", 'has "bucket_1" for a bucket: it must be 3 to 63 lower-case letters, digits, dots and dashes'],
+    ["b2://short", 'has "short" for a bucket: it must be 6 to 50 letters, digits and dashes'],
+    [
+      "rest+https://host:99999",
+      'has "host:99999" for a host: it must be a host name or address, and a port if it is not 443'
+    ],
+    ["file:///var/backups", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
+    ["/var/backups", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
+    ["local:/a", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
+    ["bucket/path", "has no scheme: write s3://bucket/path for a bucket, or pvc://bucket/path for a volume"],
+    ["Bucket", `is no name of a bucket: use 3 to 63 lower-case letters, digits, dots and dashes, or write ${all}`],
+    ["sftp://host/a", `has a scheme that is not supported: write ${all}`],
+    ["rclone:remote:a", `is not understood: write ${all}`],
+    ["s3://bucket/../other", 'the part ".." of its path cannot be used: write letters, digits and . _ = + -'],
+    ["s3://bucket//a", "its path has an empty part: write a single slash between two"],
+    ["s3://bucket/a b", 'the part "a b" of its path cannot be used: write letters, digits and . _ = + -'],
+    ["s3://bucket?x=1", "has a query or fragment: take out what stands from ? or # on"]
+  ]
+  for (const [text, problem] of table) {
+    test(JSON.stringify(text), () => expect(refusal(text)).toBe(`destination ${JSON.stringify(text)} ${problem}`))
+  }
+
+  test("without the password that somebody put there", () => {
+    for (const text of [
+      "rest+https://joe:sec/ret@host/a",
+      "rest:https://joe:secret@host/",
+      "s3://key:secret@bucket",
+      "secret@host:/a",
+      "x:secret@y"
+    ]) {
+      const message = refusal(text) ?? ""
+      expect(message).not.toMatch(/sec|ret@|joe|key/)
+      expect(message).toEndWith("has an @: take user and password out, and put them into the Secret of credentials")
+    }
+  })
+
+  test("and what is proposed is accepted, where it is in full", () => {
+    for (const [text, problem] of table) {
+      const proposal = /write ((?:s3|rest\+https|gs|azure|b2|pvc):\/\/[^\s,]+)/.exec(problem)?.[1]
+      if (proposal !== undefined) expect([text, Either.isRight(Destination.parse(proposal))]).toEqual([text, true])
+    }
+  })
+
+  test("whatever is written, an accepted one has neither a space, a quote nor a way out of its place", () =>
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.constantFrom("s3://", "rest+https://", "gs://", "azure://", "b2://", "pvc://", ""),
+        FastCheck.string({ unit: FastCheck.constantFrom(..."abc019/.-_:@ $'\"`\n%~") }),
+        (scheme, rest) => {
+          const parsed = Destination.parse(`${scheme}${rest}`)
+          if (Either.isRight(parsed)) {
+            const repository = Destination.repository(parsed.right, place)
+            expect(repository).toMatch(/^[A-Za-z0-9.:/_=+[\]-]+$/)
+            expect(repository.split("/")).not.toContain("..")
+          }
+        }
+      ),
+      { numRuns: 2000 }
+    ))
+})
+
+describe("The environment", () => {
+  const table: ReadonlyArray<readonly [string, ReadonlyArray<string>, ReadonlyArray<string>]> = [
+    ["s3://bucket", [], ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]],
+    ["s3://bucket", ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID"], ["AWS_SECRET_ACCESS_KEY"]],
+    ["s3://bucket", ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], []],
+    ["rest+https://host", ["RESTIC_REST_USERNAME"], ["RESTIC_PASSWORD"]],
+    ["gs://bucket", ["RESTIC_PASSWORD"], ["GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_ACCESS_TOKEN"]],
+    ["gs://bucket", ["RESTIC_PASSWORD", "GOOGLE_ACCESS_TOKEN"], []],
+    ["azure://container", ["RESTIC_PASSWORD"], ["AZURE_ACCOUNT_NAME", "AZURE_ACCOUNT_KEY or AZURE_ACCOUNT_SAS"]],
+    ["azure://container", ["RESTIC_PASSWORD", "AZURE_ACCOUNT_NAME", "AZURE_ACCOUNT_SAS"], []],
+    ["b2://bucket", ["RESTIC_PASSWORD", "B2_ACCOUNT_KEY"], ["B2_ACCOUNT_ID"]],
+    ["pvc://claim", ["RESTIC_PASSWORD"], []]
+  ]
+  for (const [text, keys, lacking] of table) {
+    test(`${text} with ${keys.join(", ") || "nothing"} lacks ${lacking.join(", ") || "nothing"}`, () =>
+      expect(Destination.missing(destination(text), keys)).toEqual(lacking))
+  }
+  test("with an identity of its own, a pod needs no keys, but no half of them either", () => {
+    const bucket = destination("s3://bucket")
+    const options = { ownIdentity: true }
+    expect(Destination.missing(bucket, ["RESTIC_PASSWORD"], options)).toEqual([])
+    expect(Destination.missing(bucket, ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID"], options)).toEqual([
+      "AWS_SECRET_ACCESS_KEY"
+    ])
+    expect(Destination.missing(destination("b2://bucket"), ["RESTIC_PASSWORD"], options)).toEqual([
+      "B2_ACCOUNT_ID",
+      "B2_ACCOUNT_KEY"
+    ])
+  })
+  test("hands on what restic knows, and nothing that changes which program or which repository it runs", () => {
+    for (const text of [
+      "s3://bucket",
+      "rest+https://host",
+      "gs://bucket",
+      "azure://container",
+      "b2://bucket",
+      "pvc://claim"
+    ]) {
+      const names = Destination.allowed(destination(text))
+      expect(names).toContain("RESTIC_PASSWORD")
+      expect(new Set(names).size).toBe(names.length)
+      expect(names.filter((name) => /COMMAND|REPOSITORY|^PATH$|^LD_|PROXY|_FILE$/.test(name))).toEqual([])
+    }
+  })
+})

@@ -1,0 +1,322 @@
+/**
+ * Where a Backup goes: `spec.destination` as a typed value, as a repository of restic, and the environment that restic needs
+ * for it. Pure. What restic makes of a repository's text stands in its internal/backend (each of the folders' config.go).
+ *
+ * A destination never carries credentials: they are keys of a Secret, named as restic's environment variables are.
+ */
+import * as Either from "effect/Either"
+
+/** A destination that was understood. Paths are without slashes at their ends; an empty one is the root. */
+export type Destination =
+  | { readonly _tag: "S3"; readonly bucket: string; readonly path: string }
+  /** `url` has no slash at its end: `https://backup.example.com:8000`. */
+  | { readonly _tag: "Rest"; readonly url: string; readonly path: string }
+  | { readonly _tag: "Gs"; readonly bucket: string; readonly path: string }
+  | { readonly _tag: "Azure"; readonly container: string; readonly path: string }
+  | { readonly _tag: "B2"; readonly bucket: string; readonly path: string }
+  /** A volume of the Backup's namespace. */
+  | { readonly _tag: "Pvc"; readonly claim: string; readonly path: string }
+
+type Parsed = Either.Either<Destination, string>
+
+const accepted =
+  "s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path or pvc://claim/path"
+
+const segment = /^[A-Za-z0-9._=+-]+$/
+
+/** A path in its normal form, or what is wrong with it. One slash at the end is nothing; others would be folders without name. */
+const parsePath = (text: string): Either.Either<string, string> => {
+  const path = text.replace(/\/$/, "")
+  if (path === "") return Either.right("")
+  const wrong = path.split("/").find((part) => !segment.test(part) || part === "." || part === "..")
+  return wrong === undefined
+    ? Either.right(path)
+    : Either.left(
+        wrong === ""
+          ? "its path has an empty part: write a single slash between two"
+          : `the part ${JSON.stringify(wrong)} of its path cannot be used: write letters, digits and . _ = + -`
+      )
+}
+
+const bucketNames = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
+
+interface Scheme {
+  /** What stands before the path. */
+  readonly name: string
+  readonly pattern: RegExp
+  readonly rule: string
+  readonly make: (name: string, path: string) => Destination
+}
+
+const schemes: { readonly [scheme: string]: Scheme } = {
+  s3: {
+    name: "bucket",
+    pattern: bucketNames,
+    rule: "3 to 63 lower-case letters, digits, dots and dashes",
+    make: (bucket, path) => ({ _tag: "S3", bucket, path })
+  },
+  "rest+https": {
+    name: "host",
+    pattern: /^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/,
+    rule: "a host name or address, and a port if it is not 443",
+    make: (host, path) => ({ _tag: "Rest", url: `https://${host}`, path })
+  },
+  gs: {
+    name: "bucket",
+    pattern: /^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/,
+    rule: "3 to 222 lower-case letters, digits, dots, dashes and underscores",
+    make: (bucket, path) => ({ _tag: "Gs", bucket, path })
+  },
+  azure: {
+    name: "container",
+    pattern: /^[a-z0-9](-?[a-z0-9]){2,62}$/,
+    rule: "3 to 63 lower-case letters, digits and single dashes",
+    make: (container, path) => ({ _tag: "Azure", container, path })
+  },
+  b2: {
+    name: "bucket",
+    pattern: /^[A-Za-z0-9-]{6,50}$/,
+    rule: "6 to 50 letters, digits and dashes",
+    make: (bucket, path) => ({ _tag: "B2", bucket, path })
+  },
+  pvc: {
+    name: "claim",
+    pattern: /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
+    rule: "the name of a PersistentVolumeClaim in the Backup's namespace",
+    make: (claim, path) => ({ _tag: "Pvc", claim, path })
+  }
+}
+
+/**
+ * Reads `spec.destination`.
+ *
+ * @returns Left: one sentence for a person that says what to write instead. It never has what may be a password.
+ */
+export const parse = (text: string): Parsed => {
+  const refuse = (problem: string): Parsed =>
+    Either.left(`destination ${JSON.stringify(withoutSecrets(text))} ${problem}`)
+  if (text.includes("@")) {
+    return refuse("has an @: take user and password out, and put them into the Secret of credentials")
+  }
+  if (text !== text.trim() || text === "") return refuse(`is not understood: write ${accepted}, without spaces`)
+  const url = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/.exec(text)
+  if (url === null) {
+    // The seeds' form: the name of a bucket.
+    if (bucketNames.test(text)) return Either.right({ _tag: "S3", bucket: text, path: "" })
+    return refuse(meantWithoutScheme(text))
+  }
+  const [, written = "", rest = ""] = url
+  const name = written.toLowerCase()
+  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined
+  if (scheme === undefined) return refuse(meantByScheme(name, rest))
+  if (written !== name) return refuse(`has a scheme in upper case: write ${name}://${rest}`)
+  if (/[?#]/.test(rest)) return refuse("has a query or fragment: take out what stands from ? or # on")
+  const [, place = "", path = ""] = /^([^/]*)\/?(.*)$/.exec(rest) ?? []
+  if (place === "") return refuse(`names no ${scheme.name}: write ${name}://${scheme.name}/path`)
+  if (!scheme.pattern.test(place) || !hasPort(place)) {
+    const twice = /^https?:/.test(place) ? `: write ${name}://bucket/path, and the server as repository.endpoint` : ""
+    return refuse(
+      `has ${JSON.stringify(place)} for a ${scheme.name}${twice === "" ? `: it must be ${scheme.rule}` : twice}`
+    )
+  }
+  return Either.match(parsePath(path), {
+    onLeft: refuse,
+    onRight: (clean) => Either.right(scheme.make(place, clean))
+  })
+}
+
+const hasPort = (host: string): boolean => {
+  const port = /:([0-9]+)$/.exec(host)?.[1]
+  return port === undefined || (Number(port) >= 1 && Number(port) <= 65_535)
+}
+
+/** What somebody who wrote another scheme will have meant. */
+const meantByScheme = (scheme: string, rest: string): string => {
+  switch (scheme) {
+    case "https":
+    case "rest":
+      return `has a scheme that is not supported: for a REST server, write rest+https://${rest}`
+    case "http":
+    case "rest+http":
+      return `is without TLS: passwords would be readable on the way; write rest+https://${rest}`
+    case "gcs":
+      return `has a scheme that is not supported: write gs://${rest}`
+    case "s3+https":
+    case "s3+http":
+      return "has a scheme that is not supported: write s3://bucket/path, and the server as repository.endpoint"
+    case "azblob":
+    case "abs":
+      return `has a scheme that is not supported: write azure://${rest}`
+    case "file":
+    case "local":
+      return `is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume`
+    default:
+      return `has a scheme that is not supported: write ${accepted}`
+  }
+}
+
+/** What somebody will have meant who wrote restic's own form, a path, or a name that no bucket has. */
+const meantWithoutScheme = (text: string): string => {
+  const [, scheme = "", rest = ""] = /^([a-z0-9]+):(.*)$/.exec(text) ?? []
+  const [first = "", ...others] = rest.replace(/^https?:\/\//, "").split("/")
+  const [bucket = "", path = ""] = rest.split(":")
+  switch (scheme) {
+    case "s3":
+      return `is restic's form: write s3://${others.join("/") || "bucket/path"}, and ${first || "the server"} as repository.endpoint`
+    case "rest":
+      return `is restic's form: write rest+https://${rest.replace(/^https?:\/\//, "")}`
+    case "gs":
+    case "azure":
+    case "b2":
+      return `is restic's form: write ${scheme}://${[bucket, path.replace(/^\//, "")].filter((part) => part !== "").join("/")}`
+    case "pvc":
+      return `lacks the slashes: write pvc://${rest}`
+    case "local":
+      return meantByScheme("local", rest)
+    case "":
+      break
+    default:
+      return `is not understood: write ${accepted}`
+  }
+  if (/^[./~]/.test(text)) return meantByScheme("file", text)
+  if (/^[^/:]+\/[^:]*$/.test(text))
+    return `has no scheme: write s3://${text} for a bucket, or pvc://${text} for a volume`
+  return `is no name of a bucket: use ${schemes.s3?.rule}, or write ${accepted}`
+}
+
+/** What stands before an @ may be a password, and messages are read by many. */
+const withoutSecrets = (text: string): string =>
+  text.replace(/^([A-Za-z0-9+.:-]*?:(?:\/\/)?)?[^/]*@/, "$1***@").replace(/\/\/.*@/, "//***@")
+
+/** What the rest of the spec says about the repository. */
+export interface Place {
+  readonly namespace: string
+  /** `spec.repository.path`, or `<namespace>/<name>`: comes after the destination's own path. */
+  readonly path: string
+  /** S3 only: the server, as `minio.example.com:9000`, or with `https://` or `http://` before it. Undefined: Amazon's. */
+  readonly endpoint?: string | undefined
+  /** Pvc only: where the claim is mounted in the mover's pod. */
+  readonly mountPath: string
+}
+
+const amazon = "s3.amazonaws.com"
+
+const join = (...parts: ReadonlyArray<string>): string => parts.filter((part) => part !== "").join("/")
+
+/** The repository as restic takes it in RESTIC_REPOSITORY. It has no secret. */
+export const repository = (destination: Destination, place: Place): string => {
+  const path = join(destination.path, place.path)
+  switch (destination._tag) {
+    case "S3":
+      return `s3:${(place.endpoint ?? amazon).replace(/\/+$/, "")}/${join(destination.bucket, path)}`
+    case "Rest":
+      return `rest:${destination.url}/${path === "" ? "" : `${path}/`}`
+    case "Gs":
+      return `gs:${destination.bucket}:/${path}`
+    case "Azure":
+      return `azure:${destination.container}:/${path}`
+    case "B2":
+      return `b2:${destination.bucket}:${path}`
+    case "Pvc":
+      return join(place.mountPath.replace(/\/+$/, ""), path)
+  }
+}
+
+/**
+ * What tells two repositories apart in the whole cluster, to hash and to serialise by. The text for restic does not: a claim is
+ * mounted at one path in each namespace.
+ */
+export const identity = (destination: Destination, place: Place): string =>
+  destination._tag === "Pvc"
+    ? `pvc:${join(place.namespace, destination.claim, destination.path, place.path)}`
+    : repository(destination, place)
+
+/** The environment variables of a destination: the allow-list of keys that are handed from its Secret to restic. */
+export interface Variables {
+  /** Of each, one of the sets is needed, with all of its names. */
+  readonly required: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
+  /** Needed unless the pod has an identity of its own in the cloud (its service account's). */
+  readonly identity: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
+  readonly optional: ReadonlyArray<string>
+  /** Of all of these, those whose value in the Secret is a file's content: mounted, and the variable is its path. */
+  readonly files: ReadonlyArray<string>
+}
+
+const password = [["RESTIC_PASSWORD"]]
+
+/** What restic 0.19 reads from the environment for a destination. */
+export const variables = (destination: Destination): Variables => {
+  switch (destination._tag) {
+    case "S3":
+      return {
+        required: [password],
+        identity: [[["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]]],
+        optional: [
+          "AWS_SESSION_TOKEN",
+          "AWS_DEFAULT_REGION",
+          "RESTIC_AWS_ASSUME_ROLE_ARN",
+          "RESTIC_AWS_ASSUME_ROLE_EXTERNAL_ID",
+          "RESTIC_AWS_ASSUME_ROLE_POLICY",
+          "RESTIC_AWS_ASSUME_ROLE_REGION",
+          "RESTIC_AWS_ASSUME_ROLE_SESSION_NAME",
+          "RESTIC_AWS_ASSUME_ROLE_STS_ENDPOINT"
+        ],
+        files: []
+      }
+    case "Rest":
+      return {
+        required: [password],
+        identity: [],
+        optional: ["RESTIC_REST_USERNAME", "RESTIC_REST_PASSWORD"],
+        files: []
+      }
+    case "Gs":
+      return {
+        required: [password],
+        identity: [[["GOOGLE_APPLICATION_CREDENTIALS"], ["GOOGLE_ACCESS_TOKEN"]]],
+        // Only to create a bucket.
+        optional: ["GOOGLE_PROJECT_ID"],
+        files: ["GOOGLE_APPLICATION_CREDENTIALS"]
+      }
+    case "Azure":
+      return {
+        required: [password, [["AZURE_ACCOUNT_NAME"]]],
+        identity: [[["AZURE_ACCOUNT_KEY"], ["AZURE_ACCOUNT_SAS"]]],
+        optional: ["AZURE_ENDPOINT_SUFFIX"],
+        files: []
+      }
+    case "B2":
+      return { required: [password, [["B2_ACCOUNT_ID", "B2_ACCOUNT_KEY"]]], identity: [], optional: [], files: [] }
+    case "Pvc":
+      return { required: [password], identity: [], optional: [], files: [] }
+  }
+}
+
+/** All names that may be handed to restic, each once. */
+export const allowed = (destination: Destination): ReadonlyArray<string> => {
+  const { required, identity, optional } = variables(destination)
+  return [...new Set([...required.flat(2), ...identity.flat(2), ...optional])]
+}
+
+/**
+ * What a Secret lacks, for CredentialsMissing: each a name, or names with "or" between. Empty if all is there.
+ *
+ * @param keys the keys that the Secret has
+ * @param options.ownIdentity the pod has a service account of its own, which may have an identity in the cloud: the keys that it
+ *   stands for are then not needed, but where a set of them was begun the rest of it is
+ */
+export const missing = (
+  destination: Destination,
+  keys: ReadonlyArray<string>,
+  options: { readonly ownIdentity?: boolean } = {}
+): ReadonlyArray<string> => {
+  const has = new Set(keys)
+  const { required, identity } = variables(destination)
+  const begun = (choice: ReadonlyArray<ReadonlyArray<string>>) => choice.flat().some((name) => has.has(name))
+  const wanted = [...required, ...identity.filter((choice) => options.ownIdentity !== true || begun(choice))]
+  return wanted.flatMap((choice) => {
+    const lacking = choice.map((set) => set.filter((name) => !has.has(name)))
+    if (lacking.some((set) => set.length === 0)) return []
+    return choice.length === 1 ? lacking.flat() : [lacking.map((set) => set.join(" and ")).join(" or ")]
+  })
+}

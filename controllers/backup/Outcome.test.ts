@@ -1,0 +1,200 @@
+import { describe, expect, test } from "bun:test"
+import * as Outcome from "./Outcome.ts"
+
+const exited = (exitCode: number, message = "", over: Partial<Extract<Outcome.Ending, { _tag: "Exited" }>> = {}) =>
+  Outcome.judge({
+    _tag: "Exited",
+    exitCode,
+    text: JSON.stringify({ reason: "x", message, snapshots: [], pruned: false }),
+    ...over
+  })
+
+describe("restic's exit codes", () => {
+  for (const [code, reason] of [
+    [0, "Succeeded"],
+    [1, "ResticFailed"],
+    [2, "ResticFailed"],
+    [3, "PartiallyFailed"],
+    [10, "RepositoryMissing"],
+    [11, "RepositoryLocked"],
+    [12, "WrongPassword"],
+    [124, "DestinationUnreachable"],
+    [130, "Terminated"],
+    [143, "DestinationUnreachable"],
+    [255, "ResticFailed"]
+  ] as const) {
+    test(`${code} is ${reason}`, () => expect(Outcome.ofRestic(code)).toBe(reason))
+  }
+})
+
+describe("A failure has a reason, the mover's words and what to do", () => {
+  const table: ReadonlyArray<readonly [number, string, Outcome.Reason, string]> = [
+    [
+      3,
+      "error: open /data/x: permission denied",
+      "PartiallyFailed",
+      "Some files could not be read; the others were saved, and no old snapshot was deleted. error: open /data/x: permission denied. Let spec.podSecurityContext run as a user who may read them, exclude them with spec.excludes, or set spec.allowPartial"
+    ],
+    [
+      40,
+      "Fatal: repository does not exist",
+      "RepositoryMissing",
+      "There is no repository at the destination any more. Fatal: repository does not exist. It is not made anew, since that would hide the loss: bring it back, or correct spec.destination; to begin a new one, delete and create the Backup"
+    ],
+    [
+      41,
+      "repo already locked",
+      "RepositoryLocked",
+      "Another restic has locked the repository. repo already locked. It is tried again in 30 minutes, when a lock that was left behind counts as stale; if no restic uses the repository, annotate the Backup with backup.example.com/unlock to remove it now"
+    ],
+    [
+      42,
+      "",
+      "WrongPassword",
+      "RESTIC_PASSWORD does not open the repository. Put the password with which the repository was made into the Secret, then run it with the annotation backup.example.com/run"
+    ],
+    [
+      43,
+      "dial tcp 10.0.0.1:443: connection refused",
+      "DestinationUnreachable",
+      "The destination did not answer as it should. dial tcp 10.0.0.1:443: connection refused. Check the address, the bucket and the credentials; it is tried again at the next run"
+    ],
+    [
+      44,
+      "write: no space left on device",
+      "DestinationFull",
+      "The destination is full. write: no space left on device. Make room there, or keep less with spec.retentionPolicy; pruning goes on at its own time"
+    ],
+    [
+      44,
+      "server response unexpected: 413 Request Entity Too Large (413)",
+      "DestinationFull",
+      "The destination is full. server response unexpected: 413 Request Entity Too Large (413). Make room there, or keep less with spec.retentionPolicy; pruning goes on at its own time"
+    ],
+    [
+      44,
+      "Fatal: pack 413abc is damaged",
+      "ResticFailed",
+      "restic failed. Fatal: pack 413abc is damaged. It is tried again at the next run"
+    ],
+    [1, "", "ResticFailed", "restic failed. It is tried again at the next run"],
+    [
+      143,
+      "terminated by signal",
+      "Terminated",
+      "The mover was ended from outside. terminated by signal. It is tried again at the next run"
+    ],
+    [137, "", "Terminated", "The mover was ended from outside. It is tried again at the next run"]
+  ]
+  for (const [code, words, reason, message] of table) {
+    test(`${code}: ${words || "nothing"}`, () =>
+      expect(exited(code, words)).toMatchObject({ reason, message, phase: "Failed", warning: true }))
+  }
+  test("an exit for want of memory is told apart from one by hand", () =>
+    expect(exited(137, "", { reason: "OOMKilled" })).toMatchObject({
+      reason: "OutOfMemory",
+      message: "The mover needed more memory than it may have. Raise limits.memory in spec.resources"
+    }))
+  test("only a locked repository is tried again before the next tick", () => {
+    expect(exited(41).retryAfter).toBe(1_800_000)
+    for (const code of [3, 40, 42, 43, 44, 143]) expect(exited(code).retryAfter).toBeUndefined()
+  })
+  test("tries that end alike are those of a missing repository and a wrong password", () =>
+    expect(Outcome.futile).toEqual([40, 42]))
+  test("a code is believed, whatever the text says", () =>
+    expect(exited(42, "", { text: "no space left on device" }).reason).toBe("WrongPassword"))
+  test("what was saved before is told", () =>
+    expect(
+      exited(44, "", {
+        text: '{"reason":"ResticFailed","message":"","snapshots":[{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}],"pruned":true}'
+      })
+    ).toMatchObject({ snapshots: [{ pvc: "a", id: "01234567" }], pruned: true }))
+})
+
+describe("A success", () => {
+  const text = (snapshots: string) => ({
+    text: `{"reason":"Succeeded","message":"","snapshots":[${snapshots}],"pruned":true}`
+  })
+  const saved = '{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}'
+  test("is Completed, without a warning", () =>
+    expect(exited(0, "", text(`${saved},${saved}`))).toMatchObject({
+      reason: "Succeeded",
+      phase: "Completed",
+      message: "2 volumes saved",
+      warning: false,
+      pruned: true
+    }))
+  test("with an empty volume is Completed, with a warning", () =>
+    expect(exited(0, "", text(`${saved},{"pvc":"b","empty":true}`))).toMatchObject({
+      phase: "Completed",
+      message: "1 volume saved; nothing in b: look whether it is the right one",
+      warning: true
+    }))
+  for (const lost of [undefined, "", "some log", '{"reason":"Succeeded","message":"","snap']) {
+    test(`of which ${JSON.stringify(lost)} is left is Completed, and its result lost`, () =>
+      expect(exited(0, "", { text: lost })).toMatchObject({ reason: "ResultLost", phase: "Completed", warning: true }))
+  }
+  test("without some files is Completed with a warning where that is allowed", () =>
+    expect(
+      Outcome.judge(
+        { _tag: "Exited", exitCode: 3, text: '{"reason":"PartiallyFailed","message":"x unreadable"}' },
+        { allowPartial: true }
+      )
+    ).toMatchObject({
+      reason: "PartiallyFailed",
+      phase: "Completed",
+      warning: true,
+      message: "Saved, without the files that could not be read, as spec.allowPartial has it. x unreadable."
+    }))
+})
+
+describe("What Kubernetes did to a run", () => {
+  const table: ReadonlyArray<readonly [Outcome.Ending, Partial<Outcome.Outcome>]> = [
+    [
+      { _tag: "Lost", succeeded: true },
+      { reason: "ResultLost", phase: "Completed" }
+    ],
+    [
+      { _tag: "Lost", succeeded: false },
+      { reason: "ResultLost", phase: "Failed" }
+    ],
+    [
+      { _tag: "Evicted", message: "The node was low on resource: memory. " },
+      {
+        reason: "PodEvicted",
+        phase: "Failed",
+        message:
+          "The pod was evicted, and no further try is left. The node was low on resource: memory. Give it requests in spec.resources if the node was short of something"
+      }
+    ],
+    [
+      { _tag: "ImagePullFailed", image: "restic:x", message: 'Back-off pulling image "restic:x"' },
+      {
+        reason: "ImagePullFailed",
+        phase: "Failed",
+        message:
+          'The image restic:x could not be pulled. Back-off pulling image "restic:x". Correct spec.image, or give the service account the registry\'s credentials'
+      }
+    ],
+    [
+      { _tag: "DeadlineExceeded", seconds: 86_400 },
+      {
+        reason: "DeadlineExceeded",
+        phase: "Failed",
+        message: "The run was ended after 86400 seconds. If it needs longer, raise spec.activeDeadlineSeconds"
+      }
+    ],
+    [
+      { _tag: "JobDeleted", job: "cart-1" },
+      {
+        reason: "JobDeleted",
+        phase: "Failed",
+        message: "Somebody deleted Job cart-1 before it ended. It is not made again; the next run comes by its schedule"
+      }
+    ]
+  ]
+  for (const [ending, expected] of table) {
+    test(`${ending._tag} ${JSON.stringify(ending)}`, () =>
+      expect(Outcome.judge(ending)).toMatchObject({ ...expected, warning: true }))
+  }
+})

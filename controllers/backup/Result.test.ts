@@ -1,0 +1,112 @@
+import { describe, expect, test } from "bun:test"
+import * as FastCheck from "effect/FastCheck"
+import * as Result from "./Result.ts"
+
+const whole =
+  '{"reason":"Succeeded","message":"","snapshots":[{"pvc":"data","id":"0123456789abcdef","bytes":10,"added":5,"files":2},{"pvc":"cache","empty":true}],"pruned":true}'
+const snapshots: ReadonlyArray<Result.Snapshot> = [
+  { pvc: "data", id: "0123456789abcdef", bytes: 10, added: 5, files: 2 },
+  { pvc: "cache", id: undefined, bytes: 0, added: 0, files: 0 }
+]
+const succeeded: Result.Result = {
+  reason: "Succeeded",
+  message: "",
+  snapshots,
+  pruned: true,
+  checked: false,
+  complete: true
+}
+
+describe("A mover's result", () => {
+  test("is read", () => expect(Result.parse(whole)).toEqual(succeeded))
+  test("is read after and before lines of a log", () => {
+    expect(Result.parse(`{"message_type":"summary","files_new":1}\nunlocked {\n${whole}\n`)).toEqual(succeeded)
+    expect(Result.parse(`${whole}\nsh: can't kill pid 7`)).toEqual(succeeded)
+  })
+  test("is read with its fields in another order", () =>
+    expect(Result.parse('{"checked":true,"reason":"Succeeded"}')).toEqual({
+      ...succeeded,
+      snapshots: [],
+      pruned: false,
+      checked: true
+    }))
+  test("that was cut off is read as far as it is whole", () => {
+    const cut = Result.parse(whole.slice(0, whole.indexOf('"empty"')))
+    expect(cut).toEqual({ ...succeeded, snapshots: snapshots.slice(0, 1), pruned: false, complete: false })
+    expect(Result.parse('{"reason":"ResticFailed","message":"Fatal: \\u00fcble')).toMatchObject({
+      reason: "ResticFailed",
+      message: "Fatal: üble",
+      complete: false
+    })
+  })
+  test("of which fields have the wrong type is read without them", () =>
+    expect(
+      Result.parse(
+        '{"reason":7,"message":["a"],"snapshots":[1,null,{"id":"x"},{"pvc":"a","id":"../x","bytes":-1,"files":"9"}],"pruned":"yes"}'
+      )
+    ).toEqual({
+      reason: undefined,
+      message: "",
+      snapshots: [{ pvc: "a", id: undefined, bytes: 0, added: 0, files: 0 }],
+      pruned: false,
+      checked: false,
+      complete: true
+    }))
+  test("that is a foreign text is a message", () =>
+    expect(Result.parse("exec /bin/sh:\n  no such file or directory\n")).toEqual({
+      reason: undefined,
+      message: "exec /bin/sh: no such file or directory",
+      snapshots: [],
+      pruned: false,
+      checked: false,
+      complete: false
+    }))
+  test("is not what restic itself says in JSON", () =>
+    expect(Result.parse('{"message_type":"exit_error","code":1,"message":"Fatal: x"}')).toMatchObject({
+      reason: undefined,
+      message: '{"message_type":"exit_error","code":1,"message":"Fatal: x"}',
+      complete: false
+    }))
+  test("is the last of two, where both are cut off", () =>
+    expect(Result.parse('{"reason":"A","mess {"reason":"B","message":"b')).toMatchObject({ reason: "B", message: "b" }))
+  for (const text of [undefined, "", " \n "]) {
+    test(`that is ${JSON.stringify(text)} is nothing`, () =>
+      expect(Result.parse(text)).toMatchObject({ reason: undefined, message: "", complete: false }))
+  }
+  for (const text of ["null", "[]", "7", '"a"', "{}", "{"]) {
+    test(`that is ${text} has no reason`, () => expect(Result.parse(text).reason).toBeUndefined())
+  }
+
+  test("cut anywhere, never has a snapshot that is not in the whole", () => {
+    for (let end = 0; end <= whole.length; end += 1) {
+      const { snapshots: found, reason } = Result.parse(whole.slice(0, end))
+      expect(snapshots).toEqual(expect.arrayContaining([...found]))
+      expect("Succeeded".startsWith(reason ?? "")).toBe(true)
+    }
+  })
+  test("whatever it is, reading it does not fail and its message is one short line", () =>
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.oneof(FastCheck.string({ unit: "binary", maxLength: 3000 }), FastCheck.json()),
+        (text) => {
+          const { message } = Result.parse(text)
+          expect(Array.from(message).length).toBeLessThanOrEqual(900)
+          expect(message).not.toMatch(/[\n\r\0]/)
+        }
+      ),
+      { numRuns: 500 }
+    ))
+})
+
+describe("A message", () => {
+  test("has no password of a URL", () =>
+    expect(Result.clean("Get https://joe:secret@host/a: refused, and rest:https://x:y@h/")).toBe(
+      "Get https://***@host/a: refused, and rest:https://***@h/"
+    ))
+  test("that is long keeps its end, and no half of a character", () => {
+    const long = Result.clean(`${"😀".repeat(1000)} the cause`)
+    expect(long).toMatch(/^…😀+ the cause$/u)
+    expect(Array.from(long)).toHaveLength(900)
+  })
+  test("has no characters that turn the line around", () => expect(Result.clean("a\u202eb\u0007c")).toBe("a b c"))
+})

@@ -1,0 +1,140 @@
+/**
+ * What the mover tells of a run: one JSON object in its termination message, `{"reason", "message", "snapshots": [{"pvc", "id",
+ * "bytes", "added", "files"} | {"pvc", "empty": true}], "pruned", "checked"}`. Pure.
+ *
+ * Kubernetes cuts the text at 4096 bytes, gives the last lines of the log where the mover wrote nothing (FallbackToLogsOnError),
+ * and nothing at all after some deaths. So reading never fails: what can be read is read, the rest is absent.
+ */
+
+/** A volume in a run. */
+export interface Snapshot {
+  /** The PersistentVolumeClaim. */
+  readonly pvc: string
+  /** restic's id; undefined where nothing was saved, because the volume is empty. */
+  readonly id: string | undefined
+  /** Size of all files, in bytes. */
+  readonly bytes: number
+  /** What the repository grew by, in bytes, before compression. */
+  readonly added: number
+  readonly files: number
+}
+
+/** What was read. */
+export interface Result {
+  /** The mover's word; undefined if it was not found. */
+  readonly reason: string | undefined
+  /** The mover's message, or what of a foreign text stands last; on one line, empty if there is none. */
+  readonly message: string
+  readonly snapshots: ReadonlyArray<Snapshot>
+  readonly pruned: boolean
+  readonly checked: boolean
+  /** The mover's object was there, to its end. */
+  readonly complete: boolean
+}
+
+/** Longer is no message for a person, and goes into a status, an event (1024 bytes) and a log line. */
+const longest = 900
+
+const nothing: Result = {
+  reason: undefined,
+  message: "",
+  snapshots: [],
+  pruned: false,
+  checked: false,
+  complete: false
+}
+
+/** Reads a termination message. */
+export const parse = (text: string | undefined): Result => {
+  if (text === undefined || text.trim() === "") return nothing
+  // Lines of the log may stand before it. The last object counts: restic's own come first.
+  for (
+    let start = text.lastIndexOf('{"reason"');
+    start >= 0;
+    start = start === 0 ? -1 : text.lastIndexOf('{"reason"', start - 1)
+  ) {
+    const object = json(text.slice(start).trim()) ?? json(lineOf(text, start))
+    if (object !== undefined) return read(object)
+  }
+  const whole = json(text.trim())
+  if (whole !== undefined && "reason" in whole) return read(whole)
+  return salvage(text)
+}
+
+const lineOf = (text: string, start: number): string => text.slice(start).split("\n", 1)[0]?.trim() ?? ""
+
+/** An object, or nothing. */
+const json = (text: string): { readonly [field: string]: unknown } | undefined => {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    // A SyntaxError: foreign or cut text is expected here.
+    return undefined
+  }
+}
+
+const asObject = (value: unknown): { readonly [field: string]: unknown } | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined
+
+const read = (object: { readonly [field: string]: unknown }): Result => ({
+  reason: typeof object.reason === "string" ? object.reason : undefined,
+  message: typeof object.message === "string" ? clean(object.message) : "",
+  snapshots: Array.isArray(object.snapshots) ? object.snapshots.flatMap(snapshot) : [],
+  pruned: object.pruned === true,
+  checked: object.checked === true,
+  complete: true
+})
+
+const snapshot = (value: unknown): ReadonlyArray<Snapshot> => {
+  const object = asObject(value)
+  const pvc = object?.pvc
+  if (object === undefined || typeof pvc !== "string") return []
+  const id = object.id
+  return [
+    {
+      pvc,
+      id: typeof id === "string" && /^[0-9a-f]{8,64}$/.test(id) ? id : undefined,
+      bytes: amount(object.bytes),
+      added: amount(object.added),
+      files: amount(object.files)
+    }
+  ]
+}
+
+const amount = (value: unknown): number =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.floor(value) : 0
+
+/** What is whole in an object that was cut off; or the end of a foreign text, where the cause stands. */
+const salvage = (text: string): Result => {
+  const start = text.lastIndexOf('{"reason"')
+  if (start < 0) return { ...nothing, message: clean(text) }
+  const cut = text.slice(start)
+  const string = (field: string): string | undefined => {
+    // The closing quote may be missing.
+    const found = new RegExp(`"${field}"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`).exec(cut)?.[1]
+    if (found === undefined) return undefined
+    const value: unknown = json(`{"value":"${found}"}`)?.value
+    return typeof value === "string" ? value : found
+  }
+  return {
+    ...nothing,
+    reason: string("reason"),
+    message: clean(string("message") ?? ""),
+    snapshots: Array.from(cut.matchAll(/\{"pvc"[^{}]*\}/g), ([found]) => json(found)).flatMap(snapshot)
+  }
+}
+
+/**
+ * A text for people: on one line, without control characters and the passwords of URLs, and only its end if it is long, since
+ * programs say the cause last.
+ */
+export const clean = (text: string): string => {
+  const line = text
+    // Control and formatting characters, which could reorder or hide what is read.
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+    .replaceAll(/(\w:\/\/)[^/\s@]*@/g, "$1***@")
+    .replaceAll(/ {2,}/g, " ")
+    .trim()
+  const characters = Array.from(line)
+  return characters.length <= longest ? line : `…${characters.slice(1 - longest).join("")}`
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as FastCheck from "effect/FastCheck"
+import * as Retention from "./Retention.ts"
+
+const policy = (text: string): Retention.Policy | undefined =>
+  Either.getOrThrowWith(Retention.parse(text), (message) => new Error(message))
+const refusal = (text: string) => Either.getOrUndefined(Either.flip(Retention.parse(text)))
+const hour = 3_600_000
+const day = 24 * hour
+
+describe("A policy is whole hours for restic, rounded up", () => {
+  for (const [text, hours] of [
+    ["30d", 720],
+    ["4w", 28 * 24],
+    ["1y", 366 * 24],
+    ["1y2w3d4h", 366 * 24 + 14 * 24 + 72 + 4],
+    ["1d1d", 48],
+    ["30s", 1],
+    ["60m", 1],
+    ["61m", 2],
+    ["90m", 2],
+    ["23h59m59s", 24],
+    ["0d1h", 1],
+    ["100y", 878_400]
+  ] as const) {
+    test(`${text} is ${hours}h`, () =>
+      expect(Retention.keepArguments(policy(text))).toEqual(["--keep-within", `${hours}h`]))
+  }
+  test("an empty one keeps everything", () => {
+    expect(policy("")).toBeUndefined()
+    expect(Retention.keepArguments(policy(""))).toEqual([])
+  })
+  test("whatever is written, restic is given hours alone, and never fewer than were asked for", () =>
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.array(
+          FastCheck.tuple(FastCheck.integer({ min: 0, max: 99 }), FastCheck.constantFrom("s", "m", "h", "d", "w")),
+          { minLength: 1, maxLength: 5 }
+        ),
+        (parts) => {
+          const text = parts.map(([amount, unit]) => `${amount}${unit}`).join("")
+          const seconds: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
+          const asked = parts.reduce((sum, [amount, unit]) => sum + amount * (seconds[unit] ?? 0), 0)
+          const parsed = Retention.parse(text)
+          if (asked === 0) return expect(Either.isLeft(parsed)).toBe(true)
+          const [flag, within = "", ...more] = Retention.keepArguments(Either.getOrUndefined(parsed))
+          expect([flag, more]).toEqual(["--keep-within", []])
+          expect(within).toMatch(/^[1-9]\d*h$/)
+          expect(Number.parseInt(within, 10) * 3600).toBeGreaterThanOrEqual(asked)
+          expect((Number.parseInt(within, 10) - 1) * 3600).toBeLessThan(asked)
+        }
+      )
+    ))
+})
+
+describe("A policy is refused with what to write", () => {
+  const shape = (text: string) =>
+    `retentionPolicy "${text}" is not understood: write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w`
+  for (const text of ["-1d", "30", "4x", "30D", "1.5d", " 30d", "30d ", "d", "1M"]) {
+    test(`"${text}"`, () => expect(refusal(text)).toBe(shape(text)))
+  }
+  for (const text of ["0d", "0s", "0y0w0d0h0m0s", "00d"]) {
+    test(`"${text}"`, () =>
+      expect(refusal(text)).toBe(
+        `retentionPolicy "${text}" would keep nothing: name a time such as 30d, or leave it out to keep everything`
+      ))
+  }
+  for (const text of ["101y", `${"9".repeat(400)}y`]) {
+    test(`"${text.slice(0, 20)}"`, () =>
+      expect(refusal(text)).toBe(`retentionPolicy "${text}" is longer than 100 years: leave it out to keep everything`))
+  }
+})
+
+describe("Counts", () => {
+  test("are added, in one order", () =>
+    expect(Retention.keepArguments(policy("1d"), { keepYearly: 2, keepLast: 3 })).toEqual([
+      "--keep-within",
+      "24h",
+      "--keep-last",
+      "3",
+      "--keep-yearly",
+      "2"
+    ]))
+  test("of zero or less are left out, so that they never are a policy alone", () =>
+    expect(Retention.keepArguments(undefined, { keepLast: 0, keepDaily: -1 })).toEqual([]))
+})
+
+describe("It is said what will be deleted when", () => {
+  const table: ReadonlyArray<readonly [string, Parameters<typeof Retention.warnings>[1], ReadonlyArray<string>]> = [
+    ["30d", { gaps: { shortest: day, longest: day } }, []],
+    ["1d", { gaps: { shortest: day, longest: day } }, []],
+    ["30d", {}, []],
+    [
+      "6h",
+      { gaps: { shortest: day, longest: 3 * day } },
+      [
+        "retentionPolicy 6h keeps what is at most 6 hours older than the newest snapshot, and the schedule pauses at least 1 day between runs: after each successful run, every snapshot but the newest is deleted"
+      ]
+    ],
+    [
+      "2d",
+      { gaps: { shortest: day, longest: 3 * day }, counts: { keepLast: 2 } },
+      [
+        "retentionPolicy 2d keeps what is at most 2 days older than the newest snapshot, and the schedule pauses up to 3 days between runs: after the first successful run that follows such a pause, every snapshot but the newest is deleted, except those that retention keeps"
+      ]
+    ],
+    [
+      "3m",
+      {},
+      [
+        "retentionPolicy 3m: m means minutes, not months. After each successful run, the snapshots more than 1 hour older than the newest are deleted. If months were meant, write 90d"
+      ]
+    ],
+    [
+      "1d90m",
+      { gaps: { shortest: day, longest: day } },
+      [
+        "retentionPolicy 1d90m: m means minutes, not months. After each successful run, the snapshots more than 1 day 2 hours older than the newest are deleted. If months were meant, write 1d2700d"
+      ]
+    ]
+  ]
+  for (const [text, options, expected] of table) {
+    test(`${text} ${JSON.stringify(options)}`, () =>
+      expect(Retention.warnings(policy(text), options)).toEqual(expected))
+  }
+  test("both, where both are so", () =>
+    expect(Retention.warnings(policy("3m"), { gaps: { shortest: day, longest: day } })).toHaveLength(2))
+  test("nothing, without a policy", () =>
+    expect(Retention.warnings(undefined, { gaps: { shortest: day, longest: day } })).toEqual([]))
+})
