@@ -18,8 +18,8 @@ effect("What is said all the time is logged once a minute, with how often it was
     }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
     expect(lines.flat()).toEqual([
       "trouble 0",
-      "trouble 60 (and 59 times something like it before)",
-      "trouble 120 (and 59 times something like it before)"
+      "trouble 60 (and 59 more since the last such line)",
+      "trouble 120 (and 59 more since the last such line)"
     ])
   })
 )

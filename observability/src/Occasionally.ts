@@ -25,7 +25,7 @@ export const make: Effect.Effect<(message: string) => void, never, Scope.Scope> 
       return
     }
     silentUntil = now + Duration.toMillis(pause)
-    Queue.unsafeOffer(lines, unsaid === 0 ? message : `${message} (and ${unsaid} times something like it before)`)
+    Queue.unsafeOffer(lines, unsaid === 0 ? message : `${message} (and ${unsaid} more since the last such line)`)
     unsaid = 0
   }
 })

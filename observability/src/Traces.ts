@@ -4,7 +4,7 @@
  *
  * Guarantees: whatever the receiver does, a reconcile waits for nothing and memory is bounded. At most `OTEL_BSP_MAX_QUEUE_SIZE`
  * spans wait or are on their way; beyond that whole traces are dropped, never parts of one. What is sent, not sent and lost is
- * counted, and what goes wrong is logged, each kind of it at most once a minute. When the scope closes, what is left has
+ * counted, and what goes wrong is logged at most once a minute. When the scope closes, what is left has
  * {@link flushTimeout} to go.
  */
 import type { Attempt, Observer } from "@homeostat/runtime/controller/Attempt"
@@ -79,11 +79,8 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
       [...Tail.decisions, "dropped" as const].map((decision) => [decision, counter(Metric.traces, { decision })])
     )
     const decide = Tail.make(settings)
-    // One for each, so that none of them hides another.
-    const sayFailed = yield* Occasionally.make
-    const sayWarned = yield* Occasionally.make
-    const sayCrowded = yield* Occasionally.make
-    const sayBroken = yield* Occasionally.make
+    // One for all: whatever is wrong with the collector, it is a line a minute.
+    const say = yield* Occasionally.make
     let lastFailure: string | undefined
 
     /** Decided, and not handed over yet. */
@@ -106,7 +103,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
           Effect.catchAllCause((cause) =>
             Effect.sync(() => {
               failed.add(next.size)
-              sayBroken(`A trace can't be exported: ${Cause.pretty(cause)}`)
+              say(`A trace can't be exported: ${Cause.pretty(cause)}`)
             })
           )
         )
@@ -132,11 +129,11 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
         failed: (spans, error) => {
           failed.add(spans)
           lastFailure = error?.message
-          sayFailed(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
+          say(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
         },
         warned: (message) => {
           // The SDK repeats why spans could not be exported.
-          if (message !== lastFailure) sayWarned(`OpenTelemetry: ${message}`)
+          if (message !== lastFailure) say(`OpenTelemetry: ${message}`)
         }
       }),
       close
@@ -167,7 +164,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
           if (pipeline.room() - reserved < size) {
             decided.get("dropped")?.add()
             crowded.add(size)
-            sayCrowded("Traces are dropped: more spans wait to be exported than there is room for")
+            say("Traces are dropped: more spans wait to be exported than there is room for")
             return
           }
           attempt.root.recording.exported = true
