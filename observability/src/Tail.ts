@@ -3,6 +3,7 @@
  * were the first to see what somebody had asked for. Of the thousands that looked and found all well, a share at most.
  */
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
+import * as Bounded from "@homeostat/runtime/resource/Bounded"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 
 /**
@@ -73,14 +74,7 @@ export const make = ({ ratio }: { readonly ratio: number }): ((attempt: Attempt)
     if (typeof observed === "number" && observed >= generation) return false
     const before = seen.get(uid)
     if (before === generation) return false
-    seen.delete(uid)
-    seen.set(uid, generation)
-    if (seen.size > mostRemembered) {
-      for (const oldest of seen.keys()) {
-        seen.delete(oldest)
-        break
-      }
-    }
+    Bounded.put(seen, uid, generation, mostRemembered)
     return status === undefined || typeof observed === "number" || before !== undefined
   }
 

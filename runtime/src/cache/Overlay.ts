@@ -10,6 +10,7 @@
  *
  * Each watch has its own overlay: "passed" is a statement about one stream of events.
  */
+import * as Bounded from "../resource/Bounded.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as ResourceVersion from "./ResourceVersion.ts"
 import type { Table } from "./Store.ts"
@@ -243,11 +244,7 @@ export const make = (
       const shown = known?.metadata.uid === uid ? known : undefined
       if (shown !== undefined && ResourceVersion.isLater(ResourceVersion.order(shown.metadata.resourceVersion), order))
         return
-      dead.set(uid, { order, sequence: ++sequence })
-      if (dead.size > deaths) {
-        const oldest = dead.keys().next()
-        if (!oldest.done) dead.delete(oldest.value)
-      }
+      Bounded.put(dead, uid, { order, sequence: ++sequence }, deaths)
       const existing = covered.get(key)
       if (shown === undefined && existing === undefined) return
       const target = existing ?? cover(key)

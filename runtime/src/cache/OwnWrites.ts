@@ -1,6 +1,7 @@
 /**
  * Which object versions are our own doing: a bounded memory of the answers to our writes.
  */
+import * as Bounded from "../resource/Bounded.ts"
 
 /** Remembers writes by UID, which Kubernetes never uses twice, and resourceVersion. */
 export interface OwnWrites {
@@ -24,18 +25,8 @@ export const make = (capacity = 8192): OwnWrites => {
   const memory = new Map<string, Array<string>>()
   return {
     remember: (uid, resourceVersion) => {
-      const known = memory.get(uid)
-      if (known === undefined) {
-        if (memory.size >= capacity) {
-          const oldest = memory.keys().next()
-          if (!oldest.done) memory.delete(oldest.value)
-        }
-        memory.set(uid, [resourceVersion])
-        return
-      }
-      // Deleting first moves the object to the young end of the Map.
-      memory.delete(uid)
-      memory.set(uid, known)
+      const known = memory.get(uid) ?? []
+      Bounded.put(memory, uid, known, capacity)
       if (known.includes(resourceVersion)) return
       known.push(resourceVersion)
       if (known.length > versions) known.shift()

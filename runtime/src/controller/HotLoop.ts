@@ -6,6 +6,7 @@
  * first. It keeps the names of fields, and of values only a hash. It outlives the terms of a leader, so that what was told is
  * not told again a moment later. Times are milliseconds of the Clock.
  */
+import * as Bounded from "../resource/Bounded.ts"
 import type * as Metric from "../telemetry/Metric.ts"
 
 /** Writes of a field are counted for so long. */
@@ -94,17 +95,10 @@ interface Known {
   generation: number | undefined
 }
 
-/** Puts an entry at the young end of a map, and drops the oldest one if there are too many. */
+/** The entry of a key, which is the youngest from now on. */
 const refresh = <A>(map: Map<string, A>, key: string, make: () => A, most: number): A => {
   const entry = map.get(key) ?? make()
-  map.delete(key)
-  map.set(key, entry)
-  if (map.size > most) {
-    for (const oldest of map.keys()) {
-      map.delete(oldest)
-      break
-    }
-  }
+  Bounded.put(map, key, entry, most)
   return entry
 }
 

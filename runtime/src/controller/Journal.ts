@@ -11,6 +11,7 @@
  */
 import type { Change } from "../cache/Store.ts"
 import type { Exchange } from "../client/Exchange.ts"
+import * as Bounded from "../resource/Bounded.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import { type Attempt, messageOf, type Next, type Outcome } from "./Attempt.ts"
@@ -216,13 +217,7 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
       elsewhere.set(trigger, sources)
       const key = keyString(change.object.metadata)
       const ignored = ignoredOf(kind, sourceKind, change, predicate, (sources.get(key)?.times ?? 0) + 1)
-      sources.delete(key)
-      sources.set(key, ignored)
-      if (sources.size <= mostElsewhere) return
-      for (const oldest of sources.keys()) {
-        sources.delete(oldest)
-        break
-      }
+      Bounded.put(sources, key, ignored, mostElsewhere)
     },
     deleted: (key, uid, at) => {
       const page = open(key)

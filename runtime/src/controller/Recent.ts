@@ -5,6 +5,7 @@
  * It is bounded, and an old entry does no harm: its object is looked at once, as all are, only sooner.
  */
 import type { WorkQueue } from "../queue/WorkQueue.ts"
+import * as Bounded from "../resource/Bounded.ts"
 import type { Fired } from "./Trigger.ts"
 
 /** The latest changes, by the keys of the objects that they concern. */
@@ -24,13 +25,7 @@ export const make = (): Recent => {
   const triggers = new Map<string, Fired>()
   return {
     add: (key, trigger) => {
-      triggers.delete(key)
-      triggers.set(key, trigger)
-      if (triggers.size <= capacity) return
-      for (const oldest of triggers.keys()) {
-        triggers.delete(oldest)
-        break
-      }
+      Bounded.put(triggers, key, trigger, capacity)
     },
     handOver: (add) => {
       for (const [key, trigger] of triggers) add(key, trigger)

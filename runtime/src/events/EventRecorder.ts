@@ -25,6 +25,7 @@ import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
+import * as Bounded from "../resource/Bounded.ts"
 import * as BuiltIn from "../resource/BuiltIn.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
@@ -172,15 +173,7 @@ export const make = (options: {
       })
     }
 
-    const remember = (key: string, entry: Series): void => {
-      series.delete(key)
-      series.set(key, entry)
-      if (series.size <= remembered) return
-      for (const oldest of series.keys()) {
-        series.delete(oldest)
-        return
-      }
-    }
+    const remember = (key: string, entry: Series): void => Bounded.put(series, key, entry, remembered)
 
     const lost = (error: { readonly message: string }) =>
       Effect.suspend(() => {

@@ -23,6 +23,7 @@ import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Right from "../client/Right.ts"
 import * as Access from "../controller/Access.ts"
+import * as Bounded from "../resource/Bounded.ts"
 import { SubjectAccessReview, TokenReview } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import * as Endpoints from "./Endpoints.ts"
@@ -129,10 +130,7 @@ const answers = <A>(): Answers<A> => {
       return found !== undefined && now < found.until ? found.answer : undefined
     },
     put: (key, answer, until) => {
-      kept.delete(key)
-      kept.set(key, { answer, until })
-      const oldest = kept.size > mostAnswers ? kept.keys().next().value : undefined
-      if (oldest !== undefined) kept.delete(oldest)
+      Bounded.put(kept, key, { answer, until }, mostAnswers)
     }
   }
 }
