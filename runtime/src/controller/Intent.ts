@@ -14,7 +14,7 @@ import * as Drift from "./Drift.ts"
 /** Annotation on each child: the hash of the intent that was applied last. */
 export const intentAnnotation = "homeostat.dev/intent"
 
-/** What a child of type D is made from: metadata without the fields that {@link apply} fills in. */
+/** What a child of type D is made from: metadata without what {@link of} puts in. */
 export type Intended = { readonly metadata: DesiredMeta }
 
 /** What the author wants, with our owner reference and the hash of it all. */

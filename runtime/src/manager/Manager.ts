@@ -31,7 +31,7 @@ import * as CacheReadiness from "./CacheReadiness.ts"
 import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
-import * as WhyPage from "./WhyPage.ts"
+import * as WhyPage from "./why/Page.ts"
 
 /** What reconciling needs, for one cluster. */
 export type Runtime = Services | Reachability.Reachability

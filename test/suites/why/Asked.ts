@@ -1,9 +1,9 @@
 /** A manager with its ports open, asked over HTTP why it did what it did. */
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
-import type { Explanation } from "@homeostat/runtime/manager/Why"
-import type { Verdict } from "@homeostat/runtime/manager/WhyAnswer"
-import type { Page } from "@homeostat/runtime/manager/WhyPage"
+import type { Verdict } from "@homeostat/runtime/manager/why/Answer"
+import type { Page } from "@homeostat/runtime/manager/why/Page"
+import type { Explanation } from "@homeostat/runtime/manager/why/Why"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"

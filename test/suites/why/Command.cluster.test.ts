@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import type { Page } from "@homeostat/runtime/manager/WhyPage"
+import type { Page } from "@homeostat/runtime/manager/why/Page"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Kubeconfig from "@homeostat/testkit/envtest/Kubeconfig"
 import { live } from "@homeostat/testkit/Test"

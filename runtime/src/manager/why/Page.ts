@@ -12,20 +12,20 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Client from "../client/Client.ts"
-import type { Controller } from "../controller/Controller.ts"
-import type { Runner } from "../controller/Runner.ts"
-import * as Trigger from "../controller/Trigger.ts"
-import * as CustomResource from "../resource/CustomResource.ts"
-import { controllerOf, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
-import * as Resource from "../resource/Resource.ts"
-import * as Callers from "./Callers.ts"
-import * as Endpoints from "./Endpoints.ts"
-import type { LeaderElection } from "./LeaderElection.ts"
+import * as Client from "../../client/Client.ts"
+import type { Controller } from "../../controller/Controller.ts"
+import type { Runner } from "../../controller/Runner.ts"
+import * as Trigger from "../../controller/Trigger.ts"
+import * as CustomResource from "../../resource/CustomResource.ts"
+import { controllerOf, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
+import * as Resource from "../../resource/Resource.ts"
+import * as Callers from "../Callers.ts"
+import * as Endpoints from "../Endpoints.ts"
+import type { LeaderElection } from "../LeaderElection.ts"
+import * as Gather from "./Gather.ts"
+import * as Text from "./Text.ts"
 import { type Explanation, explain } from "./Why.ts"
-import * as WhyGather from "./WhyGather.ts"
-import * as WhyText from "./WhyText.ts"
-import { listed } from "./WhyWords.ts"
+import { listed } from "./Words.ts"
 
 /** An answer: an explanation for each controller that reconciles the object, or a message where there is none. */
 export interface Page {
@@ -119,22 +119,22 @@ const keyIn = (resource: Resource.Any, namespace: string | null, name: string): 
   resource.namespaced ? { namespace: namespace === null || namespace === "" ? "default" : namespace, name } : { name }
 
 /** The kinds that are reconciled here, as one can ask for them. */
-const offered = (subjects: ReadonlyArray<WhyGather.Subject>): string =>
+const offered = (subjects: ReadonlyArray<Gather.Subject>): string =>
   listed([
     ...new Set(subjects.map(({ controller: { resource } }) => `${resource.kind} (${Resource.nameOf(resource)})`))
   ])
 
-const explained = (subjects: ReadonlyArray<WhyGather.Subject>, key: ObjectKey) =>
-  Effect.forEach(subjects, (subject) => Effect.map(WhyGather.gather(subject, key), explain), {
+const explained = (subjects: ReadonlyArray<Gather.Subject>, key: ObjectKey) =>
+  Effect.forEach(subjects, (subject) => Effect.map(Gather.gather(subject, key), explain), {
     concurrency: "unbounded"
   })
 
 /** The owner of an object that a controller here makes, as its copy of the kind says. */
 const ofChild = (
-  makers: ReadonlyArray<{ readonly subject: WhyGather.Subject; readonly at: number }>,
+  makers: ReadonlyArray<{ readonly subject: Gather.Subject; readonly at: number }>,
   namespace: string | null,
   name: string
-): Effect.Effect<Page, never, WhyGather.Needs> =>
+): Effect.Effect<Page, never, Gather.Needs> =>
   Effect.gen(function* () {
     let missing = ""
     for (const { at, subject } of makers) {
@@ -162,9 +162,9 @@ const ofChild = (
   })
 
 const ask = (
-  subjects: ReadonlyArray<WhyGather.Subject>,
+  subjects: ReadonlyArray<Gather.Subject>,
   query: URLSearchParams
-): Effect.Effect<Page | Refused, never, WhyGather.Needs> =>
+): Effect.Effect<Page | Refused, never, Gather.Needs> =>
   Effect.gen(function* () {
     const kind = query.get("kind") ?? ""
     const name = query.get("name") ?? ""
@@ -227,7 +227,7 @@ export const textOf = ({ answers, message }: Page): string =>
   [
     ...(message === undefined ? [] : [message]),
     ...answers.map((each) =>
-      answers.length === 1 ? WhyText.render(each) : `Controller ${each.controller.name}: ${WhyText.render(each)}`
+      answers.length === 1 ? Text.render(each) : `Controller ${each.controller.name}: ${Text.render(each)}`
     )
   ].join("\n\n")
 
@@ -251,18 +251,18 @@ export const serve = (
   controllers: ReadonlyArray<Controller<unknown>>,
   runners: ReadonlyArray<Runner>,
   election: LeaderElection | undefined
-): Effect.Effect<void, never, WhyGather.Needs | Scope.Scope> =>
+): Effect.Effect<void, never, Gather.Needs | Scope.Scope> =>
   Effect.gen(function* () {
     const endpoints = yield* Effect.serviceOption(Endpoints.Endpoints)
     if (Option.isNone(endpoints)) return
     const since = yield* Clock.currentTimeMillis
-    const subjects = controllers.flatMap((controller, at): ReadonlyArray<WhyGather.Subject> => {
+    const subjects = controllers.flatMap((controller, at): ReadonlyArray<Gather.Subject> => {
       const runner = runners[at]
       return runner === undefined
         ? []
         : [{ controller, runner, election: controller.leaderElected ? election : undefined, since }]
     })
-    const context = yield* Effect.context<WhyGather.Needs>()
+    const context = yield* Effect.context<Gather.Needs>()
     const handler: Endpoints.Handler = (request) => {
       const query = new URL(request.url).searchParams
       const output = query.get("output") ?? ""

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import type { Run } from "../controller/Journal.ts"
-import type { Fired } from "../controller/Trigger.ts"
+import type { Run } from "../../controller/Journal.ts"
+import type { Fired } from "../../controller/Trigger.ts"
+import type { Verdict } from "./Answer.ts"
+import type { Facts } from "./Facts.ts"
+import { setterOf, writersOf } from "./Fields.ts"
+import * as Text from "./Text.ts"
+import { ago, clock, future, span } from "./Time.ts"
 import { cases, facts, now, shop } from "./Why.fixture.ts"
 import { explain } from "./Why.ts"
-import type { Verdict } from "./WhyAnswer.ts"
-import type { Facts } from "./WhyFacts.ts"
-import { setterOf, writersOf } from "./WhyFields.ts"
-import * as WhyText from "./WhyText.ts"
-import { ago, clock, future, span } from "./WhyTime.ts"
-import { deeds, wordsOf } from "./WhyWords.ts"
+import { deeds, wordsOf } from "./Words.ts"
 
 const [last] = cases.reconciled.entry?.runs.slice(-1) ?? []
 
@@ -46,16 +46,16 @@ describe("an explanation", () => {
   })
 
   test("of each case is in docs/why.md, word for word", async () => {
-    const docs = await Bun.file(join(import.meta.dir, "../../../docs/why.md")).text()
+    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/why.md")).text()
     for (const each of Object.values(cases)) {
-      expect(docs).toContain(`\n$ homeostat why webapp/shop\n${WhyText.render(explain(each))}\n\`\`\`\n`)
+      expect(docs).toContain(`\n$ homeostat why webapp/shop\n${Text.render(explain(each))}\n\`\`\`\n`)
     }
   })
 
   test("survives JSON as it is", () => {
     for (const each of Object.values(cases)) {
       const explanation = explain(each)
-      expect(WhyText.render(JSON.parse(JSON.stringify(explanation)))).toBe(WhyText.render(explanation))
+      expect(Text.render(JSON.parse(JSON.stringify(explanation)))).toBe(Text.render(explanation))
     }
   })
 
@@ -182,7 +182,7 @@ describe("an explanation", () => {
     const explanation = explain(facts({ live }))
     expect(explanation).toMatchObject({ verdict: "reconciled", unknown: ["no answer within 3s"] })
     expect(explanation.object.exists).toBeUndefined()
-    expect(WhyText.render(explanation)).toContain("\nNot known   no answer within 3s\n")
+    expect(Text.render(explanation)).toContain("\nNot known   no answer within 3s\n")
     expect(explain(facts({ live, cached: undefined })).answer).toBe(
       "This process sees no WebApp default/shop, and the API server did not say whether there is one."
     )
@@ -236,7 +236,7 @@ describe("an explanation", () => {
       "it was changed",
       "its Deployment shop was changed by this process"
     ])
-    expect(WhyText.render(explanation)).toMatch(/\nAttempts .* it was changed \(\+1\) /)
+    expect(Text.render(explanation)).toMatch(/\nAttempts .* it was changed \(\+1\) /)
   })
 })
 

@@ -3,18 +3,18 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import * as Client from "../client/Client.ts"
-import * as Patch from "../client/Patch.ts"
-import * as Controller from "../controller/Controller.ts"
-import * as Result from "../controller/Result.ts"
-import * as Runner from "../controller/Runner.ts"
-import { settle, Widget, widget, withWorld } from "../controller/World.fixture.ts"
-import type * as ApiServer from "../events/ApiServer.fixture.ts"
-import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../resource/BuiltIn.ts"
-import * as Callers from "./Callers.ts"
-import * as Endpoints from "./Endpoints.ts"
-import * as WhyGather from "./WhyGather.ts"
-import * as WhyPage from "./WhyPage.ts"
+import * as Client from "../../client/Client.ts"
+import * as Patch from "../../client/Patch.ts"
+import * as Controller from "../../controller/Controller.ts"
+import * as Result from "../../controller/Result.ts"
+import * as Runner from "../../controller/Runner.ts"
+import { settle, Widget, widget, withWorld } from "../../controller/World.fixture.ts"
+import type * as ApiServer from "../../events/ApiServer.fixture.ts"
+import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../../resource/BuiltIn.ts"
+import * as Callers from "../Callers.ts"
+import * as Endpoints from "../Endpoints.ts"
+import * as Gather from "./Gather.ts"
+import * as Page from "./Page.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
 
@@ -30,7 +30,7 @@ const asked = (
     const client = yield* Client.Client
     const paths: Array<string> = []
     const handlers: Array<Endpoints.Handler> = []
-    yield* WhyPage.serve([controller], [runner], undefined).pipe(
+    yield* Page.serve([controller], [runner], undefined).pipe(
       Effect.provideService(Client.Client, {
         ...client,
         raw: ({ path }) =>
@@ -176,7 +176,7 @@ effect(
       const { runner } = yield* asked(controller)
       const key = { namespace: "default", name: "a" }
       const { metadata } = yield* Client.patch(Widget, key, Patch.merge({ spec: { size: 2 } }))
-      const { isOwn } = yield* WhyGather.gather({ controller, runner, election: undefined, since: 0 }, key)
+      const { isOwn } = yield* Gather.gather({ controller, runner, election: undefined, since: 0 }, key)
       const source = { kind: "Widget", key: "default/a", resourceVersion: metadata.resourceVersion }
       expect(isOwn({ ...source, uid: metadata.uid })).toBe(true)
       expect(isOwn({ ...source, uid: "of-another-group" })).toBe(false)

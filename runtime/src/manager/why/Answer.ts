@@ -2,15 +2,15 @@
  * The answer: the one thing that explains best why an object is as it is. What is true of the whole process comes before what is
  * true of the object, and what happens now before what has happened.
  */
-import { parse as parseSelector } from "../cache/LabelSelector.ts"
-import type { Run } from "../controller/Journal.ts"
-import type { Position } from "../queue/WorkQueue.ts"
-import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
-import * as BindAddress from "./BindAddress.ts"
-import { conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, type Told, unsynced } from "./WhyFacts.ts"
-import { setterOf } from "./WhyFields.ts"
-import { future, past, span } from "./WhyTime.ts"
-import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./WhyWords.ts"
+import { parse as parseSelector } from "../../cache/LabelSelector.ts"
+import type { Run } from "../../controller/Journal.ts"
+import type { Position } from "../../queue/WorkQueue.ts"
+import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
+import * as BindAddress from "../BindAddress.ts"
+import { conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, type Told, unsynced } from "./Facts.ts"
+import { setterOf } from "./Fields.ts"
+import { future, past, span } from "./Time.ts"
+import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./Words.ts"
 
 /** The answer in a word. */
 export type Verdict =

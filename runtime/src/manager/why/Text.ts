@@ -1,8 +1,9 @@
 /** An explanation as a person reads it in a terminal: the answer, then the facts, in two columns. */
+
+import type { Writer } from "./Fields.ts"
+import { ago, clock, future, past, span } from "./Time.ts"
 import type { Explanation } from "./Why.ts"
-import type { Writer } from "./WhyFields.ts"
-import { ago, clock, future, past, span } from "./WhyTime.ts"
-import { counted, deeds, isSame, listed, nameIn } from "./WhyWords.ts"
+import { counted, deeds, isSame, listed, nameIn } from "./Words.ts"
 
 /** A section: its name, and its lines. */
 type Section = readonly [name: string, lines: ReadonlyArray<string>]

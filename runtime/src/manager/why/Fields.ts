@@ -1,5 +1,5 @@
 /** Who set which fields of an object, in brief: `metadata.managedFields` as people read it. */
-import type { KubernetesObject, ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
+import type { KubernetesObject, ManagedFieldsEntry } from "../../resource/KubernetesObject.ts"
 
 /** One who writes an object. */
 export interface Writer {
