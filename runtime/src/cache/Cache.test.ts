@@ -100,12 +100,29 @@ describe("a read", () => {
         expect(Exit.isFailure(exit) && Cause.pretty(exit.cause)).toContain(
           "webapps.apps.kubedojo.io (v1beta1, full) is not in the cache: declare it with owns or watches"
         )
-        yield* Cache.informer(WebApp, { labelSelector: "app=a" })
-        yield* Cache.informer(WebApp, { labelSelector: "app=b" })
-        const ambiguous = yield* Effect.exit(Cache.list(WebApp))
-        expect(Exit.isFailure(ambiguous) && Cause.pretty(ambiguous.cause)).toContain("several label selectors")
+      })
+    )
+  )
+
+  effect(
+    "of a kind that is followed with several label selectors, as by two controllers, are of all of them together",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        const byName = { name: "by-name", values: ({ metadata }: KubernetesObject) => [metadata.name] }
+        yield* Cache.informer(WebApp, { labelSelector: "app=x" })
+        yield* Cache.informer(WebApp, { labelSelector: "tier=y", indexes: [byName] })
+        server.put({ name: "a", labels: { app: "x" } })
+        server.put({ name: "b", labels: { app: "x", tier: "y" } })
+        yield* settle
+        const names = (found: ReadonlyArray<KubernetesObject>) => found.map(({ metadata }) => metadata.name).sort()
+        expect(names(yield* Cache.list(WebApp))).toEqual(["a", "b"])
+        expect(Option.map(yield* Cache.get(WebApp, a), ({ metadata }) => metadata.name)).toEqual(Option.some("a"))
+        expect(names(yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } }))).toEqual(["b"])
+        // One that follows them all, and lacks the index of the other.
         yield* Cache.informer(WebApp)
-        expect(yield* Cache.list(WebApp)).toEqual([])
+        yield* settle
+        expect(names(yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } }))).toEqual(["b"])
+        expect(names(yield* Cache.list(WebApp))).toEqual(["a", "b"])
       })
     )
   )

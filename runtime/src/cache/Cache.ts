@@ -21,7 +21,7 @@ import * as Metered from "./Metered.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as Sightings from "./Sightings.ts"
 import type { Source } from "./Source.ts"
-import type { Selection } from "./Store.ts"
+import type { Selection, Store } from "./Store.ts"
 import * as Write from "./Write.ts"
 
 export type { Informer, Listener, State } from "./Informer.ts"
@@ -42,7 +42,7 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
     /** The informer of a kind, started if it is not there. It lives as long as the cache. */
     readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
     /**
-     * An object, as of now. Dies, with a message that says so, if no informer of the kind was declared or the namespace is not
+     * An object, as of now. Of a kind that is followed with several label selectors and none without, any of them has it. Dies, with a message that says so, if no informer of the kind was declared or the namespace is not
      * followed: reading what is not followed is a mistake in the program. Before the informer has synced, absence means nothing.
      */
     readonly get: <A extends KubernetesObject>(
@@ -140,21 +140,36 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       return Effect.as(Queue.offer(declared, handle), handle.informer)
     })
 
-  /** The informer to read a kind from: the one without a selector, or the only one there is. */
-  const read = (resource: Resource.Any): Informer.Informer => {
+  /**
+   * Where to read a kind: in the informer without a selector, or else in all that there are, since each follows objects that
+   * somebody declared; with an index, in those that have it.
+   */
+  const stores = (resource: Resource.Any, index?: string): ReadonlyArray<Store> => {
     const identity = Resource.identityOf(resource)
-    const whole = handles.get(`${identity}?`)
-    if (whole !== undefined) return whole.informer
-    const candidates = [...handles.values()].filter(
-      (handle) => Resource.identityOf(handle.informer.resource) === identity
-    )
-    const [only] = candidates
-    if (only !== undefined && candidates.length === 1) return only.informer
-    throw new Error(
-      only === undefined
-        ? `${Resource.nameOf(resource)} (${resource.version}, ${resource.projection}) is not in the cache: declare it with owns or watches, or read it with Client.get`
-        : `${Resource.nameOf(resource)} is in the cache with several label selectors and none without: read one of them through its informer`
-    )
+    const hasIt = (store: Store): boolean => index === undefined || store.hasIndex(index)
+    const whole = handles.get(`${identity}?`)?.informer.store
+    if (whole !== undefined && hasIt(whole)) return [whole]
+    const followed = Array.from(handles.values(), ({ informer }) => informer)
+      .filter((informer) => Resource.identityOf(informer.resource) === identity)
+      .map(({ store }) => store)
+    if (followed.length === 0) {
+      throw new Error(
+        `${Resource.nameOf(resource)} (${resource.version}, ${resource.projection}) is not in the cache: declare it with owns or watches, or read it with Client.get`
+      )
+    }
+    const able = followed.filter(hasIt)
+    // Nobody has the index: the store says so.
+    return able.length > 0 ? able : followed
+  }
+
+  /** What several stores have, each object once. */
+  const together = (
+    found: ReadonlyArray<Store>,
+    read: (store: Store) => ReadonlyArray<KubernetesObject>
+  ): ReadonlyArray<KubernetesObject> => {
+    const [only] = found
+    if (only !== undefined && found.length === 1) return read(only)
+    return [...new Map(found.flatMap(read).map((object) => [keyString(object.metadata), object])).values()]
   }
 
   /** Absence would mean nothing where nobody looks. */
@@ -182,15 +197,17 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     get: (resource, key) =>
       Effect.suspend(() => {
         mustFollow(resource, key.namespace)
-        const object = read(resource).store.get(keyString(key))
+        const object = stores(resource)
+          .map((store) => store.get(keyString(key)))
+          .find((object) => object !== undefined)
         return object === undefined ? Effect.succeedNone : Either.map(resource.decode(object), Option.some)
       }),
     list: (resource, selection) =>
       Effect.sync(() => {
         mustFollow(resource, selection?.namespace)
-        return decodeAll(resource, read(resource).store.list(selection))
+        return decodeAll(resource, together(stores(resource, selection?.index?.name), (store) => store.list(selection)))
       }),
-    byOwner: (resource, ownerUid) => Effect.sync(() => decodeAll(resource, read(resource).store.byOwner(ownerUid))),
+    byOwner: (resource, ownerUid) => Effect.sync(() => decodeAll(resource, together(stores(resource), (store) => store.byOwner(ownerUid)))),
     isOwn: own.has,
     whenSeen: sightings.when,
     informers: () => Array.from(handles.values(), (handle) => handle.informer),

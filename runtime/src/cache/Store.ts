@@ -46,6 +46,7 @@ export interface Store {
   readonly list: (selection?: Selection) => ReadonlyArray<KubernetesObject>
   /** The objects that name `uid` as an owner, controlling or not. */
   readonly byOwner: (uid: string) => ReadonlyArray<KubernetesObject>
+  readonly hasIndex: (name: string) => boolean
 }
 
 /** The writing side, for whoever fills it. */
@@ -113,6 +114,7 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
       )
     },
     byOwner: (uid) => pick(owners.keys(uid)),
+    hasIndex: (name) => table.has(name),
     set: (key, object) => {
       const previous = objects.get(key)
       if (previous === object) return
