@@ -68,7 +68,10 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
   readonly watches?: ReadonlyArray<Trigger.Trigger<TR>> | undefined
   /** Which changes of its own kind are worth a reconcile. Default: all. */
   readonly predicate?: Predicate | undefined
-  /** A clean-up to run before an object goes. Leave it out where there is nothing outside the cluster to clean up. */
+  /**
+   * A clean-up to run before an object goes. Leave it out where there is nothing outside the cluster to clean up. One that has to
+   * wait succeeds with a `Result` that asks for another run, and the object stays so long.
+   */
   readonly finalizer?: Finalizer.Finalizer<A, CE, CR> | undefined
   /** Entries of `metadata.finalizers` left by programs that this one replaces: taken off when the object is deleted. */
   readonly inheritedFinalizers?: ReadonlyArray<string> | undefined
@@ -123,7 +126,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
         return yield* new TerminalError({ message: decoded.left.message, cause: decoded.left })
       }
       if (finalizer !== undefined) {
-        if (deleting) return yield* Effect.as(Finalizer.release(decoded.right, finalizer), Result.done)
+        if (deleting) return yield* Finalizer.release(decoded.right, finalizer)
         yield* Finalizer.add(wire, finalizer.name)
       }
       return yield* options.reconcile(decoded.right)

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { ApiServer } from "../events/ApiServer.fixture.ts"
 import type { Fields } from "../events/Json.fixture.ts"
+import type { Finalizer } from "./Finalizer.ts"
 import * as Result from "./Result.ts"
 import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -14,7 +15,7 @@ const finalizersOf = (server: ApiServer) => (server.get(Widget, "a")?.metadata a
 const held = (...finalizers: ReadonlyArray<string>) => ({ ...widget("a"), metadata: { name: "a", finalizers } })
 
 /** A clean-up that behaves by the number of its run, from 1. */
-const cleaning = <E>(behave: (run: number) => Effect.Effect<void, E>) => {
+const cleaning = <E>(behave: (run: number) => ReturnType<Finalizer<Widget, E, never>["cleanup"]>) => {
   const state = { runs: 0 }
   return { state, finalizer: { name, cleanup: () => Effect.suspend(() => behave(++state.runs)) } }
 }
@@ -96,6 +97,65 @@ describe("when deletion is asked for", () => {
         expect(state.runs).toBe(4)
         expect(server.get(Widget, "a")).toBeUndefined()
         expect(story(attempts).slice(1, 5)).toEqual(["Failed +1000", "Failed +2000", "Failed +4000", "Done"])
+      })
+    )
+  )
+
+  effect(
+    "a clean-up that has not finished is called again when it says, the entry stays so long, and that is no failure",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held(name))
+        const { finalizer, state } = cleaning((n) =>
+          Effect.succeed(n < 3 ? Result.requeueAfter("10 seconds") : Result.done)
+        )
+        yield* run({ ...done(), finalizer })
+        server.remove(Widget, "a")
+        yield* pass("19 seconds")
+        expect(state.runs).toBe(2)
+        expect(finalizersOf(server)).toEqual([name])
+        yield* pass("1 second")
+        expect(state.runs).toBe(3)
+        expect(server.get(Widget, "a")).toBeUndefined()
+        expect(story(attempts)).toEqual(["Done", "RequeueAfter +10000", "RequeueAfter +10000", "Done", "Vanished"])
+        expect(logs.filter((line) => !line.startsWith("INFO"))).toEqual([])
+      })
+    )
+  )
+
+  effect(
+    "a clean-up that does not know when it will have finished is called again by the controller's schedule",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held(name))
+        const { finalizer, state } = cleaning((n) => (n < 4 ? Effect.succeed(Result.requeue) : Effect.void))
+        yield* run({ ...done(), finalizer, retry: Schedule.exponential("1 second") })
+        server.remove(Widget, "a")
+        yield* pass("7 seconds")
+        expect(state.runs).toBe(4)
+        expect(server.get(Widget, "a")).toBeUndefined()
+        expect(story(attempts).slice(1, 5)).toEqual(["Requeue +1000", "Requeue +2000", "Requeue +4000", "Done"])
+        expect(logs.filter((line) => !line.startsWith("INFO"))).toEqual([])
+      })
+    )
+  )
+
+  effect(
+    "a clean-up that waits is called as soon as its object changes",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held(name))
+        const { finalizer, state } = cleaning((n) =>
+          Effect.succeed(n < 2 ? Result.requeueAfter("1 hour") : Result.done)
+        )
+        yield* run({ ...done(), finalizer })
+        server.remove(Widget, "a")
+        yield* settle
+        expect(state.runs).toBe(1)
+        server.change(Widget, "a", { metadata: { annotations: { "example.com/job": "done" } } })
+        yield* settle
+        expect(state.runs).toBe(2)
+        expect(server.get(Widget, "a")).toBeUndefined()
       })
     )
   )

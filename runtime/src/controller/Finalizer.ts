@@ -3,9 +3,11 @@
  *
  * Flow: while the object lives, our entry is put into `metadata.finalizers` before the first reconcile does anything that would
  * need cleaning up. When deletion is asked for, `cleanup` runs, again and again by the controller's schedule until it
- * succeeds, and then our entry is taken out.
+ * succeeds, and then our entry is taken out. A clean-up that waits for others (a Job of its own, say) does not hold a worker so
+ * long: it succeeds with `Result.requeueAfter(…)` or `Result.requeue`, is called again when that says, or earlier by any trigger of
+ * the object, and the entry stays until it succeeds with anything else.
  *
- * Guarantees: `cleanup` is not run again once it has succeeded, even if taking out the entry fails and is tried again (unless
+ * Guarantees: `cleanup` is not run again once it has finished, even if taking out the entry fails and is tried again (unless
  * the process restarts in between); entries of others are never touched, whatever they are and in whatever order.
  *
  * Assumes a `cleanup` that may be repeated: a crash after it and before the entry is gone runs it again.
@@ -22,12 +24,17 @@ import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import { Reconciliation } from "./Reconciliation.ts"
+import * as Result from "./Result.ts"
 
 /** A clean-up under a name, which is an entry of `metadata.finalizers`: domain, slash, word. */
 export interface Finalizer<A, E, R> {
   readonly name: string
-  readonly cleanup: (object: A) => Effect.Effect<void, E, R>
+  /** Nothing, or `Result.done`: it has finished. A result that asks for another run: it has not, which is no failure. */
+  readonly cleanup: (object: A) => Effect.Effect<Nothing | Result.Result, E, R>
 }
+
+/** What most clean-ups give. */
+type Nothing = Effect.Effect.Success<typeof Effect.void>
 
 type Failure = ApiError | Resource.InvalidObject
 
@@ -93,18 +100,23 @@ export const remove = (
   return step(SpanName.finalizerRemove, entries, removal)
 }
 
-/** The clean-up of an object that is being deleted, once, and then the removal of our entry. */
+/**
+ * The clean-up of an object that is being deleted, until it has finished, and then the removal of our entry. Gives what the
+ * clean-up asks for if it has not.
+ */
 export const release = <A extends KubernetesObject, E, R>(
   object: A,
   finalizer: Finalizer<A, E, R>
-): Effect.Effect<void, E | Failure, R | Reconciliation | Client.Client> =>
+): Effect.Effect<Result.Result, E | Failure, R | Reconciliation | Client.Client> =>
   Effect.gen(function* () {
     const { memory } = yield* Reconciliation
     const { uid } = object.metadata
-    if (object.metadata.finalizers?.includes(finalizer.name) !== true) return
+    if (object.metadata.finalizers?.includes(finalizer.name) !== true) return Result.done
     if (!memory.isClean(uid)) {
-      yield* step(SpanName.finalizerCleanUp, [finalizer.name], finalizer.cleanup(object))
+      const result = yield* step(SpanName.finalizerCleanUp, [finalizer.name], finalizer.cleanup(object))
+      if (Result.isAgain(result)) return result
       memory.cleaned(uid)
     }
     yield* remove(object, [finalizer.name])
+    return Result.done
   })

@@ -31,6 +31,10 @@ export const requeue: Again = constructors.Requeue({})
 export const requeueAfter = (duration: Duration.DurationInput): Again =>
   constructors.RequeueAfter({ after: Duration.decode(duration) })
 
+/** Whether it is a result that asks for another run. */
+export const isAgain = (value: unknown): value is Again =>
+  constructors.$is("Requeue")(value) || constructors.$is("RequeueAfter")(value)
+
 /** The priority of initial lists and resyncs: whatever has just changed goes first. For looks that may wait. */
 export const low = WorkQueue.low
 

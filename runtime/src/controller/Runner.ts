@@ -27,6 +27,7 @@ import * as WorkQueue from "../queue/WorkQueue.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
 import * as Attempt from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import * as HotLoop from "./HotLoop.ts"
@@ -204,10 +205,10 @@ export const prepare = <R>(
     /** Waits for what was interrupted, in vain if need be. */
     const settled = idle.await.pipe(Effect.interruptible, Effect.timeoutOption(cleanUp), Effect.map(Option.isSome))
 
-    const workers = (shared: Worker.Shared<R>) =>
+    const workers = (shared: Worker.Shared<R>, metrics: Metrics.Registry) =>
       Effect.acquireUseRelease(
         idle.close,
-        () => work(shared),
+        () => Effect.provideService(work(shared), Metrics.Metrics, metrics),
         () => idle.open
       ).pipe(
         // Who interrupts does not wait for the end: it would have to wait for ever for one that does not come.
@@ -248,7 +249,8 @@ export const prepare = <R>(
     const term = (stop: Effect.Effect<void>) =>
       Effect.gen(function* () {
         const shared = yield* begin
-        const fiber = yield* workers(shared)
+        // What a reconcile tells of its objects would grow old on a standby, beside what the next leader tells.
+        const fiber = yield* workers(shared, yield* Metrics.scoped)
         if (Duration.toMillis(syncPeriod) > 0) yield* resync(shared, syncPeriod)
         // Workers end when they are told to. If they do before, a mistake is why, and the term dies of it.
         const stopped = Effect.raceFirst(stop, Effect.zipRight(Fiber.join(fiber), Effect.never))

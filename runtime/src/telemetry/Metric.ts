@@ -1,5 +1,6 @@
 /**
- * Every metric, defined once: name, help, type, labels, buckets. Those that controller-runtime and client-go have are named
+ * What a metric is, and every one of the runtime, defined once: name, help, type, labels, buckets. A controller defines those of
+ * its own by {@link counter}, {@link gauge} and {@link histogram}. Those that controller-runtime and client-go have are named
  * and cut as they are there, so that existing dashboards and alerts work; ours begin with `homeostat_`.
  *
  * What they have and we do not: the client's rate limiter (there is none: the server's own fairness is used) and its lookups of
@@ -12,7 +13,7 @@ export type Labels<L extends string> = { readonly [label in L]: string }
 /** What goes up only. */
 export interface Counter<out L extends string = string> {
   readonly type: "counter"
-  /** Ends in `_total`, unless it is one of a kind whose name everybody knows. */
+  /** Ends in `_total`. */
   readonly name: string
   readonly help: string
   readonly labels: ReadonlyArray<L>
@@ -39,18 +40,54 @@ export interface Histogram<out L extends string = string> {
 /** Any of them. */
 export type Metric<L extends string = string> = Counter<L> | Gauge<L> | Histogram<L>
 
-const counter = <const L extends string = never>(name: string, help: string, labels: ReadonlyArray<L> = []) =>
-  ({ type: "counter", name, help, labels }) satisfies Counter<L>
+/** Why a reader would refuse the page, or tell something else than was meant, if there were such a metric. */
+const mistakeIn = (metric: Metric): string | undefined => {
+  const { help, labels, name, type } = metric
+  if (!/^[a-zA-Z_]\w*$/.test(name)) return "a name is letters, digits and _, with no digit first"
+  if (name.endsWith("_total") !== (type === "counter")) return "names of counters end in _total, and no others do"
+  if (/_(created|bucket|count|sum|info)$/.test(name)) return "ends as names do that readers make themselves"
+  if (help.trim() === "") return "say in its help what it tells"
+  const label = labels.find((label) => !/^(?!le$|quantile$|__)[a-zA-Z_]\w*$/.test(label))
+  if (label !== undefined) return `${JSON.stringify(label)} can't be a label`
+  if (new Set(labels).size < labels.length) return "has a label twice"
+  if (!("buckets" in metric)) return undefined
+  const rising = metric.buckets.every(
+    (bound, at) => Number.isFinite(bound) && bound > (metric.buckets[at - 1] ?? -Infinity)
+  )
+  return metric.buckets.length > 0 && rising ? undefined : "has buckets whose bounds do not rise"
+}
 
-const gauge = <const L extends string = never>(name: string, help: string, labels: ReadonlyArray<L> = []) =>
-  ({ type: "gauge", name, help, labels }) satisfies Gauge<L>
+/** One mistake would cost the whole page, and be seen by whoever scrapes only: so it is told when the program starts. */
+const checked = <M extends Metric>(metric: M): M => {
+  const mistake = mistakeIn(metric)
+  if (mistake !== undefined) throw new Error(`The metric ${JSON.stringify(metric.name)}: ${mistake}`)
+  return metric
+}
 
-const histogram = <const L extends string = never>(
+/**
+ * Defines a counter. Throws if it can't be one. Names begin with that of the program, and have their unit at the end:
+ * `homeostat_backup_bytes_added_total`. Each set of values of the labels is a series of its own: they are for what is of few kinds.
+ */
+export const counter = <const L extends string = never>(
+  name: string,
+  help: string,
+  labels: ReadonlyArray<L> = []
+): Counter<L> => checked({ type: "counter", name, help, labels })
+
+/** Defines a gauge. As {@link counter} otherwise. */
+export const gauge = <const L extends string = never>(
+  name: string,
+  help: string,
+  labels: ReadonlyArray<L> = []
+): Gauge<L> => checked({ type: "gauge", name, help, labels })
+
+/** Defines a histogram with these upper bounds, rising, in the unit that its name ends with. As {@link counter} otherwise. */
+export const histogram = <const L extends string = never>(
   name: string,
   help: string,
   buckets: ReadonlyArray<number>,
   labels: ReadonlyArray<L> = []
-) => ({ type: "histogram", name, help, labels, buckets }) satisfies Histogram<L>
+): Histogram<L> => checked({ type: "histogram", name, help, labels, buckets })
 
 /** From 10 ns to 1000 s, each ten times the one before. */
 const decades: ReadonlyArray<number> = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import type { Counter, Gauge, Histogram } from "./Metric.ts"
 import * as Metric from "./Metric.ts"
 import * as Metrics from "./Metrics.ts"
+import { reading } from "./Reading.fixture.ts"
 
-const visits: Counter<"page" | "code"> = {
-  type: "counter",
-  name: "visits_total",
-  help: "Visits.",
-  labels: ["page", "code"]
-}
-const guests: Gauge<"room"> = { type: "gauge", name: "guests", help: "Guests.", labels: ["room"] }
-const seconds: Histogram = { type: "histogram", name: "seconds", help: "Seconds.", labels: [], buckets: [0.1, 1, 10] }
+const visits: Counter<"page" | "code"> = Metric.counter("visits_total", "Visits.", ["page", "code"])
+const guests: Gauge<"room"> = Metric.gauge("guests", "Guests.", ["room"])
+const seconds: Histogram = Metric.histogram("seconds", "Seconds.", [0.1, 1, 10])
+const stays = Metric.histogram("stays_seconds", "Stays.", [60, 3600], ["room"])
 
 const series = (registry: Metrics.Registry, name: string) =>
   registry.read().find(({ metric }) => metric.name === name)?.series
@@ -123,11 +123,177 @@ describe("a registry", () => {
   })
 })
 
+describe("series that are taken away", () => {
+  test("are no longer there, and their metric neither if they were all", () => {
+    const registry = Metrics.make()
+    for (const room of ["1", "2"]) {
+      registry.gauge(guests, { room }).set(3)
+      registry.histogram(stays, { room }).observe(100)
+    }
+    registry.remove(guests, { room: "1" })
+    registry.remove(stays, { room: "1" })
+    registry.remove(visits, { page: "never bound" })
+    expect(reading(registry)).toEqual({
+      'guests{room="2"}': 3,
+      'stays_seconds_count{room="2"}': 1,
+      'stays_seconds_sum{room="2"}': 100
+    })
+    registry.remove(guests, { room: "2" })
+    expect(registry.read().map(({ metric }) => metric.name)).toEqual(["stays_seconds"])
+  })
+
+  test("are all that have the labels that are named, whatever others they have", () => {
+    const registry = Metrics.make()
+    for (const page of ["home", "away"]) for (const code of ["200", "404"]) registry.counter(visits, { page, code })
+    registry.remove(visits, { page: "home" })
+    expect(series(registry, "visits_total")?.map(({ labels }) => labels)).toEqual([
+      ["away", "200"],
+      ["away", "404"]
+    ])
+    registry.remove(visits, {})
+    expect(registry.read()).toEqual([])
+  })
+
+  test("begin at 0 when they are bound again, and what is left of the old instrument counts for nobody", () => {
+    const registry = Metrics.make()
+    const room = registry.gauge(guests, { room: "1" })
+    const stay = registry.histogram(stays, { room: "1" })
+    stay.observe(100)
+    room.set(5)
+    registry.remove(guests, { room: "1" })
+    registry.remove(stays, { room: "1" })
+    registry.gauge(guests, { room: "1" })
+    registry.histogram(stays, { room: "1" })
+    room.add(1)
+    stay.observe(100)
+    expect(reading(registry)).toEqual({
+      'guests{room="1"}': 0,
+      'stays_seconds_count{room="1"}': 0,
+      'stays_seconds_sum{room="1"}': 0
+    })
+  })
+})
+
+describe("a part of a registry", () => {
+  test("is the registry as long as it lasts", () => {
+    const registry = Metrics.make()
+    const part = registry.part()
+    const before = registry.gauge(guests, { room: "1" })
+    before.set(1)
+    part.gauge(guests, { room: "1" }).add(1)
+    part.gauge(guests, { room: "2" }).set(7)
+    expect(reading(registry)).toEqual({ 'guests{room="1"}': 2, 'guests{room="2"}': 7 })
+    expect(reading(part)).toEqual(reading(registry))
+    part.remove(guests, { room: "1" })
+    expect(reading(registry)).toEqual({ 'guests{room="2"}': 7 })
+  })
+
+  test("takes along what it has bound when it ends, and leaves what was bound by others", () => {
+    const registry = Metrics.make()
+    const [one, other] = [registry.part(), registry.part()]
+    registry.gauge(guests, { room: "1" }).set(1)
+    one.gauge(guests, { room: "1" })
+    one.gauge(guests, { room: "2" }).set(2)
+    one.histogram(stays, { room: "2" })
+    other.gauge(guests, { room: "3" }).set(3)
+    one.end()
+    expect(reading(registry)).toEqual({ 'guests{room="1"}': 1, 'guests{room="3"}': 3 })
+  })
+
+  test("collects no more when it has ended, and who still binds counts for nobody", () => {
+    const registry = Metrics.make()
+    const part = registry.part()
+    let calls = 0
+    const collect = () => {
+      calls++
+    }
+    part.onCollect(collect)
+    registry.read()
+    part.end()
+    part.onCollect(collect)
+    part.counter(visits, { page: "late", code: "200" }).add()
+    expect(registry.read()).toEqual([])
+    expect(calls).toBe(1)
+  })
+})
+
+describe("two metrics of one name", () => {
+  const others: ReadonlyArray<readonly [string, Metric.Metric]> = [
+    ["another type", { ...stays, type: "gauge" }],
+    ["other labels", { ...stays, labels: ["floor"] }],
+    ["other buckets", { ...stays, buckets: [60, 7200] }]
+  ]
+  for (const [what, metric] of others) {
+    test(`are refused if one has ${what}`, () => {
+      const registry = Metrics.make()
+      registry.histogram(stays, { room: "1" })
+      const bind = () =>
+        metric.type === "histogram" ? registry.histogram(metric, {}) : registry.gauge({ ...metric, type: "gauge" }, {})
+      expect(bind).toThrow("There are two metrics stays_seconds, of different types, labels or buckets")
+    })
+  }
+
+  test("are one if they are the same, as two copies of a module are", () => {
+    const registry = Metrics.make()
+    registry.histogram(stays, { room: "1" }).observe(1)
+    registry.histogram({ ...stays, labels: [...stays.labels] }, { room: "1" }).observe(1)
+    expect(reading(registry)['stays_seconds_count{room="1"}']).toBe(2)
+  })
+})
+
+describe("what is made of a registry once", () => {
+  class Front extends Context.Tag("test/Front")<Front, { readonly rooms: ReadonlyArray<string> }>() {}
+
+  effect("is made when it is first asked for, with the services there, and anew for another registry", () =>
+    Effect.gen(function* () {
+      let made = 0
+      const rooms = Metrics.once((registry, services: Context.Context<Front>) => {
+        made++
+        return Context.get(services, Front).rooms.map((room) => registry.gauge(guests, { room }))
+      })
+      const registry = Metrics.make()
+      const within = <A, E>(effect: Effect.Effect<A, E, Front>, registry: Metrics.Registry) =>
+        effect.pipe(
+          Effect.provideService(Front, { rooms: ["1", "2"] }),
+          Effect.provideService(Metrics.Metrics, registry)
+        )
+      expect(made).toBe(0)
+      expect(yield* within(rooms, registry)).toBe(yield* within(rooms, registry))
+      expect([made, reading(registry)]).toEqual([1, { 'guests{room="1"}': 0, 'guests{room="2"}': 0 }])
+      yield* within(rooms, Metrics.make())
+      expect(made).toBe(2)
+    })
+  )
+})
+
 test("a counter that follows a total goes on when the total begins anew", () => {
   const registry = Metrics.make()
   const follow = Metrics.following(registry.counter(visits, { page: "home", code: "200" }))
   for (const total of [3, 5, 5, 2, 4]) follow(total)
   expect(series(registry, "visits_total")).toEqual([{ labels: ["home", "200"], value: 9 }])
+})
+
+describe("a definition", () => {
+  const wrong: ReadonlyArray<readonly [string, () => unknown, string]> = [
+    ["has a name that is none", () => Metric.gauge("2nd-floor", "Guests."), "letters, digits and _"],
+    ["counts and does not end in _total", () => Metric.counter("visits", "Visits."), "end in _total"],
+    ["ends in _total and does not count", () => Metric.gauge("guests_total", "Guests."), "end in _total"],
+    ["ends as a histogram's series do", () => Metric.gauge("guests_bucket", "Guests."), "readers make themselves"],
+    ["says nothing", () => Metric.gauge("guests", " "), "say in its help"],
+    ["has the label le", () => Metric.gauge("guests", "Guests.", ["room", "le"]), '"le" can\'t be a label'],
+    ["has a label of two words", () => Metric.gauge("guests", "Guests.", ["room no"]), '"room no" can\'t be a label'],
+    ["has a label twice", () => Metric.gauge("guests", "Guests.", ["room", "room"]), "a label twice"],
+    ["has no buckets", () => Metric.histogram("stays_seconds", "Stays.", []), "do not rise"],
+    ["has buckets that fall", () => Metric.histogram("stays_seconds", "Stays.", [2, 1]), "do not rise"],
+    ["has a bucket twice", () => Metric.histogram("stays_seconds", "Stays.", [1, 1]), "do not rise"],
+    ["writes the last bucket", () => Metric.histogram("stays_seconds", "Stays.", [1, Infinity]), "do not rise"]
+  ]
+  for (const [what, define, message] of wrong) {
+    test(`that ${what} is refused, by its name`, () => {
+      expect(define).toThrow(message)
+      expect(define).toThrow(/^The metric "/)
+    })
+  }
 })
 
 describe("the definitions", () => {

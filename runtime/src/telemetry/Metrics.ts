@@ -6,8 +6,24 @@
  * is cheaper to look up than to keep (the depth of a queue) is set by a collector, which is called before each reading.
  *
  * A registry belongs to one manager. Code that runs in none (a client in a script) counts into one that nobody reads.
+ *
+ * A controller has metrics of its own if it defines some (`Metric.counter` …) and binds them to the registry that its reconciles
+ * have in their context, most easily by {@link once}:
+ *
+ * ```ts
+ * const greetings = Metric.counter("example_greetings_total", "Greetings sent, by language", ["language"])
+ * const metrics = Metrics.once(({ counter }) => ({ english: counter(greetings, { language: "en" }) }))
+ * // in reconcile
+ * const { english } = yield* metrics
+ * english.add()
+ * ```
+ *
+ * What reconciles bind is part of the manager's page, and goes when their controller leads no more: its numbers are the next
+ * leader's then. Series whose labels name an object have to be taken away when it is gone: {@link Registry.remove}.
  */
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type { Counter, Gauge, Histogram, Labels, Metric } from "./Metric.ts"
 
 /** A counter with its labels. */
@@ -68,19 +84,38 @@ export interface Family {
 
 /** A registry. All of it is synchronous. */
 export interface Registry {
-  /** The instrument of a series. The same labels give the same series, whoever asks. */
+  /**
+   * The instrument of a series. The same labels give the same series, whoever asks. Throws if the metric's name is that of another
+   * one, of another type or with other labels or buckets.
+   */
   readonly counter: <L extends string>(metric: Counter<L>, labels: Labels<L>) => Counting
   readonly gauge: <L extends string>(metric: Gauge<L>, labels: Labels<L>) => Gauging
   readonly histogram: <L extends string>(metric: Histogram<L>, labels: Labels<L>) => Observing
+  /**
+   * Takes away the series of a metric that have these labels, whatever others they have: all of an object's results, if its name is
+   * given and the result is not. Their instruments count for nobody from then on; who binds the same labels again begins at 0.
+   */
+  readonly remove: <L extends string>(metric: Metric<L>, labels: Partial<Labels<L>>) => void
   /** Calls `collect` before each reading, until the answer is called. */
   readonly onCollect: (collect: () => void) => () => void
+  /** A view of this registry that ends. */
+  readonly part: () => Part
   /** What there is now, in the order in which the metrics were first bound. */
   readonly read: () => ReadonlyArray<Family>
 }
 
+/** A view of a registry: what is bound and collected by way of it is the registry's, until it ends. */
+export interface Part extends Registry {
+  /**
+   * Takes back the collectors, and takes away the series that were first bound by way of this part. What is bound by way of it
+   * later counts for nobody.
+   */
+  readonly end: () => void
+}
+
 class Single implements Counting, Gauging {
   private value = 0
-  constructor(private readonly labels: ReadonlyArray<string>) {}
+  constructor(readonly labels: ReadonlyArray<string>) {}
   readonly add = (n = 1): void => {
     this.value += n
   }
@@ -96,7 +131,7 @@ class Buckets implements Observing {
   /** Made with the first: most histograms never have one. */
   private exemplars: Array<Exemplar | undefined> | undefined = undefined
   constructor(
-    private readonly labels: ReadonlyArray<string>,
+    readonly labels: ReadonlyArray<string>,
     private readonly bounds: ReadonlyArray<number>
   ) {
     this.counts = new Array(bounds.length + 1).fill(0)
@@ -125,58 +160,146 @@ class Buckets implements Observing {
   })
 }
 
+/** Who may end: what it has bound goes with it. */
+interface Owner {
+  ended: boolean
+}
+
+/** A metric and its series by their identity. */
+interface Held {
+  readonly metric: Metric
+  readonly series: Map<string, { readonly owner: Owner | undefined; readonly instrument: Single | Buckets }>
+}
+
+const areSame = (one: ReadonlyArray<string | number>, other: ReadonlyArray<string | number>): boolean =>
+  one.length === other.length && one.every((each, at) => each === other[at])
+
+const isSame = (one: Metric, other: Metric): boolean =>
+  one === other ||
+  (one.type === other.type &&
+    areSame(one.labels, other.labels) &&
+    areSame("buckets" in one ? one.buckets : [], "buckets" in other ? other.buckets : []))
+
 /** An empty registry. */
 export const make = (): Registry => {
   const singles = new Map<string, Single>()
   const distributions = new Map<string, Buckets>()
-  const families = new Map<string, { readonly metric: Metric; readonly series: Array<Single | Buckets> }>()
-  const collectors = new Set<() => void>()
+  const families = new Map<string, Held>()
+  const collectors = new Map<() => void, Owner | undefined>()
 
-  const bind = <S extends Single | Buckets>(
-    bound: Map<string, S>,
-    metric: Metric,
-    labels: { readonly [label: string]: string },
-    create: (values: ReadonlyArray<string>) => S
-  ): S => {
-    const values = metric.labels.map((label) => labels[label] ?? "")
-    const identity = [metric.name, ...values].join("\u0000")
-    const existing = bound.get(identity)
-    if (existing !== undefined) return existing
-    const series = create(values)
-    bound.set(identity, series)
-    const family = families.get(metric.name)
-    if (family === undefined) families.set(metric.name, { metric, series: [series] })
-    else family.series.push(series)
-    return series
+  const drop = (
+    [name, { series }]: readonly [string, Held],
+    isGone: (labels: ReadonlyArray<string>, owner: Owner | undefined) => boolean
+  ): void => {
+    for (const [identity, { instrument, owner }] of series) {
+      if (!isGone(instrument.labels, owner)) continue
+      series.delete(identity)
+      singles.delete(identity)
+      distributions.delete(identity)
+    }
+    if (series.size === 0) families.delete(name)
   }
 
-  const single = (metric: Metric, labels: { readonly [label: string]: string }): Single =>
-    bind(singles, metric, labels, (values) => new Single(values))
-
-  return {
-    counter: single,
-    gauge: single,
-    histogram: (metric, labels) => bind(distributions, metric, labels, (values) => new Buckets(values, metric.buckets)),
-    onCollect: (collect) => {
-      // A wrapper of its own, so that one function can be registered twice.
-      const collector = () => collect()
-      collectors.add(collector)
-      return () => {
-        collectors.delete(collector)
+  const view = (owner: Owner | undefined): Registry => {
+    const bind = <S extends Single | Buckets>(
+      bound: Map<string, S>,
+      metric: Metric,
+      labels: { readonly [label: string]: string },
+      create: (values: ReadonlyArray<string>) => S
+    ): S => {
+      const family = families.get(metric.name)
+      if (family !== undefined && !isSame(family.metric, metric)) {
+        throw new Error(
+          `There are two metrics ${metric.name}, of different types, labels or buckets: rename one of them`
+        )
       }
-    },
-    read: () => {
-      for (const collect of collectors) collect()
-      return Array.from(families.values(), ({ metric, series }) => ({
-        metric,
-        series: series.map((each) => each.read())
-      }))
+      const values = metric.labels.map((label) => labels[label] ?? "")
+      const identity = [metric.name, ...values].join("\u0000")
+      const existing = bound.get(identity)
+      if (existing !== undefined) return existing
+      const instrument = create(values)
+      if (owner?.ended === true) return instrument
+      bound.set(identity, instrument)
+      if (family !== undefined) family.series.set(identity, { owner, instrument })
+      else families.set(metric.name, { metric, series: new Map([[identity, { owner, instrument }]]) })
+      return instrument
+    }
+
+    const single = (metric: Metric, labels: { readonly [label: string]: string }): Single =>
+      bind(singles, metric, labels, (values) => new Single(values))
+
+    return {
+      counter: single,
+      gauge: single,
+      histogram: (metric, labels) =>
+        bind(distributions, metric, labels, (values) => new Buckets(values, metric.buckets)),
+      remove: ({ name }, labels: { readonly [label: string]: string | undefined }) => {
+        const family = families.get(name)
+        if (family === undefined) return
+        const wanted = family.metric.labels.map((label) => labels[label])
+        drop([name, family], (values) => wanted.every((value, at) => value === undefined || value === values[at]))
+      },
+      onCollect: (collect) => {
+        if (owner?.ended === true) return () => {}
+        // A wrapper of its own, so that one function can be registered twice.
+        const collector = () => collect()
+        collectors.set(collector, owner)
+        return () => {
+          collectors.delete(collector)
+        }
+      },
+      part: () => {
+        const owner: Owner = { ended: false }
+        return {
+          ...view(owner),
+          end: () => {
+            owner.ended = true
+            for (const family of families) drop(family, (_labels, by) => by === owner)
+            for (const [collector, by] of collectors) if (by === owner) collectors.delete(collector)
+          }
+        }
+      },
+      read: () => {
+        for (const collect of collectors.keys()) collect()
+        return Array.from(families.values(), ({ metric, series }) => ({
+          metric,
+          series: Array.from(series.values(), ({ instrument }) => instrument.read())
+        }))
+      }
     }
   }
+
+  return view(undefined)
 }
 
 /** The registry of the manager that an effect runs in. */
 export class Metrics extends Context.Reference<Metrics>()("@homeostat/runtime/Metrics", { defaultValue: make }) {}
+
+/** A part of the fiber's registry, which ends with the scope. */
+export const scoped: Effect.Effect<Registry, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.map(Metrics, ({ part }) => part()),
+  ({ end }) => Effect.sync(end)
+)
+
+/**
+ * What is made of the fiber's registry, once for each: a controller's instruments, bound when its first reconcile asks for them, and
+ * anew when it leads again.
+ *
+ * @param make also gets the services of whoever asks first, such as the Cache, for collectors
+ */
+export const once = <A, R = never>(
+  make: (registry: Registry, services: Context.Context<R>) => A
+): Effect.Effect<A, never, R> => {
+  const made = new WeakMap<Registry, { readonly value: A }>()
+  return Effect.contextWith((services: Context.Context<R>) => {
+    const registry = Context.get(services, Metrics)
+    const known = made.get(registry)
+    if (known !== undefined) return known.value
+    const value = make(registry, services)
+    made.set(registry, { value })
+    return value
+  })
+}
 
 /**
  * A counter that follows a total which is kept elsewhere. That may begin again from 0 (a new queue, a new watch), so it is told

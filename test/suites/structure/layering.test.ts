@@ -22,7 +22,8 @@ interface Imports {
   readonly imports: ReadonlyArray<string>
 }
 
-const specifiers = /(?:^|\n)\s*(?:import|export)\b[^"'\n]*(?:\n[^"'\n]*)*?["']([^"'\n]+)["']/g
+// Without a parenthesis before the quote: what follows one is no module, but the key of a service.
+const specifiers = /(?:^|\n)\s*(?:import|export)\b[^"'\n(]*(?:\n[^"'\n(]*)*?["']([^"'\n]+)["']/g
 
 /** Imports of types count: a type that points to the right is an arrow to the right. */
 const importsOf = (text: string): ReadonlyArray<string> =>
@@ -39,6 +40,7 @@ const packages: { readonly [name: string]: string } = {
 const mains: { readonly [name: string]: string } = {
   "@homeostat/runtime": "runtime/src/index.ts",
   "@homeostat/observability": "observability/src/index.ts",
+  "@homeostat/backup": "controllers/backup/index.ts",
   "@homeostat/webapp": "controllers/webapp/controller.ts"
 }
 
