@@ -12,7 +12,8 @@
  *   }))
  * ```
  *
- * Pods are pretended: they are ready after a tenth of a second, or fail as `kubelet/Pretence` says. Time moves while `eventually`
+ * Pods are pretended: they are ready after a tenth of a second, or fail as `kubelet/Pretence` says. What else they do, for how long
+ * and to which end, `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` tells. Time moves while `eventually`
  * or `stays` look, and by `TestClock.adjust`; everything that is due until then happens meanwhile.
  */
 import type { Client } from "@homeostat/runtime/client/Client"

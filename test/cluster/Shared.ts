@@ -87,6 +87,9 @@ export const real = on("real")
 /** The same on the cluster of the lane, real or embedded. For files named `*.cluster.test.ts`. */
 export const cluster = on(Lane.current)
 
+/** The same on the embedded cluster, whatever the lane: what `*.real.test.ts` shows of the real one can be shown of it too. */
+export const embedded = on("embedded")
+
 /** The longest that `bun test` waits for the control plane to start, and for what the test leaves to be taken away. */
 const startMillis = 180_000
 

@@ -45,6 +45,7 @@ const named = (namespace: string, source: NonNullable<Container["envFrom"]>[numb
 
 const one = (
   kind: string,
+  namespace: string,
   reference: { readonly name?: string; readonly key: string; readonly optional?: boolean },
   entries: ReadonlyMap<string, Uint8Array>
 ) => {
@@ -53,7 +54,9 @@ const one = (
   return reference.optional === true
     ? Effect.succeed(undefined)
     : Effect.fail(
-        new Entries.Missing({ message: `couldn't find key ${reference.key} in ${kind} ${reference.name ?? ""}` })
+        new Entries.Missing({
+          message: `couldn't find key ${reference.key} in ${kind} ${namespace}/${reference.name ?? ""}`
+        })
       )
 }
 
@@ -72,12 +75,14 @@ export const of = (pod: Pod, container: Container) =>
         secretKeyRef !== undefined
           ? yield* one(
               "Secret",
+              namespace,
               secretKeyRef,
               yield* Entries.secret(namespace, secretKeyRef.name ?? "", secretKeyRef.optional)
             )
           : configMapKeyRef !== undefined
             ? yield* one(
                 "ConfigMap",
+                namespace,
                 configMapKeyRef,
                 yield* Entries.configMap(namespace, configMapKeyRef.name ?? "", configMapKeyRef.optional)
               )

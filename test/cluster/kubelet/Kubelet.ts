@@ -4,6 +4,10 @@
  *
  * Permissions: nodes create, patch of nodes/status; pods list, watch, delete, patch of pods/status; secrets and configmaps get;
  * events create. It sends no heartbeats: nothing that watches over nodes runs beside it.
+ *
+ * A program is a process of whoever runs the tests, and sees the machine: `securityContext` (users, capabilities, a root file
+ * system that is only read), limits of resources and mounts that are read-only are not enforced, and probes are not asked. What a
+ * program is told, its environment and arguments, is moved to where its volumes are (see `Program.command`).
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -43,6 +47,8 @@ export interface Options {
   /** How long pretended pods take. */
   readonly startUp?: Duration.DurationInput | undefined
   readonly run?: Duration.DurationInput | undefined
+  /** What each pretended pod does: how long it runs and how it ends, or why it does not start. */
+  readonly pods?: Pretence.Pods | undefined
 }
 
 /** Which log. */
@@ -113,6 +119,7 @@ export const start = (
         startUp: Duration.decode(options.startUp ?? Pretence.defaults.startUp),
         run: Duration.decode(options.run ?? Pretence.defaults.run)
       },
+      pods: options.pods,
       places,
       address: () => {
         addresses++

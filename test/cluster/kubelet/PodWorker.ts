@@ -29,6 +29,8 @@ export interface Node {
   /** Images that can't be pulled. */
   readonly unpullable: ReadonlyArray<string>
   readonly times: Pretence.Times
+  /** What pretended pods do that are not to do as the others. */
+  readonly pods: Pretence.Pods | undefined
   readonly places: Volumes.Places
   /** An address for a new pod. */
   readonly address: () => string
@@ -60,6 +62,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     const containers = spec?.containers ?? []
     const startTime = yield* timestamp
     const ending = yield* Deferred.make<"deleted" | "gone">()
+    const gone = yield* Deferred.make<void>()
     /** The containers that run, and whether it was told how they ended. */
     const running = new Map<string, { readonly process: Container.Running; readonly told: Deferred.Deferred<void> }>()
     /** From now on nothing is started any more. */
@@ -118,8 +121,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         )
       )
 
-    const sayUnmounted = (message: string) =>
-      tell({ type: "Warning", reason: "FailedMount", message: `MountVolume.SetUp failed: ${message}` })
+    const sayUnmounted = (message: string) => tell({ type: "Warning", reason: "FailedMount", message })
 
     const sayUnconfigured = (container: Environment.Container) => (message: string) =>
       Effect.zipRight(
@@ -132,7 +134,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         const program = Program.find(node.images, container.image ?? "")
         const start =
           program === undefined
-            ? Container.pretend(Pretence.plan(pod, node.times, isInit))
+            ? Container.pretend(Pretence.plan(pod, node.times, isInit, node.pods))
             : yield* withPatience(Container.prepare(program, node.places, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // In one piece with its start, so that none runs of which `stop` does not know.
@@ -176,10 +178,37 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         return terminated
       })
 
+    /** Waits as long as a container is only to pretend that it can't be started. */
+    const pretendToWait = (container: Environment.Container, isInit: boolean) =>
+      Effect.gen(function* () {
+        if (Program.find(node.images, container.image ?? "") !== undefined) return
+        let said = ""
+        while (true) {
+          const { waits } = Pretence.plan(pod, node.times, isInit, node.pods)
+          if (waits === undefined) return
+          const { message, reason } = waits
+          if (said !== `${reason} ${message}`) {
+            said = `${reason} ${message}`
+            if (reason === "FailedMount") yield* tell({ type: "Warning", reason, message })
+            else {
+              yield* see(container, { state: { waiting: { reason, message } } })
+              yield* tell({
+                type: "Warning",
+                reason: "Failed",
+                message: `Error: ${message}`,
+                container: container.name
+              })
+            }
+          }
+          yield* Effect.sleep(Pretence.patience)
+        }
+      })
+
     /** Runs a container until it is not to be restarted; gives its last exit code. */
     const work = (container: Environment.Container, isInit: boolean) =>
       Effect.gen(function* () {
         const { image = "", name } = container
+        yield* pretendToWait(container, isInit)
         yield* tell({
           reason: "Pulled",
           message: `Container image ${JSON.stringify(image)} already present on machine`,
@@ -218,24 +247,40 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         }
       })
 
-    /** The first image that can't be pulled, and what the registry says. */
+    /** The first image that can't be pulled, and what is said of that, at first and later. */
     const refused = () => {
       const said = pod.metadata.annotations?.[Pretence.imagePullError]
-      const image =
-        said === undefined
-          ? containers.map(({ image = "" }) => image).find((one) => node.unpullable.includes(one))
-          : containers[0]?.image
-      return image === undefined ? undefined : { image, said: said ?? "" }
+      if (said !== undefined) {
+        const image = containers[0]?.image
+        return image === undefined ? undefined : { image, first: undefined, last: said === "" ? "" : `: ${said}` }
+      }
+      const image = containers.map(({ image = "" }) => image).find((one) => node.unpullable.includes(one))
+      if (image === undefined) return undefined
+      const first = `failed to pull and unpack image ${JSON.stringify(image)}: failed to resolve reference ${JSON.stringify(image)}: ${image}: not found`
+      return { image, first, last: `: ErrImagePull: ${first}` }
     }
 
-    const waitForImage = ({ image, said }: { readonly image: string; readonly said: string }) =>
+    const waitForImage = ({ first, image, last }: NonNullable<ReturnType<typeof refused>>) =>
       Effect.gen(function* () {
-        const message = `Back-off pulling image ${JSON.stringify(image)}${said === "" ? "" : `: ${said}`}`
-        for (const container of containers.filter((one) => one.image === image)) {
-          seen.set(container.name, PodStatus.waiting(container.name, image, "ImagePullBackOff", message))
+        const meant = containers.filter((one) => one.image === image)
+        const say = (reason: string, message: string) =>
+          Effect.zipRight(
+            Effect.forEach(meant, ({ name }) =>
+              Effect.sync(() => seen.set(name, PodStatus.waiting(name, image, reason, message)))
+            ),
+            publish
+          )
+        const failed = (message: string) => tell({ type: "Warning", reason: "Failed", message })
+        if (first !== undefined) {
+          yield* tell({ reason: "Pulling", message: `Pulling image ${JSON.stringify(image)}` })
+          yield* say("ErrImagePull", first)
+          yield* failed(`Failed to pull image ${JSON.stringify(image)}: ${first}`)
+          yield* failed("Error: ErrImagePull")
+          yield* Effect.sleep(patience)
+          yield* tell({ reason: "BackOff", message: `Back-off pulling image ${JSON.stringify(image)}` })
         }
-        yield* publish
-        yield* tell({ type: "Warning", reason: "Failed", message: "Error: ImagePullBackOff" })
+        yield* say("ImagePullBackOff", `Back-off pulling image ${JSON.stringify(image)}${last}`)
+        yield* failed("Error: ImagePullBackOff")
         return yield* Effect.never
       })
 
@@ -261,11 +306,10 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
 
     /** What makes a pod fail as a whole. */
     const fails = Effect.gen(function* () {
-      const evicted = pod.metadata.annotations?.[Pretence.evicted]
-      if (evicted !== undefined) {
-        yield* Effect.sleep(Duration.sum(node.times.startUp, node.times.run))
-        const message = evicted === "" ? "The node was low on resource: memory." : evicted
-        return { reason: "Evicted", message, disruption: true }
+      const eviction = Pretence.eviction(pod, node.times, node.pods)
+      if (eviction !== undefined) {
+        yield* Effect.sleep(eviction.after)
+        return { reason: "Evicted", message: eviction.message, disruption: true }
       }
       if (spec?.activeDeadlineSeconds === undefined) return yield* Effect.never
       yield* Effect.sleep(Duration.seconds(spec.activeDeadlineSeconds))
@@ -302,7 +346,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
     /** Stops what still runs when the node itself ends, or when the pod is gone: there is nobody to be told. */
     const abandon = Effect.suspend(() => {
       stopping = true
-      return Effect.forEach(running.values(), ({ process }) => process.stop(grace()), {
+      return Effect.forEach(running.values(), ({ process }) => process.abandon(grace()), {
         concurrency: "unbounded",
         discard: true
       })
@@ -335,6 +379,8 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       // Of a pod that is to go when it is first seen, nothing is begun.
       if (!(yield* Deferred.isDone(ending))) yield* live
       if ((yield* Deferred.await(ending)) === "deleted") yield* remove
+      // A finalizer may hold it, and its logs can be read as long as it is there.
+      yield* Deferred.await(gone)
     }).pipe(
       Effect.ensuring(abandon),
       Effect.ensuring(
@@ -350,7 +396,9 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
       run,
       update: (next) =>
         Effect.suspend(() => {
-          if (next === undefined) return Deferred.succeed(ending, "gone")
+          if (next === undefined) {
+            return Effect.zipRight(Deferred.succeed(gone, undefined), Deferred.succeed(ending, "gone"))
+          }
           pod = next
           return next.metadata.deletionTimestamp === undefined ? Effect.void : Deferred.succeed(ending, "deleted")
         })

@@ -1,6 +1,6 @@
 /**
  * What a pod does whose image is no program: it starts, and either runs on or, where it is not to be restarted, completes.
- * Annotations have it fail instead.
+ * Annotations have it fail instead, and a test can say by a function what each pod does.
  */
 
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -26,21 +26,58 @@ export interface Times {
 /** As fast as can be watched. */
 export const defaults: Times = { startUp: Duration.millis(100), run: Duration.millis(500) }
 
-/** What a container that is only pretended will do. */
-export interface Plan {
-  /** After how long it ends, and how; undefined: it runs on. */
-  readonly ends: { readonly after: Duration.Duration; readonly exitCode: number } | undefined
+/** How a container ends. */
+export interface End {
+  /** After which time. */
+  readonly after: Duration.DurationInput
+  readonly exitCode: number
+  /** What it leaves as its termination message; default: nothing. */
+  readonly message?: string | undefined
 }
 
+/** What a container that is only pretended will do. With nothing said, it runs until it is told to end. */
+export interface Plan {
+  /** How it ends by itself, counted from its start. */
+  readonly ends?: End | undefined
+  /** How it ends when it is told to, unless the grace is shorter. Default: at once, with 143, as by SIGTERM. */
+  readonly stopped?: End | undefined
+  /**
+   * Why it does not start: the reason as a container's status has it (`ImagePullBackOff`, `CreateContainerConfigError`), or
+   * `FailedMount`, of which only an Event tells. Asked again every ten seconds of the Clock.
+   */
+  readonly waits?: { readonly reason: string; readonly message: string } | undefined
+  /** Its whole pod is evicted by the kubelet, counted from when that is told of it. */
+  readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
+}
+
+/** What a pod will do, for its containers that are not init containers; undefined: what it would do without being asked. */
+export type Pods = (pod: Pod) => Plan | undefined
+
+/** Between two looks whether a container may start now. */
+export const patience = Duration.seconds(10)
+
 /** The plan for the containers of a pod. Those of a Job's pods complete; so do all that come before the others. */
-export const plan = (pod: Pod, times: Times, isInit: boolean): Plan => {
+export const plan = (pod: Pod, times: Times, isInit: boolean, pods: Pods = () => undefined): Plan => {
+  if (isInit) return { ends: { after: 0, exitCode: 0 } }
+  const asked = pods(pod)
+  if (asked !== undefined) return asked
   const crash = pod.metadata.annotations?.[crashLoop]
-  if (crash !== undefined && !isInit) {
+  if (crash !== undefined) {
     const code = Number.parseInt(crash, 10)
     return { ends: { after: times.run, exitCode: code > 0 ? code : 1 } }
   }
-  if (isInit) return { ends: { after: Duration.zero, exitCode: 0 } }
   return pod.metadata.ownerReferences?.some(({ kind }) => kind === "Job") === true
     ? { ends: { after: times.run, exitCode: 0 } }
-    : { ends: undefined }
+    : {}
+}
+
+/** When the kubelet evicts a pod, and what it says then; undefined: it does not. */
+export const eviction = (pod: Pod, times: Times, pods: Pods = () => undefined): Plan["evicted"] => {
+  const asked = pods(pod)?.evicted
+  const message = pod.metadata.annotations?.[evicted]
+  if (asked !== undefined || message === undefined) return asked
+  return {
+    after: Duration.sum(times.startUp, times.run),
+    message: message === "" ? "The node was low on resource: memory." : message
+  }
 }

@@ -2,7 +2,7 @@
  * The volumes of a pod as folders of this machine, and the root folder of a container with its mounts in it.
  *
  * A claim is a folder by namespace and name that outlives the pod; all others belong to the pod and go with it. A mount is a
- * symbolic link: one that is read-only is not enforced.
+ * symbolic link: one that is read-only is not enforced, nor is the limit of an emptyDir, and files belong to whoever runs the tests.
  */
 import * as NodePath from "node:path"
 import * as FileSystem from "@effect/platform/FileSystem"
@@ -119,7 +119,10 @@ const folderOf = (places: Places, pod: Pod, volume: Volume): string =>
 export const prepare = (places: Places, pod: Pod) =>
   Effect.forEach(
     pod.spec?.volumes ?? [],
-    (volume) => Effect.as(fill(pod, volume, folderOf(places, pod, volume)), volume.name),
+    (volume) =>
+      Effect.mapError(fill(pod, volume, folderOf(places, pod, volume)), ({ message }) => ({
+        message: `MountVolume.SetUp failed for volume ${JSON.stringify(volume.name)} : ${message}`
+      })),
     { discard: true }
   )
 

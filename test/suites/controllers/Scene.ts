@@ -21,6 +21,10 @@ export interface Scene {
   readonly kubelet: Effect.Effect<void, SceneFailed>
   /** Ends the pods of a Job with an exit code. */
   readonly exit: (job: string, code: number) => Effect.Effect<void, SceneFailed>
+  /** Asks for the eviction of each pod of a Job. */
+  readonly evict: (job: string) => Effect.Effect<void, SceneFailed>
+  /** Anything else, of the namespace or not. */
+  readonly send: (method: string, path: string, body?: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
 }
 
 /** Where kinds are. */
@@ -33,6 +37,7 @@ const paths: { readonly [kind: string]: string } = {
   deployments: "/apis/apps/v1",
   replicasets: "/apis/apps/v1",
   jobs: "/apis/batch/v1",
+  persistentvolumeclaims: "/api/v1",
   endpointslices: "/apis/discovery.k8s.io/v1",
   poddisruptionbudgets: "/apis/policy/v1"
 }
@@ -45,6 +50,8 @@ export interface Story {
   readonly events: { readonly [event: string]: number }
   /** What the statuses say in the end, besides, of what is not deleted. */
   readonly ends: { readonly [object: string]: JsonObject }
+  /** What the pods that are left look like. */
+  readonly pods: ReadonlyArray<JsonObject>
 }
 
 /** Plays a scene in a namespace of its own. */
@@ -98,6 +105,11 @@ const make = (cluster: Cluster, namespace: string): Scene => {
       for (const pod of objects((yield* get("pods")).items)) {
         const name = text(at(pod, "metadata", "name")) ?? ""
         if (at(pod, "metadata", "deletionTimestamp") !== undefined) {
+          // One that is not to be restarted has failed by that, and is seen so before it goes.
+          if (at(pod, "spec", "restartPolicy") === "Never" && at(pod, "status", "phase") === "Running") {
+            yield* change(`pods/${name}/status`, { status: ended(143, time) })
+            yield* cluster.wait
+          }
           yield* cluster.send("DELETE", `${pathOf("pods")}/${name}?gracePeriodSeconds=0`)
         } else if (at(pod, "status", "phase") === "Pending" && at(pod, "spec", "nodeName") !== undefined) {
           const conditions = ["PodScheduled", "Ready"].map((type) => ({
@@ -118,14 +130,26 @@ const make = (cluster: Cluster, namespace: string): Scene => {
         const finishedAt = timestamp(yield* Clock.currentTimeMillis)
         for (const pod of objects((yield* get(`pods?labelSelector=job-name=${job}`)).items)) {
           if (["Succeeded", "Failed"].includes(text(at(pod, "status", "phase")) ?? "")) continue
-          const terminated = { exitCode, startedAt: finishedAt, finishedAt }
-          const container = { name: "c", image: "i", imageID: "", ready: false, restartCount: 0, state: { terminated } }
-          yield* change(`pods/${text(at(pod, "metadata", "name"))}/status`, {
-            status: { phase: exitCode === 0 ? "Succeeded" : "Failed", containerStatuses: [container] }
-          })
+          yield* change(`pods/${text(at(pod, "metadata", "name"))}/status`, { status: ended(exitCode, finishedAt) })
         }
-      })
+      }),
+    evict: (job) =>
+      Effect.gen(function* () {
+        for (const pod of objects((yield* get(`pods?labelSelector=job-name=${job}`)).items)) {
+          const name = text(at(pod, "metadata", "name")) ?? ""
+          const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } }
+          yield* request(cluster, "POST", `${pathOf("pods")}/${name}/eviction`, body)
+        }
+      }),
+    send: (method, path, body) => request(cluster, method, path, body)
   }
+}
+
+/** The status of a pod whose container has ended. */
+const ended = (exitCode: number, finishedAt: string): JsonObject => {
+  const terminated = { exitCode, startedAt: finishedAt, finishedAt }
+  const container = { name: "c", image: "i", imageID: "", ready: false, restartCount: 0, state: { terminated } }
+  return { phase: exitCode === 0 ? "Succeeded" : "Failed", containerStatuses: [container] }
 }
 
 const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
@@ -182,12 +206,38 @@ const told = (scene: Scene, since: string): Effect.Effect<Story, SceneFailed> =>
       const said = say(`${who}: ${what}`).replaceAll(scene.namespace, "n")
       const count = typeof event.count === "number" ? event.count : 1
       // How often something is tried in vain depends on how long it is tried.
-      events[said] = ["FailedScheduling", "FailedCreate", "NoPods"].includes(text(event.reason) ?? "")
+      events[said] = ["FailedScheduling", "FailedBinding", "FailedCreate", "NoPods"].includes(text(event.reason) ?? "")
         ? 1
         : (events[said] ?? 0) + count
     }
-    return { conditions, events: sortedByName(events), ends }
+    const left = objects((yield* scene.get("pods")).items)
+      .map((pod) => looks(pod, (words) => say(words).replaceAll(scene.namespace, "n")))
+      .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
+    return { conditions, events: sortedByName(events), ends, pods: left }
   })
+
+/** What a pod looks like, but for what is made up. */
+const looks = (pod: JsonObject, say: (words: string) => string): JsonObject => {
+  const { annotations, deletionTimestamp, finalizers, labels, name, ownerReferences } = object(pod.metadata)
+  const { phase, reason } = object(pod.status)
+  const plain = JSON.stringify({
+    name,
+    annotations,
+    labels,
+    finalizers,
+    owners: ownerReferences,
+    deleted: deletionTimestamp !== undefined,
+    node: at(pod, "spec", "nodeName"),
+    phase,
+    reason,
+    conditions: objects(at(pod, "status", "conditions"))
+      .map(({ message, reason, status, type }) => `${text(type)} ${text(status)} ${text(reason)}: ${text(message)}`)
+      .toSorted()
+  })
+  const hash = at(labels, "pod-template-hash")
+  const said = typeof hash === "string" ? say(plain).replaceAll(hash, "hash") : say(plain)
+  return object(JSON.parse(said.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "uid")) as Json)
+}
 
 /** The made-up names, the longest first, and what they are called in a story. */
 const aliases = (

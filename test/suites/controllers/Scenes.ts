@@ -5,9 +5,10 @@ import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { at, objects } from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import { type Cluster, request, type SceneFailed } from "./Cluster.ts"
+import * as JobScenes from "./JobScenes.ts"
 import { number, type Scene } from "./Scene.ts"
-
-type Script = (scene: Scene) => Effect.Effect<void, SceneFailed>
+import * as SchedulingScenes from "./SchedulingScenes.ts"
+import { conditionIs, holds, isGone, job, pods, type Script } from "./Script.ts"
 
 const template = (image: string, labels: JsonObject = { app: "d" }): JsonObject => ({
   metadata: { labels },
@@ -18,25 +19,6 @@ const deployment = (spec: JsonObject = {}): JsonObject => ({
   metadata: { name: "d" },
   spec: { replicas: 2, selector: { matchLabels: { app: "d" } }, template: template("i:1"), ...spec }
 })
-
-const job = (name: string, spec: JsonObject = {}): JsonObject => ({
-  metadata: { name },
-  spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } }, ...spec }
-})
-
-const holds = (scene: Scene, path: string, test: (found: JsonObject) => boolean) => Effect.map(scene.get(path), test)
-
-const conditionIs = (type: string, reason: string) => (found: JsonObject) =>
-  objects(at(found, "status", "conditions")).some((one) => one.type === type && one.reason === reason)
-
-const isGone = (scene: Scene, path: string) =>
-  Effect.map(Effect.either(scene.get(path)), (answer) => answer._tag === "Left")
-
-const pods = (scene: Scene, count: number) =>
-  scene.until(
-    `${count} pods`,
-    holds(scene, "pods", ({ items }) => objects(items).length === count)
-  )
 
 /** Runs pods until a rollout is over and nothing of it is left. */
 const rollsOut = (scene: Scene, replicas: number) =>
@@ -65,6 +47,9 @@ const started = (scene: Scene, spec?: JsonObject) =>
 
 /** By name: what it shows. */
 export const scenes: { readonly [name: string]: Script } = {
+  ...JobScenes.scenes,
+  ...SchedulingScenes.scenes,
+
   "a Deployment becomes available": (scene) => started(scene),
 
   "a Deployment rolls out another image": (scene) =>

@@ -1,95 +1,12 @@
 /** The kubelet of the testkit: pods whose image is a program run as its child processes, all others are pretended. */
 import { describe, expect } from "bun:test"
-import type * as FileSystem from "@effect/platform/FileSystem"
-import { BunContext } from "@effect/platform-bun"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { ConfigMap, Deployment, Job, PersistentVolumeClaim, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
-import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
-import * as Program from "@homeostat/testkit/kubelet/Program"
-import * as Shared from "@homeostat/testkit/Shared"
-import { Effect, type Scope } from "effect"
+import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
-
-interface Scene {
-  readonly namespace: string
-  readonly kubelet: Kubelet.Kubelet
-}
-
-const shell = Program.command(["sh", "-c"], ["/data", "/etc/settings", "/etc/keys"])
-
-/** A test with a node of its own, to which pods are bound by name. */
-const onNode = <A, E>(
-  name: string,
-  body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client | FileSystem.FileSystem>
-): void =>
-  Shared.cluster(
-    name,
-    (cluster) =>
-      Effect.gen(function* () {
-        const namespace = yield* cluster.namespace("kubelet")
-        const client = yield* Managed.client(cluster)
-        yield* Effect.gen(function* () {
-          const kubelet = yield* Kubelet.start({
-            name: namespace,
-            directory: yield* Directory.make,
-            images: { "registry.test/shell": shell }
-          })
-          return yield* body({ namespace, kubelet })
-        }).pipe(Effect.provide(client), Effect.provide(BunContext.layer))
-      }),
-    { controllers: true }
-  )
-
-type PodSpec = NonNullable<Pod["spec"]>
-
-const podSpec = (
-  scene: Scene,
-  container: Partial<PodSpec["containers"][number]>,
-  spec: Partial<PodSpec> = {}
-): PodSpec => ({
-  nodeName: scene.namespace,
-  restartPolicy: "Never",
-  ...spec,
-  containers: [{ name: "main", image: "registry.test/shell:1", ...container }]
-})
-
-const pod = ({ namespace }: Scene, name: string) => Client.get(Pod, { namespace, name })
-
-const run = (
-  scene: Scene,
-  name: string,
-  container: Partial<PodSpec["containers"][number]>,
-  spec: Partial<PodSpec> = {},
-  annotations: { readonly [name: string]: string } = {}
-) =>
-  Client.create(Pod, {
-    metadata: { namespace: scene.namespace, name, annotations },
-    spec: podSpec(scene, container, spec)
-  })
-
-/** A program that writes the id of its process, and can only be killed. */
-const stubborn = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
-
-const pidOf = (kubelet: Kubelet.Kubelet, namespace: string) =>
-  Effect.map(
-    Managed.eventually("it writes", kubelet.logs({ namespace, name: "server" }), (log) => log.endsWith("\n")),
-    Number
-  )
-
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-const phase = (scene: Scene, name: string, wanted: string) =>
-  Managed.eventually(`pod ${name} is ${wanted}`, pod(scene, name), ({ status }) => status?.phase === wanted)
-
-const state = ({ status }: Pod) => status?.containerStatuses?.[0]?.state
+import { isAlive, onNode, phase, pidOf, pod, podSpec, run, shell, state, stubborn } from "./Scene.ts"
 
 describe("A pod whose image is a program", () => {
   onNode("runs it with its environment, Secrets, ConfigMaps and volumes, and tells how it ended", (scene) =>

@@ -36,7 +36,8 @@ export interface Scene {
   ) => Effect.Effect<Managed.Managed, never, Scope.Scope>
 }
 
-const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknown>) => {
+/** What is made once per control plane, though tests run side by side. */
+export const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknown>) => {
   const running = new WeakMap<ControlPlane, Promise<Exit.Exit<A, unknown>>>()
   return (cluster: ControlPlane): Effect.Effect<A, unknown> =>
     Effect.suspend(() => {
@@ -46,7 +47,7 @@ const once = <A>(make: (cluster: ControlPlane) => Effect.Effect<A, unknown>) => 
     })
 }
 
-/** The kind is installed once per control plane, though tests run side by side: a new kind restarts the garbage collector. */
+/** The kind is installed once per control plane: a new kind restarts the garbage collector. */
 export const install = once((cluster) => cluster.install(Crd.of(WebApp)))
 
 /**

@@ -70,9 +70,15 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   const again = outcome !== undefined || waits.length === 0 ? undefined : Math.min(...waits.map(Number))
   // What is certain has to be stored before the pods that make it so may go.
   if (!equal(status, stored.status)) {
+    // That it has started is told even if its pods are refused: its deadline counts from then.
+    const unmanned = statusOf(state.job, state, { ...managed, active: state.active.length }, [], undefined)
+    const start: ReadonlyArray<Write> =
+      at(stored, "status", "startTime") === undefined
+        ? [{ verb: "update", subresource: "status", object: { ...state.job, status: unmanned } }]
+        : []
     return {
       writes: [
-        ...managed.writes,
+        ...managed.writes.map((write) => orElse(write, start)),
         ...(suspension?.events ?? []),
         { verb: "update", subresource: "status", object: told },
         ...tracked.map(JobPods.untrack)
@@ -84,6 +90,10 @@ const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | 
   const end = outcome === undefined || tracked.length > 0 ? [] : ended(told, outcome, managed.terminating, now)
   return { writes: [...managed.writes, ...tracked.map(JobPods.untrack), ...end], again, memory: { ...before } }
 }
+
+/** A write, and what else is written if it is refused. */
+const orElse = (write: Write, others: ReadonlyArray<Write>): Write =>
+  write.verb === "create" ? { ...write, failed: (failure) => [...(write.failed?.(failure) ?? []), ...others] } : write
 
 /** The Job with the time of its start. */
 const started = (job: JsonObject, now: number): JsonObject =>

@@ -73,6 +73,8 @@ export const start = (
       const refused = Writer.write({ ...target, recorder, controller, now }, writes)
       if (refused !== undefined) {
         retry(item, id, now)
+        // What is due by then is due whatever is refused.
+        if (again !== undefined) queue.add(item, now + again)
         return
       }
       failures.delete(id)

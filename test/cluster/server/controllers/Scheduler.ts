@@ -1,8 +1,9 @@
 /**
  * The scheduler: gives pods to nodes that are ready, not cordoned, not tainted, and have the labels that the pod asks for; of
- * several to the one with the fewest pods. A pod whose claims are not bound waits for that.
+ * several to the one with the fewest pods. What it requires by affinity, of its own or of its volumes, counts as well. A pod whose
+ * claims are not bound waits for that.
  *
- * Left out: resources, affinity, ports, preemption.
+ * Left out: resources, what is only preferred, affinity to other pods, ports, preemption.
  */
 
 import { at, equal, type JsonObject, list, number, objects, text, texts } from "../Json.ts"
@@ -10,6 +11,7 @@ import { isDeleting, keyOfObject, labelsOf, nameOf, namespaceOf, ofKey, uidOf } 
 import type { Change } from "../Store.ts"
 import { timestamp } from "../Timestamp.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
+import * as NodeSelector from "./NodeSelector.ts"
 import { isFinished, nodeOf } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 
@@ -29,9 +31,12 @@ const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
   const nodes = snapshot.list(Storages.nodes)
   const refused = nodes.length === 0 ? "no nodes available to schedule pods" : unbound(snapshot, pod, nodes.length)
   if (refused !== undefined) return { writes: unschedulable(pod, refused, now) }
-  const fitting = nodes.filter((node) => misfit(pod, node) === undefined)
+  const wanted = wantedOf(snapshot, pod)
+  const fitting = nodes.filter((node) => misfit(wanted, node) === undefined)
   const node = fitting.length > 1 ? leastCrowded(snapshot, fitting) : fitting[0]
-  return { writes: node === undefined ? unschedulable(pod, noneFits(pod, nodes), now) : bind(pod, nameOf(node)) }
+  return {
+    writes: node === undefined ? unschedulable(pod, noneFits(wanted, nodes), now) : bind(pod, nameOf(node))
+  }
 }
 
 const bind = (pod: JsonObject, node: string): ReadonlyArray<Write> => [
@@ -57,16 +62,57 @@ const bind = (pod: JsonObject, node: string): ReadonlyArray<Write> => [
   }
 ]
 
+/** A pod, and what matters for it of what else there is. */
+interface Wanted {
+  readonly pod: JsonObject
+  /** The volumes that are bound to its claims. */
+  readonly volumes: ReadonlyArray<JsonObject>
+  /** Another pod has a claim that only one may have. */
+  readonly isTaken: boolean
+}
+
+const wantedOf = (snapshot: Snapshot, pod: JsonObject): Wanted => {
+  const namespace = namespaceOf(pod)
+  const claims = claimsOf(pod)
+    .map((name) => snapshot.get(Storages.claims, namespace, name))
+    .filter((claim) => claim !== undefined)
+  const lone = claims.filter((claim) => list(at(claim, "spec", "accessModes")).includes("ReadWriteOncePod")).map(nameOf)
+  return {
+    pod,
+    volumes: claims
+      .map((claim) => snapshot.get(Storages.volumes, "", text(at(claim, "spec", "volumeName")) ?? ""))
+      .filter((volume) => volume !== undefined),
+    isTaken:
+      lone.length > 0 &&
+      snapshot
+        .list(Storages.pods, namespace)
+        .some(
+          (other) => nodeOf(other) !== "" && !isFinished(other) && claimsOf(other).some((one) => lone.includes(one))
+        )
+  }
+}
+
+const taken =
+  "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+
 /** Why a node is not for a pod, in the order in which the real one asks; undefined: it is. */
-const misfit = (pod: JsonObject, node: JsonObject): string | undefined => {
+const misfit = ({ isTaken, pod, volumes }: Wanted, node: JsonObject): string | undefined => {
+  const affinity = at(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+  if (NodeSelector.named(affinity)?.has(nameOf(node)) === false)
+    return "node(s) didn't satisfy plugin(s) [NodeAffinity]"
   if (at(node, "spec", "unschedulable") === true) return "node(s) were unschedulable"
   const taints = [...objects(at(node, "spec", "taints")), ...(isReady(node) ? [] : [notReady])]
   const taint = taints.find((one) => one.effect !== "PreferNoSchedule" && !isTolerated(pod, one))
   if (taint !== undefined) return "node(s) had untolerated taint(s)"
   const labels = labelsOf(node)
-  return Object.entries(texts(at(pod, "spec", "nodeSelector"))).every(([name, value]) => labels[name] === value)
+  const isSelected = Object.entries(texts(at(pod, "spec", "nodeSelector"))).every(
+    ([name, value]) => labels[name] === value
+  )
+  if (!isSelected || !NodeSelector.admits(affinity, node)) return "node(s) didn't match Pod's node affinity/selector"
+  if (isTaken) return taken
+  return volumes.every((volume) => NodeSelector.admits(at(volume, "spec", "nodeAffinity", "required"), node))
     ? undefined
-    : "node(s) didn't match Pod's node affinity/selector"
+    : "node(s) didn't match PersistentVolume's node affinity"
 }
 
 /** What the node lifecycle controller would put on a node that is not ready. */
@@ -89,16 +135,21 @@ const leastCrowded = (snapshot: Snapshot, nodes: ReadonlyArray<JsonObject>): Jso
   return nodes.toSorted((one, other) => count(one) - count(other))[0]
 }
 
-const noneFits = (pod: JsonObject, nodes: ReadonlyArray<JsonObject>): string => {
-  const counts = new Map<string, number>()
-  for (const node of nodes) {
-    const reason = misfit(pod, node) ?? ""
-    counts.set(reason, (counts.get(reason) ?? 0) + 1)
-  }
-  const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).sort()
+const noneFits = (wanted: Wanted, nodes: ReadonlyArray<JsonObject>): string => {
+  const reasons = nodes.map((node) => misfit(wanted, node) ?? "")
+  // Of all reasons, the end of another pod could only change this one, and none is ended for it.
+  const hopes = reasons.map((reason) =>
+    reason === taken ? "No preemption victims found for incoming pod." : "Preemption is not helpful for scheduling."
+  )
   const none = `0/${nodes.length} nodes are available`
-  return `${none}: ${reasons.join(", ")}. preemption: ${none}: ${nodes.length} Preemption is not helpful for scheduling.`
+  return `${none}: ${counted(reasons)}. preemption: ${none}: ${counted(hopes)}`
 }
+
+const counted = (reasons: ReadonlyArray<string>): string =>
+  [...Map.groupBy(reasons, (reason) => reason)]
+    .map(([reason, all]) => `${all.length} ${reason}`)
+    .sort()
+    .join(", ")
 
 /** What is said of a pod with a claim that no volume is bound to; undefined: there is none. */
 const unbound = (snapshot: Snapshot, pod: JsonObject, nodes: number): string | undefined => {
@@ -153,6 +204,8 @@ const keys = ({ object, previous, storage, type }: Change, snapshot: Snapshot): 
   if (storage === Storages.pods) return type !== "DELETED" && isWaiting(object) ? [keyOfObject(object)] : []
   const isSame = (...path: ReadonlyArray<string>) => equal(at(object, ...path), at(previous, ...path))
   if (storage === Storages.nodes) {
+    // Where there is one less, nothing becomes possible.
+    if (type === "DELETED") return []
     // A node tells that it lives every few seconds.
     const asBefore = previous !== undefined && isReady(previous) === isReady(object)
     if (type === "MODIFIED" && asBefore && isSame("spec") && isSame("metadata", "labels")) return []

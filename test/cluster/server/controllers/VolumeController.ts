@@ -102,7 +102,7 @@ const bytes = (quantity: Json | undefined): number => {
 /** Makes a volume for a claim, if it is time. */
 const provisioned = (snapshot: Snapshot, claim: JsonObject): Pass => {
   const className = text(at(claim, "spec", "storageClassName"))
-  if (className === "") return nothing
+  if (className === "") return { writes: [event(claim, "FailedBinding", noClass)] }
   const storageClass = snapshot.get(Storages.storageClasses, "", className ?? "")
   if (at(storageClass, "volumeBindingMode") === "WaitForFirstConsumer" && !isUsed(snapshot, claim)) {
     return { writes: [event(claim, "WaitForFirstConsumer", "waiting for first consumer to be created before binding")] }
@@ -132,6 +132,8 @@ const provisioned = (snapshot: Snapshot, claim: JsonObject): Pass => {
     ]
   }
 }
+
+const noClass = "no persistent volumes available for this claim and no storage class is set"
 
 const event = (about: JsonObject, reason: string, message: string): Write => ({
   verb: "record",

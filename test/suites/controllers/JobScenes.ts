@@ -1,0 +1,277 @@
+/**
+ * What Jobs make of the failures of their pods, of time, and of their own deletion.
+ */
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import { at, objects, text } from "@homeostat/testkit/server/Json"
+import { Effect } from "effect"
+import { SceneFailed } from "./Cluster.ts"
+import { number, type Scene } from "./Scene.ts"
+import { conditionIs, holds, isGone, job, pods, type Script } from "./Script.ts"
+
+const isDeleted = (object: JsonObject) => at(object, "metadata", "deletionTimestamp") !== undefined
+
+const ends = (scene: Scene, type: string, reason: string) =>
+  scene.until("its end", Effect.zipRight(scene.kubelet, holds(scene, "jobs/j", conditionIs(type, reason))))
+
+const complete = (scene: Scene) => ends(scene, "Complete", "CompletionsReached")
+
+/** Waits until so many pods run, and none besides. */
+const running = (scene: Scene, count: number) =>
+  scene.until(
+    `${count} running pods`,
+    Effect.zipRight(
+      scene.kubelet,
+      holds(scene, "pods", ({ items }) => {
+        const all = objects(items).filter(
+          (pod) => !["Failed", "Succeeded"].includes(text(at(pod, "status", "phase")) ?? "")
+        )
+        return all.length === count && all.every((pod) => at(pod, "status", "phase") === "Running")
+      })
+    )
+  )
+
+const noPods = (scene: Scene) =>
+  scene.until(
+    "the pods' end",
+    Effect.zipRight(
+      scene.kubelet,
+      holds(scene, "pods", ({ items }) => objects(items).length === 0)
+    )
+  )
+
+const statusIs = (scene: Scene, field: string, value: number) =>
+  scene.until(
+    `${field} to be ${value}`,
+    holds(scene, "jobs/j", (found) => number(at(found, "status", field)) === value)
+  )
+
+/** The seconds between the creations of the pods, from the first to the last. */
+const gaps = (scene: Scene) =>
+  Effect.map(scene.get("pods"), ({ items }) => {
+    const times = objects(items)
+      .map((pod) => Date.parse(text(at(pod, "metadata", "creationTimestamp")) ?? "") / 1000)
+      .toSorted((one, other) => one - other)
+    return times.slice(1).map((time, place) => time - (times[place] ?? 0))
+  })
+
+/** The policy of a mover. */
+const policy = {
+  podFailurePolicy: {
+    rules: [
+      { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] },
+      { action: "FailJob", onExitCodes: { containerName: "c", operator: "In", values: [40, 42] } },
+      { action: "Count", onExitCodes: { operator: "In", values: [41] } }
+    ]
+  }
+}
+
+/** By name: what it shows. */
+export const scenes: { readonly [name: string]: Script } = {
+  "a Job replaces a pod that is evicted, and does not count it": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 0, ...policy }))
+      yield* pods(scene, 1)
+      yield* running(scene, 1)
+      yield* scene.evict("j")
+      yield* statusIs(scene, "terminating", 1)
+      yield* pods(scene, 1)
+      yield* running(scene, 1)
+      yield* scene.exit("j", 0)
+      yield* complete(scene)
+    }),
+
+  "a Job without a policy counts a pod that is evicted": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 0 }))
+      yield* pods(scene, 1)
+      yield* running(scene, 1)
+      yield* scene.evict("j")
+      yield* ends(scene, "Failed", "BackoffLimitExceeded")
+    }),
+
+  "a Job fails at once by a code that is futile to try again": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 2, ...policy }))
+      yield* pods(scene, 1)
+      yield* running(scene, 1)
+      yield* scene.exit("j", 40)
+      yield* ends(scene, "Failed", "PodFailurePolicy")
+    }),
+
+  "a Job counts a code that its policy counts": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 0, ...policy }))
+      yield* pods(scene, 1)
+      yield* running(scene, 1)
+      yield* scene.exit("j", 41)
+      yield* ends(scene, "Failed", "BackoffLimitExceeded")
+    }),
+
+  "a Job waits longer after each failure": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 2, ...policy }))
+      for (const count of [1, 2, 3]) {
+        yield* pods(scene, count)
+        yield* scene.kubelet
+        yield* scene.exit("j", 44)
+      }
+      yield* ends(scene, "Failed", "BackoffLimitExceeded")
+      const waits = yield* gaps(scene)
+      const isSo = waits.every((wait, place) => wait >= 10 * 2 ** place && wait < 10 * 2 ** place + 5)
+      if (waits.length !== 2 || !isSo) return yield* new SceneFailed({ message: `it waited ${waits.join(", ")} s` })
+    }),
+
+  "a Job takes too long, and its pod takes its time to end": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { activeDeadlineSeconds: 2, ...policy }))
+      yield* running(scene, 1)
+      yield* scene.until(
+        "the failure to be certain",
+        holds(scene, "jobs/j", conditionIs("FailureTarget", "DeadlineExceeded"))
+      )
+      yield* scene.until(
+        "the pod to be told",
+        holds(scene, "pods", ({ items }) => objects(items).every(isDeleted))
+      )
+      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+      if (conditionIs("Failed", "DeadlineExceeded")(yield* scene.get("jobs/j"))) {
+        return yield* new SceneFailed({ message: "it has failed while its pod runs" })
+      }
+      yield* ends(scene, "Failed", "DeadlineExceeded")
+      yield* noPods(scene)
+    }),
+
+  "a Job takes too long while its pod waits": (scene) =>
+    Effect.gen(function* () {
+      const spec = { restartPolicy: "Never", nodeSelector: { is: "nowhere" }, containers: [{ name: "c", image: "i" }] }
+      yield* scene.create("jobs", job("j", { activeDeadlineSeconds: 2, template: { spec }, ...policy }))
+      yield* pods(scene, 1)
+      yield* ends(scene, "Failed", "DeadlineExceeded")
+      yield* noPods(scene)
+    }),
+
+  "a Job waits for the end of a pod that somebody deletes": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 2, ...policy }))
+      yield* running(scene, 1)
+      const [pod] = objects((yield* scene.get("pods")).items)
+      yield* scene.remove(`pods/${text(at(pod, "metadata", "name"))}`)
+      yield* statusIs(scene, "terminating", 1)
+      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+      yield* pods(scene, 1)
+      yield* scene.kubelet
+      yield* statusIs(scene, "failed", 1)
+      yield* scene.until(
+        "another",
+        holds(scene, "pods", ({ items }) => objects(items).length === 1 && !objects(items).some(isDeleted))
+      )
+      yield* running(scene, 1)
+      yield* scene.exit("j", 0)
+      yield* complete(scene)
+    }),
+
+  "a Job that replaces at once a pod that somebody deletes": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 2, podReplacementPolicy: "TerminatingOrFailed" }))
+      yield* running(scene, 1)
+      const [pod] = objects((yield* scene.get("pods")).items)
+      yield* scene.remove(`pods/${text(at(pod, "metadata", "name"))}`)
+      yield* statusIs(scene, "failed", 1)
+      yield* pods(scene, 2)
+      yield* running(scene, 1)
+      yield* scene.exit("j", 0)
+      yield* complete(scene)
+    }),
+
+  "a Job whose pod is taken away by force": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { backoffLimit: 0, ...policy }))
+      yield* running(scene, 1)
+      const [pod] = objects((yield* scene.get("pods")).items)
+      const path = `/api/v1/namespaces/${scene.namespace}/pods/${text(at(pod, "metadata", "name"))}`
+      yield* scene.send("DELETE", `${path}?gracePeriodSeconds=0`)
+      yield* ends(scene, "Failed", "BackoffLimitExceeded")
+    }),
+
+  "a Job is deleted in the foreground": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", policy))
+      yield* running(scene, 1)
+      yield* scene.remove("jobs/j", "Foreground")
+      yield* scene.until(
+        "the pod to be told",
+        holds(scene, "pods", ({ items }) => objects(items).every(isDeleted))
+      )
+      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+      yield* pods(scene, 1)
+      yield* scene.get("jobs/j")
+      yield* scene.until("the end", Effect.zipRight(scene.kubelet, isGone(scene, "jobs/j")))
+      yield* pods(scene, 0)
+    }),
+
+  "a Job is deleted in the background": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", policy))
+      yield* running(scene, 1)
+      yield* scene.remove("jobs/j", "Background")
+      yield* scene.until("the end", isGone(scene, "jobs/j"))
+      yield* scene.until(
+        "the pod to be told",
+        holds(scene, "pods", ({ items }) => objects(items).every(isDeleted))
+      )
+      yield* pods(scene, 1)
+      yield* noPods(scene)
+    }),
+
+  "a Job is deleted and leaves its pods": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", policy))
+      yield* running(scene, 1)
+      yield* scene.remove("jobs/j", "Orphan")
+      yield* scene.until("the end", isGone(scene, "jobs/j"))
+      yield* scene.until(
+        "the pod to be free",
+        holds(scene, "pods", ({ items }) =>
+          objects(items).every((pod) => at(pod, "metadata", "finalizers") === undefined)
+        )
+      )
+    }),
+
+  "a Job is deleted by the default of its kind": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", policy))
+      yield* running(scene, 1)
+      yield* scene.remove("jobs/j")
+      yield* scene.until("the end", isGone(scene, "jobs/j"))
+      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+    }),
+
+  "a Job that begins suspended": (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("jobs", job("j", { suspend: true, ...policy }))
+      yield* scene.until("the suspension", holds(scene, "jobs/j", conditionIs("Suspended", "JobSuspended")))
+      yield* pods(scene, 0)
+      yield* scene.change("jobs/j", { spec: { suspend: false } })
+      yield* running(scene, 1)
+      yield* scene.exit("j", 0)
+      yield* complete(scene)
+    }),
+
+  "a Job whose pods are refused": (scene) =>
+    Effect.gen(function* () {
+      const spec = { restartPolicy: "Never", priorityClassName: "none", containers: [{ name: "c", image: "i" }] }
+      yield* scene.create("jobs", job("j", { activeDeadlineSeconds: 3, template: { spec } }))
+      yield* ends(scene, "Failed", "DeadlineExceeded")
+    }),
+
+  "a Job with labels on its pods": (scene) =>
+    Effect.gen(function* () {
+      const metadata = { labels: { app: "mover" }, annotations: { note: "here" } }
+      const spec = { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] }
+      yield* scene.create(
+        "jobs",
+        job("a-name-as-long-as-can-be-since-it-is-the-value-of-a-label-too-1", { template: { metadata, spec } })
+      )
+      yield* running(scene, 1)
+    })
+}

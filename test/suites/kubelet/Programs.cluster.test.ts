@@ -1,0 +1,224 @@
+/** Programs that stand for containers begin, end, and fail to begin as containers do. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import { Event, Job, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import { gone, isAlive, onNode, phase, pidOf, pod, podSpec, run, type Scene, shell, state, stubborn } from "./Scene.ts"
+
+const finalizer = "suites.homeostat.dev/look"
+
+/** Makes a pod that is still to be seen when it has gone. */
+const kept = (scene: Scene, name: string, script: string, spec: Parameters<typeof podSpec>[2] = {}) =>
+  Effect.acquireRelease(
+    Client.create(Pod, {
+      metadata: { namespace: scene.namespace, name, finalizers: [finalizer] },
+      spec: podSpec(scene, { args: [script] }, spec)
+    }),
+    () =>
+      Effect.ignore(
+        scene.cluster.request("PATCH", `/api/v1/namespaces/${scene.namespace}/pods/${name}`, {
+          body: { metadata: { finalizers: null } },
+          contentType: "application/merge-patch+json"
+        })
+      )
+  )
+
+const evict = ({ cluster, namespace }: Scene, name: string) =>
+  Effect.map(
+    cluster.request("POST", `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, {
+      body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } }
+    }),
+    ({ status }) => expect(status).toBe(201)
+  )
+
+const writes = ({ kubelet, namespace }: Scene, name: string) =>
+  Managed.eventually("it writes", kubelet.logs({ namespace, name }), (log) => log.endsWith("\n"))
+
+const events = ({ namespace }: Scene, name: string) =>
+  Effect.map(Client.list(Event, { namespace }), ({ items }) =>
+    items.filter(({ regarding }) => regarding?.name === name).map(({ note, reason }) => `${reason}: ${note}`)
+  )
+
+/** Runs until it is asked to end, which it writes down, and takes what it has started with it. */
+const obedient = `trap 'kill $!; echo asked; printf bye > /dev/null; exit 143' TERM; echo up; sleep 60 & wait`
+
+describe("A program in a pod", () => {
+  onNode("that is evicted is asked to end, and its pod has failed by a disruption", (scene) =>
+    Effect.gen(function* () {
+      yield* kept(scene, "worker", obedient)
+      yield* writes(scene, "worker")
+      yield* evict(scene, "worker")
+      const failed = yield* phase(scene, "worker", "Failed")
+      expect(state(failed)?.terminated).toMatchObject({ exitCode: 143, reason: "Error" })
+      expect(failed.status?.conditions?.find(({ type }) => type === "DisruptionTarget")).toMatchObject({
+        status: "True",
+        reason: "EvictionByEvictionAPI",
+        message: "Eviction API: evicting"
+      })
+      // As long as its object is there, which the kubelet has let go.
+      yield* Managed.eventually(
+        "it may go",
+        pod(scene, "worker"),
+        (seen) => seen.metadata.deletionGracePeriodSeconds === 0
+      )
+      const log = scene.kubelet.logs({ namespace: scene.namespace, name: "worker" })
+      expect(yield* Managed.stays("its log", log, "1 second")).toBe("up\nasked\n")
+    })
+  )
+
+  onNode("that does not listen ends with 143, and one that does not want to with 137", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      yield* kept(scene, "deaf", "echo up; exec sleep 60")
+      yield* kept(scene, "stubborn", stubborn, { terminationGracePeriodSeconds: 1 })
+      for (const name of ["deaf", "stubborn"]) {
+        yield* writes(scene, name)
+        yield* Client.delete(Pod, { namespace, name })
+      }
+      expect(state(yield* phase(scene, "deaf", "Failed"))?.terminated?.exitCode).toBe(143)
+      expect(state(yield* phase(scene, "stubborn", "Failed"))?.terminated?.exitCode).toBe(137)
+    })
+  )
+
+  onNode("is asked alone, as the first process of a container is", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      // What it has started would say that it was asked, too.
+      const child = "trap 'echo the child was asked' TERM; while :; do sleep 0.05; done"
+      yield* kept(scene, "worker", `trap 'exit 0' TERM; sh -c "${child}" & echo up; while :; do sleep 0.05; done`)
+      yield* writes(scene, "worker")
+      yield* Client.delete(Pod, { namespace, name: "worker" })
+      yield* phase(scene, "worker", "Succeeded")
+      expect(yield* scene.kubelet.logs({ namespace, name: "worker" })).not.toContain("the child was asked")
+    })
+  )
+
+  for (const [how, script, ends] of [
+    ["ends", "trap '' TERM; sleep 60 & echo $!; exit 0", false],
+    ["is killed", `trap '' TERM; (trap '' TERM; sleep 60) & echo $!; while :; do sleep 0.05; done`, true]
+  ] as const) {
+    onNode(`leaves no process behind when it ${how}`, (scene) =>
+      Effect.gen(function* () {
+        const { kubelet, namespace } = scene
+        yield* kept(scene, "server", script, { terminationGracePeriodSeconds: 1 })
+        const child = yield* pidOf(kubelet, namespace)
+        if (ends) yield* Client.delete(Pod, { namespace, name: "server" })
+        yield* Managed.eventually("it has ended", pod(scene, "server"), (seen) => state(seen)?.terminated !== undefined)
+        yield* Managed.eventually(
+          "what it has started is gone",
+          Effect.sync(() => isAlive(child)),
+          (is) => !is
+        )
+      })
+    )
+  }
+
+  onNode("leaves the last 4096 bytes of its message, in whole characters", (scene) =>
+    Effect.gen(function* () {
+      const script = `{ printf '€%.0s' $(seq 2000); printf '!!'; } > "$RESULT"`
+      yield* run(scene, "worker", { args: [script], env: [{ name: "RESULT", value: "/dev/termination-log" }] })
+      const { terminated } = state(yield* phase(scene, "worker", "Succeeded")) ?? {}
+      // Before the last two bytes there is room for 4094: 1364 times three, and two thirds of one that is left out.
+      expect(terminated?.message).toBe(`${"€".repeat(1364)}!!`)
+    })
+  )
+
+  onNode("whose Secret lacks a key says so, and which", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      yield* Client.create(Secret, { metadata: { namespace, name: "keys" }, stringData: { OTHER: "x" } })
+      const valueFrom = { secretKeyRef: { name: "keys", key: "RESTIC_PASSWORD" } }
+      yield* run(scene, "worker", { args: ["exit 0"], env: [{ name: "RESTIC_PASSWORD", valueFrom }] })
+      const seen = yield* Managed.eventually(
+        "it waits",
+        pod(scene, "worker"),
+        (seen) => state(seen)?.waiting?.reason === "CreateContainerConfigError"
+      )
+      expect([seen.status?.phase, state(seen)?.waiting?.message]).toEqual([
+        "Pending",
+        `couldn't find key RESTIC_PASSWORD in Secret ${namespace}/keys`
+      ])
+    })
+  )
+
+  onNode("whose volume can't be filled waits, and an Event says for what", (scene) =>
+    Effect.gen(function* () {
+      const volumes = [{ name: "keys", secret: { secretName: "keys" } }]
+      yield* run(scene, "worker", { args: ["exit 0"] }, { volumes })
+      yield* Managed.eventually("it is told", events(scene, "worker"), (all) =>
+        all.includes('FailedMount: MountVolume.SetUp failed for volume "keys" : secret "keys" not found')
+      )
+      expect(state(yield* pod(scene, "worker"))?.waiting?.reason).toBe("ContainerCreating")
+    })
+  )
+
+  onNode("whose image no registry has fails to be pulled, and then waits", (scene) =>
+    Effect.gen(function* () {
+      yield* run(scene, "worker", { image: gone })
+      const waits = (reason: string) =>
+        Managed.eventually(reason, pod(scene, "worker"), (seen) => state(seen)?.waiting?.reason === reason)
+      const why = `failed to pull and unpack image "${gone}": failed to resolve reference "${gone}": ${gone}: not found`
+      expect(state(yield* waits("ErrImagePull"))?.waiting?.message).toBe(why)
+      const seen = yield* waits("ImagePullBackOff")
+      expect(state(seen)?.waiting?.message).toBe(`Back-off pulling image "${gone}": ErrImagePull: ${why}`)
+      expect(seen.status?.phase).toBe("Pending")
+      yield* Managed.eventually("it is told", events(scene, "worker"), (all) =>
+        all.includes("Failed: Error: ImagePullBackOff")
+      )
+    })
+  )
+
+  onNode("finds the same files in a claim on another node with the same folder", (scene) =>
+    Effect.gen(function* () {
+      const { directory, namespace } = scene
+      const other = `${namespace}-other`
+      yield* Kubelet.start({ name: other, directory, images: { "registry.test/shell": shell } })
+      const container = (script: string) => ({
+        args: [script],
+        env: [{ name: "DATA", value: "/data" }],
+        volumeMounts: [{ name: "data", mountPath: "/data" }]
+      })
+      const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }]
+      yield* run(scene, "writer", container('echo kept > "$DATA/file"'), { volumes })
+      yield* phase(scene, "writer", "Succeeded")
+      yield* run(scene, "reader", container('grep kept "$DATA/file"'), { volumes, nodeName: other })
+      yield* phase(scene, "reader", "Succeeded")
+    })
+  )
+
+  onNode("of a Job that is evicted is replaced, and costs the Job no try", (scene) =>
+    Effect.gen(function* () {
+      const { namespace } = scene
+      const args = [`[ -e "$DATA/again" ] && exit 0; touch "$DATA/again"; ${obedient}`]
+      const container = {
+        args,
+        env: [{ name: "DATA", value: "/data" }],
+        volumeMounts: [{ name: "data", mountPath: "/data" }]
+      }
+      const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }]
+      const onPodConditions = [{ type: "DisruptionTarget", status: "True" }]
+      yield* Client.create(Job, {
+        metadata: { namespace, name: "save" },
+        spec: {
+          backoffLimit: 0,
+          podFailurePolicy: { rules: [{ action: "Ignore", onPodConditions }] },
+          template: { spec: podSpec(scene, container, { volumes }) }
+        }
+      })
+      const [first] = yield* Managed.eventually(
+        "it runs",
+        Effect.map(Client.list(Pod, { namespace }), ({ items }) => items),
+        (all) => all.some(({ status }) => status?.phase === "Running")
+      )
+      const name = first?.metadata.name ?? ""
+      yield* writes(scene, name)
+      yield* evict(scene, name)
+      const { status } = yield* Managed.eventually("it is done", Client.get(Job, { namespace, name: "save" }), (job) =>
+        (job.status?.conditions ?? []).some((one) => one.type === "Complete" && one.status === "True")
+      )
+      expect([status?.succeeded, status?.failed]).toEqual([1, undefined])
+    })
+  )
+})
