@@ -38,6 +38,7 @@ import * as Flags from "./Flags.ts"
 import * as Logging from "./Logging.ts"
 import * as LogLevelPage from "./LogLevelPage.ts"
 import * as MetricsPort from "./MetricsPort.ts"
+import * as Setting from "./Setting.ts"
 import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
 import * as Workers from "./Workers.ts"
@@ -47,6 +48,8 @@ export interface Program<R, E> extends Verb.Named {
   readonly controllers: ReadonlyArray<Controller<R | Services>>
   /** What the controllers need beyond what the runtime provides; it may build on that. */
   readonly layer: Layer.Layer<R, E, Manager.Runtime>
+  /** What the environment sets for them: listed by `run --help`, and checked before anything is opened. Default: nothing. */
+  readonly settings?: Setting.Settings | undefined
   /** How it logs. */
   readonly logger: (settings: Logging.Settings) => Layer.Layer<never>
   /** How its metrics can be written; the first is for readers who do not say what they like. */
@@ -215,6 +218,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
   Verb.make("run", {
     description: "Run the controllers until SIGTERM or SIGINT; a second signal ends at once",
     flags: flagsOf(program.controllers.map(({ name }) => name)),
+    settings: program.settings,
     run: (settings) =>
       Effect.gen(function* () {
         const levels = yield* LogLevels.make(settings.logLevel)
@@ -225,6 +229,9 @@ export const verb = <R, E>(program: Program<R, E>) =>
         )
         // Before anything is opened: it is a mistake on the command line, or in the environment.
         return yield* Effect.zipRight(Election.check(settings), MetricsPort.check(settings)).pipe(
+          Effect.zipRight(
+            Effect.mapError(Setting.read(program.settings ?? {}), ({ message }) => new Verb.UsageError({ message }))
+          ),
           Effect.zipRight(exportingOf(program, process.env)),
           Effect.flatMap((exporting) =>
             Effect.provide(start(program, settings, exporting, levels), Layer.provideMerge(Health.layer, ports))

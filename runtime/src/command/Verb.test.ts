@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Flag from "./Flag.ts"
+import * as Setting from "./Setting.ts"
 import * as Verb from "./Verb.ts"
 
 const program = { name: "prog", version: "1.2.3", description: "A program" }
@@ -52,6 +53,21 @@ describe("A command line", () => {
       )
     }
     expect(ask("stop", "--help")).toBe("Stop it\n\nUsage: prog stop")
+  })
+
+  test("gets the variables of the controllers below the flags", () => {
+    const load = Setting.make("PROG_LOAD", { description: "How much", otherwise: "2t", parse: Either.right })
+    const color = Setting.make("PROG_COLOR_OF_IT", { description: "Which", otherwise: "red", parse: Either.right })
+    const flags = { speed: Flag.text("max-speed", { placeholder: "KMH", description: "How fast" }) }
+    const set = Verb.make("run", { description: "Run it", flags, settings: { load, color }, run: () => Effect.void })
+    const request = Either.getOrThrow(Verb.select(program, [set], ["run", "--help"]))
+    expect(request._tag === "Print" ? request.text.split("\n").slice(-5) : []).toEqual([
+      "",
+      "Environment variables of the controllers:",
+      "",
+      "  PROG_LOAD         How much; default 2t",
+      "  PROG_COLOR_OF_IT  Which; default red"
+    ])
   })
 
   test("that asks for the version gets it", () => {

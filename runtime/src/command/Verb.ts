@@ -3,6 +3,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Flag from "./Flag.ts"
+import * as Setting from "./Setting.ts"
 
 /** What was written on the command line, or in a variable for it, makes no sense. The message is one line and says what does. */
 export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
@@ -22,6 +23,8 @@ export interface Verb<E, R> {
   /** What stands beside its flags, as the help has it. */
   readonly words?: string | undefined
   readonly flags: ReadonlyArray<Flag.Flag<unknown>>
+  /** What its environment sets besides, as the help has it. */
+  readonly settings?: Setting.Settings | undefined
   readonly run: (input: Input) => Effect.Effect<void, E | UsageError, R>
 }
 
@@ -33,6 +36,8 @@ export const make = <F extends Flag.Flags, E, R>(
     /** What it takes besides its flags. Default: nothing. */
     readonly words?: { readonly placeholder: string; readonly most: number } | undefined
     readonly flags: F
+    /** Environment variables that are no flags, for the help. Default: none. */
+    readonly settings?: Setting.Settings | undefined
     readonly run: (values: Flag.Values<F>, words: ReadonlyArray<string>) => Effect.Effect<void, E, R>
   }
 ): Verb<E, R> => ({
@@ -40,6 +45,7 @@ export const make = <F extends Flag.Flags, E, R>(
   description: options.description,
   words: options.words?.placeholder,
   flags: Object.values(options.flags),
+  settings: options.settings,
   run: ({ args, environment }) =>
     Either.match(Flag.readBeside(options.words?.most ?? 0, options.flags, args, environment), {
       onLeft: (message) => Effect.fail(new UsageError({ message })),
@@ -108,6 +114,9 @@ const helpOf = (program: Named, verb: Verb<never, never> | Verb<unknown, unknown
     "",
     ...Flag.describe(verb.flags),
     "",
-    `Each can be given as an environment variable: --${first.name} as ${Flag.variableOf(first.name)}, and so on.`
+    `Each can be given as an environment variable: --${first.name} as ${Flag.variableOf(first.name)}, and so on.`,
+    ...(verb.settings === undefined
+      ? []
+      : ["", "Environment variables of the controllers:", "", ...Setting.describe(verb.settings)])
   ].join("\n")
 }

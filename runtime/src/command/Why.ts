@@ -1,6 +1,6 @@
 /**
  * `why KIND/NAME`: asks a running manager what it knows of an object, and why it did, or did not do, something about it. The answer
- * is the manager's own, see `manager/WhyPage`; nothing is asked of the cluster here.
+ * is the manager's own, see `manager/why/Page`; nothing is asked of the cluster here.
  */
 import { FileSystem } from "@effect/platform/FileSystem"
 import * as Console from "effect/Console"

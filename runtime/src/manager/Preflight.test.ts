@@ -37,7 +37,7 @@ describe("what is missing is said in one line", () => {
         namespace: undefined,
         by: ["controller a", "controller b"]
       }),
-      'cannot list pods in the whole cluster, which controller a and controller b needs: add to a ClusterRole {"apiGroups":[""],"resources":["pods"],"verbs":["list"]}'
+      'cannot list pods in the whole cluster, which controller a and controller b need: add to a ClusterRole {"apiGroups":[""],"resources":["pods"],"verbs":["list"]}'
     ],
     [
       "of a subresource and of one object",

@@ -96,7 +96,7 @@ export const describe = (permission: Permission): string => {
   const what = `cannot ${verb} ${kind}${name === undefined ? "" : ` ${name}`}`
   const role = namespace === undefined ? "a ClusterRole" : `a Role there`
   const rules = Rbac.rulesOf([permission]).map((rule) => JSON.stringify(rule))
-  return `${what} ${Right.where(namespace)}, which ${by.join(" and ")} needs: add to ${role} ${rules.join()}`
+  return `${what} ${Right.where(namespace)}, which ${by.join(" and ")} ${by.length === 1 ? "needs" : "need"}: add to ${role} ${rules.join()}`
 }
 
 /**
