@@ -1,8 +1,8 @@
 /** The manager: its controllers, what they need, how it logs. Everything else is the runtime's. */
+import { backup, restore, Settings } from "@homeostat/backup"
 import { Logs, MetricsText, OpenMetrics, Traces } from "@homeostat/observability"
 import * as Program from "@homeostat/runtime/command/Program"
 import { controller as webapp } from "@homeostat/webapp"
-import * as Layer from "effect/Layer"
 import manifest from "../package.json" with { type: "json" }
 
 /** The program. */
@@ -10,8 +10,9 @@ export const program = {
   name: "homeostat",
   version: manifest.version,
   description: manifest.description,
-  controllers: [webapp],
-  layer: Layer.empty,
+  controllers: [webapp, backup, restore],
+  layer: Settings.layer,
+  settings: Settings.variables,
   logger: Logs.layer,
   metrics: [MetricsText.format, OpenMetrics.format] as const,
   tracing: Traces.make

@@ -77,6 +77,18 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       "ResticFailed",
       "restic failed. Fatal: pack 413abc is damaged. It is tried again at the next run"
     ],
+    [
+      45,
+      "/data/a has 3 entries",
+      "TargetNotEmpty",
+      "The volume to restore into is not empty, and nothing was written. /data/a has 3 entries. Restore into an empty volume, or set spec.overwrite in a new Restore"
+    ],
+    [
+      46,
+      "",
+      "SnapshotNotFound",
+      "What is to be restored is not among the snapshots of this Backup, and nothing was written. Look at status.lastRun of the Backup for what there is, and create a new Restore"
+    ],
     [1, "", "ResticFailed", "restic failed. It is tried again at the next run"],
     [
       143,
@@ -99,8 +111,8 @@ describe("A failure has a reason, the mover's words and what to do", () => {
     expect(exited(41).retryAfter).toBe(1_800_000)
     for (const code of [3, 40, 42, 43, 44, 143]) expect(exited(code).retryAfter).toBeUndefined()
   })
-  test("tries that end alike are those of a missing repository and a wrong password", () =>
-    expect(Outcome.futile).toEqual([40, 42]))
+  test("a pod that is started again changes nothing about what is or is not there, nor about a password and rights", () =>
+    expect(Outcome.futile).toEqual([3, 40, 42, 45, 46, 47]))
   test("a code is believed, whatever the text says", () =>
     expect(exited(42, "", { text: "no space left on device" }).reason).toBe("WrongPassword"))
   test("what was saved before is told", () =>
@@ -130,6 +142,15 @@ describe("A success", () => {
       message: "1 volume saved; nothing in b: look whether it is the right one",
       warning: true
     }))
+  test("of more volumes than a result can list says so", () =>
+    expect(
+      exited(0, "", { text: `{"reason":"Succeeded","message":"","snapshots":[${saved}],"cut":true}` }).message
+    ).toBe("At least 1 volume saved"))
+  test("has the repository's id, and that locks were removed", () =>
+    expect(exited(0, "", { text: '{"reason":"Succeeded","repository":"0123456789","unlocked":true}' })).toMatchObject({
+      repository: "0123456789",
+      unlocked: true
+    }))
   for (const lost of [undefined, "", "some log", '{"reason":"Succeeded","message":"","snap']) {
     test(`of which ${JSON.stringify(lost)} is left is Completed, and its result lost`, () =>
       expect(exited(0, "", { text: lost })).toMatchObject({ reason: "ResultLost", phase: "Completed", warning: true }))
@@ -147,6 +168,76 @@ describe("A success", () => {
       message: "Saved, without the files that could not be read, as spec.allowPartial has it. x unreadable."
     }))
 })
+
+describe("Retention", () => {
+  const saved = '{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}'
+  const judged = (exitCode: number, fields: string, purpose: Outcome.Purpose = "backup") =>
+    Outcome.judge(
+      { _tag: "Exited", exitCode, text: `{"reason":"x","message":"it was refused","snapshots":[${saved}],${fields}}` },
+      { purpose }
+    )
+  test("is applied by a forget that ended, even of nothing", () =>
+    expect(judged(0, '"kept":1,"removed":0')).toMatchObject({ retention: "applied", kept: 1, removed: 0 }))
+  test("is skipped where there was no forget", () =>
+    expect(judged(0, '"pruned":false')).toMatchObject({ retention: "skipped", removed: undefined }))
+  test("is applied although the run failed, where the destination was full and room was made", () =>
+    expect(judged(44, '"operation":"backup","removed":2')).toMatchObject({ phase: "Failed", retention: "applied" }))
+  test("that a server refuses is a warning: the data is safe", () =>
+    expect(judged(47, '"operation":"forget"')).toMatchObject({
+      reason: "RetentionFailed",
+      phase: "Completed",
+      warning: true,
+      retention: "failed",
+      message:
+        "1 volume saved. Old snapshots could not be deleted. it was refused. If the server lets nobody delete (append-only), delete there and leave retention out of the spec; else give the credentials the right to delete"
+    }))
+  test("has failed where the repository was locked by then", () =>
+    expect(judged(41, '"operation":"forget"')).toMatchObject({
+      reason: "RepositoryLocked",
+      phase: "Failed",
+      retention: "failed",
+      checkFailed: false
+    }))
+  test("was applied when it is the check that found something", () =>
+    expect(judged(44, '"operation":"check","kept":1,"removed":0')).toMatchObject({
+      reason: "ResticFailed",
+      retention: "applied",
+      checkFailed: true
+    }))
+  test("of a deletion says how many snapshots are gone", () => {
+    expect(judged(0, '"removed":3', "delete")).toMatchObject({ message: "3 snapshots deleted", removed: 3 })
+    expect(judged(44, '"operation":"delete"', "delete").message).toBe(
+      "restic failed. it was refused. The snapshots are still there, some or all"
+    )
+  })
+  test("deletion that a server refuses has failed", () =>
+    expect(judged(47, '"operation":"delete"', "delete")).toMatchObject({ phase: "Failed", retention: "failed" }))
+})
+
+describe("A restore", () => {
+  const judged = (exitCode: number, message: string, restored = "null") =>
+    Outcome.judge(
+      { _tag: "Exited", exitCode, text: `{"reason":"x","message":"${message}","restored":${restored}}` },
+      { purpose: "restore" }
+    )
+  test("says what it brought back", () =>
+    expect(judged(0, "", '{"snapshot":"0123456789abcdef","bytes":12,"files":3}')).toMatchObject({
+      phase: "Completed",
+      warning: false,
+      message: "3 files and folders restored from snapshot 01234567, 12 bytes",
+      restored: { files: 3, bytes: 12 }
+    }))
+  test("that failed is not told to be tried again by itself", () => {
+    for (const code of [3, 40, 41, 43, 44, 45, 46, 143]) {
+      expect(judged(code, "")).toMatchObject({ phase: "Failed", message: expect.not.stringContaining("next run") })
+    }
+  })
+})
+
+test("A mover that was told to let a partial backup count as full ends with 0, and it is a warning", () =>
+  expect(
+    exited(0, "", { text: '{"reason":"PartiallyFailed","message":"volume a: 1 could not be read","removed":1}' })
+  ).toMatchObject({ reason: "PartiallyFailed", phase: "Completed", warning: true, retention: "applied" }))
 
 describe("What Kubernetes did to a run", () => {
   const table: ReadonlyArray<readonly [Outcome.Ending, Partial<Outcome.Outcome>]> = [
@@ -189,7 +280,8 @@ describe("What Kubernetes did to a run", () => {
       {
         reason: "JobDeleted",
         phase: "Failed",
-        message: "Somebody deleted Job cart-1 before it ended. It is not made again; the next run comes by its schedule"
+        message:
+          "Job cart-1 was deleted before its result was read. It is not made again; the next run comes by its schedule"
       }
     ]
   ]

@@ -6,9 +6,11 @@
  */
 import * as Result from "./Result.ts"
 
-/** Reasons of LastRunSucceeded. */
+/** Reasons of LastRunSucceeded, and of what a Restore came to. */
 export type Reason =
   | "Succeeded"
+  /** Everything was saved; old snapshots could not be deleted. */
+  | "RetentionFailed"
   | "PartiallyFailed"
   | "RepositoryMissing"
   | "RepositoryLocked"
@@ -16,12 +18,16 @@ export type Reason =
   | "DestinationUnreachable"
   | "DestinationFull"
   | "ResticFailed"
+  | "TargetNotEmpty"
+  | "SnapshotNotFound"
   | "Terminated"
   | "OutOfMemory"
   | "PodEvicted"
   | "ImagePullFailed"
   | "DeadlineExceeded"
+  | "StartTimeout"
   | "JobDeleted"
+  | "Replaced"
   | "ResultLost"
 
 /** The mover's exit codes. 143 is what a shell ends with after SIGTERM. */
@@ -33,11 +39,22 @@ export const exitCodes = {
   WrongPassword: 42,
   DestinationUnreachable: 43,
   ResticFailed: 44,
+  TargetNotEmpty: 45,
+  SnapshotNotFound: 46,
+  RetentionFailed: 47,
   Terminated: 143
 } as const
 
 /** Codes after which another try of the same Job ends in the same way: FailJob in its podFailurePolicy. */
-export const futile: ReadonlyArray<number> = [exitCodes.RepositoryMissing, exitCodes.WrongPassword]
+export const futile: ReadonlyArray<number> = [
+  // The files would be as unreadable, and there would be a snapshot more.
+  exitCodes.PartiallyFailed,
+  exitCodes.RepositoryMissing,
+  exitCodes.WrongPassword,
+  exitCodes.TargetNotEmpty,
+  exitCodes.SnapshotNotFound,
+  exitCodes.RetentionFailed
+]
 
 /**
  * The reason for an exit code of restic (0.17.1 or later, cmd/restic/main.go). A code that is not known is a failure: older
@@ -79,21 +96,43 @@ export type Ending =
   | { readonly _tag: "Lost"; readonly succeeded: boolean }
   | { readonly _tag: "Evicted"; readonly message: string }
   | { readonly _tag: "ImagePullFailed"; readonly image: string; readonly message: string }
+  /** No container ran within the time for that; `message` is what kept it. */
+  | { readonly _tag: "NotStarted"; readonly seconds: number; readonly message: string }
+  /** The next run took its place, by `concurrencyPolicy: Replace`. */
+  | { readonly _tag: "Replaced" }
   /** After `activeDeadlineSeconds`. */
   | { readonly _tag: "DeadlineExceeded"; readonly seconds: number }
   | { readonly _tag: "JobDeleted"; readonly job: string }
 
+/**
+ * What became of the old snapshots, for the condition RetentionApplied: `applied` is a `forget` that ended well, `failed` one that
+ * did not, and `skipped` none at all, because none was asked for or something before it failed.
+ */
+export type Retention = "applied" | "skipped" | "failed"
+
 /** How a run ended. */
 export interface Outcome {
   readonly reason: Reason
+  /** Completed: LastRunSucceeded is True, since the data is safe, even where there is a warning. */
   readonly phase: "Completed" | "Failed"
   /** One line, at most some 1200 characters. */
   readonly message: string
   /** Worth a Warning event: each failure, and a success of which somebody should know. */
   readonly warning: boolean
   readonly snapshots: ReadonlyArray<Result.Snapshot>
+  readonly retention: Retention
+  /** restic's id of the repository. */
+  readonly repository: string | undefined
+  /** Snapshots of this Backup that remain; undefined if they were not counted. */
+  readonly kept: number | undefined
+  /** Snapshots that were deleted; undefined if nobody came to it. */
+  readonly removed: number | undefined
   readonly pruned: boolean
   readonly checked: boolean
+  /** `check` found the repository damaged, or could not be ended: for the condition RepositoryHealthy. */
+  readonly checkFailed: boolean
+  readonly unlocked: boolean
+  readonly restored: Result.Restored | undefined
   /** When to try again, in milliseconds, without waiting for the next tick. Undefined: at the next tick. */
   readonly retryAfter: number | undefined
 }
@@ -101,21 +140,31 @@ export interface Outcome {
 /** After this, restic takes a lock whose owner is gone for stale, whoever asks. */
 export const staleLock = 30 * 60_000
 
-/**
- * Judges a run.
- *
- * @param options.allowPartial `spec.allowPartial`: files that could not be read are a warning
- */
-export const judge = (ending: Ending, options: { readonly allowPartial?: boolean } = {}): Outcome => {
+/** What a run was for: its messages advise accordingly. */
+export type Purpose = "backup" | "restore" | "delete"
+
+/** What is known of a run beforehand. */
+export interface Options {
+  /** `spec.allowPartial`: files that could not be read are a warning. */
+  readonly allowPartial?: boolean
+  /** Default: `backup`. */
+  readonly purpose?: Purpose
+  /** What Jobs of the same run have saved before. */
+  readonly earlier?: ReadonlyArray<Result.Snapshot>
+}
+
+/** Judges a run. */
+export const judge = (ending: Ending, options: Options = {}): Outcome => {
+  const purpose = options.purpose ?? "backup"
   switch (ending._tag) {
     case "Exited":
-      return exited(ending, options.allowPartial === true)
+      return exited(ending, options.allowPartial === true, purpose, options.earlier ?? [])
     case "Lost":
       return {
         ...ended("ResultLost"),
         phase: ending.succeeded ? "Completed" : "Failed",
         message: ending.succeeded
-          ? "The run succeeded, but its pod was gone before the result could be read: snapshots and sizes are not known"
+          ? "The run succeeded, but its pod was gone before the result could be read: what it saved or wrote is not known"
           : "The run failed, and its pod was gone before the result could be read: look into the logs of the node or the cluster for the cause"
       }
     case "Evicted":
@@ -133,10 +182,17 @@ export const judge = (ending: Ending, options: { readonly allowPartial?: boolean
         ...ended("DeadlineExceeded"),
         message: `The run was ended after ${ending.seconds} seconds. If it needs longer, raise spec.activeDeadlineSeconds`
       }
+    case "NotStarted":
+      return {
+        ...ended("StartTimeout"),
+        message: `The mover did not start within ${ending.seconds} seconds, and was taken away. ${said(Result.clean(ending.message))}It is tried again at the next run`
+      }
+    case "Replaced":
+      return { ...ended("Replaced"), message: "The next run was due, and took its place (concurrencyPolicy Replace)" }
     case "JobDeleted":
       return {
         ...ended("JobDeleted"),
-        message: `Somebody deleted Job ${ending.job} before it ended. It is not made again; the next run comes by its schedule`
+        message: `Job ${ending.job} was deleted before its result was read. It is not made again; ${deletedJob[purpose]}`
       }
   }
 }
@@ -147,16 +203,48 @@ const ended = (reason: Reason): Outcome => ({
   message: "",
   warning: reason !== "Succeeded",
   snapshots: [],
+  retention: "skipped",
+  repository: undefined,
+  kept: undefined,
+  removed: undefined,
   pruned: false,
   checked: false,
+  checkFailed: false,
+  unlocked: false,
+  restored: undefined,
   retryAfter: undefined
 })
 
-const exited = (ending: Extract<Ending, { readonly _tag: "Exited" }>, allowPartial: boolean): Outcome => {
+const deletedJob: { readonly [purpose in Purpose]: string } = {
+  backup: "the next run comes by its schedule",
+  restore: "delete this Restore and create it anew to begin again",
+  delete: "the snapshots are where they were"
+}
+
+const exited = (
+  ending: Extract<Ending, { readonly _tag: "Exited" }>,
+  allowPartial: boolean,
+  purpose: Purpose,
+  earlier: ReadonlyArray<Result.Snapshot>
+): Outcome => {
   const result = Result.parse(ending.text)
-  const { snapshots, pruned, checked } = result
-  const told = { snapshots, pruned, checked }
+  const all = [...earlier, ...result.snapshots]
+  const { repository, snapshots, kept, removed, pruned, checked, unlocked, restored } = result
   const reason = reasonOf(ending, result)
+  // The mover was told to let a partial backup count as full, and has ended so.
+  const allowed = allowPartial || ending.exitCode === exitCodes.Succeeded
+  const told = {
+    repository,
+    snapshots,
+    kept,
+    removed,
+    pruned,
+    checked,
+    unlocked,
+    restored,
+    retention: retentionOf(reason, result),
+    checkFailed: result.operation === "check"
+  }
   if (reason === "Succeeded" && !result.complete) {
     return {
       ...ended("ResultLost"),
@@ -166,20 +254,15 @@ const exited = (ending: Extract<Ending, { readonly _tag: "Exited" }>, allowParti
     }
   }
   if (reason === "Succeeded") {
-    const empty = snapshots.filter(({ id }) => id === undefined).map(({ pvc }) => pvc)
-    const saved = snapshots.length - empty.length
     return {
       ...ended(reason),
       ...told,
-      warning: empty.length > 0,
-      message:
-        empty.length === 0
-          ? `${counted(saved, "volume")} saved`
-          : `${counted(saved, "volume")} saved; nothing in ${empty.join(", ")}: look whether ${empty.length === 1 ? "it is" : "they are"} the right ${empty.length === 1 ? "one" : "ones"}`
+      warning: all.some(({ id }) => id === undefined),
+      message: done({ ...result, snapshots: all }, purpose)
     }
   }
   const cause = said(result.message)
-  if (reason === "PartiallyFailed" && allowPartial) {
+  if (reason === "PartiallyFailed" && allowed) {
     return {
       ...ended(reason),
       ...told,
@@ -187,12 +270,38 @@ const exited = (ending: Extract<Ending, { readonly _tag: "Exited" }>, allowParti
       message: `Saved, without the files that could not be read, as spec.allowPartial has it. ${cause}`.trim()
     }
   }
+  // Of a run that was for nothing but deleting, nothing has succeeded.
+  if (reason === "RetentionFailed" && purpose === "backup") {
+    return {
+      ...ended(reason),
+      ...told,
+      phase: "Completed",
+      message: `${done({ ...result, snapshots: all }, purpose)}. ${happened[reason]} ${cause}${advice[reason]}`
+    }
+  }
   return {
     ...ended(reason),
     ...told,
-    message: `${happened[reason]} ${cause}${advice[reason]}`,
+    message: `${happened[reason]} ${cause}${purpose === "backup" ? advice[reason] : (adviceElsewhere[purpose][reason] ?? advice[reason])}`,
     retryAfter: reason === "RepositoryLocked" ? staleLock : undefined
   }
+}
+
+const retentionOf = (reason: Reason, { operation, removed }: Result.Result): Retention => {
+  if (reason === "RetentionFailed" || operation === "forget") return "failed"
+  return removed === undefined ? "skipped" : "applied"
+}
+
+/** What a run has done, in a sentence without its full stop. */
+const done = ({ snapshots, cut, removed, restored }: Result.Result, purpose: Purpose): string => {
+  if (restored !== undefined) {
+    return `${restored.files === 1 ? "1 file or folder" : `${restored.files} files and folders`} restored from snapshot ${restored.snapshot.slice(0, 8)}, ${counted(restored.bytes, "byte")}`
+  }
+  if (purpose === "delete") return `${counted(removed ?? 0, "snapshot")} deleted`
+  const empty = snapshots.filter(({ id }) => id === undefined).map(({ pvc }) => pvc)
+  const saved = `${cut ? "At least " : ""}${counted(snapshots.length - empty.length, "volume")} saved`
+  if (empty.length === 0) return saved
+  return `${saved}; nothing in ${empty.join(", ")}: look whether ${empty.length === 1 ? "it is" : "they are"} the right ${empty.length === 1 ? "one" : "ones"}`
 }
 
 /** The code decides, since it cannot be cut; the mover's words only tell apart what has no code of its own. */
@@ -202,7 +311,7 @@ const reasonOf = (
 ): Failing | "Succeeded" => {
   switch (ending.exitCode) {
     case exitCodes.Succeeded:
-      return "Succeeded"
+      return result.reason === "PartiallyFailed" ? "PartiallyFailed" : "Succeeded"
     case exitCodes.PartiallyFailed:
       return "PartiallyFailed"
     case exitCodes.RepositoryMissing:
@@ -213,10 +322,16 @@ const reasonOf = (
       return "WrongPassword"
     case exitCodes.DestinationUnreachable:
       return "DestinationUnreachable"
+    case exitCodes.TargetNotEmpty:
+      return "TargetNotEmpty"
+    case exitCodes.SnapshotNotFound:
+      return "SnapshotNotFound"
+    case exitCodes.RetentionFailed:
+      return "RetentionFailed"
   }
   if (ending.reason === "OOMKilled") return "OutOfMemory"
   // restic has no code for a full destination; these are the words of the systems below it.
-  if (full.test(result.message)) return "DestinationFull"
+  if (result.reason === "DestinationFull" || full.test(result.message)) return "DestinationFull"
   return signals.has(ending.exitCode) ? "Terminated" : "ResticFailed"
 }
 
@@ -229,7 +344,14 @@ const full =
 /** Reasons that a mover's exit leads to. */
 type Failing = Exclude<
   Reason,
-  "Succeeded" | "PodEvicted" | "ImagePullFailed" | "DeadlineExceeded" | "JobDeleted" | "ResultLost"
+  | "Succeeded"
+  | "PodEvicted"
+  | "ImagePullFailed"
+  | "StartTimeout"
+  | "DeadlineExceeded"
+  | "JobDeleted"
+  | "Replaced"
+  | "ResultLost"
 >
 
 const happened: { readonly [reason in Failing]: string } = {
@@ -239,6 +361,9 @@ const happened: { readonly [reason in Failing]: string } = {
   WrongPassword: "RESTIC_PASSWORD does not open the repository.",
   DestinationUnreachable: "The destination did not answer as it should.",
   DestinationFull: "The destination is full.",
+  TargetNotEmpty: "The volume to restore into is not empty, and nothing was written.",
+  SnapshotNotFound: "What is to be restored is not among the snapshots of this Backup, and nothing was written.",
+  RetentionFailed: "Old snapshots could not be deleted.",
   ResticFailed: "restic failed.",
   Terminated: "The mover was ended from outside.",
   OutOfMemory: "The mover needed more memory than it may have."
@@ -255,9 +380,36 @@ const advice: { readonly [reason in Failing]: string } = {
     "Put the password with which the repository was made into the Secret, then run it with the annotation backup.example.com/run",
   DestinationUnreachable: "Check the address, the bucket and the credentials; it is tried again at the next run",
   DestinationFull: "Make room there, or keep less with spec.retentionPolicy; pruning goes on at its own time",
+  TargetNotEmpty: "Restore into an empty volume, or set spec.overwrite in a new Restore",
+  SnapshotNotFound: "Look at status.lastRun of the Backup for what there is, and create a new Restore",
+  RetentionFailed:
+    "If the server lets nobody delete (append-only), delete there and leave retention out of the spec; else give the credentials the right to delete",
   ResticFailed: "It is tried again at the next run",
   Terminated: "It is tried again at the next run",
   OutOfMemory: "Raise limits.memory in spec.resources"
+}
+
+/** Where there is no next run. */
+const adviceElsewhere: {
+  readonly [purpose in Exclude<Purpose, "backup">]: { readonly [reason in Failing]?: string }
+} = {
+  restore: {
+    PartiallyFailed: "What could be restored is there; look whether the user of the mover may write to the volume",
+    RepositoryMissing: "Bring it back, or name another Backup in a new Restore",
+    RepositoryLocked: "Annotate the Backup with backup.example.com/unlock if no restic uses the repository",
+    DestinationUnreachable: "Check the address, the bucket and the credentials, and create a new Restore",
+    DestinationFull: "The volume to restore into is too small: create a larger one, and a new Restore",
+    ResticFailed: "Create a new Restore when the cause is mended",
+    Terminated: "Create a new Restore, with spec.overwrite if the volume has a part of the files by now"
+  },
+  delete: {
+    RepositoryMissing: "There is nothing left to delete",
+    DestinationUnreachable: "Check the address, the bucket and the credentials",
+    DestinationFull: "Make room there",
+    ResticFailed: "The snapshots are still there, some or all",
+    RetentionFailed: "If the server lets nobody delete (append-only), delete there",
+    Terminated: "The snapshots are still there, some or all"
+  }
 }
 
 /** What was said, as a sentence before another. */

@@ -11,9 +11,16 @@ const snapshots: ReadonlyArray<Result.Snapshot> = [
 const succeeded: Result.Result = {
   reason: "Succeeded",
   message: "",
+  operation: undefined,
+  repository: undefined,
   snapshots,
+  cut: false,
+  kept: undefined,
+  removed: undefined,
   pruned: true,
   checked: false,
+  unlocked: false,
+  restored: undefined,
   complete: true
 }
 
@@ -30,6 +37,38 @@ describe("A mover's result", () => {
       pruned: false,
       checked: true
     }))
+  test("has counts, what was done to the repository, and whether its list is whole", () =>
+    expect(
+      Result.parse(
+        '{"reason":"Succeeded","message":"","repository":"89abcdef01","kept":2,"removed":0,"pruned":true,"checked":true,"unlocked":true,"cut":true,"snapshots":[]}'
+      )
+    ).toEqual({
+      ...succeeded,
+      repository: "89abcdef01",
+      snapshots: [],
+      cut: true,
+      kept: 2,
+      removed: 0,
+      checked: true,
+      unlocked: true
+    }))
+  test("has what was restored", () => {
+    const of = (restored: string) => Result.parse(`{"reason":"Succeeded","restored":${restored}}`).restored
+    expect(of('{"snapshot":"0123456789abcdef","bytes":7,"files":2}')).toEqual({
+      snapshot: "0123456789abcdef",
+      bytes: 7,
+      files: 2
+    })
+    expect(of('{"snapshot":"../etc","bytes":7,"files":2}')).toBeUndefined()
+    expect(of("true")).toBeUndefined()
+  })
+  test("has the operation that failed, even if it was cut off", () => {
+    const text = '{"reason":"ResticFailed","message":"Fatal","operation":"check","repository":"89abcdef01","kept":2'
+    const expected = { reason: "ResticFailed", operation: "check", repository: "89abcdef01" }
+    expect(Result.parse(`${text}}`)).toMatchObject({ ...expected, kept: 2 })
+    // The number may go on.
+    expect(Result.parse(text)).toMatchObject({ ...expected, kept: undefined })
+  })
   test("that was cut off is read as far as it is whole", () => {
     const cut = Result.parse(whole.slice(0, whole.indexOf('"empty"')))
     expect(cut).toEqual({ ...succeeded, snapshots: snapshots.slice(0, 1), pruned: false, complete: false })
@@ -42,23 +81,21 @@ describe("A mover's result", () => {
   test("of which fields have the wrong type is read without them", () =>
     expect(
       Result.parse(
-        '{"reason":7,"message":["a"],"snapshots":[1,null,{"id":"x"},{"pvc":"a","id":"../x","bytes":-1,"files":"9"}],"pruned":"yes"}'
+        '{"reason":7,"message":["a"],"snapshots":[1,null,{"id":"x"},{"pvc":"a","id":"../x","bytes":-1,"files":"9"}],"pruned":"yes","kept":"2","removed":-1,"repository":"/","operation":"a b"}'
       )
     ).toEqual({
+      ...succeeded,
       reason: undefined,
-      message: "",
       snapshots: [{ pvc: "a", id: undefined, bytes: 0, added: 0, files: 0 }],
-      pruned: false,
-      checked: false,
-      complete: true
+      pruned: false
     }))
   test("that is a foreign text is a message", () =>
     expect(Result.parse("exec /bin/sh:\n  no such file or directory\n")).toEqual({
+      ...succeeded,
       reason: undefined,
       message: "exec /bin/sh: no such file or directory",
       snapshots: [],
       pruned: false,
-      checked: false,
       complete: false
     }))
   test("is not what restic itself says in JSON", () =>

@@ -1,6 +1,7 @@
 /**
- * What the mover tells of a run: one JSON object in its termination message, `{"reason", "message", "snapshots": [{"pvc", "id",
- * "bytes", "added", "files"} | {"pvc", "empty": true}], "pruned", "checked"}`. Pure.
+ * What the mover tells of a run: one JSON object in its termination message, `{"reason", "message", "operation", "repository",
+ * "kept", "removed", "pruned", "checked", "unlocked", "restored": {"snapshot", "bytes", "files"}, "cut", "snapshots": [{"pvc", "id",
+ * "bytes", "added", "files"} | {"pvc", "empty": true}]}`, of which what does not apply is absent. Pure.
  *
  * Kubernetes cuts the text at 4096 bytes, gives the last lines of the log where the mover wrote nothing (FallbackToLogsOnError),
  * and nothing at all after some deaths. So reading never fails: what can be read is read, the rest is absent.
@@ -19,15 +20,38 @@ export interface Snapshot {
   readonly files: number
 }
 
+/** What a restore brought back. */
+export interface Restored {
+  /** restic's id. */
+  readonly snapshot: string
+  /** Size of the files that were written, in bytes. */
+  readonly bytes: number
+  /** Files, folders and links, as restic counts. */
+  readonly files: number
+}
+
 /** What was read. */
 export interface Result {
   /** The mover's word; undefined if it was not found. */
   readonly reason: string | undefined
   /** The mover's message, or what of a foreign text stands last; on one line, empty if there is none. */
   readonly message: string
+  /** The operation that failed: `preflight`, `backup`, `forget`, `prune`, `check`, `restore` or `delete`. */
+  readonly operation: string | undefined
+  /** restic's id of the repository, by which one that was exchanged can be told. */
+  readonly repository: string | undefined
   readonly snapshots: ReadonlyArray<Snapshot>
+  /** There were more volumes than the termination message has room for: `snapshots` has only the first. */
+  readonly cut: boolean
+  /** Snapshots of this Backup that remain; undefined if they were not counted. */
+  readonly kept: number | undefined
+  /** Snapshots that `forget` removed; undefined if it was not run, or not to its end. */
+  readonly removed: number | undefined
   readonly pruned: boolean
   readonly checked: boolean
+  /** All locks were removed, whosever they were. */
+  readonly unlocked: boolean
+  readonly restored: Restored | undefined
   /** The mover's object was there, to its end. */
   readonly complete: boolean
 }
@@ -38,9 +62,16 @@ const longest = 900
 const nothing: Result = {
   reason: undefined,
   message: "",
+  operation: undefined,
+  repository: undefined,
   snapshots: [],
+  cut: false,
+  kept: undefined,
+  removed: undefined,
   pruned: false,
   checked: false,
+  unlocked: false,
+  restored: undefined,
   complete: false
 }
 
@@ -79,21 +110,34 @@ const asObject = (value: unknown): { readonly [field: string]: unknown } | undef
 const read = (object: { readonly [field: string]: unknown }): Result => ({
   reason: typeof object.reason === "string" ? object.reason : undefined,
   message: typeof object.message === "string" ? clean(object.message) : "",
+  operation: operation(object.operation),
+  repository: id(object.repository),
   snapshots: Array.isArray(object.snapshots) ? object.snapshots.flatMap(snapshot) : [],
+  cut: object.cut === true,
+  kept: counted(object.kept),
+  removed: counted(object.removed),
   pruned: object.pruned === true,
   checked: object.checked === true,
+  unlocked: object.unlocked === true,
+  restored: restored(object.restored),
   complete: true
 })
+
+const restored = (value: unknown): Restored | undefined => {
+  const object = asObject(value)
+  const snapshot = id(object?.snapshot)
+  if (object === undefined || snapshot === undefined) return undefined
+  return { snapshot, bytes: amount(object.bytes), files: amount(object.files) }
+}
 
 const snapshot = (value: unknown): ReadonlyArray<Snapshot> => {
   const object = asObject(value)
   const pvc = object?.pvc
   if (object === undefined || typeof pvc !== "string") return []
-  const id = object.id
   return [
     {
       pvc,
-      id: typeof id === "string" && /^[0-9a-f]{8,64}$/.test(id) ? id : undefined,
+      id: id(object.id),
       bytes: amount(object.bytes),
       added: amount(object.added),
       files: amount(object.files)
@@ -101,8 +145,16 @@ const snapshot = (value: unknown): ReadonlyArray<Snapshot> => {
   ]
 }
 
-const amount = (value: unknown): number =>
-  typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.floor(value) : 0
+const id = (value: unknown): string | undefined =>
+  typeof value === "string" && /^[0-9a-f]{8,64}$/.test(value) ? value : undefined
+
+const operation = (value: unknown): string | undefined =>
+  typeof value === "string" && /^[a-z-]{1,20}$/.test(value) ? value : undefined
+
+const counted = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.floor(value) : undefined
+
+const amount = (value: unknown): number => counted(value) ?? 0
 
 /** What is whole in an object that was cut off; or the end of a foreign text, where the cause stands. */
 const salvage = (text: string): Result => {
@@ -120,6 +172,8 @@ const salvage = (text: string): Result => {
     ...nothing,
     reason: string("reason"),
     message: clean(string("message") ?? ""),
+    operation: operation(string("operation")),
+    repository: id(string("repository")),
     snapshots: Array.from(cut.matchAll(/\{"pvc"[^{}]*\}/g), ([found]) => json(found)).flatMap(snapshot)
   }
 }

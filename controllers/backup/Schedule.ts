@@ -144,10 +144,12 @@ const skew = 60_000
 export const decide = (spec: Spec, past: Past, now: number): Decision => {
   const { table } = spec
   const last = past.lastScheduleTime
-  const ahead = last !== undefined && last > now + skew
+  // Of a Backup from the future that waits for its first tick, no tick would ever be later than its creation and no later than now.
+  const waitsFrom = spec.startPolicy === "OnSchedule" ? past.createdAt : now
+  const ahead = (last ?? waitsFrom) > now + skew
   // Never later than now, whatever the clock was when things were created: no tick may be postponed by it.
   const mended = Math.min(now, Math.max(past.createdAt, past.newestRun ?? past.createdAt))
-  const after = last === undefined ? Math.min(past.createdAt, now) : ahead ? mended : last
+  const after = ahead ? mended : (last ?? Math.min(past.createdAt, now))
   const lastScheduleTime = ahead ? mended : undefined
   if (spec.suspend) return { due: undefined, next: undefined, missed: undefined, lastScheduleTime }
 

@@ -1,0 +1,226 @@
+/**
+ * The Backup controller: runs movers when a schedule or a person asks for it, one Job at a time for each repository, reads from
+ * their ends what became of them, and tells it.
+ *
+ * Flow of a reconcile: the Job that goes on, or has ended since, is read; then it is decided whether a run is due; if so, the
+ * source, the credentials and whose turn it is are looked at, and its Job is made; at last all of it is written to the status, told
+ * in Events, and old Jobs are taken away. What was decided follows from status, Jobs and time alone (see Plan), so that one that
+ * was cut short anywhere is taken up by the next.
+ *
+ * Data never passes through here, nor do values of Secrets: keys are looked at, and the kubelet gives their values to the mover.
+ *
+ * Needs the rights that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
+ */
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
+import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { Backup } from "./Backup.ts"
+import * as Cleanup from "./Cleanup.ts"
+import * as Decision from "./Decision.ts"
+import * as Jobs from "./Jobs.ts"
+import * as Look from "./Look.ts"
+import * as Metrics from "./Metrics.ts"
+import * as Names from "./Names.ts"
+import * as Plan from "./Plan.ts"
+import * as Schedule from "./Schedule.ts"
+import { Settings } from "./Settings.ts"
+import * as Spec from "./Spec.ts"
+import * as Standing from "./Standing.ts"
+import * as BackupStatus from "./status.ts"
+import { Turns } from "./Turns.ts"
+
+/** The Backup controller. */
+export const controller = Controller.make("backup", {
+  for: Backup,
+  watches: Jobs.triggers(Backup, "Backup"),
+  finalizer: { name: Names.finalizer, cleanup: Cleanup.cleanup },
+  access: [...Jobs.access, ...Look.access],
+  reconcile: (backup) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const jobs = (yield* Jobs.of(backup)).filter((job) => !Cleanup.isCleanup(job))
+      const found = yield* follow(backup, jobs, now)
+      const understood = Spec.parse(backup)
+      const scheduled = schedule(backup, found, understood, jobs, now)
+      const acted = yield* act(backup, scheduled, understood, now)
+
+      const whole = BackupStatus.whole(backup, acted.draft, {
+        understood: Option.getOrUndefined(Either.getRight(understood)),
+        obstacle: acted.obstacle,
+        waiting: acted.waiting,
+        sharing: acted.sharing,
+        course: acted.course,
+        next: scheduled.next,
+        now
+      })
+      yield* Status.update(backup, whole.status)
+      // After the status: an attempt that fails there is made again, and would tell it twice.
+      for (const { note, reason, type } of whole.told) {
+        yield* EventRecorder.record({ regarding: backup, type, reason, note })
+      }
+      const metrics = yield* Metrics.current
+      metrics.told(
+        backup,
+        whole,
+        Either.match(understood, { onLeft: () => undefined, onRight: ({ expectedInterval }) => expectedInterval })
+      )
+      yield* Effect.forEach(Plan.abandoned(whole.status, jobs), Jobs.end, { discard: true })
+      yield* Effect.forEach(Plan.superfluous(backup, whole.status, jobs, now), Jobs.discard, { discard: true })
+      return Result.requeueAfter(Math.max(1, Math.min(Schedule.wakeAfter(scheduled.next, now), ...acted.wake)))
+    })
+})
+
+/** Reads the Job that goes on, or has ended since. */
+const follow = (backup: Backup, jobs: ReadonlyArray<Job>, now: number) =>
+  Effect.gen(function* () {
+    const status = backup.status ?? {}
+    const known = Plan.current(status, jobs)
+    const { startTimeout } = yield* Settings
+    if (known === undefined && status.active === undefined) return Standing.idle(BackupStatus.draft(backup))
+    // One that the cache lacks may be one that it does not know yet.
+    const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: status.active?.job ?? "" }))
+    const found = job && { job, progress: yield* Jobs.progress(job) }
+    return Standing.of(backup, found, { now, startTimeout })
+  })
+
+/** How the run stands, and what the schedule says. */
+interface Scheduled extends Standing.Standing {
+  readonly request: Plan.Request | undefined
+  readonly next: number | undefined
+  /** When to look again, in milliseconds from now. */
+  readonly wake: ReadonlyArray<number>
+}
+
+/** Decides by the schedule. */
+const schedule = (
+  backup: Backup,
+  standing: Standing.Standing,
+  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  jobs: ReadonlyArray<Job>,
+  now: number
+): Scheduled => {
+  const { deadline } = standing
+  const wake = deadline === undefined ? [] : [deadline - now]
+  if (Either.isLeft(understood)) return { ...standing, request: undefined, next: undefined, wake }
+  const { again, draft, next, request } = Decision.make(backup, understood.right, standing.draft, {
+    jobs,
+    isBetweenJobs: standing.remaining !== undefined,
+    now
+  })
+  const decided: Scheduled = {
+    ...standing,
+    draft,
+    request,
+    next,
+    wake: again === undefined ? wake : [...wake, again - now]
+  }
+  // What was said of a run that is replaced is not said of its successor.
+  return request === undefined ? decided : { ...decided, job: undefined, course: undefined }
+}
+
+/** What a reconcile came to. */
+interface Acted extends Scheduled {
+  readonly obstacle: BackupStatus.Facts["obstacle"]
+  readonly waiting: string | undefined
+  readonly sharing: ReadonlyArray<string> | undefined
+}
+
+/** Looks whether runs are possible, where that is not known, and begins the one that is due. */
+const act = (
+  backup: Backup,
+  scheduled: Scheduled,
+  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  now: number
+) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const { remaining, request } = scheduled
+    const plain: Acted = { ...scheduled, obstacle: undefined, waiting: undefined, sharing: undefined }
+    const wants = request !== undefined || remaining !== undefined
+    const leave = Effect.flatMap(Turns, (turns) => turns.leave("Backup", keyOf(backup)))
+    if (!wants) yield* leave
+    if (Either.isLeft(understood)) return { ...plain, obstacle: { ...understood.left, final: true } }
+    const isKnown =
+      backup.status?.observedGeneration === backup.metadata.generation &&
+      Condition.isTrue(backup.status?.conditions, Condition.Ready)
+    if (!wants && isKnown) return plain
+
+    const wake = [...scheduled.wake, Duration.toMillis(settings.retryPeriod)]
+    const { hash } = understood.right.repository
+    if (isKnown) {
+      // Before anything is asked of the server: many may wait, and each is woken when any of the others ends.
+      const busy = yield* Jobs.wait(backup, "Backup", hash)
+      if (busy !== undefined) return { ...plain, wake, waiting: waitingFor(busy) }
+    }
+    const found = yield* look(backup, understood.right)
+    const looked: Acted = { ...plain, sharing: yield* sharing(backup, hash) }
+    if (Either.isLeft(found)) {
+      // Others are not to wait behind one that can't.
+      yield* leave
+      const obstacle = { ...found.left, final: false }
+      return { ...looked, wake, obstacle, draft: Standing.brokenOff(scheduled, found.left.message, now) }
+    }
+    if (!wants) return looked
+    const part = Plan.part(found.right.groups, remaining?.claims)
+    if (part === undefined) {
+      const message = `${remaining?.claims.join(", ")}: no longer part of the source`
+      return { ...looked, wake, draft: Standing.brokenOff(scheduled, message, now) }
+    }
+    const work = Plan.work(backup, scheduled.draft.status, understood.right, {
+      part,
+      request,
+      before: scheduled.job,
+      credentials: found.right.credentials,
+      settings,
+      now
+    })
+    const begun = yield* Effect.either(Jobs.begin(work, "Backup"))
+    if (Either.isLeft(begun)) {
+      if (begun.left._tag !== "NameTaken") return yield* begun.left
+      return { ...looked, wake, obstacle: { reason: "NameConflict", message: begun.left.message, final: false } }
+    }
+    if (Either.isLeft(begun.right)) return { ...looked, wake, waiting: waitingFor(begun.right.left) }
+    const job = begun.right.right
+    const active = remaining === undefined ? Plan.activeOf(job) : { ...remaining.active, job: job.metadata.name }
+    return {
+      ...looked,
+      draft: BackupStatus.started(scheduled.draft, active, request?.tick, request?.missed),
+      job,
+      wake: [...scheduled.wake, Duration.toMillis(settings.startTimeout)]
+    }
+  })
+
+/** What a run needs of the cluster: the first thing that is missing, or all of it. */
+const look = (backup: Backup, { repository: { destination } }: Spec.Understood) =>
+  Effect.map(
+    Effect.all([Look.source(backup, destination), Look.credentials(backup, destination)], {
+      concurrency: "unbounded"
+    }),
+    ([source, secrets]) =>
+      Either.gen(function* () {
+        const groups = yield* Either.mapLeft(source, (refusal): Spec.Refusal => refusal)
+        const credentials = yield* Either.mapLeft(secrets, (refusal): Spec.Refusal => refusal)
+        return { groups, credentials }
+      })
+  )
+
+/** The other Backups that write to a repository. */
+const sharing = (backup: Backup, hash: string) =>
+  Effect.map(Cache.list(Backup), (all) =>
+    all
+      .filter(({ metadata, status }) => status?.repositoryHash === hash && metadata.uid !== backup.metadata.uid)
+      .map((other) => keyString(keyOf(other)))
+      .sort()
+  )
+
+const waitingFor = (what: string): string => `A run is due and waits for its turn: ${what}`

@@ -1,0 +1,176 @@
+/**
+ * What happens when a Backup is deleted: its mover is ended, so that no lock is left, and where its `deletionPolicy` says so, its
+ * snapshots are deleted by a last Job. It goes when that is done; when it cannot be done, a condition and an Event say why, and an
+ * annotation lets it go.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
+import { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { Backup } from "./Backup.ts"
+import * as MoverJob from "./Job.ts"
+import * as Jobs from "./Jobs.ts"
+import * as Look from "./Look.ts"
+import * as Names from "./Names.ts"
+import * as Outcome from "./Outcome.ts"
+import * as Run from "./Run.ts"
+import { Settings } from "./Settings.ts"
+import * as Spec from "./Spec.ts"
+import { Turns } from "./Turns.ts"
+
+const trigger = "delete"
+
+/** A mover has a minute to give its lock back, and its node may be busy. */
+const patience = Duration.minutes(5)
+
+/** Whether a Job is a Backup's last one. */
+export const isCleanup = (job: Job): boolean => job.metadata.labels?.[Names.triggerLabel] === trigger
+
+/** What stands in the way of a deletion. */
+interface Obstacle {
+  readonly reason: string
+  readonly message: string
+}
+
+/** Cleans up after a Backup; asks to be called again while movers end. */
+export const cleanup = (backup: Backup) =>
+  Effect.gen(function* () {
+    const { retryPeriod } = yield* Settings
+    const again = Result.requeueAfter(retryPeriod)
+    yield* (yield* Turns).leave("Backup", keyOf(backup))
+    const jobs = yield* Jobs.of(backup)
+    const movers = jobs.filter((job) => !isCleanup(job))
+    const skip = backup.metadata.annotations?.[Names.skipCleanupAnnotation] === "true"
+    // Also those that are over: in the foreground, a Job is gone when its last pod is.
+    yield* Effect.forEach(skip ? jobs : movers, Jobs.end, { discard: true })
+    if (skip) return Result.done
+    if (movers.length > 0) {
+      const since = Date.parse(backup.metadata.deletionTimestamp ?? backup.metadata.creationTimestamp)
+      if (since + Duration.toMillis(patience) <= (yield* Clock.currentTimeMillis)) {
+        const names = movers.map(({ metadata }) => metadata.name).join(", ")
+        yield* tell(backup, { reason: "MoverStillStops", message: `Job ${names} does not end: is its node there?` })
+      }
+      return again
+    }
+    if (backup.spec.deletionPolicy === "Retain") return Result.done
+    return yield* deleteSnapshots(backup, jobs.find(isCleanup))
+  })
+
+const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const again = Result.requeueAfter(settings.retryPeriod)
+    if (job === undefined) {
+      // With its namespace everything goes that a Job would need, and nothing new is let in.
+      if (yield* namespaceGoes(backup)) return Result.done
+      const obstacle = yield* begin(backup)
+      if (obstacle !== undefined) yield* tell(backup, obstacle)
+      return again
+    }
+    const progress = yield* Jobs.progress(job)
+    if (progress._tag === "Starting") {
+      if (!Run.isLate(progress, settings.startTimeout, yield* Clock.currentTimeMillis)) return again
+      yield* tell(backup, { reason: "CleanupFailed", message: progress.message })
+      return again
+    }
+    if (progress._tag === "Running") return again
+    const outcome = Outcome.judge(progress.ending, { purpose: "delete" })
+    if (outcome.phase === "Completed") {
+      yield* EventRecorder.record({
+        regarding: backup,
+        type: "Normal",
+        reason: "SnapshotsDeleted",
+        note: outcome.message
+      })
+      return Result.done
+    }
+    // One that was never opened was never made. That one is gone that was there is for somebody to know.
+    if (outcome.reason === "RepositoryMissing" && backup.status?.repositoryID === undefined) return Result.done
+    // The Job's own tries are used up. Deleting it begins anew.
+    yield* tell(backup, { reason: "CleanupFailed", message: outcome.message })
+    return again
+  })
+
+/** Whether the namespace is being deleted: asked by a Job that is not made, which takes no right to look at namespaces. */
+const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
+  Client.create(
+    Job,
+    {
+      metadata: { ...(namespace !== undefined && { namespace }), name: MoverJob.nameOf(name, "question") },
+      spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "question", image: "none" }] } } }
+    },
+    { dryRun: true }
+  ).pipe(
+    Effect.as(false),
+    // Any other refusal will meet the Job itself, and be told then.
+    Effect.catchAll((error) =>
+      Effect.succeed(error._tag === "Forbidden" && error.causes.some(({ reason }) => reason === "NamespaceTerminating"))
+    )
+  )
+
+/** Makes the last Job, or says what stands in its way. */
+const begin = (backup: Backup) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const understood = Spec.parse(backup)
+    if (Either.isLeft(understood)) return understood.left
+    const { repository } = understood.right
+    const credentials = yield* Look.credentials(backup, repository.destination)
+    if (Either.isLeft(credentials)) return credentials.left
+    const place = yield* Look.repository(backup, repository.destination)
+    if (Either.isLeft(place)) return place.left
+    const { name, namespace = "" } = backup.metadata
+    const begun = yield* Jobs.begin(
+      {
+        owner: backup,
+        spec: backup.spec,
+        name: MoverJob.nameOf(name, trigger),
+        trigger,
+        operations: ["preflight", "delete"],
+        parameters: { BACKUP_HOST: namespace, BACKUP_TAG: `${namespace}/${name}` },
+        repository,
+        claims: [],
+        placement: place.right,
+        credentials: credentials.right,
+        annotations: {},
+        image: settings.moverImage,
+        preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
+      },
+      "Backup"
+    ).pipe(Effect.either)
+    if (Either.isRight(begun)) return undefined
+    if (begun.left._tag !== "NameTaken") return yield* begun.left
+    return { reason: "NameConflict", message: begun.left.message } satisfies Obstacle
+  })
+
+/** Says why it does not go, and what helps. Once: the status remembers. */
+const tell = (backup: Backup, { message, reason }: Obstacle) =>
+  Effect.gen(function* () {
+    const now = Time.seconds(yield* Clock.currentTimeMillis)
+    const note = `The Backup cannot be deleted yet. ${message.replace(/[.]?$/, ".")} To leave everything as it is and let it go, set the annotation ${Names.skipCleanupAnnotation} to "true"`
+    const before = backup.status ?? {}
+    const told = Condition.find(before.conditions, Condition.Stalled)
+    if (told?.message === note) return
+    const draft: Condition.Draft = {
+      type: Condition.Stalled,
+      status: "True",
+      reason,
+      message: note,
+      observedGeneration: backup.metadata.generation ?? 0
+    }
+    const others = (before.conditions ?? []).filter(({ type }) => type !== Condition.Stalled)
+    yield* Status.update(backup, {
+      ...before,
+      message: note,
+      conditions: [...others, ...Condition.set(told === undefined ? [] : [told], [draft], now)]
+    })
+    yield* EventRecorder.record({ regarding: backup, type: "Warning", reason, note })
+  })

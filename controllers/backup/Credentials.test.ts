@@ -1,0 +1,196 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as Credentials from "./Credentials.ts"
+import * as Destination from "./Destination.ts"
+
+const destination = (text: string) => Either.getOrThrowWith(Destination.parse(text), (message) => new Error(message))
+
+type Secrets = {
+  readonly [name: string]: { readonly filled?: ReadonlyArray<string>; readonly empty?: ReadonlyArray<string> }
+}
+
+const look = (
+  to: string,
+  secrets: Secrets,
+  {
+    repository,
+    ...options
+  }: Partial<Credentials.Options> & { readonly repository?: Parameters<typeof Credentials.references>[1] } = {}
+) =>
+  Credentials.mounts({
+    destination: destination(to),
+    references: Credentials.references("cart", repository),
+    secrets: new Map(Object.entries(secrets).map(([name, { empty = [], filled = [] }]) => [name, { filled, empty }])),
+    ownIdentity: false,
+    ...options
+  })
+
+const mounts = (...args: Parameters<typeof look>) =>
+  Either.getOrThrowWith(look(...args), ({ message }) => new Error(message))
+const refusal = (...args: Parameters<typeof look>) => Either.getOrThrow(Either.flip(look(...args)))
+
+const of = "cart-backup-credentials"
+const fromSecret = (name: string, secret: string, key = name) => ({
+  name,
+  valueFrom: { secretKeyRef: { name: secret, key } }
+})
+
+test("The Secrets of a Backup are that of its name and those that it names, each once", () => {
+  const secrets = (repository: Parameters<typeof Credentials.references>[1]) =>
+    Credentials.secrets(Credentials.references("cart", repository))
+  expect(secrets(undefined)).toEqual([of])
+  expect(secrets({})).toEqual([of])
+  expect(secrets({ credentialsSecretRef: { name: "a" }, caSecretRef: { name: "b", key: "ca.crt" } })).toEqual([
+    "a",
+    "b"
+  ])
+  expect(
+    secrets({ caSecretRef: { name: "a", key: "ca.crt" }, passwordSecretRef: { name: "a", key: "password" } })
+  ).toEqual([of, "a"])
+})
+
+describe("A mover is given", () => {
+  test("the variables of its destination that have a value, and no others", () => {
+    const keys = ["RESTIC_PASSWORD", "RESTIC_REST_USERNAME", "RESTIC_REST_PASSWORD"]
+    const { env, ...others } = mounts("rest+https://host/a", {
+      [of]: {
+        filled: ["RESTIC_REST_USERNAME", "RESTIC_PASSWORD", "RESTIC_PASSWORD_COMMAND", "AWS_ACCESS_KEY_ID", "PATH"],
+        empty: ["RESTIC_REST_PASSWORD"]
+      }
+    })
+    expect(env).toEqual(keys.slice(0, 2).map((key) => fromSecret(key, of)))
+    expect(others).toEqual({ volumes: [], volumeMounts: [] })
+  })
+  test("the credentials that its Backup names", () => {
+    expect(
+      mounts(
+        "pvc://backups",
+        { mine: { filled: ["RESTIC_PASSWORD"] } },
+        { repository: { credentialsSecretRef: { name: "mine" } } }
+      ).env
+    ).toEqual([fromSecret("RESTIC_PASSWORD", "mine")])
+  })
+  test("a password from elsewhere in place of the credentials' own", () => {
+    const repository = { passwordSecretRef: { name: "vault", key: "pass" } }
+    const password = fromSecret("RESTIC_PASSWORD", "vault", "pass")
+    const vault = { filled: ["pass", "other"] }
+    expect(mounts("pvc://backups", { vault, [of]: { filled: ["RESTIC_PASSWORD"] } }, { repository }).env).toEqual([
+      password
+    ])
+    // Nothing else is needed, so the credentials need not be there.
+    expect(mounts("pvc://backups", { vault }, { repository }).env).toEqual([password])
+  })
+  test("its server's certificate authority as a file", () => {
+    expect(
+      mounts(
+        "pvc://backups",
+        { [of]: { filled: ["RESTIC_PASSWORD"] }, tls: { filled: ["root.pem", "tls.key"] } },
+        { repository: { caSecretRef: { name: "tls", key: "root.pem" } } }
+      )
+    ).toEqual({
+      env: [fromSecret("RESTIC_PASSWORD", of), { name: "RESTIC_CACERT", value: "/tls/ca.crt" }],
+      volumes: [
+        {
+          name: "ca",
+          secret: { secretName: "tls", items: [{ key: "root.pem", path: "ca.crt" }], defaultMode: 0o444 }
+        }
+      ],
+      volumeMounts: [{ name: "ca", mountPath: "/tls", readOnly: true }]
+    })
+  })
+  test("credentials that are a file as a file", () => {
+    const key = "GOOGLE_APPLICATION_CREDENTIALS"
+    expect(mounts("gs://bucket", { [of]: { filled: ["RESTIC_PASSWORD", key] } })).toEqual({
+      env: [fromSecret("RESTIC_PASSWORD", of), { name: key, value: `/credentials/${key}` }],
+      volumes: [{ name: "credentials", secret: { secretName: of, items: [{ key, path: key }], defaultMode: 0o444 } }],
+      volumeMounts: [{ name: "credentials", mountPath: "/credentials", readOnly: true }]
+    })
+  })
+  test("the region of the spec rather than that of the Secret, each variable once", () => {
+    const keys = ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"]
+    const secrets = { [of]: { filled: keys } }
+    expect(mounts("s3://bucket", secrets).env).toEqual(keys.map((key) => fromSecret(key, of)))
+    expect(mounts("s3://bucket", secrets, { region: "eu-central-1" }).env).toEqual([
+      ...keys.slice(0, 3).map((key) => fromSecret(key, of)),
+      { name: "AWS_DEFAULT_REGION", value: "eu-central-1" }
+    ])
+    expect(mounts("pvc://backups", secrets, { region: "eu-central-1" }).env).toEqual([
+      fromSecret("RESTIC_PASSWORD", of)
+    ])
+  })
+  test("an identity of its own in place of keys", () => {
+    const secrets = { [of]: { filled: ["RESTIC_PASSWORD"] } }
+    for (const to of ["s3://bucket", "gs://bucket"]) {
+      expect(mounts(to, secrets, { ownIdentity: true }).env).toEqual([fromSecret("RESTIC_PASSWORD", of)])
+    }
+  })
+})
+
+describe("No Job is made", () => {
+  const identity = ", or name a ServiceAccount that has an identity in the cloud as spec.serviceAccountName"
+  const table: ReadonlyArray<readonly [string, Parameters<typeof look>, string]> = [
+    ["without its Secret", ["rest+https://host/a", {}], `Secret ${of} does not exist: create it with RESTIC_PASSWORD`],
+    [
+      "without its Secret, which needs several keys",
+      ["s3://bucket", {}],
+      `Secret ${of} does not exist: create it with RESTIC_PASSWORD, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY${identity}`
+    ],
+    [
+      "without a password",
+      ["rest+https://host/a", { [of]: { filled: ["RESTIC_REST_USERNAME"] } }],
+      `Secret ${of} lacks RESTIC_PASSWORD: add what is missing`
+    ],
+    [
+      "with an empty password",
+      ["rest+https://host/a", { [of]: { empty: ["RESTIC_PASSWORD", "RESTIC_REST_USERNAME", "OTHER"] } }],
+      `Secret ${of} lacks RESTIC_PASSWORD (RESTIC_PASSWORD and RESTIC_REST_USERNAME have no value): add what is missing`
+    ],
+    [
+      "with half of the keys, even with an identity",
+      ["s3://bucket", { [of]: { filled: ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID"] } }, { ownIdentity: true }],
+      `Secret ${of} lacks AWS_SECRET_ACCESS_KEY: add what is missing`
+    ],
+    [
+      "without one of several ways in",
+      ["gs://bucket", { [of]: { filled: ["RESTIC_PASSWORD"], empty: ["GOOGLE_ACCESS_TOKEN"] } }],
+      `Secret ${of} lacks GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_ACCESS_TOKEN (GOOGLE_ACCESS_TOKEN has no value): add what is missing${identity}`
+    ],
+    [
+      "without a Secret that it names, though nothing is needed of it",
+      [
+        "pvc://backups",
+        { vault: { filled: ["pass"] } },
+        { repository: { credentialsSecretRef: { name: "mine" }, passwordSecretRef: { name: "vault", key: "pass" } } }
+      ],
+      "Secret mine of spec.repository.credentialsSecretRef does not exist: create it, or leave it out"
+    ],
+    [
+      "without the password that it names, whatever its credentials have",
+      [
+        "pvc://backups",
+        { [of]: { filled: ["RESTIC_PASSWORD"] }, vault: { filled: ["other"], empty: ["pass"] } },
+        { repository: { passwordSecretRef: { name: "vault", key: "pass" } } }
+      ],
+      "Key pass of spec.repository.passwordSecretRef has no value in Secret vault: give it one"
+    ],
+    [
+      "without anything that it names, all told at once",
+      [
+        "b2://bucket",
+        { tls: { filled: ["tls.crt"] } },
+        {
+          repository: {
+            caSecretRef: { name: "tls", key: "ca.crt" },
+            passwordSecretRef: { name: "vault", key: "RESTIC_PASSWORD" }
+          }
+        }
+      ],
+      `Secret ${of} does not exist: create it with B2_ACCOUNT_ID and B2_ACCOUNT_KEY; Secret vault of spec.repository.passwordSecretRef does not exist: create it with RESTIC_PASSWORD; Secret tls lacks ca.crt of spec.repository.caSecretRef: add it`
+    ]
+  ]
+  for (const [when, given, message] of table) {
+    test(when, () => {
+      expect(refusal(...given)).toEqual({ reason: "CredentialsMissing", message })
+    })
+  }
+})

@@ -1,0 +1,92 @@
+/** Kinds of fields that Backups and Restores have in common, and those that say how their pods run. */
+import * as Field from "@homeostat/runtime/resource/Field"
+import * as Schema from "effect/Schema"
+
+/** A field that may be absent. */
+export const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.optionalWith(schema, { exact: true }).annotations({ description })
+
+/** Text of at most so many characters. */
+export const text = (maxLength: number) => Schema.String.pipe(Schema.maxLength(maxLength))
+
+/** The name of an object. */
+export const name = (description: string) =>
+  text(253)
+    .pipe(Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/))
+    .annotations({ description })
+
+/** A short text in a status. */
+export const word = (description: string) => text(253).annotations({ description })
+
+/** What is false unless it is said. */
+export const flag = (description: string) =>
+  Schema.optionalWith(Schema.Boolean, { default: () => false }).annotations({ description })
+
+/** A whole number with a default. */
+export const whole = (description: string, fallback: number, least: number, most: number) =>
+  Schema.optionalWith(Schema.Int.pipe(Schema.between(least, most)), { default: () => fallback }).annotations({
+    description
+  })
+
+/** A time in a status. */
+export const time = (description: string) => optional(Field.Time, description)
+
+/** A number of bytes or of files in a status, which may be beyond 32 bits. */
+export const amount = (description: string) =>
+  Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({ description })
+
+const Amounts = Schema.Struct({
+  cpu: optional(Field.Quantity, "Cores, such as 500m."),
+  memory: optional(Field.Quantity, "Bytes, such as 1Gi."),
+  "ephemeral-storage": optional(Field.Quantity, "Bytes of local disk, such as 10Gi; the cache is there.")
+})
+
+const id = (description: string) => optional(Schema.Int.pipe(Schema.between(0, 2_147_483_647)), description)
+
+const SecurityContext = Schema.Struct({
+  runAsUser: id(
+    "As which user it reads the files. Default: that of the pod that uses the volume, unless it is root, else 65532."
+  ),
+  runAsGroup: id("As which group."),
+  fsGroup: id("The group that volumes are made readable for."),
+  supplementalGroups: optional(
+    Schema.Array(Schema.Int.pipe(Schema.between(0, 2_147_483_647))).pipe(Schema.maxItems(100)),
+    "Groups besides."
+  )
+})
+
+const Toleration = Schema.Struct({
+  key: optional(text(317), "The taint's key; absent: every one."),
+  operator: optional(Schema.Literal("Exists", "Equal"), "Default: Equal."),
+  value: optional(text(63), "The taint's value."),
+  effect: optional(Schema.Literal("NoSchedule", "PreferNoSchedule", "NoExecute"), "Absent: every one."),
+  tolerationSeconds: optional(Schema.Int.pipe(Field.format("int64")), "For how long a NoExecute taint is tolerated.")
+})
+
+/** How the pod of a mover runs. */
+export const pod = {
+  image: optional(
+    text(1024).pipe(Schema.minLength(1), Schema.pattern(/^\S+$/)),
+    "The mover's image. Default: the manager's setting."
+  ),
+  serviceAccountName: optional(
+    name("The ServiceAccount of the pod."),
+    "For an identity in the cloud in place of keys: the ServiceAccount of the pod. Its token is not mounted."
+  ),
+  resources: optional(
+    Schema.Struct({
+      requests: optional(Amounts, "What the scheduler sets aside for the pod."),
+      limits: optional(Amounts, "What the pod may use at most.")
+    }),
+    "Compute resources of the pod. restic takes about 1 GiB of memory for each 10 million files."
+  ),
+  podSecurityContext: optional(SecurityContext, "As whom the pod reads and writes files."),
+  nodeSelector: optional(
+    Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(63)) }),
+    "Labels of the nodes that it may run on."
+  ),
+  tolerations: optional(
+    Schema.Array(Toleration).pipe(Schema.maxItems(50)),
+    "Taints that it tolerates, besides those of the pod that uses the volume."
+  )
+} as const

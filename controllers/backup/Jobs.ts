@@ -1,0 +1,249 @@
+/**
+ * The Jobs of movers in the cluster: followed, begun when it is their turn, ended.
+ *
+ * A Job is begun only while no mover works on its repository: none in the cache, and none on the server, which may know of one
+ * that another manager has made a moment ago. A Job that is being deleted works on until its pods are gone.
+ *
+ * Needs the rights of {@link access}, and those that following Jobs and Pods implies.
+ */
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import type * as Index from "@homeostat/runtime/cache/Index"
+import type * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Access from "@homeostat/runtime/controller/Access"
+import * as Trigger from "@homeostat/runtime/controller/Trigger"
+import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  controllerOf,
+  type KubernetesObject,
+  keyOf,
+  type ObjectKey
+} from "@homeostat/runtime/resource/KubernetesObject"
+import type { InvalidObject, Resource } from "@homeostat/runtime/resource/Resource"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as MoverJob from "./Job.ts"
+import * as Names from "./Names.ts"
+import * as Run from "./Run.ts"
+import { Settings } from "./Settings.ts"
+import { type Kind, place, Turns } from "./Turns.ts"
+
+/** What the functions here do beyond following. */
+export const access: ReadonlyArray<Access.Access> = [
+  Access.of(Job, ["get", "list", "create", "delete"]),
+  Access.list(Pod)
+]
+
+const movers = Object.entries(Names.moverLabels)
+  .map(([label, value]) => `${label}=${value}`)
+  .join(",")
+
+const byRepository: Index.Definition = {
+  name: "backup.repository",
+  values: ({ metadata }) => {
+    const hash = metadata.labels?.[Names.repositoryLabel]
+    return hash === undefined ? [] : [hash]
+  }
+}
+
+/** The Jobs that work, under one value: those that are over are many more. */
+const working: Index.Definition = {
+  name: "backup.working",
+  // Nothing is decoded of a built-in kind.
+  values: (wire) => (works(wire as Job) ? [""] : [])
+}
+
+/** What wakes the objects of a kind: their Jobs, the pods of these, and who waits for its turn, any mover that ends. */
+export const triggers = <A extends KubernetesObject>(owner: Resource<A, never>, kind: Kind) => {
+  const exists = (key: ObjectKey) =>
+    Effect.map(Effect.option(Cache.get(owner, key)), (found) => Option.isSome(Option.flatten(found)))
+  const next = (mover: KubernetesObject) =>
+    Effect.flatMap(Turns, (turns) => turns.next(kind, mover.metadata.labels?.[Names.repositoryLabel] ?? "", exists))
+  const nobody: ReadonlyArray<ObjectKey> = []
+  return [
+    Trigger.on(Job, {
+      labelSelector: movers,
+      indexes: [byRepository, working],
+      map: (job) =>
+        Effect.gen(function* () {
+          const isGone = Option.isNone(yield* Effect.orDie(Cache.get(Job, keyOf(job))))
+          const ends = isGone || Run.isOver(job) || job.metadata.deletionTimestamp !== undefined
+          return [...own(Trigger.ownerOf(owner, job)), ...(ends ? yield* next(job) : nobody)]
+        })
+    }),
+    Trigger.on(Pod, {
+      labelSelector: movers,
+      indexes: [byRepository],
+      map: (pod) =>
+        Effect.gen(function* () {
+          const name = controllerOf(pod)?.name
+          const job =
+            name === undefined ? Option.none<Job>() : yield* Effect.orDie(Cache.get(Job, { ...keyOf(pod), name }))
+          const ends = Run.isPodOver(pod) || pod.metadata.deletionTimestamp !== undefined
+          const known = Option.getOrUndefined(job)
+          return [...own(known && Trigger.ownerOf(owner, known)), ...(ends ? yield* next(pod) : nobody)]
+        })
+    })
+  ]
+}
+
+const own = (key: ObjectKey | undefined): ReadonlyArray<ObjectKey> => (key === undefined ? [] : [key])
+
+type Failure = ApiError.ApiError | InvalidObject
+
+/** The Jobs of a Backup or Restore, the oldest first. */
+export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, never, Cache.Cache> =>
+  Effect.map(Cache.byOwner(Job, owner.metadata.uid), (jobs) =>
+    jobs
+      .filter((job) => controllerOf(job)?.uid === owner.metadata.uid)
+      .sort((one, other) => Run.madeAt(one) - Run.madeAt(other) || one.metadata.name.localeCompare(other.metadata.name))
+  )
+
+/**
+ * How a Job stands. One that is over is read with its pods past the cache, which may not know of their ends yet; and so is one that
+ * has none long after it was made: one was deleted, and since when it misses one only the server knows.
+ */
+export const progress = (job: Job): Effect.Effect<Run.Progress, Failure, Client.Client | Cache.Cache> =>
+  Effect.gen(function* () {
+    if (Run.isOver(job)) return Run.read(job, yield* podsLive(job))
+    const pods = yield* Cache.byOwner(Pod, job.metadata.uid)
+    const age = (yield* Clock.currentTimeMillis) - Run.madeAt(job)
+    if (pods.length > 0 || age < podlessMillis) return Run.read(job, pods)
+    const live = Option.filter(yield* find(keyOf(job)), ({ metadata: { uid } }) => uid === job.metadata.uid)
+    return Option.isSome(live) ? Run.read(live.value, yield* podsLive(live.value)) : Run.read(job, pods)
+  })
+
+/** By then the Job controller has made a pod, if it can. */
+const podlessMillis = 60_000
+
+const podsLive = (job: Job) =>
+  Effect.map(
+    Client.list(Pod, {
+      ...placeOf(job),
+      labelSelector: `batch.kubernetes.io/controller-uid=${job.metadata.uid}`
+    }),
+    ({ items }) => items
+  )
+
+const placeOf = ({ metadata: { namespace } }: KubernetesObject) => (namespace === undefined ? {} : { namespace })
+
+/** A Job by its name, past the cache. Anybody may have written the name into a status: one that no Job can have is no Job's. */
+export const find = (key: ObjectKey): Effect.Effect<Option.Option<Job>, Failure, Client.Client> =>
+  names.test(key.name)
+    ? Client.get(Job, key).pipe(
+        Effect.asSome,
+        Effect.catchTag("NotFound", () => Effect.succeedNone)
+      )
+    : Effect.succeedNone
+
+const names = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+/** There is a Job of this name that belongs to somebody else. */
+export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message: string }> {}
+
+/**
+ * Begins a Job, if it is its turn.
+ *
+ * @returns Left: for what it has to wait. Its object is woken when a mover ends. A Job of the name that is ours already is taken
+ *   for the one that was to be made: an earlier attempt had got so far
+ */
+export const begin = (
+  work: MoverJob.Work,
+  kind: Kind
+): Effect.Effect<Either.Either<Job, string>, Failure | NameTaken, Client.Client | Cache.Cache> =>
+  Effect.gen(function* () {
+    const turns = yield* Turns
+    const key = keyOf(work.owner)
+    const begun = yield* turns.alone(
+      Effect.gen(function* () {
+        const made = yield* find({ ...key, name: work.name })
+        if (Option.isSome(made)) {
+          const { deletionTimestamp } = made.value.metadata
+          if (controllerOf(made.value)?.uid !== work.owner.metadata.uid) return yield* taken(work)
+          if (deletionTimestamp === undefined) return Either.right(made.value)
+          return Either.left<Busy>({ what: work.repository.hash, message: `Job ${work.name} is being deleted` })
+        }
+        const busy = (yield* occupied(work.repository.hash)) ?? (yield* occupiedUnseen(work))
+        return busy === undefined ? Either.right(yield* Client.create(Job, MoverJob.desired(work))) : Either.left(busy)
+      })
+    )
+    yield* Either.isLeft(begun) ? turns.wait(kind, key, begun.left.what) : turns.leave(kind, key)
+    return Either.mapLeft(begun, ({ message }) => message)
+  })
+
+const taken = ({ name, owner }: MoverJob.Work) =>
+  Effect.fail(
+    new NameTaken({
+      message: `There is a Job ${name} that ${owner.kind} ${owner.metadata.name} has not made: delete it, or rename the ${owner.kind}`
+    })
+  )
+
+/**
+ * Whether an object has to wait for its turn, as far as the cache knows, and for what. Its object is woken when a mover ends.
+ * No request is made for it.
+ */
+export const wait = (owner: KubernetesObject, kind: Kind, repository: string) =>
+  Effect.gen(function* () {
+    const turns = yield* Turns
+    const busy = yield* occupied(repository)
+    if (busy !== undefined) yield* turns.wait(kind, keyOf(owner), busy.what)
+    return busy?.message
+  })
+
+/** What a mover has to wait for, and in words. */
+interface Busy {
+  /** See `Turns`. */
+  readonly what: string
+  readonly message: string
+}
+
+/** For what a mover has to wait. */
+const occupied = (repository: string): Effect.Effect<Busy | undefined, never, Cache.Cache> =>
+  Effect.gen(function* () {
+    const index = { name: byRepository.name, value: repository }
+    const here = (yield* Cache.list(Job, { index })).find(works)
+    if (here !== undefined) return busy(here, repository)
+    const pod = (yield* Cache.list(Pod, { index })).find((pod) => !Run.isPodOver(pod))
+    if (pod !== undefined) {
+      const { name, namespace } = pod.metadata
+      return { what: repository, message: `Pod ${namespace}/${name} still works on the repository` }
+    }
+    const { maxJobs } = yield* Settings
+    const all = yield* Cache.list(Job, { index: { name: working.name, value: "" } })
+    if (all.length < maxJobs) return undefined
+    return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
+  })
+
+/** The same, as the server knows it. */
+const occupiedUnseen = ({ owner, repository }: MoverJob.Work) =>
+  Effect.gen(function* () {
+    const labelSelector = `${Names.repositoryLabel}=${repository.hash}`
+    // Of its own namespace only, as a manager may have no right to look into others. Of those, the cache has to do.
+    const unseen = (yield* Client.list(Job, { ...placeOf(owner), labelSelector })).items.find(works)
+    return unseen === undefined ? undefined : busy(unseen, repository.hash)
+  })
+
+/** A Job that is being deleted works until it is gone: in the foreground, that is when its pods are. */
+const works = (job: Job): boolean => !Run.isOver(job) || job.metadata.deletionTimestamp !== undefined
+
+const busy = ({ metadata: { name, namespace } }: Job, repository: string): Busy => ({
+  what: repository,
+  message: `Job ${namespace}/${name} works on the repository`
+})
+
+/** Ends a Job: its pods are asked to end, and it is gone when they are. */
+export const end = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Foreground")
+
+/** Deletes a Job that is over, with its pods. */
+export const discard = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Background")
+
+const remove = (job: Job, propagation: "Foreground" | "Background") =>
+  job.metadata.deletionTimestamp !== undefined
+    ? Effect.void
+    : Client.delete(Job, keyOf(job), { propagation, uid: job.metadata.uid }).pipe(
+        Effect.asVoid,
+        Effect.catchTag("NotFound", () => Effect.void)
+      )

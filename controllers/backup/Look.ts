@@ -1,0 +1,186 @@
+/**
+ * What a Backup or Restore finds in its namespace, read past the cache: a run begins with what is true now, and nobody has to
+ * hold the Secrets, claims and pods of a cluster in memory for it.
+ *
+ * Errors: `ApiError` only; that something is not there is an answer. Needs the rights of {@link access}.
+ *
+ * Secrets are read one by one, by name. Which keys they have, and which of these are empty, is all that leaves this module.
+ */
+import * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Access from "@homeostat/runtime/controller/Access"
+import { Deployment, PersistentVolumeClaim, Pod, Secret, StatefulSet } from "@homeostat/runtime/resource/BuiltIn"
+import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import type { InvalidObject, Resource } from "@homeostat/runtime/resource/Resource"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type { Backup } from "./Backup.ts"
+import type * as Claim from "./Claim.ts"
+import * as Credentials from "./Credentials.ts"
+import type * as Destination from "./Destination.ts"
+import * as Placement from "./Placement.ts"
+import type { Restore } from "./Restore.ts"
+import * as Source from "./Source.ts"
+import * as Target from "./Target.ts"
+
+/** What looking takes. */
+export const access: ReadonlyArray<Access.Access> = [
+  Access.get(Deployment),
+  Access.get(StatefulSet),
+  Access.list(PersistentVolumeClaim),
+  Access.list(Pod),
+  Access.get(Secret)
+]
+
+type Look<A, E> = Effect.Effect<Either.Either<A, E>, ApiError.ApiError, Client.Client>
+
+/** The groups of claims that a Backup saves, as they are now: one Job for each, in this order. */
+export const source = (
+  { metadata: { namespace }, spec }: Backup,
+  destination: Destination.Destination
+): Look<Arr.NonEmptyReadonlyArray<Placement.Group>, Claim.Refusal> =>
+  Effect.map(sourceAt(namespace, spec.source), (seen) =>
+    Either.gen(function* () {
+      const claims = yield* Source.resolve(Source.parse(spec.source), seen)
+      return yield* placed(claims, seen, destination, spec)
+    })
+  )
+
+/**
+ * The claim that a Restore writes to, as it is now, with where and as whom its mover runs: as the pods that use it do, else as
+ * the mover of the Backup does, if its source is still there.
+ *
+ * @param backup that of `spec.backupRef`
+ * @param destination the Backup's
+ */
+export const target = (
+  { metadata: { namespace }, spec }: Restore,
+  backup: Backup,
+  destination: Destination.Destination
+): Look<Placement.Group, Claim.Refusal> =>
+  Effect.map(sourceAt(namespace, backup.spec.source), (seen) =>
+    Either.gen(function* () {
+      const claim = yield* Target.ofRestore(spec.targetPVC, seen, spec)
+      const reader = readerOf(backup, seen, spec.volume ?? spec.targetPVC)
+      const [group] = yield* placed([claim], seen, destination, spec, {
+        fallback: Target.writer(claim, reader),
+        keepsGroup: claim.isBound
+      })
+      return group
+    })
+  )
+
+/** As whom the files of a volume are saved. */
+const readerOf = ({ spec }: Backup, seen: Source.Seen, volume: string | undefined): Placement.Security => {
+  const groups = Either.flatMap(Source.resolve(Source.parse(spec.source), seen), (claims) =>
+    Placement.place({ claims, pods: seen.pods, security: spec.podSecurityContext })
+  )
+  if (Either.isLeft(groups)) return { ...Placement.unknown, ...spec.podSecurityContext }
+  const group = groups.right.find(({ claims }) => claims.some(({ name }) => name === volume)) ?? groups.right[0]
+  return group.security
+}
+
+/** Where, and as whom, a mover runs that works on the repository alone: as the Backup's movers did, as far as can be told. */
+export const repository = (
+  backup: Backup,
+  destination: Destination.Destination
+): Look<Omit<Placement.Group, "claims">, Claim.Refusal> =>
+  Effect.map(sourceAt(backup.metadata.namespace, backup.spec.source), (seen) =>
+    Either.gen(function* () {
+      const security = readerOf(backup, seen, undefined)
+      if (destination._tag !== "Pvc") return { node: undefined, tolerations: [], security }
+      const claim = yield* Target.ofDestination(destination.claim, seen, [])
+      return Placement.alone(claim, { pods: seen.pods, security, wanted: backup.spec.podSecurityContext })
+    })
+  )
+
+/** What a mover of this Backup, or of a Restore from it, is given of Secrets. */
+export const credentials = (
+  { metadata: { name, namespace }, spec }: Backup,
+  destination: Destination.Destination,
+  /** Of the pod: that of the Restore if it has one. */
+  serviceAccountName: string | undefined = spec.serviceAccountName
+): Look<Credentials.Mounts, Credentials.Refusal> =>
+  Effect.gen(function* () {
+    const references = Credentials.references(name, spec.repository)
+    const found = yield* Effect.forEach(
+      Credentials.secrets(references),
+      (secret) =>
+        Effect.map(find(Secret, { namespace, name: secret }), (object) =>
+          Option.map(object, (there) => [secret, keysOf(there)] as const)
+        ),
+      { concurrency: "unbounded" }
+    )
+    return Credentials.mounts({
+      destination,
+      references,
+      secrets: new Map(Arr.getSomes(found)),
+      ownIdentity: serviceAccountName !== undefined,
+      region: spec.repository?.region
+    })
+  })
+
+const keysOf = ({ data = {} }: Secret): Credentials.Keys => {
+  const entries = Object.entries(data)
+  return {
+    filled: entries.filter(([, value]) => value !== "").map(([key]) => key),
+    empty: entries.filter(([, value]) => value === "").map(([key]) => key)
+  }
+}
+
+const placed = (
+  claims: Arr.NonEmptyReadonlyArray<Claim.Claim>,
+  seen: Target.Seen,
+  destination: Destination.Destination,
+  { podSecurityContext }: Pick<Backup["spec"], "podSecurityContext">,
+  options?: Pick<Placement.Options, "fallback" | "keepsGroup">
+) =>
+  Either.gen(function* () {
+    return yield* Placement.place({
+      claims,
+      pods: seen.pods,
+      destination:
+        destination._tag === "Pvc" ? yield* Target.ofDestination(destination.claim, seen, claims) : undefined,
+      security: podSecurityContext,
+      ...options
+    })
+  })
+
+const sourceAt = (
+  namespace: string | undefined,
+  source: string
+): Effect.Effect<Source.Seen, ApiError.ApiError, Client.Client> => {
+  const { kind, name } = Source.parse(source)
+  const key = { namespace, name }
+  return Effect.all(
+    {
+      claims: all(PersistentVolumeClaim, namespace),
+      pods: all(Pod, namespace),
+      deployment: kind === "pvc" ? Effect.succeedNone : find(Deployment, key),
+      statefulSet: kind === "pvc" ? Effect.succeedNone : find(StatefulSet, key)
+    },
+    { concurrency: "unbounded" }
+  ).pipe(
+    Effect.map(({ deployment, statefulSet, ...volumes }) => ({
+      ...volumes,
+      deployment: Option.getOrUndefined(deployment),
+      statefulSet: Option.getOrUndefined(statefulSet)
+    }))
+  )
+}
+
+const all = <A extends KubernetesObject>(kind: Resource<A, never>, namespace: string | undefined) =>
+  asServed(Effect.map(Client.list(kind, { namespace }), ({ items }) => items))
+
+const find = <A extends KubernetesObject>(kind: Resource<A, never>, key: ObjectKey) =>
+  asServed(Client.get(kind, key)).pipe(
+    Effect.asSome,
+    Effect.catchIf(ApiError.isNotFound, () => Effect.succeedNone)
+  )
+
+/** Built-in kinds are not decoded, so none of their objects is invalid. */
+const asServed = <A, R>(
+  read: Effect.Effect<A, ApiError.ApiError | InvalidObject, R>
+): Effect.Effect<A, ApiError.ApiError, R> => Effect.catchTag(read, "InvalidObject", Effect.die)

@@ -1,0 +1,287 @@
+/**
+ * What a Backup's status comes to in numbers.
+ *
+ * What the status says as of now (gauges) is set whenever it was written or found as it should be. What happens (counters, the
+ * histogram) is counted once, when the status comes to say it: so a manager that begins to lead counts nothing that another has
+ * counted, and a run that ended while nobody looked is counted by who finds it. One whose status was written by a process that died
+ * right then is counted by nobody.
+ *
+ * A Backup has its series while it is there and its controller leads. Each of them names it, so there are some {@link perBackup}
+ * series for each.
+ */
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { type KubernetesObject, keyString, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import * as Metric from "@homeostat/runtime/telemetry/Metric"
+import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import { Backup, type BackupStatus } from "./Backup.ts"
+import { type Draft, keepsEverything, retentionApplied } from "./status.ts"
+
+const backup = ["namespace", "name"] as const
+
+/**
+ * Runs that ended, by how: `success`, if with a warning; `partial`, since some files could not be read, whether that is allowed
+ * or not; `failure`; `replaced` by the next run.
+ */
+export const runs = Metric.counter("homeostat_backup_run_total", "Runs of a Backup that ended, by result", [
+  ...backup,
+  "result"
+])
+
+/** The results of {@link runs}. */
+export const results = ["success", "partial", "failure", "replaced"] as const
+
+/** How long runs took, from their first Job to the end of the last, those that failed too. */
+export const runDuration = Metric.histogram(
+  "homeostat_backup_run_duration_seconds",
+  "How long runs of a Backup took, however they ended",
+  [1, 10, 30, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400],
+  backup
+)
+
+/** What the repository grew by, after deduplication and compression. */
+export const bytesAdded = Metric.counter(
+  "homeostat_backup_bytes_added_total",
+  "Bytes that runs of a Backup have added to its repository",
+  backup
+)
+
+/** The size of what was saved, of all files each time. */
+export const bytesProcessed = Metric.counter(
+  "homeostat_backup_bytes_processed_total",
+  "Bytes of the files that runs of a Backup have saved, whether they had changed or not",
+  backup
+)
+
+/** When the last successful run ended, in seconds since 1970. There is none before the first. */
+export const lastSuccess = Metric.gauge(
+  "homeostat_backup_last_success_timestamp_seconds",
+  "When the last successful run of a Backup ended, in seconds since unix epoch",
+  backup
+)
+
+/** 1 if the last run was a success, 0 if it failed. One that was replaced by the next counts as none. */
+export const lastRunSuccess = Metric.gauge(
+  "homeostat_backup_last_run_success",
+  "Whether the last run of a Backup succeeded: 1, or 0",
+  backup
+)
+
+/** 1 if the Backup's condition Ready is True, 0 if something is wrong with the spec or missing: no run can begin then. */
+export const ready = Metric.gauge(
+  "homeostat_backup_ready",
+  "Whether runs of a Backup can begin: 1, or 0 if its spec is wrong or something is missing",
+  backup
+)
+
+/** Snapshots in the repository, as counted by the last run that deleted old ones. There is none before. */
+export const snapshots = Metric.gauge(
+  "homeostat_backup_snapshots",
+  "Snapshots of a Backup, as counted when old ones were last deleted",
+  backup
+)
+
+/**
+ * 1 if the last run that was to delete old snapshots has done so, 0 if the repository refused it: the repository grows, while
+ * runs succeed. There is none before the first such run, and where everything is kept.
+ */
+export const retention = Metric.gauge(
+  "homeostat_backup_retention_applied",
+  "Whether old snapshots of a Backup were deleted as its spec says when that was last due: 1, or 0",
+  backup
+)
+
+/**
+ * Times of the schedule for which there was no run: missed for good, beyond `startingDeadlineSeconds`, or left out since another run
+ * went on. Of several that passed while no manager was there, one run makes up for all, and they do not count.
+ */
+export const missedSchedules = Metric.counter(
+  "homeostat_backup_missed_schedules_total",
+  "Times of the schedule of a Backup that were missed for good, or left out because another run went on",
+  backup
+)
+
+/** The next time of the schedule, in seconds since 1970. There is none for a Backup that is suspended or has no schedule. */
+export const nextRun = Metric.gauge(
+  "homeostat_backup_next_run_timestamp_seconds",
+  "When the next scheduled run of a Backup is due, in seconds since unix epoch",
+  backup
+)
+
+/**
+ * The longest time between two runs of the schedule: by then there should be a new success. There is none for a Backup that is
+ * suspended, has no schedule, or one that is wrong. So one rule fits all Backups.
+ */
+export const expectedInterval = Metric.gauge(
+  "homeostat_backup_expected_interval_seconds",
+  "Longest time between two runs by the schedule of a Backup",
+  backup
+)
+
+/** 1 if the last run found the repository locked by another restic, else 0. */
+export const repositoryLocked = Metric.gauge(
+  "homeostat_backup_repository_locked",
+  "Whether the last run of a Backup found its repository locked: 1, or 0",
+  backup
+)
+
+/** When the Backup was created, in seconds since 1970: how long one has waited that has never succeeded. */
+export const created = Metric.gauge(
+  "homeostat_backup_created_timestamp_seconds",
+  "When a Backup was created, in seconds since unix epoch",
+  backup
+)
+
+const all: ReadonlyArray<Metric.Metric> = [
+  runs,
+  runDuration,
+  bytesAdded,
+  bytesProcessed,
+  lastSuccess,
+  lastRunSuccess,
+  ready,
+  snapshots,
+  retention,
+  missedSchedules,
+  nextRun,
+  expectedInterval,
+  repositoryLocked,
+  created
+]
+
+/** The most series that one Backup has, a histogram's buckets, sum and count included. */
+export const perBackup = all.length + (results.length - 1) + (runDuration.buckets.length + 2)
+
+/** The metrics of all Backups. Synchronous. */
+export interface BackupMetrics {
+  /**
+   * To be told of each reconcile's end.
+   *
+   * @param backup as it was reconciled: with the status from before
+   * @param draft what its status says now, written or not different, and the events that tell of it
+   * @param interval seconds between runs at the longest; undefined: there is no schedule that could be followed
+   */
+  readonly told: (backup: Backup, draft: Draft, interval: number | undefined) => void
+  /** Takes the series of a Backup away: it is gone, or about to go. */
+  readonly forget: (key: ObjectKey) => void
+}
+
+type Run = NonNullable<BackupStatus["lastRun"]>
+
+/** Tells runs apart: Jobs are named by what began them. */
+const identityOf = (run: Run | undefined): string | undefined =>
+  run && `${run.job} ${run.startTime} ${run.completionTime}`
+
+const resultOf = ({ reason }: Run, { consecutiveFailures = 0 }: BackupStatus): (typeof results)[number] => {
+  if (reason === "PartiallyFailed") return "partial"
+  if (reason === "Replaced") return "replaced"
+  return consecutiveFailures === 0 ? "success" : "failure"
+}
+
+const succeeded = ({ consecutiveFailures = 0, lastBackupTime }: BackupStatus): number | undefined => {
+  if (consecutiveFailures > 0) return 0
+  return lastBackupTime === undefined ? undefined : 1
+}
+
+const retained = ({ conditions }: BackupStatus): number | undefined => {
+  const applied = Condition.find(conditions, retentionApplied)
+  if (applied === undefined || applied.status === "Unknown" || applied.reason === keepsEverything) return undefined
+  return applied.status === "True" ? 1 : 0
+}
+
+/** Events of which each stands for a time of the schedule without a run. */
+const missing: ReadonlySet<string> = new Set(["MissedSchedule", "RunSkipped"])
+
+const seconds = (time: string | undefined): number | undefined => {
+  const millis = time === undefined ? Number.NaN : Date.parse(time)
+  return Number.isNaN(millis) ? undefined : millis / 1000
+}
+
+const sum = (amounts: ReadonlyArray<number>): number => amounts.reduce((total, amount) => total + amount, 0)
+
+/**
+ * Metrics of Backups in a registry.
+ *
+ * @param exists whether there is a Backup with this key (`namespace/name`): asked before each reading, of those that have series
+ */
+export const make = (registry: Metrics.Registry, exists: (key: string) => boolean): BackupMetrics => {
+  /** Those that have series: whose they are, and the run that was counted last. */
+  const known = new Map<string, { readonly uid: string; readonly labels: Labels; readonly run: string | undefined }>()
+
+  const drop = (key: string, labels: Labels): void => {
+    for (const metric of all) registry.remove(metric, labels)
+    known.delete(key)
+  }
+
+  registry.onCollect(() => {
+    for (const [key, { labels }] of known) if (!exists(key)) drop(key, labels)
+  })
+
+  const set = (metric: Metric.Gauge<(typeof backup)[number]>, labels: Labels, value: number | undefined): void => {
+    if (value === undefined) registry.remove(metric, labels)
+    else registry.gauge(metric, labels).set(value)
+  }
+
+  /** All that is counted has its series from the start, so that a rate over it sees the first event. */
+  const counters = (labels: Labels) => ({
+    runs: Object.fromEntries(results.map((result) => [result, registry.counter(runs, { ...labels, result })])),
+    duration: registry.histogram(runDuration, labels),
+    added: registry.counter(bytesAdded, labels),
+    processed: registry.counter(bytesProcessed, labels),
+    missed: registry.counter(missedSchedules, labels)
+  })
+
+  return {
+    told: ({ metadata, spec, status: before }, { status, told }, interval) => {
+      const key = keyString(metadata)
+      const labels = labelsOf(metadata)
+      const last = known.get(key)
+      // Another of the same name: what was counted is not its own.
+      if (last !== undefined && last.uid !== metadata.uid) drop(key, labels)
+      const counted = last?.uid === metadata.uid ? last.run : identityOf(before?.lastRun)
+
+      const { added, duration, missed, processed, runs } = counters(labels)
+      const run = status.lastRun
+      if (run !== undefined && identityOf(run) !== counted) {
+        runs[resultOf(run, status)]?.add()
+        duration.observe(Math.max(0, (seconds(run.completionTime) ?? 0) - (seconds(run.startTime) ?? 0)))
+        added.add(sum((run.snapshots ?? []).map(({ added }) => added)))
+        processed.add(sum((run.snapshots ?? []).map(({ bytes }) => bytes)))
+      }
+      missed.add(told.filter(({ reason }) => missing.has(reason)).length)
+      known.set(key, { uid: metadata.uid, labels, run: identityOf(run) })
+
+      set(lastSuccess, labels, seconds(status.lastBackupTime))
+      set(lastRunSuccess, labels, succeeded(status))
+      set(ready, labels, Condition.find(status.conditions, Condition.Ready)?.status === "True" ? 1 : 0)
+      set(snapshots, labels, status.snapshots)
+      set(retention, labels, retained(status))
+      set(nextRun, labels, seconds(status.nextBackupTime))
+      set(expectedInterval, labels, spec.suspend ? undefined : interval)
+      set(repositoryLocked, labels, run?.reason === "RepositoryLocked" ? 1 : 0)
+      set(created, labels, seconds(metadata.creationTimestamp))
+    },
+    forget: (key) => drop(keyString(key), labelsOf(key))
+  }
+}
+
+type Labels = Metric.Labels<(typeof backup)[number]>
+
+const labelsOf = ({ name, namespace = "" }: ObjectKey): Labels => ({ namespace, name })
+
+/**
+ * The metrics of the fiber's registry. Backups that are being deleted, or that are gone from the cache, have no series, whether
+ * anybody forgets them or not: none of them runs any more, and no alert should say that it does not.
+ */
+export const current: Effect.Effect<BackupMetrics, never, Cache.Cache> = Metrics.once(
+  (registry, services: Context.Context<Cache.Cache>) => {
+    const { informers } = Context.get(services, Cache.Cache)
+    const isOurs = ({ group, kind }: Resource.Any): boolean => group === Backup.group && kind === Backup.kind
+    const lives = (object: KubernetesObject | undefined): boolean =>
+      object !== undefined && object.metadata.deletionTimestamp === undefined
+    return make(registry, (key) => informers().some(({ resource, store }) => isOurs(resource) && lives(store.get(key))))
+  }
+)

@@ -1,0 +1,411 @@
+import { describe, expect, test } from "bun:test"
+import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Duration from "effect/Duration"
+import type { BackupStatus } from "./Backup.ts"
+import { at, backup, created, group, job, understood } from "./Backups.fixture.ts"
+import * as MoverJob from "./Job.ts"
+import * as Names from "./Names.ts"
+import * as Plan from "./Plan.ts"
+import * as Settings from "./Settings.ts"
+
+const lastRun = (job: string, completionTime: string, reason = "Succeeded"): NonNullable<BackupStatus["lastRun"]> => ({
+  job,
+  trigger: "schedule",
+  startTime: "2026-11-20T02:00:00Z",
+  completionTime,
+  reason
+})
+const active = (job: string): NonNullable<BackupStatus["active"]> => ({
+  job,
+  trigger: "schedule",
+  startTime: "2026-11-20T02:00:00Z"
+})
+
+describe("The run that goes on is found", () => {
+  const name = (status: BackupStatus, jobs: ReadonlyArray<Job>) => Plan.current(status, jobs)?.metadata.name
+
+  test("by the status", () => expect(name({ active: active("b") }, [job("a"), job("b"), job("c")])).toBe("b"))
+  test("where its Job is gone: then it is none of the others", () =>
+    expect(name({ active: active("b") }, [job("a")])).toBeUndefined())
+  test("where its Job is being deleted, so that its end is told", () =>
+    expect(name({ active: active("b") }, [job("b", { deleted: true })])).toBe("b"))
+  test("after a crash between the Job and the status", () => {
+    expect(name({}, [job("a")])).toBe("a")
+    expect(
+      name({ lastRun: lastRun("a", "2026-11-19T02:05:00Z") }, [
+        job("a", { made: "2026-11-19T02:00:00Z", ended: "Complete" }),
+        job("b", { made: "2026-11-20T02:00:00Z" })
+      ])
+    ).toBe("b")
+  })
+  test("after such a crash, though it has ended since", () =>
+    expect(
+      name({ lastRun: lastRun("a", "2026-11-19T02:05:00Z") }, [
+        job("a", { made: "2026-11-19T02:00:00Z", ended: "Complete" }),
+        job("b", { made: "2026-11-20T02:00:00Z", ended: "Failed" })
+      ])
+    ).toBe("b"))
+  test("only the newest, where nothing is known of many that are over", () => {
+    const jobs = ["2026-11-18", "2026-11-19", "2026-11-20"].map((day) =>
+      job(`of-${day}`, { made: `${day}T02:00:00Z`, ended: "Complete" })
+    )
+    expect(name({}, jobs)).toBe("of-2026-11-20")
+    // Once that one is told, no other is.
+    expect(name({ lastRun: lastRun("of-2026-11-20", "2026-11-20T02:05:00Z") }, jobs)).toBeUndefined()
+  })
+  test("not among those that were told before the last", () =>
+    expect(
+      name({ lastRun: lastRun("b", "2026-11-20T02:05:00Z") }, [
+        job("a", { made: "2026-11-20T02:00:00Z", ended: "Complete" }),
+        job("b", { made: "2026-11-20T02:01:00Z", ended: "Complete" })
+      ])
+    ).toBeUndefined())
+  test("by what was told when it was begun, whatever the clocks say", () => {
+    const b = { lastRun: lastRun("b", "2026-11-20T02:05:00Z") }
+    expect(name(b, [job("c", { made: "2026-11-19T02:00:00Z", ended: "Complete", after: "b" })])).toBe("c")
+    expect(name(b, [job("a", { made: "2027-11-20T02:00:00Z", ended: "Complete", after: "z" })])).toBeUndefined()
+    expect(name(b, [job("a", { made: "2027-11-20T02:00:00Z", ended: "Complete", after: "" })])).toBeUndefined()
+  })
+  test("not in a Job that was given up or deleted, and is not gone yet", () => {
+    expect(name({ lastRun: lastRun("a", "2026-11-20T02:05:00Z", "StartTimeout") }, [job("a")])).toBeUndefined()
+    expect(name({}, [job("a", { deleted: true })])).toBeUndefined()
+  })
+})
+
+test("What is known of a run by its Job alone is what its Job was given", () => {
+  expect(Plan.activeOf(job("a", { made: "2026-11-20T02:00:00Z", trigger: "manual", token: "T" }))).toEqual({
+    job: "a",
+    trigger: "manual",
+    startTime: "2026-11-20T02:00:00Z",
+    token: "T"
+  })
+  expect(Plan.activeOf(job("a", { trigger: "of another version" }))).toMatchObject({ trigger: "schedule" })
+})
+
+test("The schedule is told of the newest tick, and of what can be read in the status", () => {
+  expect(
+    Plan.past(backup(), { lastScheduleTime: "2026-11-20T02:00:00Z", lastMissedTime: "soon" }, [
+      job("a", { tick: "2026-11-20T02:00:00Z" }),
+      job("b", { tick: "2026-11-18T02:00:00Z" }),
+      job("c")
+    ])
+  ).toEqual({
+    createdAt: at(created),
+    lastScheduleTime: at("2026-11-20T02:00:00Z"),
+    newestRun: at("2026-11-20T02:00:00Z"),
+    lastMissedTime: undefined
+  })
+})
+
+const now = at("2026-11-20T10:00:00Z")
+const due = { at: at("2026-11-20T02:00:00Z"), missed: "none" } as const
+const wishes = (unlock: string | undefined, run: string | undefined) => ({
+  ...(unlock !== undefined && { [Names.unlockAnnotation]: unlock }),
+  ...(run !== undefined && { [Names.runAnnotation]: run })
+})
+const request = (
+  {
+    annotations = {},
+    jobs = [],
+    ...status
+  }: BackupStatus & { readonly annotations?: { readonly [name: string]: string }; readonly jobs?: ReadonlyArray<Job> },
+  what: Parameters<typeof Plan.request>[3] = undefined,
+  { moment = now, spec = {} }: { readonly moment?: number; readonly spec?: { readonly [field: string]: unknown } } = {}
+) => Plan.request(backup(spec, { annotations }), status, jobs, what, moment)
+
+describe("Of all that asks for a run", () => {
+  const locked = { lastRun: lastRun("a", "2026-11-20T09:00:00Z", "RepositoryLocked"), lastScheduleTime: created }
+
+  test("unlocking comes first, then what people ask for, then the schedule, then another try", () => {
+    const all = wishes("U", "R")
+    expect(request({ ...locked, annotations: all }, due)).toMatchObject({ trigger: "unlock", token: "U" })
+    expect(request({ ...locked, annotations: all, lastUnlockTrigger: "U" }, due)).toMatchObject({
+      trigger: "manual",
+      token: "R",
+      // The tick has its run by this.
+      tick: due.at
+    })
+    const done = { lastUnlockTrigger: "U", lastManualTrigger: "R" }
+    expect(request({ ...locked, annotations: all, ...done }, due)).toMatchObject({ trigger: "schedule", tick: due.at })
+    expect(request({ ...locked, annotations: all, ...done })).toMatchObject({ trigger: "retry", tick: undefined })
+    expect(request({ annotations: all, ...done })).toBeUndefined()
+    expect(request({ annotations: all })).toMatchObject({ trigger: "unlock", tick: undefined })
+  })
+  test("the first tick is the first run, unless the first run is by schedule", () => {
+    expect(request({}, due)?.trigger).toBe("start")
+    expect(request({}, due, { spec: { startPolicy: "OnSchedule" } })?.trigger).toBe("schedule")
+    expect(request({ lastScheduleTime: created }, due)?.trigger).toBe("schedule")
+  })
+  test("a wish is heard while runs are suspended, and another try is not made", () => {
+    expect(request({ annotations: wishes(undefined, "R") }, undefined, { spec: { suspend: true } })?.trigger).toBe(
+      "manual"
+    )
+    expect(request(locked, undefined, { spec: { suspend: true } })).toBeUndefined()
+  })
+  test("an annotation without a value is no wish", () =>
+    expect(request({ annotations: wishes("", "") })).toBeUndefined())
+  test("a run asked for is not asked for again by a longer token than a status holds", () => {
+    for (const long of ["x".repeat(300), `${"x".repeat(252)}\u{1f600}tail`]) {
+      const first = request({ annotations: wishes(undefined, long) })
+      expect(first?.token?.length).toBeLessThanOrEqual(253)
+      expect(first?.token?.isWellFormed()).toBe(true)
+      expect(request({ annotations: wishes(undefined, long), lastManualTrigger: first?.token ?? "" })).toBeUndefined()
+    }
+  })
+})
+
+describe("After a lock", () => {
+  const locked = (completionTime: string): BackupStatus => ({
+    lastRun: lastRun("a", completionTime, "RepositoryLocked"),
+    lastScheduleTime: created
+  })
+  test("it is tried again when half an hour has passed", () => {
+    const status = locked("2026-11-20T09:30:00Z")
+    expect(Plan.retryAt(status, now)).toBe(now)
+    expect(request(status, undefined, { moment: now - 1 })).toBeUndefined()
+    expect(request(status)).toMatchObject({ trigger: "retry" })
+  })
+  test("after no other end", () => {
+    expect(Plan.retryAt({ lastRun: lastRun("a", "2026-11-20T09:00:00Z", "WrongPassword") }, now)).toBeUndefined()
+    expect(Plan.retryAt({}, now)).toBeUndefined()
+  })
+  test("it is not put off for long if the clock was set back", () => {
+    expect(Plan.retryAt(locked("2027-11-20T09:30:00Z"), now)).toBe(now)
+    expect(Plan.retryAt(locked("2026-11-20T10:20:00Z"), now)).toBe(at("2026-11-20T10:50:00Z"))
+  })
+  test("each try has a name of its own, the same until it is told", () => {
+    const first = request(locked("2026-11-20T09:00:00Z"))
+    expect(request(locked("2026-11-20T09:00:00Z"), undefined, { moment: now + 12_345 })).toEqual(first)
+    const later = { lastRun: lastRun("b", "2026-11-20T09:00:00Z", "RepositoryLocked"), lastScheduleTime: created }
+    expect(request(later)?.id).not.toBe(first?.id ?? "")
+  })
+})
+
+describe("The name of a run", () => {
+  test("is that of its minute, as CronJob has it, or its second where that is finer", () => {
+    expect(request({}, due)?.id).toBe(`${due.at / 60_000}`)
+    expect(request({}, { ...due, at: due.at + 1500 })?.id).toBe(`${due.at / 1000 + 1}`)
+  })
+  test("is another each time that one asks, though with the same words", () => {
+    const words = ["T", "U", "T", "U", "T", "U"]
+    for (const kind of ["manual", "unlock"] as const) {
+      let status: BackupStatus = {}
+      const names = words.map((word) => {
+        const asked = request({
+          ...status,
+          annotations: kind === "manual" ? wishes(undefined, word) : wishes(word, undefined)
+        })
+        const name = MoverJob.nameOf("cart", asked?.id ?? "")
+        expect(asked?.trigger).toBe(kind)
+        status = {
+          lastRun: lastRun(name, "2026-11-20T02:05:00Z"),
+          [kind === "manual" ? "lastManualTrigger" : "lastUnlockTrigger"]: word
+        }
+        return name
+      })
+      expect(new Set(names).size).toBe(words.length)
+    }
+  })
+  test("is the same as long as its Job is not told", () => {
+    const status: BackupStatus = { lastRun: lastRun("a", "2026-11-20T02:05:00Z"), lastManualTrigger: "S" }
+    const asked = () => request({ ...status, annotations: wishes(undefined, "T") })
+    expect(asked()).toEqual(asked())
+    const made = job(MoverJob.nameOf("cart", `${due.at / 60_000}`), { after: "a", ended: "Complete" })
+    expect(request({ ...status, jobs: [made] }, due)?.id).toBe(`${due.at / 60_000}`)
+  })
+  test("is another for a tick that comes a second time, since the clock was set back", () => {
+    const id = `${due.at / 60_000}`
+    const old = job(MoverJob.nameOf("cart", id), { made: "2026-11-19T02:00:00Z", ended: "Complete" })
+    const told = (name: string) => ({ lastRun: lastRun(name, "2026-11-19T03:00:00Z"), jobs: [old] })
+    expect(request(told(old.metadata.name), due)?.id).toMatch(new RegExp(`^${id}x[0-9a-f]{8}$`))
+    expect(request(told("another"), due)).toEqual(request(told(old.metadata.name), due))
+  })
+})
+
+describe("A run of several Jobs", () => {
+  const groups = [group("a", "b"), group("c"), group("d")]
+  test("begins with the first group, and leaves the others to later Jobs", () =>
+    expect(Plan.part(groups, undefined)).toEqual({ group: group("a", "b"), later: ["c", "d"] }))
+  test("goes on with what is left, though pods have moved since", () => {
+    expect(Plan.part([group("a", "c"), group("b", "d")], ["c", "d"])).toEqual({ group: group("c"), later: ["d"] })
+    expect(Plan.part(groups, ["d"])).toEqual({ group: group("d"), later: [] })
+  })
+  test("has nothing left where the claims are gone", () => expect(Plan.part(groups, ["x"])).toBeUndefined())
+})
+
+const work = (
+  {
+    claims = ["data"],
+    later = [],
+    ...options
+  }: {
+    readonly claims?: readonly [string, ...ReadonlyArray<string>]
+    readonly later?: ReadonlyArray<string>
+    readonly request?: Plan.Request
+    readonly before?: Job
+    readonly now?: number
+  },
+  status: BackupStatus = {},
+  spec: { readonly [field: string]: unknown } = {}
+) => {
+  const of = backup(spec)
+  return Plan.work(of, status, understood(of), {
+    part: { group: group(...claims), later },
+    before: undefined,
+    request: options.before === undefined ? tick : undefined,
+    credentials: { env: [], volumes: [], volumeMounts: [] },
+    settings: Settings.of({ preflightTimeout: Duration.seconds(7) }),
+    now,
+    ...options
+  })
+}
+const tick: Plan.Request = { trigger: "schedule", id: "29393880", tick: due.at, missed: "none", token: undefined }
+const kept = { retentionPolicy: "30d" }
+/** Nothing is due but what each run does. */
+const fresh: BackupStatus = {
+  repositoryID: "ab",
+  lastPruneTime: "2026-11-19T02:00:00Z",
+  lastCheckTime: "2026-11-19T02:00:00Z"
+}
+
+describe("A Job", () => {
+  const operations = (...args: Parameters<typeof work>) => work(...args).operations.join(" ")
+
+  test("saves, and deletes old snapshots only where some are to be deleted", () => {
+    expect(operations({}, fresh)).toBe("preflight backup")
+    expect(operations({}, fresh, kept)).toBe("preflight backup forget")
+    expect(operations({}, fresh, { retention: { keepLast: 3 } })).toBe("preflight backup forget")
+    expect(work({}, fresh, kept).parameters.FORGET_ARGS).toBe("--keep-within 720h")
+    expect(work({}, fresh).parameters.FORGET_ARGS).toBeUndefined()
+  })
+  test("gives space back and checks when that is due, counted from the creation at first", () => {
+    expect(operations({}, { repositoryID: "ab" }, kept)).toBe("preflight backup forget prune")
+    expect(operations({ now: at(created) + 7 * 86_400_000 - 1 }, {}, kept)).toBe("preflight backup forget")
+    expect(operations({ now: at(created) + 30 * 86_400_000 }, {}, kept)).toBe("preflight backup forget prune check")
+    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-13T10:00:00Z" }, kept)).toBe(
+      "preflight backup forget prune"
+    )
+    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-13T10:00:01Z" }, kept)).toBe("preflight backup forget")
+    expect(operations({}, { ...fresh, lastCheckTime: "2026-10-21T10:00:00Z" })).toBe("preflight backup check")
+    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-20T08:00:00Z" }, { ...kept, pruneInterval: "2h" })).toBe(
+      "preflight backup forget prune"
+    )
+  })
+  test("gives space back though the clock was set back since it was last done", () =>
+    expect(operations({}, { ...fresh, lastPruneTime: "2027-11-20T02:00:00Z" }, kept)).toBe(
+      "preflight backup forget prune"
+    ))
+  test("has nothing to prune where nothing is ever deleted", () =>
+    expect(operations({}, { ...fresh, lastPruneTime: created })).toBe("preflight backup"))
+  test("removes locks where that was asked for, before all else and in the run's first Job alone", () => {
+    const asked: Plan.Request = { ...tick, trigger: "unlock", token: "U" }
+    expect(operations({ request: asked, later: ["b"] }, fresh, kept)).toBe("unlock-all preflight backup")
+    const before = job("cart-u1", { id: "u1", trigger: "unlock" })
+    expect(operations({ before }, { ...fresh, active: { ...active("cart-u1"), trigger: "unlock" } }, kept)).toBe(
+      "preflight backup forget"
+    )
+  })
+  test("leaves deleting, pruning and checking to the last of its run", () => {
+    expect(operations({ later: ["b"] }, { lastCheckTime: created }, { ...kept, checkInterval: "1h" })).toBe(
+      "preflight backup"
+    )
+  })
+  test("deletes nothing after a part before was partial, unless that is allowed", () => {
+    const partial = { ...fresh, active: { ...active("cart-1"), partial: "some files could not be read" } }
+    const before = job("cart-1", { id: "1" })
+    expect(operations({ before }, partial, kept)).toBe("preflight backup")
+    expect(operations({ before }, partial, { ...kept, allowPartial: true })).toBe("preflight backup forget")
+  })
+  test("makes a repository only before the first that is known of", () => {
+    const init = (status: BackupStatus) => work({}, status).parameters.INIT
+    expect(init({})).toBe("1")
+    expect(init({ consecutiveFailures: 3 })).toBe("1")
+    expect(init({ repositoryID: "ab" })).toBeUndefined()
+    expect(init({ lastBackupTime: created })).toBeUndefined()
+  })
+  test("is told whose snapshots they are by a tag that never changes", () => {
+    const { parameters } = work({}, fresh, { allowPartial: true, excludes: ["*.tmp", "cache/**"] })
+    expect(parameters).toEqual({
+      BACKUP_HOST: "shop",
+      BACKUP_TAG: "shop/cart",
+      INIT: undefined,
+      ALLOW_PARTIAL: "1",
+      FORGET_ARGS: undefined,
+      EXCLUDES: "*.tmp\ncache/**"
+    })
+    expect(work({}, fresh).parameters).toMatchObject({ ALLOW_PARTIAL: undefined, EXCLUDES: undefined })
+  })
+  test("only reads its claims, and says which they are and which are left", () => {
+    const made = work({ claims: ["a", "b"], later: ["c", "d"] })
+    expect(made.claims).toEqual([
+      { name: "a", readOnly: true },
+      { name: "b", readOnly: true }
+    ])
+    expect(made.annotations).toEqual({
+      [Names.runIdAnnotation]: "29393880",
+      [Names.scheduledAtAnnotation]: "2026-11-20T02:00:00Z",
+      [Names.tokenAnnotation]: undefined,
+      [Names.afterAnnotation]: "",
+      [Names.claimsAnnotation]: "a,b",
+      [Names.remainingAnnotation]: "c,d"
+    })
+    expect(made.preflightSeconds).toBe(7)
+  })
+  test("that goes on with a run is named after the one before, counted up", () => {
+    const goesOn = (id: string) =>
+      work({ before: job("x", { id }) }, { active: { ...active("x"), trigger: "manual", token: "T" } })
+    expect(goesOn("29393880")).toMatchObject({ name: "cart-29393880-2", trigger: "manual" })
+    expect(goesOn("29393880-2").name).toBe("cart-29393880-3")
+    expect(goesOn("m0123abcd-9").name).toBe("cart-m0123abcd-10")
+    expect(goesOn("29393880x01234567").name).toBe("cart-29393880x01234567-2")
+    expect(goesOn("1").annotations[Names.tokenAnnotation]).toBe("T")
+  })
+})
+
+describe("A Job that was given up", () => {
+  const status: BackupStatus = { lastRun: lastRun("a", "2026-11-20T02:10:00Z", "StartTimeout") }
+  const names = (of: BackupStatus, jobs: ReadonlyArray<Job>) =>
+    Plan.abandoned(of, jobs).map(({ metadata }) => metadata.name)
+  test("is ended by whoever finds it, since the first may have crashed before", () =>
+    expect(names(status, [job("a"), job("b")])).toEqual(["a"]))
+  test("is not ended if it is over, being deleted, or the one that goes on", () => {
+    expect(names(status, [job("a", { ended: "Failed" })])).toEqual([])
+    expect(names(status, [job("a", { deleted: true })])).toEqual([])
+    expect(names({ ...status, active: active("a") }, [job("a")])).toEqual([])
+  })
+})
+
+describe("History", () => {
+  const jobs = [..."abcdefgh"].map((name, index) =>
+    job(name, {
+      made: `2026-11-1${index}T02:00:00Z`,
+      ended: name === "b" || name === "d" || name === "f" ? "Failed" : "Complete"
+    })
+  )
+  const told: BackupStatus = { lastRun: lastRun("h", "2026-11-17T02:05:00Z") }
+  const names = (status: BackupStatus, of = jobs, spec = {}) =>
+    Plan.superfluous(backup(spec), status, of).map(({ metadata }) => metadata.name)
+
+  test("of five successes and three failures keeps three and one, the newest", () =>
+    expect(names(told)).toEqual(["a", "c", "b", "d"]))
+  test("keeps as many as the spec says, none too", () => {
+    expect(names(told, jobs, { successfulRunsHistoryLimit: 1, failedRunsHistoryLimit: 3 })).toEqual([
+      "a",
+      "c",
+      "e",
+      "g"
+    ])
+    expect(names(told, jobs, { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }).sort()).toEqual([
+      ..."abcdefgh"
+    ])
+  })
+  const none = { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }
+  test("never takes a Job away whose end is still to be told", () => {
+    // Nobody has told of the newest yet.
+    expect(names({ lastRun: lastRun("g", "2026-11-16T02:05:00Z") }, jobs, none)).not.toContain("h")
+    expect(names({}, jobs, none)).not.toContain("h")
+    expect(names({ ...told, active: active("h") }, jobs, none)).not.toContain("h")
+  })
+  test("has no Job in it that goes on, or goes already", () =>
+    expect(names(told, [job("x"), job("y", { ended: "Complete", deleted: true })], none)).toEqual([]))
+})

@@ -1,0 +1,86 @@
+/** The Restore kind: a snapshot of a Backup that should be written to a volume, once. */
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import * as Field from "@homeostat/runtime/resource/Field"
+import * as Schema from "effect/Schema"
+import * as Fields from "./Fields.ts"
+
+const { flag, name, optional, text, time, whole } = Fields
+
+const Spec = Schema.Struct({
+  backupRef: name("The Backup, of the same namespace, whose repository and credentials are used."),
+  targetPVC: name("The PersistentVolumeClaim that is written to. It must exist, and be empty unless overwrite is set."),
+  volume: optional(
+    name("A PersistentVolumeClaim."),
+    "The claim whose snapshot is taken. Needed where the Backup saves several and none of them is targetPVC."
+  ),
+  snapshot: Schema.optionalWith(text(64).pipe(Schema.pattern(/^(latest|[0-9a-f]{8,64})$/)), {
+    default: () => "latest"
+  }).annotations({ description: "latest, or the id of a snapshot, as in the Backup's status." }),
+  asOf: optional(Field.Time, "The newest snapshot that was made no later than this is taken: 2026-11-20T09:00:00Z."),
+  paths: optional(
+    Schema.Array(text(1024).pipe(Schema.minLength(1), Schema.pattern(/^[^\n\r]+$/))).pipe(Schema.maxItems(100)),
+    "Only these files and folders, by their paths from the volume's root, such as /etc/app. Default: everything."
+  ),
+  overwrite: flag("Write over what is in the volume. Files that the snapshot lacks stay."),
+  backoffLimit: whole("How often it is tried again before it counts as failed.", 2, 0, 10),
+  activeDeadlineSeconds: whole("After so many seconds it is ended.", 86_400, 60, 31_536_000),
+  ...Fields.pod
+}).pipe(
+  Field.rule({
+    rule: "self == oldSelf",
+    message: "a Restore happens once and cannot be changed: create another one"
+  }),
+  Field.rule({
+    rule: "!(has(self.asOf) && has(self.snapshot) && self.snapshot != 'latest')",
+    message: "set either snapshot or asOf",
+    fieldPath: ".asOf"
+  })
+)
+
+const Status = Schema.Struct({
+  observedGeneration: optional(
+    Schema.NonNegativeInt.pipe(Field.format("int64")),
+    "The metadata.generation that this status speaks of."
+  ),
+  phase: optional(
+    Schema.Literal("Pending", "Running", "Complete", "Failed"),
+    "Pending while something is missing, Running, and how it ended."
+  ),
+  message: optional(text(2048), "What happened last, and what to do about it."),
+  job: optional(text(253), "Its Job."),
+  startTime: time("When it began."),
+  completionTime: time("When it ended."),
+  restored: optional(
+    Schema.Struct({
+      snapshot: Fields.word("The id of the snapshot."),
+      bytes: Fields.amount("Size of all files that were written."),
+      files: Fields.amount("Number of files and folders that were written.")
+    }),
+    "What was written."
+  ),
+  conditions: optional(Condition.list, "Ready once it has ended well; Reconciling and Stalled while they hold.")
+})
+
+/** The kind, with all that its CustomResourceDefinition says. */
+export const Restore = CustomResource.make({
+  group: "backup.example.com",
+  version: "v1",
+  kind: "Restore",
+  description: "A snapshot of a Backup that is written to a volume, once.",
+  spec: Spec,
+  status: Status,
+  columns: [
+    { name: "Backup", path: ".spec.backupRef", description: "Whose snapshot" },
+    { name: "Target", path: ".spec.targetPVC", description: "Where to" },
+    { name: "Snapshot", path: ".status.restored.snapshot", description: "Which one" },
+    { name: "Phase", path: ".status.phase", description: "How it stands" },
+    { name: "Age", path: ".metadata.creationTimestamp" }
+  ]
+})
+
+/** A Restore as `reconcile` sees it: defaults filled in. */
+export type Restore = typeof Restore.Type
+
+/** What the controller tells about a Restore. */
+export type RestoreStatus = NonNullable<Restore["status"]>

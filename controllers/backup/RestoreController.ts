@@ -1,0 +1,291 @@
+/**
+ * The Restore controller: one Job that writes a snapshot to a volume, once. What it came to stays in the status; nothing happens
+ * after that, whatever becomes of the Job.
+ *
+ * Needs the rights that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Access from "@homeostat/runtime/controller/Access"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
+import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { Backup } from "./Backup.ts"
+import * as MoverJob from "./Job.ts"
+import * as Jobs from "./Jobs.ts"
+import * as Look from "./Look.ts"
+import * as Names from "./Names.ts"
+import * as Outcome from "./Outcome.ts"
+import { Restore, type RestoreStatus } from "./Restore.ts"
+import * as Run from "./Run.ts"
+import { Settings } from "./Settings.ts"
+import * as Spec from "./Spec.ts"
+import { Turns } from "./Turns.ts"
+
+/** How a Restore stands. */
+type Standing =
+  | { readonly _tag: "Pending"; readonly reason: string; readonly message: string }
+  | { readonly _tag: "Running"; readonly job: string; readonly since: number; readonly message: string }
+  | { readonly _tag: "Ended"; readonly outcome: Outcome.Outcome; readonly at: number }
+
+/** The Restore controller. */
+export const controller = Controller.make("restore", {
+  for: Restore,
+  watches: Jobs.triggers(Restore, "Restore"),
+  access: [...Jobs.access, ...Look.access, Access.get(Backup)],
+  reconcile: (restore) =>
+    Effect.gen(function* () {
+      const turns = yield* Turns
+      const [job] = yield* Jobs.of(restore)
+      if (isOver(restore)) {
+        yield* turns.leave("Restore", keyOf(restore))
+        // One that was given up, if its end was not reached then.
+        if (job !== undefined && !Run.isOver(job)) yield* Jobs.end(job)
+        return Result.done
+      }
+      const now = yield* Clock.currentTimeMillis
+      const { startTimeout } = yield* Settings
+      const standing = yield* follow(restore, job, now)
+      const status = statusOf(restore, standing, now)
+      yield* Status.update(restore, status)
+      yield* tell(restore, status, standing)
+      if (standing._tag === "Ended" && job !== undefined && !Run.isOver(job)) yield* Jobs.end(job)
+      // Others are not to wait behind one that can't.
+      if (standing._tag === "Pending" && standing.reason !== busyReason) yield* turns.leave("Restore", keyOf(restore))
+      switch (standing._tag) {
+        case "Ended":
+          return Result.done
+        case "Pending":
+          return Result.requeueAfter((yield* Settings).retryPeriod)
+        case "Running":
+          return Result.requeueAfter(startTimeout)
+      }
+    })
+})
+
+/** Whether it has come to its end: a Restore happens once. */
+const isOver = ({ status }: Restore): boolean => status?.phase === "Complete" || status?.phase === "Failed"
+
+/** How it stands. */
+const follow = (restore: Restore, job: Job | undefined, now: number) =>
+  Effect.gen(function* () {
+    const known = restore.status?.job
+    const live =
+      job ??
+      (known === undefined ? undefined : Option.getOrUndefined(yield* Jobs.find({ ...keyOf(restore), name: known })))
+    if (live === undefined && known === undefined) return yield* begin(restore)
+    if (live === undefined || (live.metadata.deletionTimestamp !== undefined && !Run.isOver(live))) {
+      return over({ _tag: "JobDeleted", job: known ?? live?.metadata.name ?? "" }, now)
+    }
+    const progress = yield* Jobs.progress(live)
+    const running: Standing = {
+      _tag: "Running",
+      job: live.metadata.name,
+      since: Run.madeAt(live),
+      message: progress._tag === "Ended" ? "" : progress.message
+    }
+    if (progress._tag === "Running") return running
+    if (progress._tag === "Ended") return over(progress.ending, Math.max(progress.at, Run.madeAt(live)))
+    const { startTimeout } = yield* Settings
+    return Run.isLate(progress, startTimeout, now) ? over(Run.notStarted(progress, startTimeout), now) : running
+  })
+
+const over = (ending: Outcome.Ending, at: number): Standing => ({
+  _tag: "Ended",
+  outcome: Outcome.judge(ending, { purpose: "restore" }),
+  at
+})
+
+const pending = ({ message, reason }: Spec.Refusal): Standing => ({ _tag: "Pending", reason, message })
+
+/** Makes the Job, or says what is missing. */
+const begin = (restore: Restore) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const { namespace = "" } = restore.metadata
+    const { spec } = restore
+    const backup = yield* Client.get(Backup, { namespace, name: spec.backupRef }).pipe(
+      Effect.catchTag("NotFound", () => Effect.succeed(undefined))
+    )
+    if (backup === undefined) {
+      return pending({
+        reason: "BackupNotFound",
+        message: `There is no Backup ${spec.backupRef} in this namespace. If it was deleted, create it again with its destination and spec.suspend: its snapshots are found again`
+      })
+    }
+    const understood = Spec.parse(backup)
+    if (Either.isLeft(understood)) return pending(understood.left)
+    const { repository } = understood.right
+    const busy = yield* Jobs.wait(restore, "Restore", repository.hash)
+    if (busy !== undefined) return pending(waitingFor(busy))
+    const [volume, target, credentials] = yield* Effect.all(
+      [
+        volumeOf(restore, backup, repository),
+        Look.target(restore, backup, repository.destination),
+        Look.credentials(backup, repository.destination, spec.serviceAccountName ?? backup.spec.serviceAccountName)
+      ],
+      { concurrency: "unbounded" }
+    )
+    if (Either.isLeft(volume)) return pending(volume.left)
+    if (Either.isLeft(target)) return pending(target.left)
+    if (Either.isLeft(credentials)) return pending(credentials.left)
+    const begun = yield* Jobs.begin(
+      {
+        owner: restore,
+        // As the Backup's movers run, unless it says otherwise.
+        spec: { ...inherited(backup), ...spec },
+        name: MoverJob.nameOf(restore.metadata.name, "restore"),
+        trigger: "restore",
+        operations: ["preflight", "restore"],
+        parameters: {
+          BACKUP_HOST: namespace,
+          BACKUP_TAG: `${namespace}/${backup.metadata.name}`,
+          RESTORE_VOLUME: volume.right,
+          RESTORE_TARGET: MoverJob.dataPath(spec.targetPVC),
+          SNAPSHOT: spec.snapshot,
+          AS_OF: spec.asOf === undefined ? undefined : Time.seconds(Date.parse(spec.asOf)),
+          RESTORE_PATHS: spec.paths?.join("\n"),
+          OVERWRITE: spec.overwrite ? "1" : undefined
+        },
+        repository,
+        claims: [{ name: spec.targetPVC, readOnly: false }],
+        placement: target.right,
+        credentials: credentials.right,
+        annotations: { [Names.claimsAnnotation]: spec.targetPVC },
+        image: settings.moverImage,
+        preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
+      },
+      "Restore"
+    ).pipe(Effect.either)
+    if (Either.isLeft(begun)) {
+      if (begun.left._tag !== "NameTaken") return yield* begun.left
+      return pending({ reason: "NameConflict", message: begun.left.message })
+    }
+    if (Either.isLeft(begun.right)) {
+      return pending(waitingFor(begun.right.left))
+    }
+    const job = begun.right.right
+    const running: Standing = {
+      _tag: "Running",
+      job: job.metadata.name,
+      since: Run.madeAt(job),
+      message: `Job ${job.metadata.name} has begun`
+    }
+    return running
+  })
+
+const busyReason = "RepositoryBusy"
+
+const waitingFor = (what: string): Spec.Refusal => ({
+  reason: busyReason,
+  message: `It waits for its turn: ${what}`
+})
+
+const inherited = ({ spec: { image, serviceAccountName } }: Backup) => ({
+  ...(image !== undefined && { image }),
+  ...(serviceAccountName !== undefined && { serviceAccountName })
+})
+
+/** The claim whose snapshot is meant. */
+const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Understood["repository"]) =>
+  Effect.gen(function* () {
+    const { targetPVC, volume } = restore.spec
+    if (volume !== undefined) return Either.right(volume)
+    const saved = backup.status?.lastRun?.snapshots?.map(({ pvc }) => pvc) ?? []
+    const source = yield* Look.source(backup, destination)
+    const claims = Either.match(source, {
+      onLeft: () => [],
+      onRight: (groups) => groups.flatMap(({ claims }) => claims.map(({ name }) => name))
+    })
+    const [first, ...others] = new Set([...saved, ...claims])
+    if (first === targetPVC || others.includes(targetPVC)) return Either.right(targetPVC)
+    if (first !== undefined && others.length === 0) return Either.right(first)
+    const refusal: Spec.Refusal = {
+      reason: "VolumeUnknown",
+      message:
+        first === undefined
+          ? `It is not known which volumes Backup ${backup.metadata.name} has saved: name one in spec.volume of a new Restore`
+          : `Backup ${backup.metadata.name} saves ${[first, ...others].join(", ")}, and none of them is ${targetPVC}: name one in spec.volume of a new Restore`
+    }
+    return Either.left(refusal)
+  })
+
+/** The status, as it is to be written. */
+const statusOf = (restore: Restore, standing: Standing, now: number): RestoreStatus => {
+  const observedGeneration = restore.metadata.generation ?? 0
+  const before = restore.status ?? {}
+  const time = Time.seconds(now)
+  const conditions = (drafts: ReadonlyArray<Omit<Condition.Draft, "observedGeneration">>) =>
+    Condition.set(
+      before.conditions?.filter(({ type }) => drafts.some((draft) => draft.type === type)),
+      drafts.map((draft) => ({ ...draft, observedGeneration })),
+      time
+    )
+  const waiting = (reason: string, message: string) =>
+    conditions([
+      { type: Condition.Ready, status: "False", reason, message },
+      { type: Condition.Reconciling, status: "True", reason, message }
+    ])
+  switch (standing._tag) {
+    case "Pending":
+      return {
+        observedGeneration,
+        phase: "Pending",
+        message: standing.message,
+        conditions: waiting(standing.reason, standing.message)
+      }
+    case "Running":
+      return {
+        observedGeneration,
+        phase: "Running",
+        message: standing.message,
+        job: standing.job,
+        startTime: Time.seconds(standing.since),
+        conditions: waiting("Running", standing.message)
+      }
+    case "Ended": {
+      const { message, phase, reason, restored } = standing.outcome
+      const isComplete = phase === "Completed"
+      return {
+        ...before,
+        observedGeneration,
+        phase: isComplete ? "Complete" : "Failed",
+        message,
+        completionTime: Time.seconds(standing.at),
+        ...(restored !== undefined && { restored }),
+        conditions: conditions([
+          { type: Condition.Ready, status: isComplete ? "True" : "False", reason, message },
+          ...(isComplete ? [] : [{ type: Condition.Stalled, status: "True", reason, message } as const])
+        ])
+      }
+    }
+  }
+}
+
+/** Tells of transitions, each once: the status from before says which. */
+const tell = (restore: Restore, status: RestoreStatus, standing: Standing) => {
+  const before = Condition.find(restore.status?.conditions, Condition.Ready)
+  const now = Condition.find(status.conditions, Condition.Ready)
+  const record = (type: "Normal" | "Warning", reason: string, note: string) =>
+    EventRecorder.record({ regarding: restore, type, reason, note })
+  if (before?.reason === now?.reason) return Effect.void
+  switch (standing._tag) {
+    case "Pending":
+      return record("Warning", standing.reason, standing.message)
+    case "Running":
+      return record("Normal", "RestoreStarted", `Job ${standing.job} began`)
+    case "Ended":
+      return standing.outcome.phase === "Completed"
+        ? record(standing.outcome.warning ? "Warning" : "Normal", "RestoreCompleted", standing.outcome.message)
+        : record("Warning", "RestoreFailed", standing.outcome.message)
+  }
+}

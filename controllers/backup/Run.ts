@@ -1,0 +1,194 @@
+/**
+ * How the Job of a mover stands: read from the Job and its pods, as Kubernetes' Job controller and the kubelet report them. Pure.
+ */
+import type { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { controllerOf } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Duration from "effect/Duration"
+import * as MoverJob from "./Job.ts"
+import * as Names from "./Names.ts"
+import type * as Outcome from "./Outcome.ts"
+import * as Result from "./Result.ts"
+
+/** How a Job stands. Times are epoch milliseconds. */
+export type Progress =
+  | Starting
+  | { readonly _tag: "Running"; readonly message: string }
+  | { readonly _tag: "Ended"; readonly ending: Outcome.Ending; readonly at: number }
+
+/** No container of the present try runs yet. */
+export interface Starting {
+  readonly _tag: "Starting"
+  readonly since: number
+  /** What keeps it from starting, if it was said. */
+  readonly obstacle: Obstacle | undefined
+  readonly message: string
+}
+
+/** What keeps a pod from starting. */
+export interface Obstacle {
+  readonly reason: "ImagePullFailed" | "Unschedulable" | "ContainerConfigError"
+  readonly image: string
+  readonly message: string
+}
+
+/** The kubelet's words for it. Pulls and missing Secrets do recover, so none of it is final before the time is over. */
+const obstacles: { readonly [waiting: string]: Obstacle["reason"] } = {
+  ErrImagePull: "ImagePullFailed",
+  ImagePullBackOff: "ImagePullFailed",
+  InvalidImageName: "ImagePullFailed",
+  ErrImageNeverPull: "ImagePullFailed",
+  ImageInspectError: "ImagePullFailed",
+  CreateContainerConfigError: "ContainerConfigError",
+  CreateContainerError: "ContainerConfigError",
+  RunContainerError: "ContainerConfigError"
+}
+
+/** The pods of a Job among those of movers, the oldest first. */
+export const podsOf = (job: Job, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> =>
+  pods
+    .filter((pod) => controllerOf(pod)?.uid === job.metadata.uid)
+    .sort((one, other) => one.metadata.creationTimestamp.localeCompare(other.metadata.creationTimestamp))
+
+/** Whether a Job has come to its end, whichever. */
+export const isOver = (job: Job): boolean => hasSucceeded(job) || failure(job) !== undefined
+
+/** Whether a Job has ended well. */
+export const hasSucceeded = (job: Job): boolean => conditionOf(job, "Complete") !== undefined
+
+/** Whether a pod has come to its end, and holds no lock any more. */
+export const isPodOver = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed"
+
+const conditionOf = (job: Job, type: string) =>
+  job.status?.conditions?.find((condition) => condition.type === type && condition.status === "True")
+
+const failure = (job: Job) => conditionOf(job, "Failed")
+
+const containerOf = (pod: Pod) => pod.status?.containerStatuses?.find(({ name }) => name === MoverJob.container)
+
+const terminated = (pod: Pod) => containerOf(pod)?.state?.terminated
+
+/** The kubelet gives null for the times of a container that it lost sight of. */
+const millis = (time: string | null | undefined): number | undefined => {
+  const value = Date.parse(time ?? "")
+  return Number.isNaN(value) ? undefined : value
+}
+
+/** How a Job stands. Of one that is over, its pods should be read past the cache, which may know of its end and not of theirs. */
+export const read = (job: Job, all: ReadonlyArray<Pod>): Progress => {
+  const pods = podsOf(job, all)
+  return isOver(job) ? ended(job, pods) : goingOn(job, pods)
+}
+
+const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
+  const present = pods.filter((pod) => !isPodOver(pod)).at(-1)
+  const tries = (job.spec?.backoffLimit ?? 0) + 1
+  const failed = pods.filter(({ status }) => status?.phase === "Failed")
+  const words = Result.parse(failed.map(terminated).at(-1)?.message).message
+  const counted = failed.filter((pod) => !isDisrupted(pod)).length
+  const before =
+    counted === 0
+      ? ""
+      : ` (try ${Math.min(counted + 1, tries)} of ${tries}${words === "" ? "" : `; the one before: ${words}`})`
+  if (present === undefined && pods.some(({ status }) => status?.phase === "Succeeded")) return hasEnded
+  if (present === undefined && failed.length > 0) {
+    return { _tag: "Running", message: `The mover is tried again${before}` }
+  }
+  if (present !== undefined && containerOf(present)?.state?.running !== undefined) {
+    return { _tag: "Running", message: `The mover runs${before}` }
+  }
+  if (present !== undefined && terminated(present) !== undefined) return hasEnded
+  const obstacle = present === undefined ? undefined : obstacleOf(present)
+  return {
+    _tag: "Starting",
+    since: present === undefined ? withoutPodSince(job) : (millis(present.metadata.creationTimestamp) ?? 0),
+    obstacle,
+    message:
+      obstacle === undefined
+        ? present === undefined
+          ? `Job ${job.metadata.name} has no pod yet`
+          : `Pod ${present.metadata.name} starts${before}`
+        : obstacle.reason === "ImagePullFailed"
+          ? `The image ${obstacle.image} cannot be pulled: ${obstacle.message}`
+          : `Pod ${present?.metadata.name} cannot start: ${obstacle.message}`
+  }
+}
+
+/** It has ended, and the Job controller has not counted it yet. */
+const hasEnded: Progress = { _tag: "Running", message: "The mover has ended" }
+
+/** When a Job came to have no pod: at its creation, or when the one that it had was deleted, which changed its status. */
+const withoutPodSince = ({ metadata: { creationTimestamp, managedFields = [] } }: Job): number =>
+  Math.max(
+    millis(creationTimestamp) ?? 0,
+    ...managedFields.map(({ subresource, time }) => (subresource === "status" ? (millis(time) ?? 0) : 0))
+  )
+
+const obstacleOf = (pod: Pod): Obstacle | undefined => {
+  const container = containerOf(pod)
+  const image = container?.image ?? pod.spec?.containers[0]?.image ?? ""
+  const waiting = container?.state?.waiting
+  const reason = waiting?.reason === undefined ? undefined : obstacles[waiting.reason]
+  if (waiting !== undefined && reason !== undefined) {
+    return { reason, image, message: Result.clean(waiting.message ?? waiting.reason ?? reason) }
+  }
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled")
+  return scheduled?.status === "False"
+    ? { reason: "Unschedulable", image, message: Result.clean(scheduled.message ?? "no node takes it") }
+    : undefined
+}
+
+const isDisrupted = (pod: Pod): boolean =>
+  pod.status?.conditions?.some(({ status, type }) => type === "DisruptionTarget" && status === "True") === true
+
+const ended = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
+  const failed = failure(job)
+  const last = pods
+    .filter((pod) => terminated(pod) !== undefined)
+    .sort((one, other) => (terminated(one)?.finishedAt ?? "").localeCompare(terminated(other)?.finishedAt ?? ""))
+    .at(-1)
+  const container = last === undefined ? undefined : terminated(last)
+  const at =
+    millis(container?.finishedAt) ??
+    millis(job.status?.completionTime) ??
+    millis((failed ?? conditionOf(job, "Complete"))?.lastTransitionTime) ??
+    0
+  const end = (ending: Outcome.Ending): Progress => ({ _tag: "Ended", ending, at })
+  if (failed?.reason === "DeadlineExceeded") {
+    return end({ _tag: "DeadlineExceeded", seconds: job.spec?.activeDeadlineSeconds ?? 0 })
+  }
+  const evicted = pods.filter(isDisrupted).at(-1)
+  // A pod that was evicted was ended from outside; what its container says of that is no news.
+  if (failed !== undefined && evicted !== undefined && (last === undefined || last === evicted)) {
+    return end({ _tag: "Evicted", message: evicted.status?.message ?? disruption(evicted) })
+  }
+  if (container === undefined) return end({ _tag: "Lost", succeeded: failed === undefined })
+  // The Job's word and the newest pod's may differ where a pod is gone: then that one's result is lost.
+  if ((container.exitCode === 0) !== (failed === undefined)) {
+    return end({ _tag: "Lost", succeeded: failed === undefined })
+  }
+  return end({ _tag: "Exited", exitCode: container.exitCode, text: container.message, reason: container.reason })
+}
+
+const disruption = (pod: Pod): string =>
+  pod.status?.conditions?.find(({ type }) => type === "DisruptionTarget")?.message ?? "the pod was disrupted"
+
+/** Whether a mover has had its time to start. */
+export const isLate = ({ since }: Starting, startTimeout: Duration.Duration, now: number): boolean =>
+  since + Duration.toMillis(startTimeout) <= now
+
+/** What is to be said of a mover that did not start in time. */
+export const notStarted = ({ message, obstacle }: Starting, startTimeout: Duration.Duration): Outcome.Ending =>
+  obstacle?.reason === "ImagePullFailed"
+    ? { _tag: "ImagePullFailed", image: obstacle.image, message: obstacle.message }
+    : { _tag: "NotStarted", seconds: Math.round(Duration.toSeconds(startTimeout)), message }
+
+/** When a Job was made. Epoch milliseconds. */
+export const madeAt = (job: Job): number => Date.parse(job.metadata.creationTimestamp)
+
+/** The tick of a scheduled run. Epoch milliseconds. */
+export const scheduledAt = (job: Job): number | undefined =>
+  millis(job.metadata.annotations?.[Names.scheduledAtAnnotation])
+
+/** The claims of the same run that are left to other Jobs. */
+export const remaining = (job: Job): ReadonlyArray<string> =>
+  (job.metadata.annotations?.[Names.remainingAnnotation] ?? "").split(",").filter((name) => name !== "")

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "bun:test"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Settings from "./Settings.ts"
+
+const read = (variables: { readonly [name: string]: string }) =>
+  Settings.Settings.pipe(
+    Effect.provide(Settings.layer),
+    Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))),
+    Effect.either,
+    Effect.runSync
+  )
+const values = (variables: { readonly [name: string]: string }) => Either.getOrThrow(read(variables))
+
+test("What is not set, or empty, is as the defaults have it", () => {
+  expect(values({})).toEqual(Settings.defaults)
+  expect(values(Object.fromEntries(Object.values(Settings.variables).map(({ variable }) => [variable, ""])))).toEqual(
+    Settings.defaults
+  )
+})
+
+describe("Each variable is read", () => {
+  test("HOMEOSTAT_BACKUP_MOVER_IMAGE", () =>
+    expect(values({ HOMEOSTAT_BACKUP_MOVER_IMAGE: "mirror/mover@sha256:0" }).moverImage).toBe("mirror/mover@sha256:0"))
+  test("HOMEOSTAT_BACKUP_MAX_JOBS", () => expect(values({ HOMEOSTAT_BACKUP_MAX_JOBS: "3" }).maxJobs).toBe(3))
+  for (const [field, variable] of [
+    ["startTimeout", "HOMEOSTAT_BACKUP_START_TIMEOUT"],
+    ["retryPeriod", "HOMEOSTAT_BACKUP_RETRY_PERIOD"],
+    ["preflightTimeout", "HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT"]
+  ] as const) {
+    test(variable, () => expect(Duration.toMillis(values({ [variable]: "1m30s" })[field])).toBe(90_000))
+  }
+  test("and there is no other", () =>
+    expect(Object.keys(Settings.variables).sort()).toEqual(Object.keys(Settings.defaults).sort()))
+})
+
+describe("One that is wrong ends the start with one line that names it and says what to write", () => {
+  for (const [variable, value, fix] of [
+    ["HOMEOSTAT_BACKUP_MOVER_IMAGE", "a b", "without spaces"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "0", "a whole number from 1 on"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "-1", "a whole number from 1 on"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "2.5", "a whole number from 1 on"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "many", "a whole number from 1 on"],
+    ["HOMEOSTAT_BACKUP_START_TIMEOUT", "10", "write it like 15s"],
+    ["HOMEOSTAT_BACKUP_START_TIMEOUT", "ten minutes", "write it like 15s"],
+    ["HOMEOSTAT_BACKUP_RETRY_PERIOD", "10ms", "at least 1s"],
+    ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "-5s", "write it like 15s"]
+  ] as const) {
+    test(`${variable}=${value}`, () => {
+      const { message } = Either.getOrThrow(Either.flip(read({ [variable]: value })))
+      expect(message).toStartWith(`${variable}: `)
+      expect(message).toContain(fix)
+      expect(message).not.toContain("\n")
+    })
+  }
+})
+
+test("Help says of each variable what holds without it", () => {
+  for (const { description } of Object.values(Settings.variables)) expect(description).toMatch(/; default \S+$/)
+})
+
+test("Three tries of a repository that does not answer are over within three minutes", () =>
+  // With the Job controller's pauses of 10 and 20 seconds.
+  expect(3 * Duration.toSeconds(Settings.defaults.preflightTimeout) + 30).toBeLessThanOrEqual(180))

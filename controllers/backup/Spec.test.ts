@@ -1,0 +1,60 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import { backup, understood } from "./Backups.fixture.ts"
+import * as Spec from "./Spec.ts"
+
+const day = 86_400_000
+const refused = (spec: Parameters<typeof backup>[0]) => Either.getOrThrow(Either.flip(Spec.parse(backup(spec))))
+
+describe("A spec is refused with a reason and what to write", () => {
+  for (const [field, value, reason, says] of [
+    ["schedule", "61 * * * *", "InvalidSchedule", "minute"],
+    ["schedule", "0 0 * * 7", "InvalidSchedule", "Sunday is 0"],
+    ["schedule", "59 23 31 2 *", "InvalidSchedule", "never comes"],
+    ["timeZone", "Europe/Berlim", "UnknownTimeZone", "Europe/Berlim"],
+    ["destination", "ftp://host/a", "InvalidDestination", "s3://"],
+    ["retentionPolicy", "-1d", "InvalidRetention", "retentionPolicy"],
+    ["retentionPolicy", "0d", "InvalidRetention", "retentionPolicy"],
+    ["retentionPolicy", "30", "InvalidRetention", "retentionPolicy"],
+    ["retentionPolicy", "200y", "InvalidRetention", "retentionPolicy"],
+    ["pruneInterval", "200y", "InvalidRetention", "pruneInterval"],
+    ["checkInterval", "200y", "InvalidRetention", "checkInterval"]
+  ] as const) {
+    test(`${field} ${value}: ${reason}`, () => {
+      // As one stored before the rules: decoded in its place, since the API server refuses most of these.
+      const of = backup()
+      const refusal = Either.getOrThrow(Either.flip(Spec.parse({ ...of, spec: { ...of.spec, [field]: value } })))
+      expect(refusal.reason).toBe(reason)
+      expect(refusal.message).toContain(says)
+      expect(refusal.message).not.toContain("\n")
+    })
+  }
+  test("the destination first, since it says where the data is", () =>
+    expect(refused({ destination: "ftp://host/a", schedule: "61 * * * *" }).reason).toBe("InvalidDestination"))
+})
+
+describe("A spec that is understood says", () => {
+  test("how often it prunes and checks, in milliseconds", () =>
+    expect(understood(backup())).toMatchObject({ pruneInterval: 7 * day, checkInterval: 30 * day }))
+  test("by when there should be a new success", () => {
+    expect(understood(backup()).expectedInterval).toBe(86_400)
+    expect(understood(backup({ schedule: "0 2 * * 1-5" })).expectedInterval).toBe(3 * 86_400)
+    expect(understood(backup({ schedule: undefined })).expectedInterval).toBeUndefined()
+  })
+  test("no timetable without a schedule", () =>
+    expect(understood(backup({ schedule: undefined })).table).toBeUndefined())
+  test("what is kept, in whole hours, and by number", () => {
+    expect(understood(backup()).keep).toEqual([])
+    expect(understood(backup({ retentionPolicy: "4w" })).keep).toEqual(["--keep-within", "672h"])
+    expect(understood(backup({ retention: { keepLast: 3, keepDaily: 7 } })).keep).toEqual([
+      "--keep-last",
+      "3",
+      "--keep-daily",
+      "7"
+    ])
+  })
+  test("what somebody may not have meant", () => {
+    expect(understood(backup({ retentionPolicy: "30d" })).warnings).toEqual([])
+    expect(understood(backup({ retentionPolicy: "1m" })).warnings.length).toBe(2)
+  })
+})

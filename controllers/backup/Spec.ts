@@ -1,0 +1,74 @@
+/**
+ * A Backup's spec, understood: what its texts come to, or why they come to nothing. The API server has refused what a schema and
+ * CEL can tell; schedules that never come, unknown time zones and names of buckets that cannot be are found out here. Pure.
+ */
+import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Either from "effect/Either"
+import type { Backup } from "./Backup.ts"
+import * as Destination from "./Destination.ts"
+import * as Occurrence from "./Occurrence.ts"
+import * as Repository from "./Repository.ts"
+import * as Retention from "./Retention.ts"
+import * as Schedule from "./Schedule.ts"
+
+/** A spec that was understood. */
+export interface Understood {
+  readonly repository: Repository.Repository
+  readonly table: Schedule.Timetable | undefined
+  /** Arguments of `restic forget`; empty: everything is kept. */
+  readonly keep: ReadonlyArray<string>
+  /** What somebody may not have meant by the retention. */
+  readonly warnings: ReadonlyArray<string>
+  /** Milliseconds. */
+  readonly pruneInterval: number
+  readonly checkInterval: number
+  /** From run to run at the longest, in seconds: by then there should be a new success. */
+  readonly expectedInterval: number | undefined
+}
+
+/** Why a spec cannot be followed: a reason of the condition Ready, and what to write instead. */
+export interface Refusal {
+  readonly reason: string
+  readonly message: string
+}
+
+const hour = 3_600_000
+
+/** Reads a spec. Takes about a millisecond where there is a schedule. */
+export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
+  Either.gen(function* () {
+    const { spec } = backup
+    const destination = yield* Either.mapLeft(
+      Destination.parse(spec.destination),
+      (message): Refusal => ({ reason: "InvalidDestination", message })
+    )
+    const table =
+      spec.schedule === undefined
+        ? undefined
+        : yield* Schedule.parse(spec.schedule, { of: keyString(keyOf(backup)), timeZone: spec.timeZone })
+    const policy = yield* Either.mapLeft(Retention.parse(spec.retentionPolicy ?? ""), refusal)
+    const pruneInterval = yield* interval("pruneInterval", spec.pruneInterval)
+    const checkInterval = yield* interval("checkInterval", spec.checkInterval)
+    const between = table === undefined ? undefined : Occurrence.gaps(table.cron)
+    return {
+      repository: Repository.of(backup, destination),
+      table,
+      keep: Retention.keepArguments(policy, spec.retention),
+      warnings: Retention.warnings(policy, { gaps: between, counts: spec.retention }),
+      pruneInterval,
+      checkInterval,
+      expectedInterval: between === undefined ? undefined : Math.round(between.longest / 1000)
+    }
+  })
+
+const refusal = (message: string): Refusal => ({ reason: "InvalidRetention", message })
+
+/** The grammar is that of retentionPolicy, rounded up to whole hours as there. Milliseconds. */
+const interval = (field: string, text: string): Either.Either<number, Refusal> =>
+  Either.mapBoth(Retention.parse(text), {
+    onLeft: () =>
+      refusal(
+        `${field} ${JSON.stringify(text)} is nothing between an hour and 100 years: write numbers with m (minutes), h, d, w or y, such as 7d`
+      ),
+    onRight: (policy) => (policy?.hours ?? 0) * hour
+  })

@@ -1,0 +1,231 @@
+/**
+ * A world for the decisions of a Backup: an API server's Backup and Jobs, two clocks, and a manager that may crash between any two
+ * writes. What the manager does is what BackupController does, over the same decisions; Jobs do what the test says.
+ */
+import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as Duration from "effect/Duration"
+import type { Backup } from "./Backup.ts"
+import { accepted, backup, exited, group, understood } from "./Backups.fixture.ts"
+import * as Decision from "./Decision.ts"
+import * as MoverJob from "./Job.ts"
+import type * as Outcome from "./Outcome.ts"
+import * as Plan from "./Plan.ts"
+import * as Run from "./Run.ts"
+import * as Settings from "./Settings.ts"
+import * as Standing from "./Standing.ts"
+import * as Status from "./status.ts"
+
+/** Before which write the manager ends: that of a Job, of the status, or of what is done after. */
+export type Crash = "never" | "before the Job" | "before the status" | "after the status"
+
+/** What happened. */
+export interface History {
+  /** First Jobs of runs, in order. */
+  readonly begun: ReadonlyArray<{
+    readonly job: string
+    readonly tick: number | undefined
+    readonly trigger: string
+    /** How often the clock had been set back. */
+    readonly epoch: number
+  }>
+  /** Runs that the status came to tell of, by their last Job. */
+  readonly told: ReadonlyArray<string>
+  readonly events: ReadonlyArray<string>
+}
+
+/** Makes a world in which a Backup was just created. */
+export const make = (
+  spec: { readonly [field: string]: unknown },
+  options: {
+    /** Epoch milliseconds. */
+    readonly start: number
+    /** Volumes on several nodes. */
+    readonly nodes: number
+    /** The API server's clock is set with the manager's: they are on one machine. */
+    readonly oneClock: boolean
+  }
+) => {
+  let object: Backup = backup(spec, { creationTimestamp: Time.seconds(options.start) })
+  let jobs: ReadonlyArray<Job> = []
+  let now = options.start
+  let serverAhead = 0
+  let made = 0
+  const endings = new Map<string, { readonly ending: Outcome.Ending; readonly at: number }>()
+  const late = new Set<string>()
+  let begun: ReadonlyArray<History["begun"][number]> = []
+  let epoch = 0
+  const told: Array<string> = []
+  const events: Array<string> = []
+  const known = understood(object)
+  const groups = Array.from({ length: options.nodes }, (_, index) => group(`data-${index}`))
+  const settings = Settings.of({})
+  const server = () => now + serverAhead
+
+  const open = () => jobs.filter((job) => !Run.isOver(job))
+
+  const sorted = () =>
+    [...jobs].sort(
+      (one, other) => Run.madeAt(one) - Run.madeAt(other) || one.metadata.name.localeCompare(other.metadata.name)
+    )
+
+  const progressOf = (job: Job): Run.Progress => {
+    if (Run.isOver(job)) {
+      return {
+        _tag: "Ended",
+        ...(endings.get(job.metadata.uid) ?? { ending: { _tag: "Lost", succeeded: true }, at: 0 })
+      }
+    }
+    return late.has(job.metadata.name)
+      ? {
+          _tag: "Starting",
+          since: now - Duration.toMillis(settings.startTimeout),
+          obstacle: undefined,
+          message: "no node"
+        }
+      : { _tag: "Running", message: "" }
+  }
+
+  /** What is decided, from the API server's words alone: as a manager does that has just started. */
+  const decide = () => {
+    const of: Backup = JSON.parse(JSON.stringify(object))
+    const found = Plan.current(of.status ?? {}, sorted())
+    const { draft, job, remaining } = Standing.of(of, found && { job: found, progress: progressOf(found) }, {
+      now,
+      startTimeout: settings.startTimeout
+    })
+    const decision = Decision.make(of, known, draft, { jobs: sorted(), isBetweenJobs: remaining !== undefined, now })
+    return { of, remaining, job, decision }
+  }
+
+  const reconcile = (crash: Crash = "never"): void => {
+    const { decision, job: before, of, remaining } = decide()
+    const { request } = decision
+    let { draft } = decision
+    let waiting: string | undefined
+    if (request !== undefined || remaining !== undefined) {
+      const part = Plan.part(groups, remaining?.claims)
+      if (part === undefined) throw new Error("there is nothing to save")
+      const work = Plan.work(of, draft.status, known, {
+        part,
+        request,
+        before,
+        credentials: { env: [], volumes: [], volumeMounts: [] },
+        settings,
+        now
+      })
+      const there = jobs.find(({ metadata }) => metadata.name === work.name)
+      const busy = open().length > 0 || there?.metadata.deletionTimestamp !== undefined
+      if (there === undefined && !busy) {
+        if (crash === "before the Job") return
+        const desired = MoverJob.desired(work)
+        made += 1
+        const metadata = {
+          ...desired.metadata,
+          uid: `job-${made}`,
+          resourceVersion: "1",
+          creationTimestamp: Time.seconds(server())
+        }
+        // What a server adds to a Job that is made.
+        jobs = [...jobs, { ...desired, metadata, status: {} } as Job]
+        if (request !== undefined) {
+          begun = [...begun, { job: work.name, tick: request.tick, trigger: request.trigger, epoch }]
+        }
+      }
+      const job = jobs.find(({ metadata }) => metadata.name === work.name)
+      if (job === undefined || job.metadata.deletionTimestamp !== undefined) waiting = "it waits"
+      else {
+        const active = remaining === undefined ? Plan.activeOf(job) : { ...remaining.active, job: job.metadata.name }
+        draft = Status.started(draft, active, request?.tick, request?.missed)
+      }
+    }
+    if (crash === "before the status") return
+    const whole = Status.whole(of, draft, {
+      understood: known,
+      obstacle: undefined,
+      course: undefined,
+      waiting,
+      sharing: undefined,
+      next: decision.next,
+      now
+    })
+    const { lastRun } = whole.status
+    const isNews = JSON.stringify(lastRun) !== JSON.stringify(object.status?.lastRun)
+    if (lastRun !== undefined && isNews) told.push(lastRun.job)
+    object = { ...object, status: accepted(whole.status) }
+    events.push(...whole.told.map(({ reason }) => reason))
+    if (crash === "after the status") return
+    for (const { metadata } of Plan.abandoned(whole.status, jobs)) remove(metadata.name)
+    const names = new Set(Plan.superfluous(of, whole.status, sorted()).map(({ metadata }) => metadata.name))
+    jobs = jobs.filter(({ metadata }) => !names.has(metadata.name))
+  }
+
+  /** Asked to go: it is gone when its pods are. */
+  const remove = (name: string): void => {
+    jobs = jobs.map((job) =>
+      job.metadata.name === name
+        ? { ...job, metadata: { ...job.metadata, deletionTimestamp: Time.seconds(server()) } }
+        : job
+    )
+  }
+
+  return {
+    reconcile,
+    decide,
+    history: (): History => ({ begun, told, events }),
+    status: () => object.status ?? {},
+    now: () => now,
+    open,
+    /** Time passes for all. */
+    pass: (millis: number) => {
+      now += millis
+      jobs = jobs.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    },
+    /** The manager's clock is set. */
+    set: (millis: number) => {
+      if (millis < 0) epoch += 1
+      now += millis
+      if (!options.oneClock) serverAhead -= millis
+    },
+    /** The Job that goes on ends, with this exit code. */
+    finish: (exitCode: number) => {
+      const snapshot = { pvc: "data", id: "0".repeat(64), bytes: 1, added: 1, files: 1 }
+      const result = exitCode === 0 ? { repository: "ab".repeat(32), snapshots: [snapshot] } : {}
+      if (exited(exitCode, result).reason === "ResultLost") throw new Error("the result has no words")
+      for (const job of open()) {
+        const text = JSON.stringify({ reason: "x", message: "", ...result })
+        endings.set(job.metadata.uid, { ending: { _tag: "Exited", exitCode, text }, at: server() })
+        const type = exitCode === 0 ? "Complete" : "Failed"
+        jobs = jobs.map((other) =>
+          other === job ? { ...job, status: { conditions: [{ type, status: "True" }] } } : other
+        )
+      }
+    },
+    /** Somebody deletes the Job that goes on. Of one that no status has named, nobody will ever know. */
+    vanish: () => {
+      const known = object.status?.active?.job
+      const unknown = new Set(
+        open().flatMap(({ metadata: { name } }) => (name === known || told.includes(name) ? [] : [name]))
+      )
+      begun = begun.filter(({ job }) => !unknown.has(job))
+      jobs = jobs.filter((job) => Run.isOver(job))
+    },
+    /** Its pod finds no node for too long. */
+    stick: () => {
+      for (const { metadata } of open()) late.add(metadata.name)
+    },
+    annotate: (name: string, value: string) => {
+      object = {
+        ...object,
+        metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [name]: value } }
+      }
+    },
+    edit: (spec: Partial<Backup["spec"]>) => {
+      object = { ...object, spec: { ...object.spec, ...spec } }
+    },
+    spec: () => object.spec
+  }
+}
+
+/** A world. */
+export type World = ReturnType<typeof make>
