@@ -60,7 +60,9 @@ describe("The alerts", () => {
   live("fire in the trouble that each of them is for", () =>
     Effect.gen(function* () {
       expect(Object.keys(Alerts.troubles).sort()).toEqual(Monitoring.alerts.map(({ alert }) => alert).sort())
-      const all = Object.entries(Alerts.troubles).map(([alert, trouble]) => test(trouble, alert, true))
+      const all = Object.entries(Alerts.troubles).flatMap(([alert, troubles]) =>
+        [troubles].flat().map((trouble) => test(trouble, alert, true))
+      )
       expect(yield* promtool(["test", "rules"], tests(all))).toEqual({
         exitCode: 0,
         said: expect.stringContaining("SUCCESS")
@@ -70,7 +72,7 @@ describe("The alerts", () => {
 
   live("do not fire on a manager with nothing the matter, from its start with many objects on", () =>
     Effect.gen(function* () {
-      const healthy = [5, 12, 20, Alerts.health.at].map((at) => test({ ...Alerts.health, at }, "health", false))
+      const healthy = [5, 12, 20, 47, Alerts.health.at].map((at) => test({ ...Alerts.health, at }, "health", false))
       expect(yield* promtool(["test", "rules"], tests(healthy))).toEqual({
         exitCode: 0,
         said: expect.stringContaining("SUCCESS")

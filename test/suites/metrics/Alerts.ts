@@ -15,6 +15,10 @@ const kind = 'kind="widgets.example.com"'
 
 const reconciles = series("controller_runtime_reconcile_total", `${widgets},result="success"`)
 
+/** Of a Backup, by its own namespace and name: the ServiceMonitor honors labels. */
+const backup = (name: string, of = "db"): string =>
+  `homeostat_backup_${name}{job="homeostat",namespace="shop",pod="homeostat-0",name="${of}"}`
+
 /** A histogram in which, each minute, some values are at most `bound` and more than what is below it. */
 const beyond = (name: string, labels: string, below: string, bound: string): Trouble["series"] => ({
   [series(`${name}_bucket`, `${labels},le="${below}"`)]: "0x60",
@@ -22,8 +26,8 @@ const beyond = (name: string, labels: string, below: string, bound: string): Tro
   [series(`${name}_bucket`, `${labels},le="+Inf"`)]: "0+6x60"
 })
 
-/** By the name of the alert. */
-export const troubles: { readonly [alert: string]: Trouble } = {
+/** By the name of the alert, one or several. */
+export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Trouble> } = {
   HomeostatAbsent: { series: { [series("up")]: "1x5 0x20" }, at: 15 },
   HomeostatNoLeader: {
     series: {
@@ -106,7 +110,27 @@ export const troubles: { readonly [alert: string]: Trouble } = {
   HomeostatFileDescriptors: {
     series: { [series("process_open_fds")]: "900x30", [series("process_max_fds")]: "1024x30" },
     at: 15
-  }
+  },
+  HomeostatBackupMissed: [
+    {
+      // Every ten minutes, and after one success no more.
+      series: {
+        [backup("expected_interval_seconds")]: "600x60",
+        [backup("created_timestamp_seconds")]: "0x60",
+        [backup("last_success_timestamp_seconds")]: "_x5 300x55"
+      },
+      at: 40
+    },
+    {
+      // Never.
+      series: { [backup("expected_interval_seconds")]: "600x60", [backup("created_timestamp_seconds")]: "0x60" },
+      at: 35
+    }
+  ],
+  HomeostatBackupFailing: { series: { [backup("last_run_success")]: "1x5 0x60" }, at: 55 },
+  HomeostatBackupNotReady: { series: { [backup("ready")]: "1x5 0x30" }, at: 25 },
+  HomeostatBackupRetentionFailing: { series: { [backup("retention_applied")]: "_x5 1x5 0x80" }, at: 75 },
+  HomeostatBackupRepositoryLocked: { series: { [backup("repository_locked")]: "0x5 1x80" }, at: 70 }
 }
 
 /** A manager at work, with nothing the matter: it reconciles, fails now and then, and asks for nothing in vain. */
@@ -136,6 +160,19 @@ export const health: Trouble = {
     [series("homeostat_spans_dropped_total", 'reason="trace_too_long"')]: "0+5x60",
     [series("process_open_fds")]: "30x60",
     [series("process_max_fds")]: "1024x60",
+    // Every 20 minutes, from one that has just been created on; one run in between finds a lock, which the next try removes.
+    [backup("created_timestamp_seconds")]: "0x60",
+    [backup("expected_interval_seconds")]: "1200x60",
+    [backup("last_success_timestamp_seconds")]: "_x15 900x32 2700x13",
+    [backup("last_run_success")]: "_x15 1x5 0x25 1x15",
+    [backup("ready")]: "0x10 1x50",
+    [backup("repository_locked")]: "0x20 1x25 0x15",
+    [backup("retention_applied")]: "_x15 1x5 0x25 1x15",
+    // Has run long ago, and is suspended.
+    [backup("created_timestamp_seconds", "old")]: "-9999999x60",
+    [backup("last_success_timestamp_seconds", "old")]: "-8888888x60",
+    [backup("last_run_success", "old")]: "1x60",
+    [backup("ready", "old")]: "1x60",
     ...beyond("homeostat_freshness_finished_seconds", widgets, "0.01", "0.025"),
     ...beyond("homeostat_lease_renew_duration_seconds", lease, "0.01", "0.025")
   },

@@ -9,6 +9,7 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect } from "effect"
 import * as Scene from "../binary/Scene.ts"
+import * as Backups from "./Backups.ts"
 import * as Live from "./Live.ts"
 import * as Monitoring from "./Monitoring.ts"
 import * as Promtool from "./Promtool.ts"
@@ -53,7 +54,10 @@ describe("A live manager's metrics", () => {
   Scene.real("have nothing in the text format that promtool objects to", (cluster, namespace) =>
     Effect.gen(function* () {
       const { second } = yield* pages(cluster, namespace)
-      const lint = yield* Process.run(yield* Assets.find("promtool"), ["check", "metrics"], { stdin: second })
+      const [, ofBackup] = Backups.pages()
+      const lint = yield* Process.run(yield* Assets.find("promtool"), ["check", "metrics"], {
+        stdin: `${second}${ofBackup}`
+      })
       expect(lint).toEqual({ exitCode: 0, stdout: "", stderr: "" })
     })
   )
@@ -87,11 +91,11 @@ describe("A live manager's metrics", () => {
   )
 
   Scene.real(
-    "have series for each query of the dashboard, and for each metric that an alert reads",
+    "have series for each query of the dashboard, and for each metric that an alert reads, with those of a Backup that ran",
     (cluster, namespace) =>
       Effect.gen(function* () {
         const { first, second } = yield* pages(cluster, namespace)
-        const series = Promtool.between(first, second)
+        const series = [...Promtool.between(first, second), ...Promtool.between(...Backups.pages())]
         expect(yield* Promtool.withoutSeries(asked, series)).toEqual([])
         const names = new Set(["up", ...series.map(({ name }) => name)])
         const read = Monitoring.alerts.flatMap(({ alert, expr }) => Monitoring.metricsOf({ where: alert, expr }))

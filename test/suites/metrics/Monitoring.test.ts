@@ -1,9 +1,7 @@
 /** What can be said of `deploy/monitoring` without a Prometheus: that it is whole, and asks for nothing that is not there. */
 import { describe, expect, test } from "bun:test"
-import * as Metric from "@homeostat/runtime/telemetry/Metric"
+import { all } from "./Definitions.ts"
 import * as Monitoring from "./Monitoring.ts"
-
-const all: ReadonlyArray<Metric.Metric> = Object.values(Metric).flatMap((value) => ("type" in value ? [value] : []))
 
 /** The labels of each series that there can be. */
 const known = new Map<string, ReadonlyArray<string>>([
@@ -70,7 +68,7 @@ describe("the dashboard", () => {
     }
   })
 
-  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership and traces, each with panels", () => {
+  test("has rows for freshness, reconciles, the queue, requests, the cache, leadership, traces and Backups, each with panels", () => {
     const rows = panels.flatMap(({ title, type }, index) => (type === "row" ? [{ title, index }] : []))
     expect(rows.map(({ title }) => title)).toEqual([
       "Freshness",
@@ -79,7 +77,8 @@ describe("the dashboard", () => {
       "API requests",
       "Cache and watches",
       "Leadership and process",
-      "Traces, events and hot loops"
+      "Traces, events and hot loops",
+      "Backups"
     ])
     for (const { index } of rows) expect(panels[index + 1]?.type).not.toBe("row")
   })
@@ -92,6 +91,23 @@ describe("the dashboard", () => {
     )
     const missing = all.map(({ name }) => name).filter((name) => name.startsWith("homeostat_") && !shown.has(name))
     expect(missing).toEqual([])
+  })
+})
+
+describe("the ServiceMonitor", () => {
+  test("leaves metrics their own labels, where they are named as those of what is scraped", () => {
+    const ambiguous = all.flatMap(({ labels, name }) =>
+      labels.some((label) => ofTarget.includes(label)) ? [name] : []
+    )
+    expect(ambiguous).toContain("homeostat_backup_ready")
+    for (const { honorLabels } of Monitoring.monitor.spec.endpoints) expect(honorLabels).toBe(true)
+  })
+
+  test("keeps what the dashboard and the alerts choose the manager by: no metric has a label job or pod", () => {
+    const wrong = all.flatMap(({ labels, name }) =>
+      labels.some((label) => /^(job|pod|instance)$/.test(label)) ? [name] : []
+    )
+    expect(wrong).toEqual([])
   })
 })
 

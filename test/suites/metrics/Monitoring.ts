@@ -57,7 +57,7 @@ export const rules = Bun.YAML.parse(await text("prometheusrule.yaml")) as Manife
 export const monitor = Bun.YAML.parse(await text("servicemonitor.yaml")) as Manifest<{
   readonly jobLabel: string
   readonly selector: { readonly matchLabels: { readonly [label: string]: string } }
-  readonly endpoints: ReadonlyArray<{ readonly port: string; readonly path: string }>
+  readonly endpoints: ReadonlyArray<{ readonly port: string; readonly path: string; readonly honorLabels?: boolean }>
 }>
 
 /** All alerts. */

@@ -34,7 +34,7 @@ export const seriesOf = (page: string): ReadonlyArray<Sample> =>
       }
     })
 
-/** What a ServiceMonitor puts on everything. */
+/** What a ServiceMonitor puts on everything; ours lets a metric's own labels win. */
 const target = { job: "homeostat", namespace: "homeostat-system", pod: "homeostat-0", instance: "10.0.0.1:8080" }
 
 const label = (labels: Series["labels"]): string =>
@@ -51,7 +51,7 @@ export const between = (earlier: string, later: string): ReadonlyArray<Series> =
     const step = (sample.value - from) / 10
     return {
       name: sample.name,
-      labels: { ...sample.labels, ...target },
+      labels: { ...target, ...sample.labels },
       values: `${from.toFixed(9)}${step < 0 ? "-" : "+"}${Math.abs(step).toFixed(9)}x10`
     }
   })

@@ -1,18 +1,25 @@
 /** The page of metrics in the docs says what the definitions say. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
-import * as Metric from "@homeostat/runtime/telemetry/Metric"
+import { Glob } from "bun"
+import * as Definitions from "./Definitions.ts"
 import * as Reference from "./Reference.ts"
 
-const page = await Bun.file(join(import.meta.dir, "../../..", Reference.path)).text()
+const root = join(import.meta.dir, "../../..")
+const page = await Bun.file(join(root, Reference.path)).text()
+
+test("every module of a controller that defines metrics is known here", () => {
+  const files = [...new Glob("controllers/*/Metrics.ts").scanSync(root)].sort()
+  expect(Definitions.controllers.map(({ file }) => file).toSorted()).toEqual(files)
+  for (const module of Definitions.modules) expect(Definitions.metricsOf(module).length).toBeGreaterThan(0)
+})
 
 test("docs/metrics.md is made from the definitions, as it is now: `bun test/suites/metrics/Reference.ts > docs/metrics.md`", () => {
   expect(page).toBe(Reference.text)
 })
 
 test("docs/metrics.md has every metric once, and says what it tells", () => {
-  for (const metric of Object.values(Metric)) {
-    if (!("type" in metric)) continue
+  for (const metric of Definitions.all) {
     const rows = page.split("\n").filter((line) => line.startsWith(`| \`${metric.name}\` | ${metric.type} |`))
     expect([metric.name, rows.length]).toEqual([metric.name, 1])
     expect(rows[0]?.split(" | ").at(-1)?.length).toBeGreaterThan(12)
