@@ -15,8 +15,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { load } from "js-yaml"
+import * as Backups from "./demo/Backups.ts"
 import * as Narrator from "./demo/Narrator.ts"
 import * as Observer from "./demo/Observer.ts"
+import * as Restic from "./demo/Restic.ts"
 import * as Story from "./demo/Story.ts"
 import * as Trace from "./demo/Trace.ts"
 import * as World from "./demo/World.ts"
@@ -45,9 +47,15 @@ const demo = Effect.gen(function* () {
   const world = yield* World.start(narrator)
   const why = `http://${world.probes}/why?kind=webapp&namespace=${namespace}&name=${sample.metadata.name}`
   yield* Effect.gen(function* () {
+    const { restic } = yield* Restic.prepare(narrator, process.env)
     yield* Observer.observe(narrator, namespace)
     yield* Story.tell(narrator, namespace, sample)
     yield* Trace.show(narrator, world.lastRollout(), columns)
+    yield* Backups.tell(narrator, namespace, {
+      claimFolder: (claim) => world.claimFolder(namespace, claim),
+      mover: world.mover,
+      restic
+    })
     yield* narrator.part("And why is it as it is? The manager explains")
     const answer = yield* Effect.tryPromise(async () => (await fetch(why)).text())
     yield* narrator.write(

@@ -6,7 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
 /** Who does something. */
-export type Who = "cluster" | "manager" | "you" | "webapp" | "event" | "pod"
+export type Who = "cluster" | "manager" | "you" | "webapp" | "backup" | "restore" | "event" | "pod"
 
 /** Tells the story. */
 export interface Narrator {
@@ -21,7 +21,16 @@ export interface Narrator {
   readonly end: (lines: ReadonlyArray<string>) => Effect.Effect<void>
 }
 
-const colors: { readonly [who in Who]: number } = { cluster: 90, manager: 35, you: 33, webapp: 36, event: 32, pod: 90 }
+const colors: { readonly [who in Who]: number } = {
+  cluster: 90,
+  manager: 35,
+  you: 33,
+  webapp: 36,
+  backup: 36,
+  restore: 36,
+  event: 32,
+  pod: 90
+}
 
 /** Writes to standard output; `live`: it is a terminal that understands escape sequences, `columns` wide. */
 export const make = (options: {

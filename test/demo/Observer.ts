@@ -1,4 +1,6 @@
 /** What a bystander sees of the objects in the demo's namespace: phases, Events, pods. Each change is told as it comes. */
+import { Backup } from "@homeostat/backup/Backup"
+import { Restore } from "@homeostat/backup/Restore"
 import type * as Client from "@homeostat/runtime/client/Client"
 import { Deployment, Event, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
@@ -10,7 +12,7 @@ import type * as Scope from "effect/Scope"
 import type { Narrator } from "./Narrator.ts"
 
 /** The kinds whose Events are part of the story; what pods go through is shown by their state. */
-const storied: ReadonlySet<string> = new Set(["WebApp", "Deployment"])
+const storied: ReadonlySet<string> = new Set(["WebApp", "Deployment", "Backup", "Restore"])
 
 const stateOf = (pod: Pod): string =>
   pod.metadata.deletionTimestamp === undefined
@@ -40,6 +42,17 @@ export const observe = (
         once(`webapp/${name}`, phase, narrator.say("webapp", `${name} is ${state}`))
       )
     }
+    /** Of what runs and ends: how it stands, and in the end what it came to. */
+    const run =
+      (who: "backup" | "restore") =>
+      ({ metadata: { name }, status }: Backup | Restore) => {
+        const { message, phase = "not seen yet" } = status ?? {}
+        const state = /^(Completed?|Failed)$/.test(phase) ? `${phase}: ${message}` : phase
+        return Effect.zipRight(
+          narrator.show(`${who}/${name}`, state),
+          once(`${who}/${name}`, phase, narrator.say(who, `${name} is ${state}`))
+        )
+      }
     const deployment = ({ metadata, status }: Deployment) =>
       narrator.show(`deployment/${metadata.name}`, `${status?.availableReplicas ?? 0} available`)
     const event = ({ metadata, note = "", reason = "", regarding, type }: Event) =>
@@ -69,6 +82,8 @@ export const observe = (
         )
       )
     yield* watch(WebApp, webapp, "webapp")
+    yield* watch(Backup, run("backup"), "backup")
+    yield* watch(Restore, run("restore"), "restore")
     yield* watch(Deployment, deployment, "deployment")
     yield* watch(Event, event)
     yield* watch(Pod, pod, "pod")

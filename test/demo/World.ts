@@ -7,10 +7,12 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import * as User from "@homeostat/testkit/envtest/User"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Layer from "effect/Layer"
 import { program } from "../../controllers/main.ts"
+import * as Backups from "./Backups.ts"
 import type { Narrator } from "./Narrator.ts"
 import * as Story from "./Story.ts"
 
@@ -21,6 +23,10 @@ export interface World {
   readonly kubeconfigPath: string
   readonly metrics: string
   readonly probes: string
+  /** The folder with the files of a claim. */
+  readonly claimFolder: (namespace: string, claim: string) => string
+  /** The image of the movers on its node. */
+  readonly mover: Backups.MoverImage
   /** The last reconcile that changed a Deployment for a new spec, with its trace. */
   readonly lastRollout: () => Attempt | undefined
   /** Fails when the manager does, and does not end before. */
@@ -34,8 +40,9 @@ const isReady = (probes: string) =>
 export const start = (narrator: Narrator) =>
   Effect.gen(function* () {
     const directory = yield* Directory.make
+    const mover = Backups.image(directory)
     const cluster = yield* EmbeddedCluster.make({
-      kubelet: { directory, startUp: "400 millis", unpullable: [Story.unpullable] }
+      kubelet: { directory, images: mover.images, startUp: "400 millis", unpullable: [Story.unpullable] }
     })
     const server = yield* cluster.serve()
     const { kubeconfigPath } = yield* User.make(directory, { server, ca: undefined, user: "you" }, [])
@@ -57,7 +64,7 @@ export const start = (narrator: Narrator) =>
           Effect.map(exporting, (observe) => (attempt) => Effect.zipRight(observe(attempt), remember(attempt)))
         )
     }
-    const manager = Run.verb(traced).run({
+    const run = Run.verb(traced).run({
       args: [
         `--kubeconfig=${kubeconfigPath}`,
         "--install-crds",
@@ -70,6 +77,8 @@ export const start = (narrator: Narrator) =>
       ],
       environment: {}
     })
+    // Set up by what stands here alone: variables that a person has set are for that person's own manager.
+    const manager = Effect.withConfigProvider(run, ConfigProvider.fromMap(new Map()))
     const running = yield* Effect.forkScoped(manager)
     const ready = eventually("the manager is ready", isReady(`http://${probes}`), (is) => is)
     // It ends by itself only with an error.
@@ -77,5 +86,6 @@ export const start = (narrator: Narrator) =>
     yield* Effect.raceFirst(ready, broken)
     yield* narrator.say("manager", `runs ${program.controllers.map(({ name }) => name).join(", ")}, as the leader`)
     const reached = { client: cluster.client, kubeconfigPath, metrics, probes }
-    return { ...reached, lastRollout: () => lastRollout, broken } satisfies World
+    const claimFolder = cluster.kubelet?.claim ?? (() => directory)
+    return { ...reached, claimFolder, mover, lastRollout: () => lastRollout, broken } satisfies World
   })

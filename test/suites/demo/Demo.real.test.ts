@@ -1,0 +1,37 @@
+/** `bun run demo` where there is a restic: the backup, the loss and the return. */
+import { describe, expect } from "bun:test"
+import * as Assets from "@homeostat/testkit/envtest/Assets"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import { demo, places } from "./Demonstrated.ts"
+
+describe("The demo", () => {
+  live(
+    "saves a volume, loses a file of it and gets it back with every byte, with the real restic",
+    () =>
+      Effect.gen(function* () {
+        const restic = yield* Assets.find("restic")
+        const env = { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, RESTIC_BIN: restic }
+        const { exitCode, stderr, stdout } = yield* demo([], env)
+        expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
+        const order = places(stdout, [
+          /^you put holiday\.jpg into volume photos: 300000 bytes, SHA-256 [0-9a-f]{16}…$/,
+          /^you apply -f deploy\/samples\/backup-to-volume\.yaml$/,
+          /^backup photos is Completed: 1 volume saved$/,
+          /^manager volume photos is saved after \d+ ms$/,
+          /^you delete holiday\.jpg, by mistake$/,
+          /^you apply -f deploy\/samples\/restore\.yaml$/,
+          /^restore holiday-is-back is Complete: 1 file/,
+          /^manager holiday\.jpg is back after \d+ ms$/,
+          /^you look: SHA-256 [0-9a-f]{16}…, every byte as it was$/,
+          /^WebApp default\/demo-app /
+        ])
+        expect(order).not.toContain(-1)
+        expect(order).toEqual([...order].sort((one, other) => one - other))
+        const [before, after] = Array.from(stdout.matchAll(/SHA-256 ([0-9a-f]{16})/g), ([, hash]) => hash)
+        expect(after).toBe(before ?? "")
+        expect(stdout).not.toContain("replace-me-and-keep-a-copy")
+      }),
+    240_000
+  )
+})
