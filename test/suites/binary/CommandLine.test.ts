@@ -3,17 +3,16 @@ import { describe, expect } from "bun:test"
 import { X509Certificate } from "node:crypto"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Kubeconfig from "@homeostat/testkit/envtest/Kubeconfig"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import { live } from "@homeostat/testkit/Test"
-import { WebApp } from "@homeostat/webapp/WebApp"
 import { Clock, Effect } from "effect"
 import { loadAll } from "js-yaml"
 import manifest from "../../../package.json" with { type: "json" }
 import * as Binary from "./Binary.ts"
+import { definitions } from "./Scene.ts"
 
 /** The first test builds the program. */
 const buildMillis = 120_000
@@ -40,7 +39,8 @@ describe("The program", () => {
     Effect.gen(function* () {
       const end = yield* Binary.run(["crd"], Binary.bare(yield* Directory.make))
       expect(end).toMatchObject({ code: 0, stderr: "" })
-      expect(loadAll(end.stdout)).toEqual([JSON.parse(JSON.stringify(Crd.of(WebApp)))])
+      expect(definitions.map(({ spec }) => spec.names.kind)).toEqual(["WebApp", "Backup", "Restore"])
+      expect(loadAll(end.stdout)).toEqual(JSON.parse(JSON.stringify(definitions)))
     })
   )
 
@@ -78,9 +78,22 @@ describe("The program", () => {
       // The table of the README has them all.
       const readme = yield* Effect.promise(() => Bun.file(join(import.meta.dir, "../../../README.md")).text())
       expect(Array.from(readme.matchAll(/^\| `--([a-z-]+)`/gm), ([, name]) => name).sort()).toEqual(flags.toSorted())
+      const settings = Array.from(
+        run.stdout.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*); default (.*)$/gm),
+        ([, ...parts]) => parts
+      )
+      expect(settings.map(([variable, , otherwise]) => [variable, otherwise])).toEqual([
+        ["HOMEOSTAT_BACKUP_MOVER_IMAGE", "homeostat-mover:0.1.0"],
+        ["HOMEOSTAT_BACKUP_MAX_JOBS", "10"],
+        ["HOMEOSTAT_BACKUP_START_TIMEOUT", "10m"],
+        ["HOMEOSTAT_BACKUP_RETRY_PERIOD", "30s"],
+        ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "40s"]
+      ])
+      const rows = Array.from(readme.matchAll(/^\| `(HOMEOSTAT_\S+)` +\| `(\S+)`/gm), ([, ...cells]) => cells)
+      expect(rows).toEqual(settings.map(([variable, , otherwise]) => [variable ?? "", otherwise ?? ""]))
       // No colours, no paragraphs: a page that is read at a glance.
       expect(run.stdout).not.toContain("\u001b")
-      expect(run.stdout.split("\n").length).toBeLessThan(36)
+      expect(run.stdout.split("\n").length).toBeLessThan(44)
 
       const overview = yield* Binary.run(["--help"], environment)
       expect(overview.stdout.match(/^ {2}(run|crd|version) {2}/gm)).toHaveLength(3)
@@ -109,10 +122,13 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     [["run", "--namespace"], "--namespace needs a value: --namespace NAME"],
     [
       ["run", "--controllers", "webapp,cron"],
-      `--controllers: "cron" names no controller of this program, which has webapp`
+      `--controllers: "cron" names no controller of this program, which has webapp, backup, restore`
     ],
     [["run", "--workers", "0"], `--workers: "0" is no number of workers: write 16, or webapp=16,backup=4`],
-    [["run", "--workers", "cron=3"], `--workers: "cron=3" names no controller of this program, which has webapp`],
+    [
+      ["run", "--workers", "cron=3"],
+      `--workers: "cron=3" names no controller of this program, which has webapp, backup, restore`
+    ],
     [["run", "--sync-period", "soon"], `--sync-period: "soon" is no duration: write it like 15s, 1m30s or 10h`],
     [["run", "--sync-period", "0s"], `--sync-period: "0s" is too short: at least 1s`],
     [
@@ -192,6 +208,28 @@ describe("A mistake on the command line is exit code 2 and one line that names i
           expect(end.stderr.trimEnd()).not.toContain("\n")
         })
       )
+    })
+  )
+})
+
+describe("A setting of a controller that makes no sense is exit code 2 and one line that names it", () => {
+  const wrong: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
+    ["MOVER_IMAGE", "my image", `"my image" is no image: write it without spaces`],
+    ["MAX_JOBS", "0", `"0" is no number of movers: write a whole number from 1 on`],
+    ["MAX_JOBS", "many", `"many" is no number of movers: write a whole number from 1 on`],
+    ["START_TIMEOUT", "10", `"10" is no duration: write it like 15s, 1m30s or 10h`],
+    ["RETRY_PERIOD", "500ms", `"500ms" is too short: at least 1s`],
+    ["PREFLIGHT_TIMEOUT", "soon", `"soon" is no duration: write it like 15s, 1m30s or 10h`]
+  ]
+  live("before anything is opened, and no cluster is asked for", () =>
+    Effect.gen(function* () {
+      const environment = Binary.bare(yield* Directory.make)
+      yield* each(wrong, ([name, value, line]) => {
+        const variable = `HOMEOSTAT_BACKUP_${name}`
+        return Effect.map(Binary.run(["run"], { ...environment, [variable]: value }), (end) =>
+          expect(end).toMatchObject({ code: 2, stdout: "", stderr: `homeostat: ${variable}: ${line}\n` })
+        )
+      })
     })
   )
 })

@@ -4,7 +4,7 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Shared from "@homeostat/testkit/Shared"
 import { live } from "@homeostat/testkit/Test"
 import { Effect, type Scope } from "effect"
-import { load } from "js-yaml"
+import { loadAll } from "js-yaml"
 import * as Managed from "../Managed.ts"
 import * as Binary from "./Binary.ts"
 
@@ -41,16 +41,29 @@ describe.concurrent("A cluster without the CustomResourceDefinition", () => {
   onNewServer("is waited for, with the kind and what helps in the log, and served once it is applied", (cluster) =>
     Effect.gen(function* () {
       const program = yield* run(cluster)
-      const line = yield* program.written(/"level":"warn"/)
-      expect(JSON.parse(line).msg).toBe(
-        "cannot watch webapps.apps.kubedojo.io in all namespaces: the API server does not serve apps.kubedojo.io/v1beta1 WebApp; install its CustomResourceDefinition"
-      )
+      for (const [plural, kind] of [
+        ["webapps.apps.kubedojo.io", "apps.kubedojo.io/v1beta1 WebApp"],
+        ["backups.backup.example.com", "backup.example.com/v1 Backup"],
+        ["restores.backup.example.com", "backup.example.com/v1 Restore"]
+      ]) {
+        const line = yield* program.written(
+          new RegExp(`"level":"warn".*cannot watch ${plural}|cannot watch ${plural}.*"level":"warn"`)
+        )
+        expect(JSON.parse(line).msg).toBe(
+          `cannot watch ${plural} in all namespaces: the API server does not serve ${kind}; install its CustomResourceDefinition`
+        )
+      }
       expect(program.stderr()).not.toContain("starts with")
       const crd = yield* Binary.run(["crd"], Binary.bare(cluster.directory))
-      const made = yield* cluster.request("POST", definitions, { body: load(crd.stdout) })
-      expect(made).toMatchObject({ status: 201 })
-      yield* program.written(/webapps\.apps\.kubedojo\.io: recovered/, "30 seconds")
-      yield* program.written(/Controller webapp starts/, "30 seconds")
+      for (const body of loadAll(crd.stdout)) {
+        expect(yield* cluster.request("POST", definitions, { body })).toMatchObject({ status: 201 })
+      }
+      for (const plural of ["webapps.apps.kubedojo.io", "backups.backup.example.com", "restores.backup.example.com"]) {
+        yield* program.written(new RegExp(`${plural}: recovered`), "30 seconds")
+      }
+      for (const name of ["webapp", "backup", "restore"]) {
+        yield* program.written(new RegExp(`Controller ${name} starts`), "30 seconds")
+      }
       yield* isServed(cluster)
       expect(program.stderr()).not.toContain(`"level":"error"`)
     })

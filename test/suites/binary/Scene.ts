@@ -1,5 +1,6 @@
 /** What tests of replicas of the program begin with. */
 import * as Client from "@homeostat/runtime/client/Client"
+import * as CrdVerb from "@homeostat/runtime/command/Crd"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -7,7 +8,11 @@ import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, type Scope } from "effect"
+import { program } from "../../../controllers/main.ts"
 import * as Managed from "../Managed.ts"
+
+/** The definitions of all kinds that the program works on: without one, its controller waits. */
+export const definitions = CrdVerb.kindsOf(program.controllers).map(Crd.of)
 
 const on =
   (test: typeof Shared.cluster) =>
@@ -20,7 +25,7 @@ const on =
       name,
       (cluster) =>
         Effect.gen(function* () {
-          yield* cluster.install(Crd.of(WebApp))
+          yield* cluster.install(...definitions)
           const namespace = yield* cluster.namespace("leadership")
           yield* Effect.provide(body(cluster, namespace), yield* Managed.client(cluster))
         }),

@@ -3,15 +3,14 @@ import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
-import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
-import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Option, Schema } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Binary from "./Binary.ts"
 import * as Running from "./Running.ts"
+import { definitions } from "./Scene.ts"
 
 const slow = join(import.meta.dir, "fixtures", "slow.ts")
 
@@ -44,7 +43,7 @@ describe.concurrent("The binary", () => {
       `that is idle ends soon after ${signal}, with exit code 0 and a line that says so; each line is a JSON object`,
       (cluster) =>
         Effect.gen(function* () {
-          yield* cluster.install(Crd.of(WebApp))
+          yield* cluster.install(...definitions)
           const namespace = yield* cluster.namespace("signals")
           const program = yield* Binary.start(["run"], {
             ...Binary.bare(cluster.directory),
@@ -52,7 +51,9 @@ describe.concurrent("The binary", () => {
             HOMEOSTAT_NAMESPACE: namespace,
             HOMEOSTAT_LOG_LEVEL: "debug"
           })
-          yield* program.written(/"msg":"Controller webapp starts with 16 workers"/)
+          for (const name of ["webapp", "backup", "restore"]) {
+            yield* program.written(new RegExp(`"msg":"Controller ${name} starts with \\d+ workers"`))
+          }
           yield* program.signal(signal)
           const end = yield* program.ended("10 seconds")
           expect(end).toMatchObject({ code: 0, stdout: "" })

@@ -6,6 +6,7 @@ import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Yaml from "@homeostat/runtime/command/Yaml"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Permission from "@homeostat/runtime/manager/Permission"
@@ -18,17 +19,21 @@ import { Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
-const controllers = [controller]
-
 /** An account, and what it is to be allowed. */
 export interface Account {
   readonly cluster: ControlPlane
   readonly user: User
+  readonly controllers: ReadonlyArray<Controller<Manager.Runtime>>
   readonly settings: Rbac.Settings
 }
 
-/** An account of its own in the namespace, with no right yet. */
-export const account = (cluster: ControlPlane, namespace: string, settings: Partial<Permission.Settings> = {}) => {
+/** An account of its own in the namespace, with no right yet. It is to run the WebApp controller unless others are given. */
+export const account = (
+  cluster: ControlPlane,
+  namespace: string,
+  settings: Partial<Permission.Settings> = {},
+  controllers: Account["controllers"] = [controller]
+) => {
   const name = `manager-${crypto.randomUUID().slice(0, 8)}`
   // RBAC knows a service account by its user name, however it proved it.
   return Effect.map(
@@ -36,6 +41,7 @@ export const account = (cluster: ControlPlane, namespace: string, settings: Part
     (user): Account => ({
       cluster,
       user,
+      controllers,
       settings: {
         name,
         serviceAccount: { namespace, name },
@@ -49,7 +55,7 @@ export const account = (cluster: ControlPlane, namespace: string, settings: Part
 }
 
 /** All that it needs. */
-export const permissions = ({ settings }: Account) => Permission.all(controllers, settings)
+export const permissions = ({ controllers, settings }: Account) => Permission.all(controllers, settings)
 
 /** Which of that is not granted. */
 export const missing = (account: Account) =>
@@ -67,7 +73,7 @@ export const missing = (account: Account) =>
  */
 export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
-    const roles = Rbac.objects(controllers, account.settings).map((object) =>
+    const roles = Rbac.objects(account.controllers, account.settings).map((object) =>
       "rules" in object ? { ...object, rules: object.rules.flatMap(less(lacking)) } : object
     )
     const applied = yield* account.cluster.kubectl(["apply", "--filename=-"], { stdin: yield* Yaml.documents(roles) })
@@ -105,7 +111,7 @@ export interface Working {
 
 /** Starts a manager; does not wait until it has started. */
 export const start = (
-  { settings, user }: Account,
+  { controllers, settings, user }: Account,
   labelSelector?: string
 ): Effect.Effect<Working, never, Scope.Scope> =>
   Effect.gen(function* () {

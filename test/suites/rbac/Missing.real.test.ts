@@ -44,8 +44,11 @@ const binary = ({ account, namespace }: Place, verb: string, ...flags: ReadonlyA
   return { args, home: Binary.bare(account.cluster.directory) }
 }
 
-const preflight = (place: Place) => {
-  const { args, home } = binary(place, "preflight")
+/** Whose rights are lacking here. */
+const webapp = "--controllers=webapp"
+
+const preflight = (place: Place, ...flags: ReadonlyArray<string>) => {
+  const { args, home } = binary(place, "preflight", ...flags)
   return Binary.run(args, home)
 }
 
@@ -54,7 +57,7 @@ describe("A right that is missing", () => {
     Effect.gen(function* () {
       const { account, namespace, scene } = place
       yield* Granted.grant(account, ["create services", "patch webapps/status", "watch leases"])
-      const end = yield* preflight(place)
+      const end = yield* preflight(place, webapp)
       const lines = [
         `cannot create services in namespace ${namespace}, which controller webapp needs: add to a Role there {"apiGroups":[""],"resources":["services"],"verbs":["create"]}`,
         `cannot patch webapps.apps.kubedojo.io/status in namespace ${namespace}, which controller webapp needs: add to a Role there {"apiGroups":["apps.kubedojo.io"],"resources":["webapps/status"],"verbs":["patch"]}`,
@@ -80,7 +83,11 @@ describe("A right that is missing", () => {
       ]) {
         yield* Kubectl.run(scene, ["apply", "--filename=-"], { apiVersion: `${apiGroup}/v1`, ...part })
       }
-      const after = yield* Managed.eventually("that nothing is missing", preflight(place), ({ code }) => code === 0)
+      const after = yield* Managed.eventually(
+        "that nothing is missing",
+        preflight(place, webapp),
+        ({ code }) => code === 0
+      )
       expect(after.stdout).toBe(`All 25 permissions that homeostat needs are granted on ${account.cluster.url}\n`)
     })
   )
@@ -106,6 +113,7 @@ describe("A right that is missing", () => {
       const { args, home } = binary(
         place,
         "run",
+        webapp,
         "--log-format=json",
         "--metrics-bind-address=0",
         "--health-probe-bind-address=0"

@@ -3,7 +3,6 @@ import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Event, Service } from "@homeostat/runtime/resource/BuiltIn"
-import * as Crd from "@homeostat/runtime/resource/Crd"
 import { type KubernetesObject, keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
@@ -13,6 +12,7 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Schedule } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Running from "../binary/Running.ts"
+import { definitions } from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "./Counted.ts"
 
@@ -43,7 +43,7 @@ describe("With two hundred WebApps that run as they should", () => {
     "a manager writes nothing and asks nothing for a minute, nor does the binary beside it; a reconcile with nothing to do neither",
     (cluster) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
+        yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("idle")
         const manager = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] })
         yield* Counted.started(manager)
@@ -72,7 +72,8 @@ describe("With two hundred WebApps that run as they should", () => {
         const before = yield* snapshot(namespace)
         expect(before.length).toBeGreaterThanOrEqual(3 * count)
         const [requests, writes, attempts] = [manager.requests.length, manager.writes.length, manager.attempts.length]
-        yield* program.written(/Controller webapp starts/)
+        for (const name of ["webapp", "backup", "restore"])
+          yield* program.written(new RegExp(`Controller ${name} starts`))
         yield* Effect.sleep("60 seconds")
         expect(manager.requests.slice(requests)).toEqual([])
         expect(manager.writes.slice(writes)).toEqual([])

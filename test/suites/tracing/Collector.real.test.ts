@@ -2,7 +2,6 @@
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Shared from "@homeostat/testkit/Shared"
 import { WebApp } from "@homeostat/webapp/WebApp"
@@ -10,6 +9,7 @@ import { Effect } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Endpoint from "../binary/Endpoint.ts"
 import * as Running from "../binary/Running.ts"
+import { definitions } from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 import * as Collector from "./Collector.ts"
 
@@ -44,7 +44,7 @@ describe("While a collector is killed, hangs or refuses", () => {
     "a reconcile costs no more than with a healthy one, memory stays, and what is lost is counted and hardly spoken of",
     (cluster) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
+        yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("collector")
         const collector = yield* Collector.start()
         const program = yield* homeostat(cluster, namespace, collector)
@@ -129,7 +129,7 @@ describe("While a collector is killed, hangs or refuses", () => {
   for (const mode of sick) {
     Shared.real(`SIGTERM ends the program in time: ${mode}`, (cluster) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
+        yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("collector")
         const collector = yield* Collector.start()
         yield* collector.become(mode)

@@ -4,7 +4,6 @@ import { readFile } from "node:fs/promises"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Event, Lease } from "@homeostat/runtime/resource/BuiltIn"
-import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import * as SpanName from "@homeostat/runtime/telemetry/SpanName"
 import * as Tracing from "@homeostat/runtime/telemetry/Tracing"
@@ -15,6 +14,7 @@ import { Effect } from "effect"
 import * as Binary from "../binary/Binary.ts"
 import * as Endpoint from "../binary/Endpoint.ts"
 import type * as Running from "../binary/Running.ts"
+import { definitions } from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 import * as Collector from "./Collector.ts"
 import * as Jaeger from "./Jaeger.ts"
@@ -76,7 +76,7 @@ describe("A trace in Jaeger", () => {
     "shows what a change of a WebApp has caused, and is found from the Event, the log and the audit log",
     (cluster) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
+        yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("tracing")
         const jaeger = yield* Jaeger.start
         const program = yield* homeostat(cluster, namespace, {
@@ -180,7 +180,7 @@ describe("A trace in Jaeger", () => {
   for (const [protocol, port] of protocols) {
     Shared.real(`arrives by ${protocol} too`, (cluster) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
+        yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("tracing")
         const jaeger = yield* Jaeger.start
         const program = yield* homeostat(cluster, namespace, {
@@ -197,7 +197,7 @@ describe("A trace in Jaeger", () => {
 
   Shared.real("of the end has arrived when the program is gone", (cluster) =>
     Effect.gen(function* () {
-      yield* cluster.install(Crd.of(WebApp))
+      yield* cluster.install(...definitions)
       const namespace = yield* cluster.namespace("tracing")
       const jaeger = yield* Jaeger.start
       const program = yield* homeostat(cluster, namespace, {
@@ -224,7 +224,7 @@ describe("A trace in Jaeger", () => {
 describe("At the end", () => {
   Shared.real("spans are sent when the Lease is released and the Events are written", (cluster) =>
     Effect.gen(function* () {
-      yield* cluster.install(Crd.of(WebApp))
+      yield* cluster.install(...definitions)
       const namespace = yield* cluster.namespace("tracing")
       const apiServer = yield* cluster.process("kube-apiserver")
       let isSilent = false
@@ -281,7 +281,7 @@ describe("After a restart", () => {
     "of a thousand WebApps that are as they should be, none is traced and all are counted",
     (cluster) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
+        yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("tracing")
         const names = Array.from({ length: 1000 }, (_, index) => `app-${index}`)
         yield* Effect.forEach(names, (name) => create(namespace, name), { concurrency: 16, discard: true })

@@ -64,11 +64,11 @@ describe("homeostat why", () => {
         expect(yield* ask("dog/rex")).toMatchObject({
           code: 2,
           stdout: "",
-          stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io)\n`
+          stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io), Backup (backups.backup.example.com) and Restore (restores.backup.example.com)\n`
         })
         expect(yield* ask("dog/rex", "-o=json")).toMatchObject({
           code: 2,
-          stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io)\n`
+          stderr: `homeostat: no controller here reconciles a kind "dog", but WebApp (webapps.apps.kubedojo.io), Backup (backups.backup.example.com) and Restore (restores.backup.example.com)\n`
         })
       })
   )

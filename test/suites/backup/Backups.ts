@@ -1,0 +1,129 @@
+/** What the tests of the Backup controller have in common: the kinds, the controllers, and what is waited for. */
+import { backup, restore } from "@homeostat/backup"
+import { Backup, type BackupStatus } from "@homeostat/backup/Backup"
+import { Restore } from "@homeostat/backup/Restore"
+import * as Settings from "@homeostat/backup/Settings"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Event } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import type { CustomResource } from "@homeostat/runtime/resource/CustomResource"
+import { Duration, Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Scene from "./Scene.ts"
+
+/** The ways to declare a test of the controllers. */
+export const { both, pretended, real } = Scene.make({
+  crds: [Crd.of(Backup), Crd.of(Restore)],
+  controllers: [backup, restore]
+})
+
+/** Short ones, for whoever waits for them. */
+export const quick = Settings.of({ retryPeriod: Duration.seconds(1), preflightTimeout: Duration.seconds(5) })
+
+/** The spec of a Backup as one writes it, in parts. */
+export type Spec =
+  typeof Backup extends CustomResource<infer _Spec, infer Encoded, infer _Status> ? Partial<Encoded> : never
+
+/** Creates a Backup of the claim `app` into the claim `store`, unless the spec says otherwise. */
+export const create = (scene: Scene.Scene, name: string, spec: Spec = {}) =>
+  Client.create(Backup, {
+    metadata: { namespace: scene.namespace, name },
+    spec: { source: "app", destination: "pvc://store", ...spec }
+  })
+
+/** A Backup as it is now. */
+export const get = (scene: Scene.Scene, name: string) => Client.get(Backup, scene.key(name))
+
+/** Waits until its status is as it should be. */
+export const until = (
+  scene: Scene.Scene,
+  name: string,
+  what: string,
+  isSo: (status: BackupStatus, backup: Backup) => boolean
+) => Managed.eventually(what, get(scene, name), (backup) => isSo(backup.status ?? {}, backup))
+
+/** Waits until the first run, or the one after `job`, has ended well. */
+export const completed = (scene: Scene.Scene, name: string) =>
+  until(scene, name, "it is completed", ({ phase }) => phase === "Completed")
+
+/** Sets an annotation of ours on a Backup, by the part of its name after the slash. */
+export const annotate = (
+  scene: Scene.Scene,
+  name: string,
+  annotation: "run" | "unlock" | "skip-cleanup",
+  value: string
+) =>
+  Client.patch(
+    Backup,
+    scene.key(name),
+    Patch.merge({ metadata: { annotations: { [`backup.example.com/${annotation}`]: value } } })
+  )
+
+/** Asks for a run, and waits until it has ended, whichever way. */
+export const run = (scene: Scene.Scene, name: string, token: string) =>
+  Effect.zipRight(
+    annotate(scene, name, "run", token),
+    until(scene, name, `run ${token} has ended`, ({ lastManualTrigger }) => lastManualTrigger === token)
+  )
+
+/** Makes believe that space was given back, or the repository checked, so long ago that it is due. */
+export const overdue = (scene: Scene.Scene, name: string, ...what: ReadonlyArray<"lastPruneTime" | "lastCheckTime">) =>
+  Client.status.patch(
+    Backup,
+    scene.key(name),
+    Patch.merge({ status: Object.fromEntries(what.map((field) => [field, "2026-01-01T00:00:00Z"])) })
+  )
+
+/** Waits until the first run has ended, whichever way. */
+export const ended = (scene: Scene.Scene, name: string) =>
+  until(scene, name, "a run has ended", ({ lastRun, active }) => lastRun !== undefined && active === undefined)
+
+/** A condition. */
+export const condition = ({ status }: Backup, type: string) => Condition.find(status?.conditions, type)
+
+/** Reasons of the Events about a Backup, oldest first. */
+export const events = (scene: Scene.Scene, name: string) =>
+  Effect.map(Client.list(Event, { namespace: scene.namespace }), ({ items }) =>
+    items
+      .filter(({ regarding }) => regarding?.kind === "Backup" && regarding.name === name)
+      .toSorted(
+        (one, other) =>
+          (one.eventTime ?? "").localeCompare(other.eventTime ?? "") ||
+          Number(one.metadata.resourceVersion) - Number(other.metadata.resourceVersion)
+      )
+      .map(({ reason }) => reason ?? "")
+  )
+
+/** Waits for an Event about a Backup, with these words in it. */
+export const told = (
+  scene: Scene.Scene,
+  name: string,
+  event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly note: string }
+) =>
+  Managed.eventually(
+    `an event ${event.reason} tells of it`,
+    Effect.map(Client.list(Event, { namespace: scene.namespace }), ({ items }) =>
+      items.filter(({ regarding }) => regarding?.name === name)
+    ),
+    (all) =>
+      all.some(({ note, reason, type }) => type === event.type && reason === event.reason && note?.includes(event.note))
+  )
+
+/** The spec of a Restore as one writes it, in parts. */
+export type RestoreSpec =
+  typeof Restore extends CustomResource<infer _Spec, infer Encoded, infer _Status> ? Partial<Encoded> : never
+
+/** Creates a Restore of the Backup `shop` into the claim `fresh`, unless the spec says otherwise. */
+export const restoring = (scene: Scene.Scene, name: string, spec: RestoreSpec = {}) =>
+  Client.create(Restore, {
+    metadata: { namespace: scene.namespace, name },
+    spec: { backupRef: "shop", targetPVC: "fresh", ...spec }
+  })
+
+/** Waits until a Restore has ended, and gives it. */
+export const restored = (scene: Scene.Scene, name: string) =>
+  Managed.eventually("the restore has ended", Client.get(Restore, scene.key(name)), ({ status }) =>
+    ["Complete", "Failed"].includes(status?.phase ?? "")
+  )

@@ -1,0 +1,108 @@
+/** Clocks that are set, and days on which nothing happens. */
+import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/Backup"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Effect } from "effect"
+import * as Virtual from "./Virtual.ts"
+
+describe("A clock", () => {
+  Virtual.test("that is set a year forward makes up one run, and the next comes by the schedule", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
+      yield* Virtual.rests("shop")
+      yield* world.setClock("2027-11-20T00:02:00Z")
+      // Timers know nothing of it: it is noticed at the latest by the one that was set before.
+      yield* world.until("2027-11-20T00:19:00Z")
+      expect(world.begun()).toHaveLength(2)
+      expect(yield* Virtual.status("shop")).toMatchObject({
+        phase: "Completed",
+        lastScheduleTime: "2027-11-20T00:10:00Z",
+        nextBackupTime: "2027-11-20T00:20:00Z"
+      })
+      expect(world.told("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
+      yield* world.until("2027-11-20T00:31:30Z")
+      expect(world.begun()).toHaveLength(4)
+    })
+  )
+
+  Virtual.test("that is set back a year makes no storm, and does not put off the next run", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
+      yield* world.until("2026-11-20T00:12:00Z")
+      expect(world.begun()).toHaveLength(2)
+      yield* world.setClock("2025-11-20T00:02:00Z")
+      yield* world.until("2025-11-20T00:45:00Z")
+      const { lastScheduleTime, nextBackupTime, phase } = yield* Virtual.status("shop")
+      expect([phase, lastScheduleTime, nextBackupTime]).toEqual([
+        "Completed",
+        "2025-11-20T00:40:00Z",
+        "2025-11-20T00:50:00Z"
+      ])
+      // The timer that was set before has noticed it at 00:10.
+      const times = ["00:20", "00:30", "00:40"]
+      expect(
+        world
+          .begun()
+          .slice(2)
+          .map(({ pod }) => pod.metadata.creationTimestamp.slice(11, 16))
+      ).toEqual(times)
+      expect((yield* Virtual.jobs).map(({ metadata }) => metadata.creationTimestamp.slice(11, 16))).toEqual(times)
+      expect(world.told("shop").filter((reason) => reason === "BackupCompleted")).toHaveLength(5)
+      expect(world.told("shop").filter((reason) => reason === "ClockSetBack")).toHaveLength(1)
+    })
+  )
+
+  Virtual.test("that had been wrong while a manager wrote lastScheduleTime puts off nothing", (world) =>
+    Effect.gen(function* () {
+      const first = yield* world.manage()
+      yield* Virtual.create("shop", { schedule: "0 2 * * *" })
+      yield* Virtual.rests("shop")
+      yield* first.stop
+      yield* Client.status.patch(
+        Backup,
+        Virtual.key("shop"),
+        Patch.merge({ status: { lastScheduleTime: "2026-12-01T02:00:00Z" } })
+      )
+      yield* world.manage()
+      yield* world.until("2026-11-20T00:30:00Z")
+      expect(world.begun()).toHaveLength(1)
+      expect((yield* Virtual.status("shop")).nextBackupTime).toBe("2026-11-20T02:00:00Z")
+      expect(world.notes("shop", "ClockSetBack")).toEqual([
+        expect.stringContaining("2026-12-01T02:00:00Z was in the future")
+      ])
+      yield* world.until("2026-11-20T02:05:00Z")
+      expect(world.begun()).toHaveLength(2)
+    })
+  )
+})
+
+Virtual.test(
+  "On a day with one backup its manager writes just what there is to tell",
+  (world) =>
+    Effect.gen(function* () {
+      const { attempts, sent } = yield* world.manage()
+      yield* Virtual.create("shop", { schedule: "0 2 * * *", retentionPolicy: "30d" })
+      yield* world.until("2026-11-20T03:00:00Z")
+      const [requests, reconciles] = [sent.length, attempts.length]
+      yield* world.until("2026-11-21T03:00:00Z")
+      const writes = sent.slice(requests).filter(({ method }) => method !== "GET")
+      const counts = new Map<string, number>()
+      for (const { method, path } of writes) {
+        const request = `${method} ${path.replace(/^.*\/namespaces\/shop\//, "").replace(/\?.*/, "")}`
+        counts.set(request, (counts.get(request) ?? 0) + 1)
+      }
+      expect(Object.fromEntries(counts)).toEqual({
+        // It begins, its pod starts, it runs, it has ended, and how.
+        "PATCH backups/shop/status": 5,
+        // BackupStarted, BackupCompleted, SnapshotsPruned.
+        "POST events": 3,
+        "POST jobs": 1
+      })
+      expect(attempts.length - reconciles).toBeLessThan(60)
+      expect(world.begun()).toHaveLength(3)
+    }),
+  180_000
+)

@@ -1,0 +1,121 @@
+/** The kinds Backup and Restore, as kubectl knows them from the definitions that the program prints. */
+import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import { Backup } from "@homeostat/backup/Backup"
+import { Restore } from "@homeostat/backup/Restore"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as RuntimeCrd from "@homeostat/runtime/resource/Crd"
+import * as Flags from "@homeostat/testkit/envtest/Flags"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import * as Shared from "@homeostat/testkit/Shared"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Kubectl from "../webapp/Kubectl.ts"
+import * as Backups from "./Backups.ts"
+import * as Crd from "./Crd.ts"
+import * as Specs from "./Specs.ts"
+
+const root = join(import.meta.dir, "../../..")
+
+const plurals = ["backups", "restores"]
+
+describe.concurrent("kubectl, of the kinds Backup and Restore,", () => {
+  Backups.real("takes the definitions that the program prints, and finds nothing to change the second time", (scene) =>
+    Effect.gen(function* () {
+      const printed = yield* Process.run(process.execPath, [join(root, "controllers/main.ts"), "crd"])
+      expect(printed).toMatchObject({ exitCode: 0, stderr: "" })
+      const apply = Kubectl.run(scene, ["apply", "--server-side", "--force-conflicts", "--filename=-"], printed.stdout)
+      const first = yield* apply
+      for (const plural of plurals) {
+        expect(first).toContain(`customresourcedefinition.apiextensions.k8s.io/${plural}.backup.example.com `)
+      }
+      const versions = Effect.forEach(plurals, (plural) =>
+        Kubectl.run(scene, ["get", "crd", `${plural}.backup.example.com`, "--output=jsonpath={.metadata.generation}"])
+      )
+      const before = yield* versions
+      yield* apply
+      expect(yield* versions).toEqual(before)
+    })
+  )
+
+  Backups.real("stores the tutorial's manifest field for field", ({ cluster }) =>
+    Effect.gen(function* () {
+      const manifest = `
+apiVersion: backup.example.com/v1
+kind: Backup
+metadata:
+  name: my-app-backup
+  namespace: default
+spec:
+  source: my-application-pvc
+  schedule: "0 2 * * *" # Every day at 2 AM
+  destination: s3://my-backup-bucket
+  retentionPolicy: 30d
+`
+      const key = { namespace: "default", name: "my-app-backup" }
+      const applied = yield* cluster.kubectl(["apply", "--filename=-"], { stdin: manifest })
+      yield* Effect.addFinalizer(() => Effect.ignore(Client.delete(Backup, key)))
+      expect(applied).toMatchObject({ stdout: "backup.backup.example.com/my-app-backup created\n", stderr: "" })
+      expect((yield* Client.get(Backup, key)).spec).toMatchObject({
+        source: "my-application-pvc",
+        schedule: "0 2 * * *",
+        destination: "s3://my-backup-bucket",
+        retentionPolicy: "30d"
+      })
+    })
+  )
+
+  Backups.real("says which field is wrong, and which is unknown", (scene) =>
+    Effect.gen(function* () {
+      const refused = (spec: object) =>
+        Effect.map(
+          Effect.flip(
+            Kubectl.run(scene, ["apply", "--filename=-"], {
+              apiVersion: "backup.example.com/v1",
+              kind: "Backup",
+              metadata: { name: "shop" },
+              spec
+            })
+          ),
+          ({ message }) => message
+        )
+      expect(yield* refused({ ...Specs.backup, retentionPolicy: "4x" })).toContain(
+        'The Backup "shop" is invalid: spec.retentionPolicy: Invalid value: "4x": write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w'
+      )
+      expect(yield* refused({ ...Specs.backup, shedule: "@daily" })).toContain('unknown field "spec.shedule"')
+    })
+  )
+
+  Backups.real("explains what the fields are for", (scene) =>
+    Effect.gen(function* () {
+      const explain = (path: string) =>
+        // kubectl breaks lines where they get long.
+        Effect.map(Kubectl.run(scene, ["explain", path]), (text) => text.replaceAll(/\s+/g, " "))
+      // The API server publishes the schema of a kind some seconds after it serves it.
+      const kind = yield* Managed.eventually("explain knows the kind", explain("backup"), () => true)
+      expect(kind).toContain("Volumes that are saved to a restic repository, on a schedule, and for how long.")
+      const spec = yield* explain("bk.spec")
+      expect(spec).toContain("source <string> -required- What is saved: a PersistentVolumeClaim by its name")
+      expect(spec).toContain("retentionPolicy <string> Snapshots that are so much older than the newest are deleted")
+      expect(yield* explain("restore.spec.targetPVC")).toContain("The PersistentVolumeClaim that is written to.")
+    })
+  )
+
+  Backups.real("hears the same from a real API server and from the embedded one", (scene) =>
+    Effect.gen(function* () {
+      const embedded = yield* Shared.controlPlane({ controllers: Flags.controllers, scheduler: true }, "embedded")
+      yield* embedded.install(RuntimeCrd.of(Backup), RuntimeCrd.of(Restore))
+      const namespace = yield* embedded.namespace("backup")
+      const compare = (kind: Crd.Kind, specs: ReadonlyArray<object>) =>
+        Effect.forEach(specs, (spec) =>
+          Effect.gen(function* () {
+            const said = yield* Crd.ask(scene.cluster, scene.namespace, kind, spec)
+            expect([spec, yield* Crd.ask(embedded, namespace, kind, spec)]).toEqual([spec, said])
+          })
+        )
+      const specOf = ({ spec }: Specs.Bad) => spec
+      yield* compare("Backup", [...Specs.goodBackups, ...Specs.badBackups.map(specOf)])
+      yield* compare("Restore", [...Specs.goodRestores, ...Specs.badRestores.map(specOf)])
+    })
+  )
+})

@@ -1,0 +1,145 @@
+/** Where Backups save to, as the world has it: S3 and restic's own server over TLS. What comes back is what was saved. */
+import { expect } from "bun:test"
+import { join } from "node:path"
+import { Settings } from "@homeostat/backup/Settings"
+import { Effect } from "effect"
+import { loadAll } from "js-yaml"
+import * as Backups from "./Backups.ts"
+import * as Prepared from "./Prepared.ts"
+import * as QuickKey from "./QuickKey.ts"
+import * as Restic from "./Restic.ts"
+import * as RestServer from "./RestServer.ts"
+import * as S3Server from "./S3Server.ts"
+import * as Scene from "./Scene.ts"
+import * as Tree from "./Tree.ts"
+
+const quickly = Effect.provideService(Settings, Backups.quick)
+
+const files = { "docs/a.txt": "first", "größe 日本": "", "b.bin": Tree.noise(300_000, "b") }
+
+/** The tutorial's manifest, as it stands in the samples. */
+const tutorial = Effect.promise(async () => {
+  const text = await Bun.file(join(import.meta.dirname, "../../../deploy/samples/backup.yaml")).text()
+  const [manifest] = loadAll(text) as ReadonlyArray<{
+    readonly metadata: { readonly name: string }
+    readonly spec: { readonly [field: string]: unknown }
+  }>
+  if (manifest === undefined) throw new Error("there is no sample")
+  return manifest
+})
+
+Backups.both("The tutorial's Backup saves to S3, and a Restore brings every byte back", (scene) =>
+  Effect.gen(function* () {
+    const server = yield* S3Server.start
+    const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
+    yield* Scene.credentials(scene, "my-app-backup-backup-credentials", { RESTIC_PASSWORD: Prepared.password, ...keys })
+    yield* Scene.credentials(scene, "s3-ca", { "ca.crt": server.ca })
+    const app = yield* Scene.claim(scene, "my-application-pvc", { files })
+    yield* scene.manage()
+
+    const manifest = yield* tutorial
+    const { metadata, spec } = manifest
+    expect(spec).toEqual({
+      source: "my-application-pvc",
+      schedule: "0 2 * * *",
+      destination: "s3://my-backup-bucket",
+      retentionPolicy: "30d"
+    })
+    const applied = yield* scene.cluster.kubectl(["apply", "-f", "-"], {
+      stdin: JSON.stringify({
+        ...manifest,
+        metadata: { ...metadata, namespace: scene.namespace },
+        spec: { ...spec, repository: { endpoint: server.host, caSecretRef: { name: "s3-ca" } } }
+      })
+    })
+    expect(applied).toMatchObject({ exitCode: 0 })
+
+    const backup = yield* Backups.completed(scene, metadata.name)
+    expect(backup.status).toMatchObject({
+      phase: "Completed",
+      message: "1 volume saved",
+      lastBackupTime: expect.stringMatching(/Z$/),
+      nextBackupTime: expect.stringMatching(/T02:00:00Z$/),
+      consecutiveFailures: 0,
+      snapshots: 1,
+      lastRun: { reason: "Succeeded", trigger: "start", snapshots: [{ pvc: "my-application-pvc", files: 3 }] }
+    })
+    expect(Backups.condition(backup, "LastRunSucceeded")?.status).toBe("True")
+    expect(Backups.condition(backup, "RetentionApplied")?.status).toBe("True")
+    expect(Backups.condition(backup, "RepositoryHealthy")?.status).toBe("True")
+
+    const restic = {
+      ...server.environment("my-backup-bucket", `${scene.namespace}/${metadata.name}`),
+      RESTIC_PASSWORD: Prepared.password,
+      RESTIC_CACHE_DIR: join(scene.directory, "cache")
+    }
+    const [snapshot] = yield* Restic.snapshots(restic)
+    expect(snapshot).toMatchObject({
+      id: backup.status?.lastRun?.snapshots?.[0]?.id,
+      hostname: `${scene.namespace}/my-application-pvc`,
+      tags: [`${scene.namespace}/${metadata.name}`]
+    })
+
+    const fresh = yield* Scene.claim(scene, "fresh")
+    yield* Backups.restoring(scene, "back", { backupRef: metadata.name })
+    expect((yield* Backups.restored(scene, "back")).status).toMatchObject({
+      phase: "Complete",
+      restored: { snapshot: snapshot?.id, bytes: 300_005 }
+    })
+    expect(Prepared.files(fresh)).toEqual(Prepared.files(app))
+  }).pipe(quickly)
+)
+
+Backups.both("A server that lets nobody delete has the data, and the status says that nothing old goes", (scene) =>
+  Effect.gen(function* () {
+    const server = yield* RestServer.start({
+      appendOnly: true,
+      privateRepos: true,
+      users: { [scene.namespace]: "a pass word" }
+    })
+    const path = `${scene.namespace}/shop`
+    const { RESTIC_REST_PASSWORD, RESTIC_REST_USERNAME, ...opened } = server.environment(path)
+    const login = { RESTIC_REST_PASSWORD, RESTIC_REST_USERNAME }
+    yield* Scene.credentials(scene, "logins", login)
+    yield* Scene.credentials(scene, "kept-apart", { password: Prepared.password })
+    yield* Scene.credentials(scene, "rest-ca", { "ca.pem": server.ca })
+    const app = yield* Scene.claim(scene, "app", { files })
+    yield* scene.manage()
+    yield* Backups.create(scene, "shop", {
+      destination: `rest+https://${server.host}`,
+      retention: { keepLast: 1 },
+      repository: {
+        credentialsSecretRef: { name: "logins" },
+        passwordSecretRef: { name: "kept-apart", key: "password" },
+        caSecretRef: { name: "rest-ca", key: "ca.pem" }
+      }
+    })
+    expect((yield* Backups.completed(scene, "shop")).status).toMatchObject({ message: "1 volume saved", snapshots: 1 })
+    const restic = {
+      ...opened,
+      ...login,
+      RESTIC_PASSWORD: Prepared.password,
+      RESTIC_CACHE_DIR: join(scene.directory, "cache")
+    }
+    // From here on it opens quickly. Nobody but its disk lets a key go.
+    yield* QuickKey.write(join(server.folder, path), restic)
+
+    yield* Effect.promise(() => Bun.write(join(app, "docs/a.txt"), "changed"))
+    const backup = yield* Backups.run(scene, "shop", "again")
+    expect(backup.status).toMatchObject({
+      phase: "Completed",
+      consecutiveFailures: 0,
+      lastRun: { reason: "RetentionFailed", trigger: "manual", snapshots: [{ pvc: "app" }] }
+    })
+    expect(backup.status?.message).toMatch(/^1 volume saved\. Old snapshots could not be deleted\. .*403.*append-only/)
+    expect(Backups.condition(backup, "LastRunSucceeded")).toMatchObject({ status: "True", reason: "RetentionFailed" })
+    expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionFailed" })
+    expect(yield* Restic.snapshots(restic)).toHaveLength(2)
+    yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "could not be deleted" })
+
+    const fresh = yield* Scene.claim(scene, "fresh")
+    yield* Backups.restoring(scene, "back")
+    expect((yield* Backups.restored(scene, "back")).status).toMatchObject({ phase: "Complete" })
+    expect(Prepared.files(fresh)).toEqual(Prepared.files(app))
+  }).pipe(quickly)
+)

@@ -1,0 +1,81 @@
+/** What the docs say of Backups is what the code says, as far as a text can be held against it. */
+import { describe, expect, test } from "bun:test"
+import { dirname, join } from "node:path"
+import * as Settings from "@homeostat/backup/Settings"
+import { Glob } from "bun"
+import * as Reference from "./Reference.ts"
+
+const root = join(import.meta.dir, "../../..")
+const read = (path: string): Promise<string> => Bun.file(join(root, path)).text()
+
+const folder = "controllers/backup"
+const sources = await Promise.all(
+  [...new Glob("*.ts").scanSync(join(root, folder))]
+    .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
+    .toSorted()
+    .map(async (file) => ({ file, text: await read(join(folder, file)) }))
+)
+const page = await read("docs/backup.md")
+
+const distinct = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(texts)].sort()
+
+test("docs/backup-fields.md is made from the kinds, as they are now: `bun test/suites/backup/Reference.ts > docs/backup-fields.md`", async () => {
+  expect(await read(Reference.path)).toBe(Reference.text)
+})
+
+describe("docs/backup.md", () => {
+  test("explains each reason of a condition or an Event that the controllers can give", () => {
+    const reasons = distinct(
+      sources.flatMap(({ text }) => [
+        ...Array.from(text.matchAll(/\breason: "([A-Z]\w+)"/g), ([, reason = ""]) => reason),
+        ...Array.from(text.matchAll(/\bended\("([A-Z]\w+)"\)/g), ([, reason = ""]) => reason),
+        ...Array.from(
+          text.matchAll(/\b(?:record|refuse|found)\([^)]*?"([A-Z][a-z]+[A-Z]\w+)"/g),
+          ([, reason = ""]) => reason
+        )
+      ])
+    )
+    // Those of the union in Outcome are more than the calls name.
+    const outcome = sources.find(({ file }) => file === "Outcome.ts")?.text ?? ""
+    const union = Array.from(
+      (/export type Reason =\n(.*?)\n\n/s.exec(outcome)?.[1] ?? "").matchAll(/"(\w+)"/g),
+      ([, one = ""]) => one
+    )
+    expect(union.length).toBeGreaterThan(15)
+    expect(reasons.length).toBeGreaterThan(30)
+    const known = distinct([...reasons, ...union]).filter((reason) => !internal.has(reason))
+    expect(known.filter((reason) => !page.includes(`\`${reason}\``))).toEqual([])
+  })
+
+  test("names each annotation and each setting", () => {
+    const names = sources.find(({ file }) => file === "Names.ts")?.text ?? ""
+    const annotations = ["run", "unlock", "skip-cleanup"]
+    for (const annotation of annotations) {
+      expect(names).toContain(`/${annotation}\``)
+      expect(page).toContain(`backup.example.com/${annotation}`)
+    }
+    for (const { variable } of Object.values(Settings.variables)) expect(page).toContain(variable)
+  })
+
+  test("links to what is there", async () => {
+    for (const path of ["docs/backup.md", "docs/backup-fields.md"]) {
+      const links = Array.from((await read(path)).matchAll(/\]\((?!https?:|#)([^)#]+)/g), ([, link = ""]) => link)
+      expect(links.length).toBeGreaterThan(0)
+      for (const link of links) {
+        const target = join(root, dirname(path), link)
+        expect([link, (await Bun.file(target).exists()) || [...new Glob("*").scanSync(target)].length > 0]).toEqual([
+          link,
+          true
+        ])
+      }
+    }
+  })
+})
+
+/** Reasons that no condition and no Event has. */
+const internal: ReadonlySet<string> = new Set([
+  "ContainerConfigError",
+  "ContainerStatusUnknown",
+  "OOMKilled",
+  "Unschedulable"
+])

@@ -1,0 +1,179 @@
+/** Backups that are deleted: what goes with them, what stays, and what keeps them. */
+import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/Backup"
+import * as Client from "@homeostat/runtime/client/Client"
+import { Event, Namespace } from "@homeostat/runtime/resource/BuiltIn"
+import { eventually } from "@homeostat/testkit/Eventually"
+import { Effect } from "effect"
+import * as PretendedMover from "./PretendedMover.ts"
+import * as Virtual from "./Virtual.ts"
+import type { VirtualManager } from "./VirtualManager.ts"
+
+const remove = (name: string) => Client.delete(Backup, Virtual.key(name))
+
+const backups = Effect.map(Client.list(Backup, { namespace: Virtual.namespace }), ({ items }) =>
+  items.map(({ metadata }) => metadata.name)
+)
+
+const isGone = (name: string) => eventually(`${name} is gone`, backups, (names) => !names.includes(name), "5 minutes")
+
+/** The names of the metrics that have a series with a Backup's name. */
+const series = ({ metrics }: VirtualManager, name: string) =>
+  metrics
+    .read()
+    .filter(({ metric, series }) =>
+      series.some(({ labels }) => labels.some((label, at) => metric.labels[at] === "name" && label === name))
+    )
+    .map(({ metric }) => metric.name)
+
+describe("A Backup that is deleted", () => {
+  Virtual.test("ends its mover and goes when that is gone, and leaves the snapshots", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers((mover) => ({
+        ...PretendedMover.succeeds(mover, "1 hour"),
+        stopped: PretendedMover.stopped("30 seconds")
+      }))
+      yield* Virtual.create("shop")
+      yield* Virtual.runs("shop")
+      yield* world.pass("1 minute")
+      yield* remove("shop")
+      yield* world.pass("20 seconds")
+      expect([yield* backups, (yield* Virtual.pods).length]).toEqual([["shop"], 1])
+      yield* isGone("shop")
+      expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
+      expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual(["preflight backup"])
+    })
+  )
+
+  Virtual.test("with deletionPolicy Delete has a last Job delete its snapshots, and says so", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("shop", { deletionPolicy: "Delete" })
+      yield* Virtual.rests("shop")
+      yield* remove("shop")
+      yield* world.pass("30 seconds")
+      expect(yield* backups).toEqual(["shop"])
+      expect(world.begun().at(-1)).toMatchObject({ operations: ["preflight", "delete"], claims: [], tag: "shop/shop" })
+      yield* isGone("shop")
+      expect(world.begun()).toHaveLength(2)
+      expect(world.notes("shop", "SnapshotsDeleted")).toEqual(["3 snapshots deleted"])
+      yield* world.pass("1 minute")
+      expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
+    })
+  )
+
+  Virtual.test("whose snapshots cannot be deleted says why and what helps, and goes by skip-cleanup", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers((mover) =>
+        mover.operations.includes("delete")
+          ? PretendedMover.ends(42, { reason: "WrongPassword", message: "wrong password or no key found" })
+          : undefined
+      )
+      yield* Virtual.create("shop", { deletionPolicy: "Delete" })
+      yield* Virtual.rests("shop")
+      yield* remove("shop")
+      const stalled = yield* Virtual.until(
+        "shop",
+        "it is stalled",
+        (_, backup) => Virtual.condition(backup, "Stalled") !== undefined,
+        "5 minutes"
+      )
+      expect(Virtual.condition(stalled, "Stalled")).toMatchObject({
+        status: "True",
+        reason: "CleanupFailed",
+        message: expect.stringMatching(/wrong password.*backup\.example\.com\/skip-cleanup to "true"/)
+      })
+      yield* world.pass("30 minutes")
+      expect(yield* backups).toEqual(["shop"])
+      expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("skip-cleanup")])
+      yield* Virtual.annotate("shop", "skip-cleanup", "true")
+      yield* isGone("shop")
+      yield* world.pass("1 minute")
+      expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
+    })
+  )
+
+  Virtual.test("whose Secret is gone says what is missing, and deletes its snapshots when that is back", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("other", { deletionPolicy: "Delete", repository: {} })
+      yield* Virtual.until(
+        "other",
+        "it waits for its Secret",
+        (_, backup) => Virtual.condition(backup, "Ready")?.reason === "CredentialsMissing"
+      )
+      yield* remove("other")
+      const stalled = yield* Virtual.until(
+        "other",
+        "it is stalled",
+        (_, backup) => Virtual.condition(backup, "Stalled") !== undefined
+      )
+      expect(Virtual.condition(stalled, "Stalled")?.message).toContain("other-backup-credentials")
+      yield* Virtual.secret("other")
+      yield* isGone("other")
+      expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual(["preflight delete"])
+    })
+  )
+
+  Virtual.test("goes where its repository was never made, and stays where it is gone that was there", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers((mover) =>
+        mover.operations.includes("delete")
+          ? PretendedMover.ends(40, { reason: "RepositoryMissing", message: "no such repository" })
+          : undefined
+      )
+      yield* Virtual.create("never", { deletionPolicy: "Delete", startPolicy: "OnSchedule" })
+      yield* Virtual.create("shop", { deletionPolicy: "Delete" })
+      yield* Virtual.rests("shop")
+      yield* remove("never")
+      yield* remove("shop")
+      yield* isGone("never")
+      yield* world.pass("10 minutes")
+      expect(yield* backups).toEqual(["shop"])
+      expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("no repository")])
+    })
+  )
+
+  Virtual.test("leaves no series in the metrics, and those of others stay", (world) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      yield* Virtual.create("shop", { schedule: "@hourly" })
+      yield* Virtual.create("stays", { schedule: "@hourly" })
+      yield* Virtual.rests("shop")
+      yield* Virtual.rests("stays")
+      expect(series(manager, "shop").length).toBeGreaterThan(8)
+      yield* remove("shop")
+      yield* isGone("shop")
+      yield* world.pass("1 second")
+      expect(series(manager, "shop")).toEqual([])
+      expect(series(manager, "stays").length).toBeGreaterThan(8)
+      yield* world.pass("2 hours")
+      expect(series(manager, "shop")).toEqual([])
+    })
+  )
+
+  for (const deletionPolicy of ["Retain", "Delete"] as const) {
+    Virtual.test(`with its namespace goes, in the middle of a run, with deletionPolicy ${deletionPolicy}`, (world) =>
+      Effect.gen(function* () {
+        yield* world.manage()
+        world.movers((mover) => PretendedMover.succeeds(mover, "1 hour"))
+        yield* Virtual.create("shop", { deletionPolicy })
+        yield* Virtual.runs("shop")
+        yield* world.pass("1 minute")
+        yield* Client.delete(Namespace, { name: Virtual.namespace })
+        yield* eventually(
+          "the namespace is gone",
+          Effect.flip(Client.get(Namespace, { name: Virtual.namespace })),
+          ({ _tag }) => _tag === "NotFound",
+          "5 minutes"
+        )
+        expect(yield* backups).toEqual([])
+        const { items } = yield* Client.list(Event, { namespace: Virtual.namespace })
+        expect(items).toEqual([])
+      })
+    )
+  }
+})

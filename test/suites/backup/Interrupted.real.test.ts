@@ -1,0 +1,243 @@
+/** Runs that are cut short, by whoever it is: nothing is lost, nothing is left behind, and nobody waits for ever. */
+import { expect } from "bun:test"
+import { rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Backup } from "@homeostat/backup/Backup"
+import { Settings } from "@homeostat/backup/Settings"
+import * as Client from "@homeostat/runtime/client/Client"
+import { Job } from "@homeostat/runtime/resource/BuiltIn"
+import { Effect, Scope as EffectScope, Exit } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Backups from "./Backups.ts"
+import * as Prepared from "./Prepared.ts"
+import * as Scene from "./Scene.ts"
+import * as Shim from "./Shim.ts"
+import * as Tree from "./Tree.ts"
+
+const quickly = Effect.provideService(Settings, Backups.quick)
+
+const held = { mover: Shim.slow }
+
+/** A Backup `shop` whose first run takes the better part of a minute. */
+const saving = (scene: Scene.Scene, spec: Backups.Spec = {}) =>
+  Effect.gen(function* () {
+    const made = yield* Prepared.shop(scene)
+    Tree.writeNoise(join(made.app, "large"), 96, "large")
+    writeFileSync(join(scene.directory, "slow"), "")
+    yield* Backups.create(scene, "shop", { backoffLimit: 0, ...spec })
+    return made
+  })
+
+/** What runs from now on is quick. */
+const quicken = (scene: Scene.Scene) =>
+  Effect.sync(() => {
+    rmSync(join(scene.directory, "slow"))
+    rmSync(join(scene.folder("app"), "large"))
+  })
+
+const isSaving = (scene: Scene.Scene, repository: Scene.Repository) =>
+  Effect.gen(function* () {
+    yield* Managed.eventually(
+      "it saves",
+      Effect.sync(() => Prepared.locked(repository)),
+      (count) => count > 0
+    )
+    return yield* Backups.until(
+      scene,
+      "shop",
+      "it says so",
+      ({ message, phase }) => phase === "Running" && message === "The mover runs"
+    )
+  })
+
+const gone = (scene: Scene.Scene, name: string) =>
+  Managed.eventually(
+    `Backup ${name} is gone`,
+    Client.get(Backup, scene.key(name)).pipe(
+      Effect.as("there"),
+      Effect.catchTag("NotFound", () => Effect.succeed("gone"))
+    ),
+    (found) => found === "gone"
+  )
+
+/** Puts a snapshot with a tag into a repository. */
+const put = (scene: Scene.Scene, repository: Scene.Repository, tag: string) =>
+  Effect.gen(function* () {
+    const labels = ["--host", `${scene.namespace}/app`, "--tag", `${scene.namespace}/${tag}`]
+    const put = yield* scene.restic(repository, "backup", ...labels, join(scene.folder("app"), "a"))
+    expect(put).toMatchObject({ exitCode: 0 })
+  })
+
+Backups.both(
+  "A mover that is evicted is followed by another, which ends the run, and no try is used up",
+  (scene) =>
+    Effect.gen(function* () {
+      yield* scene.manage()
+      const { repository } = yield* saving(scene)
+      const running = yield* isSaving(scene, repository)
+      const job = running.status?.active?.job ?? ""
+      const [first] = yield* Scene.podsOf(scene, job)
+      yield* quicken(scene)
+      yield* Scene.evict(scene, first?.metadata.name ?? "")
+      const backup = yield* Backups.completed(scene, "shop")
+      // With backoffLimit 0 there was none to use up.
+      expect(backup.status).toMatchObject({ consecutiveFailures: 0, lastRun: { job, reason: "Succeeded" } })
+      const done = yield* Client.get(Job, scene.key(job))
+      expect(done.status?.failed ?? 0).toBe(0)
+      expect(done.status?.succeeded).toBe(1)
+      expect(yield* Scene.snapshots(scene, repository)).toHaveLength(1)
+      expect(Prepared.locked(repository)).toBe(0)
+    }).pipe(quickly),
+  held
+)
+
+Backups.both(
+  "A Backup that is deleted while it runs goes when its mover has given back its lock; what was saved stays",
+  (scene) =>
+    Effect.gen(function* () {
+      yield* scene.manage()
+      const { repository } = yield* saving(scene)
+      yield* isSaving(scene, repository)
+      yield* put(scene, repository, "shop")
+      yield* Client.delete(Backup, scene.key("shop"))
+      yield* gone(scene, "shop")
+      expect(Prepared.locked(repository)).toBe(0)
+      expect(yield* Scene.jobs(scene)).toEqual([])
+      expect(yield* Scene.snapshots(scene, repository)).toHaveLength(1)
+    }).pipe(quickly),
+  held
+)
+
+Backups.both(
+  "A Backup with deletionPolicy Delete takes its snapshots with it, and nobody else's",
+  (scene) =>
+    Effect.gen(function* () {
+      yield* scene.manage()
+      const { repository } = yield* saving(scene, { deletionPolicy: "Delete" })
+      yield* isSaving(scene, repository)
+      yield* put(scene, repository, "shop")
+      yield* put(scene, repository, "other")
+      yield* Client.delete(Backup, scene.key("shop"))
+      yield* gone(scene, "shop")
+      expect((yield* Scene.snapshots(scene, repository)).map(({ tags }) => tags)).toEqual([
+        [`${scene.namespace}/other`]
+      ])
+      expect(Prepared.locked(repository)).toBe(0)
+      yield* Managed.eventually("its Jobs are gone", Scene.jobs(scene), (jobs) => jobs.length === 0)
+    }).pipe(quickly),
+  held
+)
+
+for (const deletionPolicy of ["Retain", "Delete"] as const) {
+  const declare = deletionPolicy === "Delete" ? Backups.both : Backups.real
+  declare(
+    `A namespace that is deleted in the middle of a run is not held up, with ${deletionPolicy}`,
+    (scene) =>
+      Effect.gen(function* () {
+        yield* scene.manage()
+        const { repository } = yield* saving(scene, { deletionPolicy })
+        yield* isSaving(scene, repository)
+        const path = `/api/v1/namespaces/${scene.namespace}`
+        expect((yield* scene.cluster.request("DELETE", path)).status).toBe(200)
+        yield* Managed.eventually(
+          "the namespace is gone",
+          scene.cluster.request("GET", path),
+          ({ status }) => status === 404
+        )
+        expect(Prepared.locked(repository)).toBe(0)
+      }).pipe(quickly),
+    held
+  )
+}
+
+/** A manager that can be ended before the scene is. */
+const manager = (scene: Scene.Scene, settings: Parameters<Scene.Scene["manage"]>[1] = {}) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.acquireRelease(EffectScope.make(), (scope) => EffectScope.close(scope, Exit.void))
+    yield* scene.manage(undefined, settings).pipe(EffectScope.extend(scope))
+    return { stop: EffectScope.close(scope, Exit.void) }
+  })
+
+Backups.both(
+  "A run goes on while no manager is there, and the next one tells its end",
+  (scene) =>
+    Effect.gen(function* () {
+      const first = yield* manager(scene)
+      const { repository } = yield* saving(scene)
+      const running = yield* isSaving(scene, repository)
+      const job = running.status?.active?.job ?? ""
+      yield* first.stop
+      yield* quicken(scene)
+      // The one that runs would go on to be slow: another takes its place, and the Job goes on.
+      const [pod] = yield* Scene.podsOf(scene, job)
+      yield* Scene.evict(scene, pod?.metadata.name ?? "")
+      yield* Managed.eventually(
+        "the Job is complete",
+        Client.get(Job, scene.key(job)),
+        ({ status }) => status?.succeeded === 1
+      )
+      expect((yield* Backups.get(scene, "shop")).status?.phase).toBe("Running")
+
+      yield* scene.manage()
+      const backup = yield* Backups.completed(scene, "shop")
+      expect(backup.status).toMatchObject({
+        consecutiveFailures: 0,
+        lastRun: { job, reason: "Succeeded", trigger: "start", snapshots: [{ pvc: "app", files: 1 }] }
+      })
+      expect(backup.status?.active).toBeUndefined()
+      expect((yield* Scene.jobs(scene)).map(({ metadata }) => metadata.name)).toEqual([job])
+      expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+    }).pipe(quickly),
+  held
+)
+
+Backups.real("A manager that ends between making a Job and saying so leaves one run, not two", (scene) =>
+  Effect.gen(function* () {
+    // Who may not write a status gets as far as the Job.
+    const user = yield* scene.cluster.addUser({ name: `half-${scene.namespace}` })
+    const half = yield* Effect.acquireRelease(
+      scene.cluster.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(halfOf(scene.namespace, user.user)) }),
+      () =>
+        Effect.ignore(
+          scene.cluster.kubectl(["delete", "-f", "-"], { stdin: JSON.stringify(halfOf(scene.namespace, user.user)) })
+        )
+    )
+    expect(half).toMatchObject({ exitCode: 0 })
+    const first = yield* manager(scene, { user })
+    yield* Prepared.shop(scene)
+    yield* Backups.create(scene, "shop")
+    const [job] = yield* Managed.eventually("there is a Job", Scene.jobs(scene), (jobs) => jobs.length > 0)
+    yield* first.stop
+    expect((yield* Backups.get(scene, "shop")).status?.active).toBeUndefined()
+
+    yield* scene.manage()
+    const backup = yield* Backups.completed(scene, "shop")
+    expect(backup.status?.lastRun).toMatchObject({ job: job?.metadata.name, reason: "Succeeded", trigger: "start" })
+    expect(yield* Scene.jobs(scene)).toHaveLength(1)
+    expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+  }).pipe(quickly)
+)
+
+/** Everything but the status of a Backup, for a user. */
+const halfOf = (namespace: string, name: string) => ({
+  apiVersion: "v1",
+  kind: "List",
+  items: [
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { namespace, name: "half" },
+      rules: [
+        { apiGroups: ["", "apps", "batch", "events.k8s.io"], resources: ["*"], verbs: ["*"] },
+        { apiGroups: ["backup.example.com"], resources: ["backups", "restores", "backups/finalizers"], verbs: ["*"] }
+      ]
+    },
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { namespace, name: "half" },
+      subjects: [{ kind: "User", name, apiGroup: "rbac.authorization.k8s.io" }],
+      roleRef: { kind: "Role", name: "half", apiGroup: "rbac.authorization.k8s.io" }
+    }
+  ]
+})

@@ -1,0 +1,117 @@
+/** What kubectl's own commands, and tools that wait as it does, see of a Backup that the controller looks after. */
+import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/Backup"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Kubectl from "../webapp/Kubectl.ts"
+import * as Backups from "./Backups.ts"
+import * as Pretended from "./Pretended.ts"
+import * as Scene from "./Scene.ts"
+
+/** Cells of a table, which are apart by two blanks at least. */
+const cells = (line = ""): ReadonlyArray<string> => line.trim().split(/ {2,}/)
+
+/** How kstatus reads an object: what `kubectl apply --prune`, Flux and Argo CD wait for. */
+const kstatus = ({ metadata, status }: Backup): string => {
+  const is = (type: string, wanted: string) => Condition.find(status?.conditions, type)?.status === wanted
+  if (metadata.deletionTimestamp !== undefined) return "Terminating"
+  if (status?.observedGeneration !== undefined && status.observedGeneration !== metadata.generation) return "InProgress"
+  if (is("Reconciling", "True")) return "InProgress"
+  if (is("Stalled", "True")) return "Failed"
+  return is("Ready", "False") || is("Ready", "Unknown") ? "InProgress" : "Current"
+}
+
+describe("kubectl, of a Backup,", () => {
+  Pretended.test(
+    "has a column for source, schedule, destination, phase and last backup, and the tutorial's own",
+    (scene) =>
+      Effect.gen(function* () {
+        yield* Pretended.shop(scene)
+        yield* scene.manage()
+        yield* Backups.create(scene, "shop", { schedule: "0 2 * * *", destination: "pvc://store/a" })
+        yield* Backups.create(scene, "waits", { suspend: true })
+        const shop = (yield* Backups.completed(scene, "shop")).status
+        yield* Pretended.obstacle(scene, "waits", "CredentialsMissing")
+
+        const [header, row, other] = (yield* Kubectl.run(scene, ["get", "bk"])).split("\n")
+        expect(cells(header)).toEqual(["NAME", "SOURCE", "SCHEDULE", "DESTINATION", "PHASE", "LAST BACKUP"])
+        const age = expect.stringMatching(/^\d+s$/)
+        expect(cells(row)).toEqual(["shop", "app", "0 2 * * *", "pvc://store/a", "Completed", age])
+        expect(cells(other)).toEqual(["waits", "app", "pvc://store", "Pending"])
+
+        const [wideHeader, wide] = (yield* Kubectl.run(scene, ["get", "backups", "--output=wide"])).split("\n")
+        expect(cells(wideHeader).slice(6)).toEqual(["SUSPEND", "NEXT"])
+        expect(cells(wide).slice(6)).toEqual(["false", shop?.nextBackupTime ?? "none"])
+
+        const columns =
+          "NAME:.metadata.name,SOURCE:.spec.source,SCHEDULE:.spec.schedule,DESTINATION:.spec.destination,PHASE:.status.phase,LAST_BACKUP:.status.lastBackupTime"
+        const custom = yield* Kubectl.run(scene, ["get", "backup", "-o", `custom-columns=${columns}`])
+        expect(custom.split("\n").map(cells)).toEqual([
+          ["NAME", "SOURCE", "SCHEDULE", "DESTINATION", "PHASE", "LAST_BACKUP"],
+          ["shop", "app", "0 2 * * *", "pvc://store/a", "Completed", shop?.lastBackupTime ?? "none"],
+          ["waits", "app", "<none>", "pvc://store", "Pending", "<none>"]
+        ])
+        const described = yield* Kubectl.run(scene, ["describe", "backup", "shop"])
+        expect(described).toMatch(/Normal +BackupCompleted .*1 volume saved/)
+        expect(yield* Kubectl.run(scene, ["events", "--for=backup/waits"])).toContain(
+          "Secret waits-backup-credentials does not exist: create it with RESTIC_PASSWORD"
+        )
+      })
+  )
+
+  Pretended.test("waits until it can run, and is not made to wait again by each run", (scene) =>
+    Effect.gen(function* () {
+      yield* Pretended.shop(scene)
+      yield* scene.manage()
+      const seen = yield* Pretended.record(scene, Backup)
+      yield* Backups.create(scene, "shop", { schedule: "@every 4s", concurrencyPolicy: "Forbid" })
+      const wait = (condition: string) =>
+        Kubectl.run(scene, ["wait", "backup/shop", `--for=${condition}`, "--timeout=60s"])
+      expect(yield* wait("condition=Ready")).toBe("backup.backup.example.com/shop condition met")
+      expect(yield* wait("jsonpath={.status.phase}=Completed")).toBe("backup.backup.example.com/shop condition met")
+      yield* Managed.eventually(
+        "it has run by its schedule",
+        Backups.get(scene, "shop"),
+        ({ status }) => status?.lastRun?.trigger === "schedule"
+      )
+      const states = yield* Managed.eventually(
+        "all of that is seen",
+        Effect.sync(seen),
+        (states) => states.at(-1)?.status?.lastRun?.trigger === "schedule"
+      )
+      const phases = Pretended.steps(states.map(({ status }) => status?.phase ?? "none"))
+      expect(phases.slice(0, 5)).toEqual(["none", "Running", "Completed", "Running", "Completed"])
+      const told = states.filter(({ status }) => status !== undefined)
+      expect(Pretended.steps(told.map(kstatus))).toEqual(["Current"])
+      const ready = told.map(({ status }) => Condition.find(status?.conditions, "Ready"))
+      expect(Pretended.steps(ready.map((condition) => condition?.status))).toEqual(["True"])
+      expect(Pretended.steps(ready.map((condition) => condition?.lastTransitionTime))).toHaveLength(1)
+      expect(told.flatMap(({ status }) => Condition.find(status?.conditions, "Reconciling") ?? [])).toEqual([])
+    })
+  )
+
+  Pretended.test("is told InProgress while something is missing, and Failed while the spec is wrong", (scene) =>
+    Effect.gen(function* () {
+      yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { schedule: "61 * * * *" })
+      yield* Pretended.obstacle(scene, "shop", "InvalidSchedule")
+      expect(kstatus(yield* Backups.get(scene, "shop"))).toBe("Failed")
+      yield* Kubectl.run(scene, ["patch", "bk/shop", "--type=merge", '--patch={"spec":{"schedule":"0 2 * * *"}}'])
+      yield* Pretended.obstacle(scene, "shop", "CredentialsMissing")
+      expect(kstatus(yield* Backups.get(scene, "shop"))).toBe("InProgress")
+      yield* Kubectl.run(scene, [
+        "create",
+        "secret",
+        "generic",
+        "shop-backup-credentials",
+        "--from-literal=RESTIC_PASSWORD=correct horse"
+      ])
+      expect(kstatus(yield* Backups.completed(scene, "shop"))).toBe("Current")
+      yield* Kubectl.run(scene, ["annotate", "bk/shop", "backup.example.com/run=now"])
+      yield* Kubectl.run(scene, ["wait", "bk/shop", "--for=jsonpath={.status.lastManualTrigger}=now", "--timeout=60s"])
+      yield* Kubectl.run(scene, ["delete", "bk/shop", "--wait=true", "--timeout=60s"])
+    })
+  )
+})

@@ -1,0 +1,133 @@
+/** Several at one repository: they take turns, and a lock that nobody gives back any more is told and can be taken away. */
+import { expect } from "bun:test"
+import { readdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Settings } from "@homeostat/backup/Settings"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Backups from "./Backups.ts"
+import * as Prepared from "./Prepared.ts"
+import * as Scene from "./Scene.ts"
+import * as Shim from "./Shim.ts"
+import * as Tree from "./Tree.ts"
+
+const quickly = Effect.provideService(Settings, Backups.quick)
+
+Backups.both("Two Backups of one repository that are created at once make it once, and both succeed", (scene) =>
+  Effect.gen(function* () {
+    yield* Scene.credentials(scene, "shared")
+    yield* Scene.claim(scene, "app", { files: { a: "first" } })
+    yield* Scene.claim(scene, "web", { files: { b: "second" } })
+    const store = yield* Scene.claim(scene, "store")
+    yield* scene.manage()
+    const repository = { path: "together", credentialsSecretRef: { name: "shared" } }
+    yield* Effect.all(
+      [Backups.create(scene, "one", { repository }), Backups.create(scene, "two", { source: "web", repository })],
+      { concurrency: "unbounded" }
+    )
+    const [one, two] = yield* Effect.all([Backups.completed(scene, "one"), Backups.completed(scene, "two")], {
+      concurrency: "unbounded"
+    })
+    expect(one.status?.repositoryID).toMatch(/^[0-9a-f]{64}$/)
+    expect(two.status?.repositoryID).toBe(one.status?.repositoryID ?? "")
+    const found = { repository: join(store, "together"), password: "correct horse" }
+    // Whoever makes a repository makes a key.
+    expect(readdirSync(join(found.repository, "keys"))).toHaveLength(1)
+    const saved = yield* Scene.snapshots(scene, found)
+    expect(new Set(saved.map(({ tags }) => tags?.join()))).toEqual(
+      new Set([`${scene.namespace}/one`, `${scene.namespace}/two`])
+    )
+    expect(yield* scene.restic(found, "check", "--quiet")).toMatchObject({ exitCode: 0 })
+    // Never two movers at a time.
+    const spans = (yield* Scene.jobs(scene)).map(({ metadata, status }) => [
+      Date.parse(metadata.creationTimestamp),
+      Date.parse(status?.completionTime ?? "")
+    ])
+    expect(spans).toHaveLength(2)
+    expect(spans[1]?.[0]).toBeGreaterThanOrEqual(spans[0]?.[1] ?? Number.NaN)
+    yield* Backups.until(scene, "two", "it says that they share", (_, backup) =>
+      [backup, one].some((some) => Backups.condition(some, "Ready")?.message?.includes("is also that of") === true)
+    )
+  }).pipe(quickly)
+)
+
+/** The mover, as the lines before its restic have left it. */
+const pidOf = (file: string) =>
+  Managed.eventually(
+    "restic prunes",
+    Effect.tryPromise(() => Bun.file(file).text()),
+    (text) => /^[0-9]+\n$/.test(text)
+  ).pipe(Effect.map(Number))
+
+Backups.both(
+  "A mover that is killed while it prunes leaves a lock, which is told, and taken away when that is asked for",
+  (scene) =>
+    Effect.gen(function* () {
+      const { app, repository } = yield* Prepared.shop(scene, { a: Tree.noise(400_000, "a"), b: "small" })
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { retention: { keepLast: 1 }, backoffLimit: 0 })
+      yield* Backups.completed(scene, "shop")
+
+      // In the middle of giving space back, as a node that loses its power.
+      yield* Backups.overdue(scene, "shop", "lastPruneTime")
+      rmSync(join(app, "a"))
+      writeFileSync(join(scene.directory, "slow"), "")
+      yield* Backups.annotate(scene, "shop", "run", "T")
+      const pid = yield* pidOf(join(scene.directory, "pruning"))
+      yield* Managed.eventually(
+        "it has locked the repository",
+        Effect.sync(() => Prepared.locked(repository)),
+        (count) => count > 0
+      )
+      yield* Effect.sync(() => process.kill(pid, "SIGKILL"))
+      const killed = yield* Backups.ended(scene, "shop")
+      expect(killed.status).toMatchObject({ phase: "Failed", lastRun: { reason: "Terminated", trigger: "manual" } })
+      expect(Prepared.locked(repository)).toBe(1)
+
+      // The lock is another pod's, and younger than half an hour, so that restic does not take it for stale.
+      rmSync(join(scene.directory, "slow"))
+      const locked = yield* Backups.run(scene, "shop", "U")
+      expect(locked.status).toMatchObject({
+        phase: "Failed",
+        lastRun: { reason: "RepositoryLocked" },
+        consecutiveFailures: 2
+      })
+      expect(locked.status?.message).toMatch(/locked exclusively by .*backup\.example\.com\/unlock/)
+      expect(Backups.condition(locked, "RepositoryHealthy")).toMatchObject({
+        status: "False",
+        reason: "RepositoryLocked"
+      })
+      yield* Backups.told(scene, "shop", {
+        type: "Warning",
+        reason: "RepositoryLocked",
+        note: "tried again in 30 minutes"
+      })
+      expect(Prepared.locked(repository)).toBe(1)
+
+      yield* Backups.annotate(scene, "shop", "unlock", "V")
+      const mended = yield* Backups.until(
+        scene,
+        "shop",
+        "the lock was taken away",
+        ({ lastUnlockTrigger }) => lastUnlockTrigger === "V"
+      )
+      expect(mended.status).toMatchObject({
+        phase: "Completed",
+        consecutiveFailures: 0,
+        lastRun: { reason: "Succeeded", trigger: "unlock" }
+      })
+      expect(Backups.condition(mended, "RepositoryHealthy")?.status).toBe("True")
+      expect(Prepared.locked(repository)).toBe(0)
+      expect(yield* scene.restic(repository, "check", "--quiet")).toMatchObject({ exitCode: 0 })
+    }).pipe(quickly),
+  {
+    mover: Shim.all(
+      Shim.before(
+        `case " $* " in *" prune "*) if [ -e "$SCENE/slow" ]; then echo $PPID >"$SCENE/pruning"; set -- --limit-download 1 "$@"; fi ;; esac`
+      ),
+      // Five minutes are what the Job says.
+      Shim.variables({ RETRY_LOCK: "1s" }),
+      Shim.inContainer
+    )
+  }
+)

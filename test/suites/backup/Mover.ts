@@ -1,0 +1,200 @@
+/**
+ * The mover as in its pod, without any cluster: the script in one of its shells, with the folders and variables that the Job gives
+ * it. Each run is a pod of its own: it has a cache, a folder for temporary files and a termination message that nobody had before.
+ */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
+import { dirname, join } from "node:path"
+import * as Result from "@homeostat/backup/Result"
+import type * as Assets from "@homeostat/testkit/envtest/Assets"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { Effect, type Scope } from "effect"
+import * as Restic from "./Restic.ts"
+
+/** The script. */
+export const script = join(import.meta.dirname, "../../../controllers/backup/mover/mover.sh")
+
+/** How a run is. */
+export interface Run extends Restic.Environment {
+  /** `busybox` is the official image's, with none but its own programs. Default: the machine's `sh`. */
+  readonly shell?: "sh" | "busybox"
+  /** As whom, if the tests run as root. */
+  readonly user?: string
+  /** As the kernel has it for the pod; restic writes it into its locks. Default: this machine's. */
+  readonly hostname?: string
+}
+
+/** How a run has ended. */
+export interface Ended {
+  readonly exitCode: number
+  readonly result: Result.Result
+  /** The termination message. */
+  readonly message: string
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A run that goes on. */
+export interface Running {
+  /** Of the script's shell, as the container's process 1; and the id of all its processes' group. */
+  readonly pid: number
+  readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
+  /** Ends all of it at once, as the kernel does. */
+  readonly kill: Effect.Effect<void>
+  readonly ended: Effect.Effect<Ended>
+  readonly output: () => string
+}
+
+/** Volumes, a repository and what works on them. */
+export interface Mover {
+  readonly folder: string
+  /** A volume's folder. */
+  readonly volume: (claim: string) => string
+  /** For restic itself. */
+  readonly env: Restic.Environment
+  readonly run: (operations: string, run?: Run) => Effect.Effect<Ended>
+  readonly start: (operations: string, run?: Run) => Effect.Effect<Running, never, Scope.Scope>
+}
+
+/** What nobody should ever see. */
+export const password = "correct horse battery staple"
+
+/**
+ * Makes a place for runs.
+ *
+ * @param env variables of all runs; without RESTIC_REPOSITORY, the repository is a folder
+ * @param pretended a script of `sh` to run instead of restic, for what restic rarely says
+ */
+export const make = (
+  env: Restic.Environment = {},
+  pretended?: string
+): Effect.Effect<Mover, Assets.MissingAsset, Scope.Scope> =>
+  Effect.gen(function* () {
+    const folder = yield* Directory.make
+    // For users that are not this one, whose home may be closed.
+    chmodSync(folder, 0o755)
+    const restic = join(folder, "bin/restic")
+    mkdirSync(dirname(restic))
+    if (pretended === undefined) link(yield* Restic.find, restic)
+    else writeFileSync(restic, `#!/bin/sh\n${pretended}\n`, { mode: 0o755 })
+    copyFileSync(script, join(folder, "mover.sh"))
+    const applets = join(folder, "applets")
+    const shared: Restic.Environment = {
+      RESTIC_REPOSITORY: join(folder, "repository"),
+      RESTIC_PASSWORD: password,
+      ...env
+    }
+    let pods = 0
+
+    const launch = (operations: string, { hostname, shell = "sh", user, ...own }: Run) => {
+      if (shell === "busybox") install(restic, applets)
+      pods += 1
+      const pod = join(folder, `pod-${pods}`)
+      for (const name of ["cache", "tmp"]) {
+        mkdirSync(join(pod, name), { recursive: true })
+        chmodSync(join(pod, name), 0o777)
+      }
+      mkdirSync(join(folder, "data"), { recursive: true })
+      const result = join(pod, "result")
+      Bun.spawnSync(["touch", result])
+      chmodSync(result, 0o666)
+      const dropped =
+        user === undefined || process.getuid?.() !== 0 ? [] : ["setpriv", "--reuid", user, "--clear-groups"]
+      const [program = "", ...args] = [
+        ...(hostname === undefined
+          ? []
+          : ["unshare", "--uts", "--map-root-user", "sh", "-c", 'hostname "$0" && exec "$@"', hostname]),
+        ...dropped,
+        ...(shell === "busybox" ? [join(applets, "sh")] : ["sh"]),
+        join(folder, "mover.sh"),
+        ...operations.split(" ")
+      ]
+      const env = {
+        PATH: shell === "busybox" ? applets : `${join(folder, "bin")}:${process.env.PATH ?? ""}`,
+        TZ: "UTC",
+        DATA_DIR: join(folder, "data"),
+        RESTIC_CACHE_DIR: join(pod, "cache"),
+        TMPDIR: join(pod, "tmp"),
+        RESULT: result,
+        BACKUP_HOST: "shop",
+        BACKUP_TAG: "shop/nightly",
+        PREFLIGHT_TIMEOUT: "20",
+        RETRY_LOCK: "1s",
+        ...shared,
+        ...own
+      }
+      const ended = (exitCode: number, stdout: string, stderr: string): Ended => {
+        const message = readFileSync(result, "utf8")
+        return { exitCode, result: Result.parse(message), message, stdout, stderr }
+      }
+      return { program, args, env, pod, ended }
+    }
+
+    return {
+      folder,
+      volume: (claim) => {
+        const path = join(folder, "data", claim)
+        mkdirSync(path, { recursive: true })
+        return path
+      },
+      env: { RESTIC_CACHE_DIR: join(folder, "cache"), ...shared },
+      run: (operations, run = {}) =>
+        Effect.suspend(() => {
+          const { args, ended, env, program } = launch(operations, run)
+          return Effect.map(Process.run(program, args, { env }), ({ exitCode, stderr, stdout }) =>
+            ended(exitCode, stdout, stderr)
+          )
+        }),
+      start: (operations, run = {}) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const { args, ended, env, pod, program } = launch(operations, run)
+            const log = join(pod, "log")
+            const spawned = Process.spawn(program, args, { env, workingDirectory: folder, log })
+            const output = () => (existsSync(log) ? readFileSync(log, "utf8") : "")
+            return {
+              release: spawned.release,
+              pid: spawned.pid,
+              signal: (name: NodeJS.Signals) => Effect.sync(() => process.kill(spawned.pid, name)),
+              kill: Effect.promise(() => {
+                process.kill(-spawned.pid, "SIGKILL")
+                return spawned.exited
+              }),
+              ended: Effect.promise(async () => ended(await spawned.exited, output(), "")),
+              output
+            }
+          }),
+          ({ release }) => Effect.sync(release)
+        )
+    }
+  })
+
+/** The same file in another folder, or a copy of it where a file system ends between them. */
+const link = (from: string, to: string): void => {
+  try {
+    linkSync(realpathSync(from), to)
+  } catch {
+    copyFileSync(from, to)
+  }
+}
+
+/** Puts the programs of a busybox into a folder, once. */
+const install = (restic: string, applets: string): void => {
+  if (existsSync(applets)) return
+  const busybox = Bun.which("busybox")
+  if (busybox === null) throw new Error("busybox is missing: apt-get install busybox")
+  mkdirSync(applets)
+  const { exitCode, stderr } = Bun.spawnSync([busybox, "--install", "-s", applets])
+  if (exitCode !== 0) throw new Error(`busybox can't be installed: ${stderr}`)
+  symlinkSync(restic, join(applets, "restic"))
+}

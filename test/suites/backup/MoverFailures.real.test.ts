@@ -1,0 +1,304 @@
+/** What goes wrong for real: each failure has its own exit code, and a message with the words of whoever knows the cause. */
+import { afterAll, beforeAll, describe, expect } from "bun:test"
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Outcome from "@homeostat/backup/Outcome"
+import * as Test from "@homeostat/testkit/Test"
+import { Duration, Effect, Exit, Scope } from "effect"
+import * as Mover from "./Mover.ts"
+import * as QuickKey from "./QuickKey.ts"
+import * as Restic from "./Restic.ts"
+import * as RestServer from "./RestServer.ts"
+import * as S3Server from "./S3Server.ts"
+import * as Tree from "./Tree.ts"
+
+const scope = Effect.runSync(Scope.make())
+/** An empty repository. Each test has a copy. */
+let template: string
+
+beforeAll(async () => {
+  template = await Effect.gen(function* () {
+    const mover = yield* Mover.make()
+    const path = join(mover.folder, "repository")
+    yield* Restic.say(mover.env, "init")
+    yield* QuickKey.write(path, mover.env)
+    return path
+  }).pipe(Scope.extend(scope), Effect.runPromise)
+}, 60_000)
+
+afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+const make = (env?: Restic.Environment) =>
+  Effect.gen(function* () {
+    const mover = yield* Mover.make(env)
+    const repository = join(mover.folder, "repository")
+    cpSync(template, repository, { recursive: true })
+    writeFileSync(join(mover.volume("data"), "file"), "content")
+    return { mover, repository }
+  })
+
+/** How the controller takes it. */
+const judged = ({ exitCode, message }: Mover.Ended) => Outcome.judge({ _tag: "Exited", exitCode, text: message }, {})
+
+describe("A destination that cannot be used", () => {
+  Test.live("for its password ends with 42, and nothing is made there, even the first time", () =>
+    Effect.gen(function* () {
+      const { mover, repository } = yield* make()
+      for (const INIT of [undefined, "1"]) {
+        const ended = yield* mover.run("preflight backup", { RESTIC_PASSWORD: "a wrong one", INIT })
+        expect(ended).toMatchObject({
+          exitCode: 42,
+          result: {
+            reason: "WrongPassword",
+            operation: "preflight",
+            message: expect.stringContaining("wrong password"),
+            repository: undefined
+          }
+        })
+        expect(ended.stdout + ended.stderr + ended.message).not.toContain("a wrong one")
+      }
+      expect(readdirSync(join(repository, "keys"))).toHaveLength(1)
+    })
+  )
+
+  Test.live("since the repository is gone ends with 40, and none is made", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* make()
+      const gone = join(mover.folder, "gone")
+      const ended = yield* mover.run("preflight backup", { RESTIC_REPOSITORY: gone })
+      expect(ended).toMatchObject({
+        exitCode: 40,
+        result: { reason: "RepositoryMissing", message: expect.stringContaining("repository does not exist") }
+      })
+      expect(existsSync(gone)).toBe(false)
+    })
+  )
+
+  Test.live("since its files are somebody else's says who was refused and what to set", () =>
+    Effect.gen(function* () {
+      const { mover, repository } = yield* make()
+      chmodSync(join(repository, "config"), 0o000)
+      const { exitCode, result } = yield* mover.run("preflight backup", { user: "nobody" })
+      expect([exitCode, result.reason]).toEqual([44, "ResticFailed"])
+      expect(result.message).toMatch(
+        /^user \d+, of groups .*, has no right to the repository's files: .*permission denied/
+      )
+    })
+  )
+
+  for (const [name, shell, RESTIC_REPOSITORY, cause] of [
+    ["a server that is not there", "sh", "rest:https://joe:hidden@127.0.0.1:1/x/", "connect: connection refused"],
+    ["a host that nobody knows", "busybox", "rest:https://nowhere.invalid/x/", "lookup nowhere.invalid"]
+  ] as const) {
+    Test.live(`for ${name} ends with 43 when its time is over, with the cause, by ${shell}`, () =>
+      Effect.gen(function* () {
+        const { mover } = yield* make()
+        const [time, ended] = yield* Effect.timed(
+          mover.run("preflight backup", { shell, RESTIC_REPOSITORY, PREFLIGHT_TIMEOUT: "3" })
+        )
+        expect(ended).toMatchObject({
+          exitCode: 43,
+          result: { reason: "DestinationUnreachable", operation: "preflight" }
+        })
+        expect(ended.result.message).toContain(cause)
+        expect(ended.result.message).not.toMatch(/context canceled|joe|hidden/)
+        expect(Duration.toSeconds(time)).toBeLessThan(15)
+      })
+    )
+  }
+
+  Test.live("for its key, or for a bucket that is not there, ends with 43 and with the service's words", () =>
+    Effect.gen(function* () {
+      const server = yield* S3Server.start
+      const { mover } = yield* make(server.environment("missing", "nightly"))
+      const brief = { PREFLIGHT_TIMEOUT: "3", INIT: undefined }
+      const [wrongKey, missing] = yield* Effect.all(
+        [
+          mover.run("preflight backup", { ...brief, AWS_ACCESS_KEY_ID: "AKIANOBODY" }),
+          mover.run("preflight backup", { ...brief, shell: "busybox" })
+        ],
+        { concurrency: 2 }
+      )
+      expect(wrongKey).toMatchObject({
+        exitCode: 43,
+        result: { message: expect.stringContaining("Access Key Id you provided does not exist") }
+      })
+      expect(missing).toMatchObject({
+        exitCode: 43,
+        result: { message: expect.stringContaining("The specified bucket does not exist") }
+      })
+      expect(readdirSync(server.folder)).toEqual([])
+    })
+  )
+
+  Test.live("of a REST server, for its password or the depth of its path, ends with 43 and says what is wrong", () =>
+    Effect.gen(function* () {
+      const server = yield* RestServer.start()
+      const { mover } = yield* make(server.environment("nightly"))
+      const refused = yield* mover.run("preflight", { RESTIC_REST_PASSWORD: "not the right one" })
+      expect(refused).toMatchObject({ exitCode: 43, result: { message: expect.stringContaining("401") } })
+      expect(refused.stderr + refused.message).not.toContain("not the right one")
+      const deep = yield* mover.run("preflight", { ...server.environment("a/b/c"), INIT: "1" })
+      expect(deep).toMatchObject({ exitCode: 43, result: { message: expect.stringContaining("two folders deep") } })
+    })
+  )
+})
+
+describe("A destination that is full", () => {
+  const full = Effect.gen(function* () {
+    const server = yield* RestServer.start({ maxSize: 6_000_000 })
+    const { mover } = yield* make(server.environment("nightly"))
+    const stored = join(server.folder, "nightly")
+    cpSync(template, stored, { recursive: true })
+    const file = join(mover.volume("data"), "noise")
+    for (const seed of ["one", "two"]) {
+      writeFileSync(file, Tree.noise(2_000_000, seed))
+      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    }
+    writeFileSync(file, Tree.noise(3_000_000, "three"))
+    return { mover, stored }
+  })
+
+  Test.live("fails as such, and loses nothing", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* full
+      const ended = yield* mover.run("preflight backup forget", { FORGET_ARGS: "--keep-last 1" })
+      expect(ended).toMatchObject({
+        exitCode: 44,
+        result: { reason: "DestinationFull", operation: "backup", removed: undefined, pruned: false }
+      })
+      expect(ended.result.message).toContain("507 Insufficient Storage")
+      expect(judged(ended)).toMatchObject({ reason: "DestinationFull", phase: "Failed", retention: "skipped" })
+      expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
+      expect(yield* Restic.locks(mover.env)).toEqual([])
+    })
+  )
+
+  Test.live("makes room where pruning was asked for, so that the next run succeeds", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* full
+      const operations = "preflight backup forget prune check"
+      const ended = yield* mover.run(operations, { FORGET_ARGS: "--keep-last 1" })
+      expect(ended).toMatchObject({
+        exitCode: 44,
+        result: { reason: "DestinationFull", kept: 1, removed: 1, pruned: true, checked: false, snapshots: [] }
+      })
+      expect(judged(ended)).toMatchObject({ reason: "DestinationFull", phase: "Failed", retention: "applied" })
+      expect(yield* mover.run(operations)).toMatchObject({ exitCode: 0, result: { pruned: true, checked: true } })
+    })
+  )
+})
+
+Test.live("A server that lets nobody delete has the backup, and a warning that nothing old is deleted", () =>
+  Effect.gen(function* () {
+    const server = yield* RestServer.start({ appendOnly: true })
+    const { mover } = yield* make(server.environment("nightly"))
+    cpSync(template, join(server.folder, "nightly"), { recursive: true })
+    expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    const ended = yield* mover.run("preflight backup forget prune check", { FORGET_ARGS: "--keep-last 1" })
+    expect(ended).toMatchObject({
+      exitCode: 47,
+      result: {
+        reason: "RetentionFailed",
+        operation: "forget",
+        snapshots: [{ pvc: "data", files: 1 }],
+        removed: undefined,
+        pruned: false,
+        checked: true
+      }
+    })
+    expect(ended.result.message).toBe(
+      "failed to remove one or more snapshots; unexpected HTTP response (403): 403 Forbidden"
+    )
+    expect(judged(ended)).toMatchObject({
+      reason: "RetentionFailed",
+      phase: "Completed",
+      warning: true,
+      retention: "failed"
+    })
+    expect(yield* mover.run("preflight delete")).toMatchObject({ exitCode: 47, result: { operation: "delete" } })
+    expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
+    expect(yield* Restic.locks(mover.env)).toEqual([])
+  })
+)
+
+Test.live("A repository that has lost files is found by check, and no old snapshot goes", () =>
+  Effect.gen(function* () {
+    const { mover, repository } = yield* make()
+    expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    const packs = readdirSync(join(repository, "data"), { recursive: true, withFileTypes: true })
+    for (const pack of packs.filter((entry) => entry.isFile())) rmSync(join(pack.parentPath, pack.name))
+    writeFileSync(join(mover.volume("data"), "file"), "something else")
+    const ended = yield* mover.run("preflight backup forget check", { FORGET_ARGS: "--keep-last 5" })
+    expect(ended).toMatchObject({
+      exitCode: 44,
+      result: { reason: "ResticFailed", operation: "check", removed: undefined, checked: false }
+    })
+    expect(judged(ended)).toMatchObject({ phase: "Failed", retention: "skipped", checkFailed: true })
+    expect(ended.result.message).toContain("Fatal: repository contains errors")
+  })
+)
+
+describe("A file that cannot be read", () => {
+  // Root reads everything.
+  const user = "nobody"
+  const unreadable = Effect.gen(function* () {
+    const { mover, repository } = yield* make()
+    Bun.spawnSync(["chmod", "-R", "a+rwX", repository])
+    expect(yield* mover.run("preflight backup", { user })).toMatchObject({ exitCode: 0 })
+    mkdirSync(join(mover.volume("data"), "kept to itself"))
+    writeFileSync(join(mover.volume("data"), "kept to itself/diary"), "")
+    chmodSync(join(mover.volume("data"), "kept to itself/diary"), 0o000)
+    return mover
+  })
+
+  Test.live("makes a partial backup, and no old snapshot goes", () =>
+    Effect.gen(function* () {
+      const mover = yield* unreadable
+      const ended = yield* mover.run("preflight backup forget prune", { user, FORGET_ARGS: "--keep-last 1" })
+      expect(ended).toMatchObject({
+        exitCode: 3,
+        result: {
+          reason: "PartiallyFailed",
+          snapshots: [{ pvc: "data", files: 1 }],
+          removed: undefined,
+          pruned: true
+        }
+      })
+      expect(ended.result.message).toMatch(/^volume data: 1 could not be read, the last: .*diary.*permission denied$/)
+      expect(yield* Restic.snapshots(mover.env)).toHaveLength(2)
+    })
+  )
+
+  Test.live("is a warning where that is allowed, and retention is applied", () =>
+    Effect.gen(function* () {
+      const mover = yield* unreadable
+      const ended = yield* mover.run("preflight backup forget", {
+        user,
+        ALLOW_PARTIAL: "1",
+        FORGET_ARGS: "--keep-last 1"
+      })
+      expect(ended).toMatchObject({ exitCode: 0, result: { reason: "PartiallyFailed", kept: 1, removed: 1 } })
+      expect(judged(ended)).toMatchObject({ reason: "PartiallyFailed", phase: "Completed", warning: true })
+    })
+  )
+
+  Test.live("and is all there is, or is the volume itself, is no empty volume", () =>
+    Effect.gen(function* () {
+      const mover = yield* unreadable
+      const diary = join(mover.volume("diaries"), "diary")
+      writeFileSync(diary, "")
+      chmodSync(diary, 0o000)
+      const ended = yield* mover.run("preflight backup", { user, ALLOW_PARTIAL: "1" })
+      expect(ended).toMatchObject({
+        exitCode: 44,
+        result: { message: expect.stringContaining("nothing could be read") }
+      })
+      chmodSync(mover.volume("diaries"), 0o311)
+      expect(yield* mover.run("preflight backup", { user })).toMatchObject({
+        exitCode: 44,
+        result: { message: "volume diaries cannot be read by user 65534" }
+      })
+    })
+  )
+})

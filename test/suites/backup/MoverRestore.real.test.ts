@@ -1,0 +1,238 @@
+/** What is deleted, and what is brought back: of this Backup, of that volume, of that time, and nobody else's. */
+import { afterAll, beforeAll, describe, expect } from "bun:test"
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Test from "@homeostat/testkit/Test"
+import { Effect, Exit, Scope } from "effect"
+import * as Mover from "./Mover.ts"
+import * as QuickKey from "./QuickKey.ts"
+import * as Restic from "./Restic.ts"
+
+const day = 86_400_000
+
+const newest = Date.UTC(2026, 9, 31, 12, 0, 0)
+/** The time so many days before the newest. */
+const at = (age: number): string => new Date(newest - age * day).toISOString().slice(0, 19)
+
+/** A repository with four snapshots of `shop/data`, one of another volume, and one of somebody else's. Each test has a copy. */
+interface Template {
+  readonly path: string
+  readonly ids: { readonly [of: string]: string }
+}
+
+const scope = Effect.runSync(Scope.make())
+let template: Template
+
+beforeAll(async () => {
+  template = await Effect.gen(function* () {
+    const mover = yield* Mover.make()
+    const path = join(mover.folder, "repository")
+    const ids: Record<string, string> = {}
+    yield* Restic.say(mover.env, "init")
+    yield* QuickKey.write(path, mover.env)
+    const save = (of: string, host: string, tag: string, time: string) =>
+      Effect.gen(function* () {
+        const folder = mover.volume(of)
+        mkdirSync(join(folder, "sub folder/[a]*"), { recursive: true })
+        writeFileSync(join(folder, "file"), of)
+        writeFileSync(join(folder, "sub folder/one"), of)
+        writeFileSync(join(folder, "sub folder/[a]*/two"), of)
+        const args = ["--json", "--quiet", "--host", host, "--tag", tag, "--time", time.replace("T", " "), "."]
+        const { stdout } = yield* Restic.inside(folder, mover.env, "backup", ...args)
+        ids[of] = /"snapshot_id":"([0-9a-f]+)"/.exec(stdout)?.[1] ?? ""
+      })
+    // Not in the order of their times.
+    for (const age of [40, 0, 60, 20]) yield* save(`${age}`, "shop/data", "shop/nightly", at(age))
+    yield* save("other", "shop/other", "shop/nightly", at(50))
+    yield* save("foreign", "bank/data", "bank/vault", at(90))
+    return { path, ids }
+  }).pipe(Scope.extend(scope), Effect.runPromise)
+}, 120_000)
+
+afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+const make = Effect.gen(function* () {
+  const mover = yield* Mover.make()
+  cpSync(template.path, join(mover.folder, "repository"), { recursive: true })
+  const target = mover.volume("target")
+  const restore = (run: Mover.Run = {}) =>
+    mover.run("preflight restore", { RESTORE_VOLUME: "data", RESTORE_TARGET: target, ...run })
+  return { mover, target, restore }
+})
+
+const short = (id: string | undefined): string => (id ?? "").slice(0, 8)
+
+const times = (snapshots: ReadonlyArray<Restic.Snapshot>, tag: string) =>
+  snapshots.filter(({ tags }) => tags?.includes(tag)).map(({ time }) => time.slice(0, 19))
+
+Test.live("Of snapshots of 60, 40, 20 and 0 days, 30 days keep two, and all of other volumes and other Backups", () =>
+  Effect.gen(function* () {
+    const { mover } = yield* make
+    const ended = yield* mover.run("preflight forget prune", { FORGET_ARGS: "--keep-within 720h" })
+    expect(ended).toMatchObject({ exitCode: 0, result: { kept: 3, removed: 2, pruned: true } })
+    const left = yield* Restic.snapshots(mover.env)
+    expect(times(left, "shop/nightly")).toEqual([at(50), at(20), at(0)])
+    expect(times(left, "bank/vault")).toEqual([at(90)])
+  })
+)
+
+Test.live("A Backup that is deleted takes its own snapshots with it, and no others", () =>
+  Effect.gen(function* () {
+    const { mover } = yield* make
+    const ended = yield* mover.run("preflight delete")
+    expect(ended).toMatchObject({ exitCode: 0, result: { kept: 0, removed: 5, pruned: true } })
+    expect((yield* Restic.snapshots(mover.env)).map(({ tags }) => tags)).toEqual([["bank/vault"]])
+    // A second try, after one of which nobody saw the end.
+    expect(yield* mover.run("preflight delete")).toMatchObject({ exitCode: 0, result: { removed: 0 } })
+  })
+)
+
+Test.live(
+  "What is excluded is so by pattern, from the volume's root where it begins with a slash, and by nothing else",
+  () =>
+    Effect.gen(function* () {
+      const { mover } = yield* make
+      const data = mover.volume("data")
+      mkdirSync(join(data, "sub/cache"), { recursive: true })
+      mkdirSync(join(data, "cache"))
+      mkdirSync(join(data, "sub/lost+found"))
+      for (const path of [
+        "a.tmp",
+        "sub/b.tmp",
+        "sub/keep.tmp",
+        "cache/c",
+        "sub/cache/d",
+        "#e#",
+        "$HOME",
+        "f",
+        "sub/lost+found/g"
+      ]) {
+        writeFileSync(join(data, path), "")
+      }
+      const EXCLUDES = "*.tmp\n!keep.tmp\n/cache\n#e#\n\n$HOME\n"
+      const ended = yield* mover.run("preflight backup", { EXCLUDES })
+      const id = ended.result.snapshots.find(({ pvc }) => pvc === "data")?.id ?? ""
+      const listed = (yield* Restic.say(mover.env, "ls", id)).split("\n").filter((line) => line.startsWith("/"))
+      expect(listed.sort()).toEqual([
+        "/f",
+        "/sub",
+        "/sub/cache",
+        "/sub/cache/d",
+        "/sub/keep.tmp",
+        "/sub/lost+found",
+        "/sub/lost+found/g"
+      ])
+    })
+)
+
+Test.live("A volume that is mounted elsewhere than before is compared with its last snapshot all the same", () =>
+  Effect.gen(function* () {
+    const { mover } = yield* make
+    writeFileSync(join(mover.volume("data"), "file"), "the same")
+    const first = yield* mover.run("preflight backup")
+    const elsewhere = join(mover.folder, "elsewhere")
+    renameSync(join(mover.folder, "data"), elsewhere)
+    const second = yield* mover.run("preflight backup", { DATA_DIR: elsewhere })
+    const of = (ended: Mover.Ended) => ended.result.snapshots.find(({ pvc }) => pvc === "data")?.id
+    const snapshot = (yield* Restic.snapshots(mover.env)).find(({ id }) => id === of(second))
+    expect(snapshot?.parent).toBe(of(first) ?? "")
+  })
+)
+
+describe("A restore", () => {
+  Test.live("of the latest takes the newest by its time, and of a time the newest that is not later", () =>
+    Effect.gen(function* () {
+      const { mover, restore, target } = yield* make
+      const latest = yield* restore()
+      expect(latest).toMatchObject({
+        exitCode: 0,
+        result: { restored: { snapshot: template.ids["0"], bytes: 3 } }
+      })
+      expect(readFileSync(join(target, "sub folder/[a]*/two"), "utf8")).toBe("0")
+      const cases: ReadonlyArray<readonly [string, number]> = [
+        [`${at(20)}Z`, 20],
+        // One second before; and one hour, where clocks are two hours ahead.
+        [new Date(newest - 20 * day - 1000).toISOString(), 40],
+        [`${new Date(newest - 20 * day + 3_600_000).toISOString().slice(0, 19)}+02:00`, 40]
+      ]
+      for (const [index, [time, age]] of cases.entries()) {
+        const ended = yield* restore({ RESTORE_TARGET: mover.volume(`of-${index}`), AS_OF: time })
+        expect([time, ended.result.restored?.snapshot]).toEqual([time, template.ids[`${age}`]])
+      }
+    })
+  )
+
+  Test.live("of a time before the first snapshot, or that is no time, says so and writes nothing", () =>
+    Effect.gen(function* () {
+      const { restore, target } = yield* make
+      expect(yield* restore({ AS_OF: "2026-01-01T00:00:00Z" })).toMatchObject({
+        exitCode: 46,
+        result: {
+          reason: "SnapshotNotFound",
+          message: `there is no snapshot of volume data in Backup shop/nightly from 2026-01-01T00:00:00Z or before; the oldest is of ${at(60)}Z`
+        }
+      })
+      expect(yield* restore({ AS_OF: "yesterday" })).toMatchObject({ exitCode: 46 })
+      expect(readdirSync(target)).toEqual([])
+    })
+  )
+
+  Test.live("by id needs eight digits of one that is this Backup's, of this volume", () =>
+    Effect.gen(function* () {
+      const { restore, target } = yield* make
+      const wrong = [
+        // Somebody else's, another volume's, nobody's, too short, and what restic would take for something else.
+        short(template.ids.foreign),
+        template.ids.foreign ?? "",
+        short(template.ids.other),
+        "00000000",
+        short(template.ids["20"]).slice(0, 7),
+        "--help"
+      ]
+      for (const id of wrong) {
+        const ended = yield* restore({ SNAPSHOT: id })
+        expect([id, ended.exitCode]).toEqual([id, 46])
+        expect(ended.result.message).toBe(
+          `there is no snapshot ${id} of volume data in Backup shop/nightly; the newest is ${short(template.ids["0"])} of ${at(0)}Z`
+        )
+        expect(readdirSync(target)).toEqual([])
+      }
+      expect(yield* restore({ SNAPSHOT: short(template.ids["20"]) })).toMatchObject({ exitCode: 0 })
+      expect(readFileSync(join(target, "file"), "utf8")).toBe("20")
+    })
+  )
+
+  Test.live("writes into no volume that has files, unless it is to overwrite, and then leaves other files", () =>
+    Effect.gen(function* () {
+      const { restore, target } = yield* make
+      mkdirSync(join(target, "lost+found"))
+      writeFileSync(join(target, "file"), "of today, and longer")
+      writeFileSync(join(target, "mine"), "stays")
+      const refused = yield* restore()
+      expect(refused).toMatchObject({ exitCode: 45, result: { reason: "TargetNotEmpty", message: "it has file" } })
+      expect(readdirSync(target).sort()).toEqual(["file", "lost+found", "mine"])
+      expect(readFileSync(join(target, "file"), "utf8")).toBe("of today, and longer")
+      expect(yield* restore({ OVERWRITE: "1" })).toMatchObject({ exitCode: 0 })
+      expect(readFileSync(join(target, "file"), "utf8")).toBe("0")
+      expect(readFileSync(join(target, "mine"), "utf8")).toBe("stays")
+    })
+  )
+
+  Test.live("of some paths brings those and nothing else, whatever characters they have", () =>
+    Effect.gen(function* () {
+      const { mover, restore, target } = yield* make
+      const ended = yield* restore({ RESTORE_PATHS: "file\n/sub folder/[a]*/\n" })
+      expect(ended).toMatchObject({ exitCode: 0, result: { restored: { bytes: 2 } } })
+      expect(existsSync(join(target, "sub folder/[a]*/two"))).toBe(true)
+      expect(existsSync(join(target, "sub folder/one"))).toBe(false)
+      const none = mover.volume("none")
+      expect(yield* restore({ RESTORE_TARGET: none, RESTORE_PATHS: "/file\n/not there" })).toMatchObject({
+        exitCode: 46,
+        result: {
+          message: `snapshot ${short(template.ids["0"])} of volume data has no /not there`
+        }
+      })
+      expect(readdirSync(none)).toEqual([])
+    })
+  )
+})

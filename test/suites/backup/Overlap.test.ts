@@ -1,0 +1,102 @@
+/** What becomes of a run that is due while the one before goes on. */
+import { expect } from "bun:test"
+import { Effect } from "effect"
+import * as PretendedMover from "./PretendedMover.ts"
+import * as Virtual from "./Virtual.ts"
+
+/** When runs began, and the time of the schedule that each is for. */
+const runs = (world: Virtual.Virtual) =>
+  Effect.map(Virtual.jobs, (jobs) => {
+    const short = (time: string | undefined) => (time ?? "").slice(11, 19)
+    return world.begun().map(({ job, pod }) => {
+      const annotations = jobs.find(({ metadata }) => metadata.name === job)?.metadata.annotations
+      return [short(pod.metadata.creationTimestamp), short(annotations?.["backup.example.com/scheduled-at"])]
+    })
+  })
+
+Virtual.test("Forbid leaves out what is due meanwhile, and says so once for each", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "25 minutes"))
+    yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
+    yield* world.until("2026-11-20T00:21:00Z")
+    expect(yield* Virtual.status("shop")).toMatchObject({
+      phase: "Running",
+      lastScheduleTime: "2026-11-20T00:20:00Z",
+      nextBackupTime: "2026-11-20T00:30:00Z"
+    })
+    yield* world.until("2026-11-20T00:31:00Z")
+    expect(yield* runs(world)).toEqual([
+      ["00:00:00", "00:00:00"],
+      ["00:30:00", "00:30:00"]
+    ])
+    expect(world.notes("shop", "RunSkipped")).toEqual([
+      expect.stringContaining("The run of 2026-11-20T00:10:00Z is left out"),
+      expect.stringContaining("The run of 2026-11-20T00:20:00Z is left out")
+    ])
+    expect(world.told("shop")).not.toContain("MissedSchedule")
+  })
+)
+
+Virtual.test("Forbid lets a run wait for as long as startingDeadlineSeconds allows", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "14 minutes"))
+    yield* Virtual.create("shop", { schedule: "*/10 * * * *", startingDeadlineSeconds: 300 })
+    // The second is made up for at 00:14 and ends at 00:28; the third may begin until 00:25 only.
+    yield* world.until("2026-11-20T00:31:00Z")
+    expect(yield* runs(world)).toEqual([
+      ["00:00:00", "00:00:00"],
+      ["00:14:00", "00:10:00"],
+      ["00:30:00", "00:30:00"]
+    ])
+    expect(world.told("shop").filter((reason) => reason.startsWith("RunSkipped"))).toEqual([])
+    expect(world.notes("shop", "MissedSchedule")).toEqual([
+      "The run of 2026-11-20T00:20:00Z could not begin within 300 seconds (startingDeadlineSeconds), and is left out"
+    ])
+  })
+)
+
+Virtual.test("Replace ends the run before, and begins when its pod is gone", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => ({
+      ...PretendedMover.succeeds(mover, "25 minutes"),
+      stopped: PretendedMover.stopped("30 seconds")
+    }))
+    yield* Virtual.create("shop", { schedule: "*/10 * * * *", concurrencyPolicy: "Replace" })
+    yield* world.until("2026-11-20T00:10:15Z")
+    const ending = yield* Virtual.status("shop")
+    expect(ending.lastRun).toMatchObject({ reason: "Replaced", completionTime: "2026-11-20T00:10:00Z" })
+    expect([ending.active, ending.lastScheduleTime]).toEqual([undefined, "2026-11-20T00:00:00Z"])
+    expect(ending.message).toContain("waits for its turn")
+    expect(yield* Virtual.pods).toHaveLength(1)
+    yield* world.until("2026-11-20T00:11:00Z")
+    const [job, ...more] = yield* Virtual.jobs
+    expect([job?.metadata.annotations?.["backup.example.com/scheduled-at"], more]).toEqual(["2026-11-20T00:10:00Z", []])
+    const [begun = ""] = (yield* Virtual.pods).map(({ metadata }) => metadata.creationTimestamp)
+    expect(Date.parse(begun)).toBeGreaterThanOrEqual(Date.parse("2026-11-20T00:10:30Z"))
+    expect(Date.parse(begun)).toBeLessThanOrEqual(Date.parse("2026-11-20T00:10:33Z"))
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", consecutiveFailures: 0 })
+
+    world.movers(() => undefined)
+    yield* world.until("2026-11-20T00:25:00Z")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastRun: { reason: "Succeeded" } })
+    expect(world.told("shop").filter((reason) => reason === "RunReplaced")).toHaveLength(2)
+  })
+)
+
+Virtual.test("A run that is asked for while one goes on begins when that has ended", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "3 minutes"))
+    yield* Virtual.create("shop")
+    yield* Virtual.runs("shop")
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.until("2026-11-20T00:03:10Z")
+    expect(world.begun()).toHaveLength(2)
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", active: { trigger: "manual", token: "T" } })
+    yield* world.pass("5 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
+  })
+)

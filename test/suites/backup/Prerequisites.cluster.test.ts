@@ -1,0 +1,285 @@
+/** What a Backup needs before it runs, what it says while that is missing, and that it goes on by itself when it is there. */
+import { describe, expect } from "bun:test"
+import * as MoverJob from "@homeostat/backup/Job"
+import * as Client from "@homeostat/runtime/client/Client"
+import { Deployment, Job, PersistentVolumeClaim, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Duration, Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Backups from "./Backups.ts"
+import * as Pretended from "./Pretended.ts"
+import * as Scene from "./Scene.ts"
+
+const labels = { app: "web" }
+
+/** A Deployment without pods, whose template mounts claims. */
+const deployment = ({ namespace }: Scene.Scene, name: string, claims: ReadonlyArray<string>) =>
+  Client.create(Deployment, {
+    metadata: { namespace, name },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          containers: [{ name: "app", image: "registry.test/app:1" }],
+          volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
+        }
+      }
+    }
+  })
+
+const noJobs = (scene: Scene.Scene) => Effect.map(Scene.jobs(scene), (jobs) => expect(jobs).toEqual([]))
+
+/** Where the movers of a Backup's last run were to run, and did. */
+const placeOf = (scene: Scene.Scene, name: string) =>
+  Effect.gen(function* () {
+    const { lastRun } = (yield* Backups.completed(scene, name)).status ?? {}
+    const job = yield* Client.get(Job, scene.key(lastRun?.job ?? ""))
+    const { affinity, tolerations } = job.spec?.template.spec ?? {}
+    const [pod] = yield* Scene.podsOf(scene, job.metadata.name)
+    return { affinity, tolerations, node: pod?.spec?.nodeName }
+  })
+
+const pinned = (node: string) => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }]
+    }
+  }
+})
+
+describe("A Backup", () => {
+  Pretended.test("without its Secret is pending, names the keys, and makes no Job until they are all there", (scene) =>
+    Effect.gen(function* () {
+      yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
+      const manager = yield* scene.manage()
+      yield* Backups.create(scene, "shop")
+      const secret = "shop-backup-credentials"
+      const missing = yield* Pretended.obstacle(scene, "shop", "CredentialsMissing")
+      expect(missing).toBe(`Secret ${secret} does not exist: create it with RESTIC_PASSWORD`)
+      expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Pending", message: missing })
+      yield* noJobs(scene)
+
+      yield* Scene.credentials(scene, secret, { AWS_ACCESS_KEY_ID: "key" })
+      yield* Pretended.obstacle(scene, "shop", "CredentialsMissing", `Secret ${secret} lacks RESTIC_PASSWORD: add`)
+      yield* Pretended.keys(scene, secret, { RESTIC_PASSWORD: "" })
+      yield* Pretended.obstacle(scene, "shop", "CredentialsMissing", "RESTIC_PASSWORD has no value")
+      const attempts = manager.attempts().length
+      yield* Managed.eventually("looks", Effect.sync(manager.attempts), ({ length }) => length > attempts + 2)
+      yield* noJobs(scene)
+      expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Pending" })
+
+      yield* Pretended.keys(scene, secret, { RESTIC_PASSWORD: "correct horse" })
+      yield* Backups.completed(scene, "shop")
+      expect(yield* Backups.events(scene, "shop")).toEqual([
+        "CredentialsMissing",
+        "CredentialsMissing",
+        "CredentialsMissing",
+        "BackupScheduled",
+        "BackupStarted",
+        "BackupCompleted"
+      ])
+    })
+  )
+
+  Pretended.test("to a bucket names every key that its Secret lacks at once", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.claim(scene, "app")
+      yield* Scene.credentials(scene, "other", { AWS_ACCESS_KEY_ID: "key" })
+      yield* scene.manage()
+      const repository = { credentialsSecretRef: { name: "other" }, caSecretRef: { name: "ca" } }
+      yield* Backups.create(scene, "shop", { destination: "s3://bucket", repository })
+      const message = yield* Pretended.obstacle(scene, "shop", "CredentialsMissing")
+      expect(message).toContain("Secret other lacks RESTIC_PASSWORD and AWS_SECRET_ACCESS_KEY: add what is missing")
+      expect(message).toContain("Secret ca of spec.repository.caSecretRef does not exist: create it with ca.crt")
+      yield* noJobs(scene)
+    })
+  )
+
+  Pretended.test("of a Deployment saves each of its volumes, and waits for one that has none", (scene) =>
+    Effect.gen(function* () {
+      yield* Pretended.shop(scene)
+      yield* Scene.claim(scene, "logs")
+      yield* deployment(scene, "web", ["app", "logs"])
+      yield* deployment(scene, "plain", [])
+      yield* Scene.credentials(scene, "plain-backup-credentials")
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { source: "web" })
+      yield* Backups.create(scene, "plain", { source: "deployment/plain" })
+      const { status } = yield* Backups.completed(scene, "shop")
+      expect(status?.lastRun?.snapshots?.map(({ pvc }) => pvc)).toEqual(["app", "logs"])
+      expect(status).toMatchObject({ message: "2 volumes saved" })
+      const message = yield* Pretended.obstacle(scene, "plain", "SourceHasNoVolumes")
+      expect(message).toContain("Deployment plain uses no PersistentVolumeClaim, so there is nothing to save")
+    })
+  )
+
+  Pretended.test("of what is missing, meant twice, or not bound waits, and goes on when that is mended", (scene) =>
+    Effect.gen(function* () {
+      yield* Pretended.shop(scene)
+      for (const name of ["late", "both", "bare"]) yield* Scene.credentials(scene, `${name}-backup-credentials`)
+      yield* scene.manage()
+      yield* deployment(scene, "app", ["app"])
+      yield* Scene.unboundClaim(scene, "bare")
+      yield* Backups.create(scene, "late", { source: "new" })
+      yield* Backups.create(scene, "both", { source: "app" })
+      yield* Backups.create(scene, "bare", { source: "bare" })
+      expect(yield* Pretended.obstacle(scene, "late", "SourceNotFound")).toContain(
+        "There is no PersistentVolumeClaim, Deployment or StatefulSet new in this namespace: create it"
+      )
+      expect(yield* Pretended.obstacle(scene, "both", "SourceAmbiguous")).toContain(
+        "delete and create the Backup with spec.source pvc/app or deployment/app"
+      )
+      yield* Pretended.obstacle(scene, "bare", "VolumeNotBound")
+      yield* noJobs(scene)
+
+      yield* Scene.claim(scene, "new")
+      yield* Client.delete(Deployment, scene.key("app"))
+      for (const name of ["late", "both"]) yield* Backups.completed(scene, name)
+    })
+  )
+
+  Pretended.test("of a volume that one node has is run there, with the tolerations of the pod that uses it", (scene) =>
+    Effect.gen(function* () {
+      yield* Pretended.shop(scene)
+      for (const name of ["idle", "wide"]) {
+        yield* Scene.claim(scene, name, name === "wide" ? { accessModes: ["ReadWriteMany"] } : {})
+        yield* Scene.credentials(scene, `${name}-backup-credentials`)
+      }
+      const other = `${scene.namespace}-b`
+      yield* scene.addNode(other)
+      const tolerations = [{ key: "dedicated", operator: "Equal", value: "shop", effect: "NoSchedule" }]
+      yield* Pretended.user(scene, "web-app", { claim: "app", node: other, tolerations })
+      yield* Pretended.user(scene, "web-wide", { claim: "wide", node: other, tolerations })
+      yield* scene.manage()
+      for (const [name, source] of [
+        ["shop", "app"],
+        ["idle", "idle"],
+        ["wide", "wide"]
+      ] as const) {
+        // Of their own, so that they need not wait for each other.
+        yield* Backups.create(scene, name, { source, destination: `pvc://store/${name}` })
+      }
+      const place = yield* placeOf(scene, "shop")
+      expect(place).toMatchObject({ affinity: pinned(other), node: other })
+      expect(place.tolerations).toContainEqual(tolerations[0])
+      expect((yield* placeOf(scene, "idle")).affinity).toBeUndefined()
+      expect((yield* placeOf(scene, "idle")).tolerations).toBeUndefined()
+      expect((yield* placeOf(scene, "wide")).affinity).toBeUndefined()
+    })
+  )
+
+  Pretended.test("of a raw device, or of a volume that one pod alone may have, is refused with the reason", (scene) =>
+    Effect.gen(function* () {
+      yield* Scene.claim(scene, "store")
+      yield* Scene.claim(scene, "disk", { volumeMode: "Block" })
+      yield* Scene.claim(scene, "own", { accessModes: ["ReadWriteOncePod"] })
+      for (const name of ["disk", "own"]) yield* Scene.credentials(scene, `${name}-backup-credentials`)
+      yield* Pretended.user(scene, "web", { claim: "own", node: scene.namespace })
+      yield* scene.manage()
+      for (const name of ["disk", "own"]) yield* Backups.create(scene, name, { source: name })
+      expect(yield* Pretended.obstacle(scene, "disk", "UnsupportedVolumeMode")).toContain(
+        "PersistentVolumeClaim disk has volumeMode Block, and restic works on files"
+      )
+      expect(yield* Pretended.obstacle(scene, "own", "VolumeInUse")).toContain(
+        "PersistentVolumeClaim own has access mode ReadWriteOncePod and is in use by pod web"
+      )
+      yield* noJobs(scene)
+      yield* Client.delete(Pod, scene.key("web"))
+      yield* Backups.completed(scene, "own")
+    })
+  )
+
+  Pretended.test("whose Job's name is taken says by whom, leaves it alone, and runs when it is free", (scene) =>
+    Effect.gen(function* () {
+      yield* Pretended.shop(scene)
+      const { namespace } = scene
+      // The first run that is asked for by this token.
+      const name = MoverJob.nameOf("shop", `m${MoverJob.shortHash("\n\nnow")}`)
+      yield* Client.create(Job, {
+        metadata: { namespace, name },
+        spec: {
+          suspend: true,
+          template: {
+            spec: { restartPolicy: "Never", containers: [{ name: "other", image: "registry.test/other:1" }] }
+          }
+        }
+      })
+      const manager = yield* scene.manage()
+      yield* Backups.create(scene, "shop", { startPolicy: "OnSchedule" })
+      yield* Backups.until(
+        scene,
+        "shop",
+        "it is ready",
+        (_, backup) => Backups.condition(backup, "Ready") !== undefined
+      )
+      yield* Pretended.annotate(scene, "shop", "now")
+      expect(yield* Pretended.obstacle(scene, "shop", "NameConflict")).toBe(
+        `There is a Job ${name} that Backup shop has not made: delete it, or rename the Backup`
+      )
+      const attempts = manager.attempts().length
+      yield* Managed.eventually("looks", Effect.sync(manager.attempts), ({ length }) => length > attempts + 2)
+      expect((yield* Scene.jobs(scene)).map(({ metadata }) => [metadata.name, metadata.ownerReferences])).toEqual([
+        [name, undefined]
+      ])
+      yield* Client.delete(Job, { namespace, name }, { propagation: "Background" })
+      expect((yield* Backups.completed(scene, "shop")).status?.lastRun).toMatchObject({ job: name, trigger: "manual" })
+      // The Event that it is scheduled is counted up when that comes to be so again.
+      expect(manager.recorded().map(({ reason }) => reason)).toEqual([
+        "BackupScheduled",
+        "NameConflict",
+        "BackupScheduled",
+        "BackupStarted",
+        "BackupCompleted"
+      ])
+    })
+  )
+
+  const nowhere = "registry.test/nowhere:1"
+
+  Pretended.test(
+    "whose image cannot be pulled says so while it waits, fails after the time to start, and leaves no Job",
+    (scene) =>
+      Effect.gen(function* () {
+        yield* Pretended.shop(scene)
+        yield* scene.manage()
+        yield* Backups.create(scene, "shop", { image: nowhere })
+        const running = yield* Backups.until(scene, "shop", "it tells of the image", ({ message, phase }) =>
+          Boolean(phase === "Running" && message?.startsWith(`The image ${nowhere} cannot be pulled: `))
+        )
+        expect(Backups.condition(running, "Ready")).toMatchObject({ status: "True" })
+        const failed = yield* Backups.until(scene, "shop", "it has failed", ({ phase }) => phase === "Failed")
+        expect(failed.status?.lastRun).toMatchObject({ reason: "ImagePullFailed", trigger: "start" })
+        expect(failed.status?.message).toContain(nowhere)
+        expect(Backups.condition(failed, "LastRunSucceeded")).toMatchObject({
+          status: "False",
+          reason: "ImagePullFailed"
+        })
+        yield* Managed.eventually("its Job is gone", Scene.jobs(scene), ({ length }) => length === 0)
+        yield* Managed.eventually(
+          "its pods are gone",
+          Client.list(Pod, { namespace: scene.namespace }),
+          ({ items }) => items.length === 0
+        )
+        expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
+      }),
+    { node: { unpullable: [nowhere] }, settings: { startTimeout: Duration.seconds(4) } }
+  )
+
+  Pretended.test("whose claim is deleted says so at the next run, and tells still how the last one ended", (scene) =>
+    Effect.gen(function* () {
+      yield* Pretended.shop(scene)
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { schedule: "0 2 * * *" })
+      yield* Backups.completed(scene, "shop")
+      for (const job of yield* Scene.jobs(scene)) {
+        yield* Client.delete(Job, scene.key(job.metadata.name), { propagation: "Foreground" })
+      }
+      yield* Client.delete(PersistentVolumeClaim, scene.key("app"))
+      yield* Pretended.annotate(scene, "shop", "again")
+      yield* Pretended.obstacle(scene, "shop", "SourceNotFound")
+      // What it came to last stays to be seen.
+      expect((yield* Backups.get(scene, "shop")).status).toMatchObject({ phase: "Completed" })
+    })
+  )
+})

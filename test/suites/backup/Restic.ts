@@ -1,0 +1,89 @@
+/** restic itself, beside the movers: to see what they left behind. */
+import { constants } from "node:fs"
+import { access } from "node:fs/promises"
+import { delimiter, join } from "node:path"
+import * as Assets from "@homeostat/testkit/envtest/Assets"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { Effect } from "effect"
+
+/** Variables of restic; none of this process's own reaches it but PATH. */
+export type Environment = { readonly [name: string]: string | undefined }
+
+/** Where restic is: RESTIC_BIN, or among the programs of the real lane, or on the PATH. A RESTIC_BIN that is wrong is an error. */
+export const find: Effect.Effect<string, Assets.MissingAsset> = Effect.gen(function* () {
+  const named = process.env.RESTIC_BIN ?? ""
+  if (named !== "") {
+    if (yield* isExecutable(named)) return named
+    return yield* new Assets.MissingAsset({ program: "restic", variable: "RESTIC_BIN", path: named })
+  }
+  return yield* Effect.orElse(Assets.find("restic"), () => onPath)
+})
+
+const onPath = Effect.gen(function* () {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    const path = join(folder, "restic")
+    if (folder !== "" && (yield* isExecutable(path))) return path
+  }
+  return yield* new Assets.MissingAsset({ program: "restic", variable: "RESTIC_BIN", path: undefined })
+})
+
+const isExecutable = (path: string): Effect.Effect<boolean> =>
+  Effect.promise(() =>
+    access(path, constants.X_OK).then(
+      () => true,
+      () => false
+    )
+  )
+
+/** Runs restic; every exit code is a result. */
+export const run = (
+  env: Environment,
+  ...args: ReadonlyArray<string>
+): Effect.Effect<Process.Result, Assets.MissingAsset> =>
+  Effect.flatMap(find, (restic) => Process.run(restic, args, { env: { PATH: process.env.PATH, TZ: "UTC", ...env } }))
+
+/** Runs restic, and gives what it says; any exit code but 0 is a defect of the test. */
+export const say = (env: Environment, ...args: ReadonlyArray<string>): Effect.Effect<string, Assets.MissingAsset> =>
+  Effect.flatMap(run(env, ...args), ({ exitCode, stderr, stdout }) =>
+    exitCode === 0
+      ? Effect.succeed(stdout)
+      : Effect.dieMessage(`restic ${args.join(" ")} ended with ${exitCode}: ${stderr}`)
+  )
+
+/** A snapshot, as `restic snapshots --json` has it. */
+export interface Snapshot {
+  readonly id: string
+  readonly time: string
+  readonly hostname: string
+  readonly tags?: ReadonlyArray<string>
+  readonly paths: ReadonlyArray<string>
+  readonly parent?: string
+}
+
+/** What is in a repository, the oldest first. */
+export const snapshots = (env: Environment): Effect.Effect<ReadonlyArray<Snapshot>, Assets.MissingAsset> =>
+  Effect.map(
+    say(env, "snapshots", "--json"),
+    // restic has written it.
+    (text) => (JSON.parse(text) as ReadonlyArray<Snapshot> | null) ?? []
+  )
+
+/** The ids of a repository's locks. */
+export const locks = (env: Environment): Effect.Effect<ReadonlyArray<string>, Assets.MissingAsset> =>
+  Effect.map(say(env, "list", "locks", "--no-lock", "--quiet"), (text) =>
+    text.split("\n").filter((line) => line !== "")
+  )
+
+/** Runs restic in a folder; any exit code but 0 is a defect of the test. */
+export const inside = (
+  folder: string,
+  env: Environment,
+  ...args: ReadonlyArray<string>
+): Effect.Effect<Process.Result, Assets.MissingAsset> =>
+  Effect.gen(function* () {
+    const restic = yield* find
+    const command = ["-c", 'cd "$0" && exec "$@"', folder, restic, ...args]
+    const ended = yield* Process.run("sh", command, { env: { PATH: process.env.PATH, TZ: "UTC", ...env } })
+    if (ended.exitCode !== 0) return yield* Effect.dieMessage(`restic ${args.join(" ")} failed: ${ended.stderr}`)
+    return ended
+  })

@@ -1,0 +1,160 @@
+/** Movers in a namespace that lets in restricted pods only, and what a manager without some right says. */
+import { describe, expect, test } from "bun:test"
+import { backup, restore } from "@homeostat/backup"
+import { Backup } from "@homeostat/backup/Backup"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
+import { Job } from "@homeostat/runtime/resource/BuiltIn"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Granted from "../rbac/Granted.ts"
+import * as Backups from "./Backups.ts"
+import * as Crd from "./Crd.ts"
+import * as Pretended from "./Pretended.ts"
+import * as Scene from "./Scene.ts"
+
+const controllers = [backup, restore]
+
+/** Lets in what is restricted, and tells of anything else in all ways that there are. */
+const restrict = ({ cluster, namespace }: Scene.Scene) =>
+  cluster.request("PATCH", `/api/v1/namespaces/${namespace}`, {
+    contentType: "application/merge-patch+json",
+    body: {
+      metadata: {
+        labels: {
+          "pod-security.kubernetes.io/enforce": "restricted",
+          "pod-security.kubernetes.io/warn": "restricted"
+        }
+      }
+    }
+  })
+
+/** What the API server warns of if a Job is made again, and its pod. */
+const warnings = ({ cluster, namespace }: Scene.Scene, { spec }: Job) =>
+  Effect.gen(function* () {
+    const metadata = { namespace, name: "again" }
+    const { metadata: _, ...template } = spec?.template ?? { spec: { containers: [] } }
+    const job = yield* Crd.warnings(cluster, `/apis/batch/v1/namespaces/${namespace}/jobs?dryRun=All`, {
+      apiVersion: "batch/v1",
+      kind: "Job",
+      metadata,
+      spec: { template }
+    })
+    const pod = yield* Crd.warnings(cluster, `/api/v1/namespaces/${namespace}/pods?dryRun=All`, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata,
+      ...template
+    })
+    return [job, pod]
+  })
+
+describe("In a namespace of restricted pods,", () => {
+  Pretended.test("Backup, Restore and the deletion of snapshots are let in without a warning", (scene) =>
+    Effect.gen(function* () {
+      yield* restrict(scene)
+      const { cluster, namespace } = scene
+      // It does warn.
+      const container = { name: "any", image: "registry.test/any:1" }
+      const loose = { apiVersion: "v1", kind: "Pod", metadata: { name: "loose" }, spec: { containers: [container] } }
+      expect(yield* Crd.warnings(cluster, `/api/v1/namespaces/${namespace}/pods?dryRun=All`, loose)).toMatchObject({
+        status: 403
+      })
+      yield* Pretended.shop(scene)
+      yield* Scene.claim(scene, "fresh")
+      const seen = yield* Pretended.record(scene, Job)
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { deletionPolicy: "Delete", retention: { keepLast: 3 } })
+      yield* Backups.completed(scene, "shop")
+      yield* Backups.restoring(scene, "back")
+      expect((yield* Backups.restored(scene, "back")).status).toMatchObject({ phase: "Complete" })
+      yield* Client.delete(Backup, scene.key("shop"))
+      yield* Managed.eventually("it is gone", Effect.either(Backups.get(scene, "shop")), ({ _tag }) => _tag === "Left")
+
+      const jobs = [...new Map(seen().map((job) => [job.metadata.name, job])).values()]
+      const does = jobs.map(({ spec }) => spec?.template.spec?.containers[0]?.args?.join(" "))
+      expect(does).toEqual([
+        expect.stringContaining("preflight backup forget"),
+        "preflight restore",
+        "preflight delete"
+      ])
+      for (const job of jobs) {
+        expect([job.metadata.name, yield* warnings(scene, job)]).toEqual([
+          job.metadata.name,
+          [
+            { status: 201, warnings: [] },
+            { status: 201, warnings: [] }
+          ]
+        ])
+      }
+    })
+  )
+})
+
+describe("The generated roles of Backups", () => {
+  const settings = { name: "homeostat", serviceAccount: { namespace: "system", name: "homeostat" }, installCrds: false }
+
+  for (const [where, namespaces] of [
+    ["the whole cluster", []],
+    ["one namespace", ["shop"]]
+  ] as const) {
+    test(`for ${where} have no wildcard, and of Secrets the right to get one by its name`, () => {
+      const rules = Rbac.objects(controllers, { ...settings, namespaces, lease: undefined }).flatMap((object) =>
+        "rules" in object ? object.rules : []
+      )
+      expect(rules.length).toBeGreaterThan(5)
+      const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])
+      expect(words.filter((word) => word.includes("*"))).toEqual([])
+      const secrets = rules.filter(({ resources }) => resources.includes("secrets"))
+      expect(secrets.map(({ verbs }) => verbs)).toEqual([["get"]])
+    })
+  }
+
+  Pretended.test("are needed: a right that is missing is named in the condition Ready until it is granted", (scene) =>
+    Effect.gen(function* () {
+      yield* Pretended.shop(scene)
+      const { cluster, namespace } = scene
+      const account = yield* Granted.account(cluster, namespace, { namespaces: [namespace] }, controllers)
+      yield* Granted.grant(account, ["get secrets"])
+      yield* scene.manage(controllers, { user: account.user })
+      yield* Backups.create(scene, "shop")
+      const named = (right: string) =>
+        Effect.map(Pretended.obstacle(scene, "shop", "Forbidden", right), (message) => {
+          expect(message).toStartWith("The API server refuses ")
+          expect(message).toContain(`in namespace ${namespace}`)
+        })
+      yield* named("it takes the verb get on secrets")
+      const backup = yield* Backups.get(scene, "shop")
+      expect(Backups.condition(backup, "Stalled")).toMatchObject({ status: "True", reason: "Forbidden" })
+      yield* Granted.grant(account, ["create jobs"])
+      yield* named("it takes the verb create on jobs of API group")
+      expect(yield* Scene.jobs(scene)).toEqual([])
+      yield* Granted.grant(account)
+      const { status } = yield* Backups.completed(scene, "shop")
+      expect(status?.conditions?.filter(({ reason }) => reason === "Forbidden")).toEqual([])
+    })
+  )
+
+  Pretended.test("let nobody list Secrets, as the API server says", (scene) =>
+    Effect.gen(function* () {
+      const { cluster, namespace } = scene
+      const account = yield* Granted.account(cluster, namespace, { namespaces: [namespace] }, controllers)
+      yield* Granted.grant(account)
+      const can = (...words: ReadonlyArray<string>) =>
+        Effect.map(
+          cluster.kubectl(["auth", "can-i", ...words, `--namespace=${namespace}`], { as: account.user }),
+          ({ stdout }) => stdout.trim()
+        )
+      expect(yield* can("get", "secrets/one")).toBe("yes")
+      for (const words of [
+        ["list", "secrets"],
+        ["watch", "secrets"],
+        ["delete", "secrets"],
+        ["get", "nodes"],
+        ["*", "*"]
+      ]) {
+        expect([words, yield* can(...words)]).toEqual([words, "no"])
+      }
+    })
+  )
+})

@@ -1,0 +1,71 @@
+/** What of the past is kept: by age, of this Backup alone, and its space is given back and looked after. */
+import { expect } from "bun:test"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Settings } from "@homeostat/backup/Settings"
+import { Effect } from "effect"
+import * as Backups from "./Backups.ts"
+import * as Prepared from "./Prepared.ts"
+import * as Scene from "./Scene.ts"
+import * as Tree from "./Tree.ts"
+
+const day = 86_400_000
+
+/** As restic's `--time` has it, in this machine's zone. */
+const ago = (days: number): string => {
+  const at = new Date(Date.now() - days * day)
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 19).replace("T", " ")
+}
+
+Backups.both(
+  "Of snapshots from 60, 40, 20 and 0 days ago, 30d keeps those of 20 and 0, and all of another Backup",
+  (scene) =>
+    Effect.gen(function* () {
+      const { app, repository } = yield* Prepared.shop(scene, { a: Tree.noise(100_000, "a") })
+      const save = (days: number, tag: string) =>
+        Effect.gen(function* () {
+          writeFileSync(join(app, "past"), Tree.noise(100_000, `${tag} ${days}`))
+          const labels = ["--host", `${scene.namespace}/app`, "--tag", `${scene.namespace}/${tag}`, "--time", ago(days)]
+          expect(yield* scene.restic(repository, "backup", ...labels, app)).toMatchObject({ exitCode: 0 })
+        })
+      for (const days of [60, 40, 20]) yield* save(days, "shop")
+      for (const days of [60, 40]) yield* save(days, "other")
+      const made = yield* Scene.snapshots(scene, repository)
+
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { retentionPolicy: "30d" })
+      const backup = yield* Backups.completed(scene, "shop")
+      const newest = backup.status?.lastRun?.snapshots?.[0]?.id
+      expect(backup.status).toMatchObject({ snapshots: 2, lastRun: { reason: "Succeeded" } })
+      expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({
+        status: "True",
+        reason: "Applied",
+        message: "2 snapshots deleted, 2 kept."
+      })
+      const others = made.filter(({ tags }) => tags?.includes(`${scene.namespace}/other`) === true).map(({ id }) => id)
+      // The oldest is first, and the one from 20 days ago is the newest that was made before.
+      const kept = [made.at(-1)?.id, newest, ...others]
+      const left = yield* Scene.snapshots(scene, repository)
+      expect(left.map(({ id }) => id).toSorted()).toEqual(kept.map((id) => id ?? "missing").toSorted())
+      yield* Backups.told(scene, "shop", {
+        type: "Normal",
+        reason: "SnapshotsPruned",
+        note: "2 old snapshots deleted; 2 kept"
+      })
+
+      // The space of what went is given back when that is due, and the repository is looked through.
+      const before = Prepared.packs(repository)
+      expect(backup.status?.lastPruneTime).toBeUndefined()
+      yield* Backups.overdue(scene, "shop", "lastPruneTime", "lastCheckTime")
+      writeFileSync(join(app, "past"), "gone")
+      const again = yield* Backups.run(scene, "shop", "again")
+      expect(again.status).toMatchObject({ phase: "Completed", snapshots: 3, lastRun: { reason: "Succeeded" } })
+      expect(Date.parse(again.status?.lastPruneTime ?? "")).toBeGreaterThan(Date.now() - day)
+      expect(Date.parse(again.status?.lastCheckTime ?? "")).toBeGreaterThan(Date.now() - day)
+      expect(Backups.condition(again, "RepositoryHealthy")).toMatchObject({ status: "True", reason: "Checked" })
+      expect(Prepared.packs(repository)).toBeLessThan(before)
+      expect(yield* scene.restic(repository, "check", "--read-data", "--quiet")).toMatchObject({ exitCode: 0 })
+      expect(yield* Scene.locks(scene, repository)).toEqual([])
+    }).pipe(Effect.provideService(Settings, Backups.quick))
+)

@@ -1,0 +1,78 @@
+/** A server of backups on a free port of the loopback, over TLS, with an authority of its own. */
+import { mkdir, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import * as Certificates from "@homeostat/testkit/envtest/Certificates"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Port from "@homeostat/testkit/envtest/Port"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { Effect, type Scope } from "effect"
+
+/** A server that runs. */
+export interface TlsServer {
+  /** `https://127.0.0.1:20001`. */
+  readonly url: string
+  /** Host and port. */
+  readonly host: string
+  /** The certificate of its authority, PEM. */
+  readonly ca: string
+  /** The file with it, for RESTIC_CACERT. */
+  readonly caPath: string
+  /** Where it keeps what it is given. */
+  readonly folder: string
+  readonly process: Process.Process
+}
+
+/** What a program is told. */
+export interface Place {
+  readonly port: number
+  readonly folder: string
+  readonly certificatePath: string
+  readonly keyPath: string
+  /** For other files. */
+  readonly directory: string
+}
+
+/** Starts a server for the lifetime of the Scope and waits until it answers, in whatever way. */
+export const start = (
+  name: string,
+  executable: string,
+  args: (place: Place) => ReadonlyArray<string>
+): Effect.Effect<TlsServer, Process.StartFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const directory = yield* Directory.make
+    const folder = join(directory, "stored")
+    yield* Effect.promise(() => mkdir(folder))
+    const authority = yield* Certificates.authority
+    const serving = yield* authority.server({ dns: ["localhost"], ip: [Port.host] })
+    const write = (file: string, text: string) =>
+      Effect.as(
+        Effect.promise(() => writeFile(join(directory, file), text, { mode: 0o600 })),
+        join(directory, file)
+      )
+    const caPath = yield* write("ca.crt", authority.certificate)
+    const certificatePath = yield* write("tls.crt", serving.certificate)
+    const keyPath = yield* write("tls.key", serving.key)
+    const answers = (url: string) =>
+      Effect.promise(() =>
+        fetch(url, { tls: { ca: authority.certificate } }).then(
+          () => true,
+          () => false
+        )
+      )
+    const { host, process } = yield* Port.free.pipe(
+      Effect.flatMap((port) => {
+        const host = `${Port.host}:${port}`
+        return Process.start({
+          name,
+          executable,
+          args: args({ port, folder, certificatePath, keyPath, directory }),
+          log: join(directory, `${name}.log`),
+          ready: answers(`https://${host}/`),
+          atEnd: "kill"
+        }).pipe(Effect.map((process) => ({ host, process })))
+      }),
+      // Somebody else may have taken the port meanwhile.
+      Effect.retry({ times: 4, while: ({ log }) => /address already in use|EADDRINUSE/.test(log) })
+    )
+    return { url: `https://${host}`, host, ca: authority.certificate, caPath, folder, process }
+  })

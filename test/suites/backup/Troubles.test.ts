@@ -1,0 +1,217 @@
+/** Runs that do not come to their end, and what becomes of them. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import { Duration, Effect } from "effect"
+import * as PretendedMover from "./PretendedMover.ts"
+import * as Virtual from "./Virtual.ts"
+
+Virtual.test("A run may take longer than a mover has to start", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "45 minutes"))
+    yield* Virtual.create("shop")
+    yield* world.pass("46 minutes")
+    expect((yield* Virtual.status("shop")).lastRun).toMatchObject({
+      reason: "Succeeded",
+      startTime: "2026-11-20T00:00:00Z"
+    })
+  })
+)
+
+Virtual.test("A run goes on in another pod where its pod is deleted, however long it has run before", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "20 minutes"))
+    yield* Virtual.create("shop")
+    yield* world.pass("15 minutes")
+    const [pod] = yield* Virtual.pods
+    yield* Client.delete(Pod, Virtual.key(pod?.metadata.name ?? ""))
+    yield* world.pass("5 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({
+      phase: "Running",
+      active: { startTime: "2026-11-20T00:00:00Z" }
+    })
+    yield* world.pass("20 minutes")
+    expect(world.begun()).toHaveLength(2)
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastRun: { reason: "Succeeded" } })
+    expect(world.told("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+  })
+)
+
+const pull = 'Back-off pulling image "homeostat-mover": not found'
+
+describe("A mover that does not start", () => {
+  for (const [what, plan, reason, words] of [
+    ["for want of its image", { waits: { reason: "ImagePullBackOff", message: pull } }, "ImagePullFailed", pull],
+    [
+      "for want of a key of a Secret",
+      { waits: { reason: "CreateContainerConfigError", message: 'secret "shop" not found' } },
+      "StartTimeout",
+      'secret "shop" not found'
+    ]
+  ] as const) {
+    Virtual.test(`${what} says why while it runs, fails after the start timeout, and its Job is gone`, (world) =>
+      Effect.gen(function* () {
+        yield* world.manage()
+        world.movers(() => plan)
+        yield* Virtual.create("shop", { schedule: "*/30 * * * *" })
+        yield* Virtual.until("shop", "it says why", ({ message }) => message?.includes(words) === true)
+        yield* world.until("2026-11-20T00:09:55Z")
+        expect((yield* Virtual.status("shop")).phase).toBe("Running")
+        yield* world.until("2026-11-20T00:11:00Z")
+        const failed = yield* Virtual.get("shop")
+        expect(failed.status).toMatchObject({
+          phase: "Failed",
+          message: expect.stringContaining(words),
+          lastRun: { reason },
+          consecutiveFailures: 1
+        })
+        expect(Virtual.condition(failed, "LastRunSucceeded")).toMatchObject({ status: "False", reason })
+        expect(Virtual.condition(failed, "Ready")?.status).toBe("True")
+        expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
+        expect(world.told("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
+        world.movers(() => undefined)
+        yield* world.until("2026-11-20T00:32:00Z")
+        expect((yield* Virtual.status("shop")).phase).toBe("Completed")
+      })
+    )
+  }
+
+  Virtual.test("for want of a node says so, and fails after the start timeout", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { startTimeout: Duration.minutes(3) } })
+      yield* Virtual.create("shop", { nodeSelector: { disk: "fast" } })
+      yield* Virtual.until(
+        "shop",
+        "it says why",
+        ({ message }) => message?.includes("0/1 nodes are available") === true
+      )
+      yield* world.pass("4 minutes")
+      expect((yield* Virtual.status("shop")).lastRun).toMatchObject({
+        reason: "StartTimeout",
+        message: expect.stringMatching(/^The mover did not start within 180 seconds, and was taken away\. .*0\/1 nodes/)
+      })
+      expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
+    })
+  )
+})
+
+Virtual.test("A Job that somebody deletes is a failed run, which is not made again", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    yield* Virtual.create("shop", { schedule: "@hourly" })
+    const { status } = yield* Virtual.runs("shop")
+    const job = status?.active?.job ?? ""
+    yield* world.pass("1 minute")
+    yield* Client.delete(Job, Virtual.key(job), { propagation: "Background" })
+    const failed = yield* Virtual.rests("shop")
+    expect(failed.status).toMatchObject({
+      phase: "Failed",
+      lastRun: { job, reason: "JobDeleted", message: expect.stringContaining(`Job ${job} was deleted`) }
+    })
+    yield* world.until("2026-11-20T00:59:00Z")
+    expect(world.begun()).toHaveLength(1)
+    expect(yield* Virtual.pods).toEqual([])
+    yield* world.until("2026-11-20T01:06:00Z")
+    expect([world.begun().length, (yield* Virtual.status("shop")).phase]).toEqual([2, "Completed"])
+  })
+)
+
+Virtual.test("A run that takes too long is ended after activeDeadlineSeconds", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "2 hours"))
+    yield* Virtual.create("shop", { activeDeadlineSeconds: 600 })
+    yield* world.until("2026-11-20T00:11:00Z")
+    const backup = yield* Virtual.get("shop")
+    expect(backup.status).toMatchObject({
+      phase: "Failed",
+      lastRun: { reason: "DeadlineExceeded", message: expect.stringContaining("600 seconds") }
+    })
+    expect(world.told("shop")).toContain("BackupFailed")
+  })
+)
+
+describe("The status can be written", () => {
+  Virtual.test("whatever the mover says, and however long it is", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      const words = `${'\u0000\u202e𝄞 "\\ '.repeat(300)}the end`
+      world.movers(() => PretendedMover.ends(44, { reason: "ResticFailed", message: words.slice(-1500) }))
+      yield* Virtual.create("shop", { backoffLimit: 0 })
+      const { status } = yield* Virtual.rests("shop")
+      expect(status?.lastRun?.reason).toBe("ResticFailed")
+      expect(status?.message).toContain("the end")
+      expect(status?.message?.length).toBeLessThan(2048)
+    })
+  )
+
+  Virtual.test("for a result that was cut off in the middle, and for none", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      const many = Array.from({ length: 60 }, (_, index) => ({
+        pvc: `data-${index}`,
+        id: PretendedMover.snapshot,
+        bytes: Number.MAX_SAFE_INTEGER,
+        added: 1,
+        files: 1
+      }))
+      const text = JSON.stringify({ reason: "Succeeded", message: "", snapshots: many }).slice(0, 4096)
+      world.movers((mover) => {
+        const message = ["x".repeat(4096), text, undefined][world.begun().length - 1]
+        return mover.tag === "" ? undefined : { ends: { after: "1 minute", exitCode: 0, message } }
+      })
+      yield* Virtual.create("shop", { startPolicy: "OnSchedule" })
+      for (const [token, volumes] of [
+        ["foreign", undefined],
+        ["cut", 33],
+        ["none", undefined]
+      ] as const) {
+        yield* Virtual.annotate("shop", "run", token)
+        yield* world.pass("3 minutes")
+        const { lastManualTrigger, lastRun, phase } = yield* Virtual.status("shop")
+        expect([lastManualTrigger, phase, lastRun?.reason]).toEqual([token, "Completed", "ResultLost"])
+        if (volumes !== undefined) expect(lastRun?.snapshots?.length).toBeGreaterThan(25)
+      }
+    })
+  )
+})
+
+Virtual.test("One that is wrong, in whichever way, does not hold up the others", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("no-source", { source: "pvc/nothing" })
+    yield* Virtual.create("no-secret", { repository: { credentialsSecretRef: { name: "nothing" } } })
+    yield* Virtual.create("no-schedule", { schedule: "61 * * * *" })
+    yield* Virtual.create("no-zone", { schedule: "@daily", timeZone: "Europe/Atlantis" })
+    // As an older version, or somebody past the API server, has left them.
+    const garbage = (name: string, rest: JsonObject) =>
+      world.cluster.server.store.put("backup.example.com/backups", {
+        apiVersion: "backup.example.com/v1",
+        kind: "Backup",
+        metadata: { ...Virtual.key(name), uid: name, generation: 1, creationTimestamp: "2026-11-20T00:00:00Z" },
+        ...rest
+      })
+    garbage("no-spec", { spec: 5, status: [] })
+    garbage("no-status", {
+      spec: { source: "app", destination: "pvc://store", schedule: "* * * * *" },
+      status: { active: "yes", lastScheduleTime: "yesterday", conditions: {} }
+    })
+    yield* Virtual.create("good", { schedule: "*/5 * * * *" })
+    yield* world.until("2026-11-20T00:06:30Z")
+    expect(world.begun().map(({ tag }) => tag)).toEqual(["shop/good", "shop/good"])
+    const reasons = ["no-source", "no-secret", "no-schedule", "no-zone"].map((name) =>
+      Effect.map(Virtual.get(name), (backup) => Virtual.condition(backup, "Ready")?.reason)
+    )
+    expect(yield* Effect.all(reasons)).toEqual([
+      "SourceNotFound",
+      "CredentialsMissing",
+      "InvalidSchedule",
+      "UnknownTimeZone"
+    ])
+    expect(world.told("no-source")).toEqual(["SourceNotFound"])
+  })
+)

@@ -1,0 +1,199 @@
+/** Whose turn it is: one mover at a time on a repository, and only so many in all. */
+import { describe, expect } from "bun:test"
+import { Restore } from "@homeostat/backup/Restore"
+import * as Client from "@homeostat/runtime/client/Client"
+import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import { eventually } from "@homeostat/testkit/Eventually"
+import * as Storages from "@homeostat/testkit/server/controllers/Storages"
+import { Effect } from "effect"
+import * as Claims from "./Claims.ts"
+import * as PretendedMover from "./PretendedMover.ts"
+import * as Virtual from "./Virtual.ts"
+
+const isOver = ({ status }: Pick<Job, "status">): boolean =>
+  status?.conditions?.some(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed")) ===
+  true
+
+/** Counts the Jobs that are unfinished, at each moment, from now on. */
+const counting = ({ cluster: { server } }: Virtual.Virtual) =>
+  Effect.gen(function* () {
+    const open = new Set<string>()
+    let most = 0
+    const stop = server.store.subscribe(({ object, type }) => {
+      // As the API server serves it.
+      const job = object as unknown as Job
+      if (type === "DELETED" || isOver(job)) open.delete(job.metadata.uid)
+      else open.add(job.metadata.uid)
+      most = Math.max(most, open.size)
+    }, Storages.jobs)
+    yield* Effect.addFinalizer(() => Effect.sync(stop))
+    return () => most
+  })
+
+Virtual.test(
+  "Of 50 Backups that are due at once, five run at any moment, and all of them come to their end",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { maxJobs: 5 } })
+      const names = Array.from({ length: 50 }, (_, index) => `shop-${index}`)
+      for (const name of names) yield* Virtual.create(name, { schedule: "0 1 * * *", startPolicy: "OnSchedule" })
+      yield* world.until("2026-11-20T00:59:00Z")
+      expect(world.begun()).toEqual([])
+      const most = yield* counting(world)
+      yield* world.until("2026-11-20T01:00:30Z")
+      expect((yield* Virtual.jobs).length).toBe(5)
+      yield* world.until("2026-11-20T01:30:00Z")
+      expect(most()).toBe(5)
+      expect(
+        world
+          .begun()
+          .map(({ tag }) => tag)
+          .sort()
+      ).toEqual(names.map((name) => `shop/${name}`).sort())
+      for (const name of names) {
+        expect(yield* Virtual.status(name)).toMatchObject({
+          phase: "Completed",
+          lastScheduleTime: "2026-11-20T01:00:00Z",
+          message: "1 volume saved"
+        })
+        expect(world.told(name)).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+      }
+    }),
+  180_000
+)
+
+const path = (path: string) => ({ repository: { path, credentialsSecretRef: { name: "shop-backup-credentials" } } })
+
+Virtual.test("Backups that share a repository take turns, and say whose it is too", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    const most = yield* counting(world)
+    yield* Virtual.create("one", { ...path("shared"), schedule: "*/10 * * * *" })
+    yield* Virtual.create("two", { ...path("shared"), schedule: "*/10 * * * *" })
+    yield* world.until("2026-11-20T00:00:30Z")
+    expect([yield* Virtual.status("one"), yield* Virtual.status("two")].map(({ phase }) => phase).sort()).toEqual([
+      "Pending",
+      "Running"
+    ])
+    yield* world.until("2026-11-20T00:25:00Z")
+    expect(most()).toBe(1)
+    const tags = world.begun().map(({ tag }) => tag)
+    expect([tags.length, tags.filter((tag) => tag === "shop/one").length]).toEqual([6, 3])
+    for (const [name, other] of [
+      ["one", "two"],
+      ["two", "one"]
+    ] as const) {
+      const backup = yield* Virtual.get(name)
+      expect(backup.status).toMatchObject({ phase: "Completed", repositoryID: PretendedMover.repository })
+      expect(Virtual.condition(backup, "Ready")?.message).toBe(
+        `It runs by */10 * * * * (UTC). Its repository is also that of shop/${other}: they take turns.`
+      )
+    }
+  })
+)
+
+Virtual.test("A Restore waits until the repository is free, and says for whom", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Claims.bound(Virtual.namespace, "fresh")
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    yield* Virtual.create("shop")
+    yield* Virtual.runs("shop")
+    const most = yield* counting(world)
+    yield* Client.create(Restore, { metadata: Virtual.key("back"), spec: { backupRef: "shop", targetPVC: "fresh" } })
+    const restore = Client.get(Restore, Virtual.key("back"))
+    const waiting = yield* eventually("it waits", restore, ({ status }) => status?.phase === "Pending")
+    expect(waiting.status?.message).toMatch(/^It waits for its turn: Job shop\/shop-\d+ works on the repository$/)
+    yield* world.until("2026-11-20T00:05:05Z")
+    expect((yield* restore).status?.phase).toBe("Running")
+    expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
+      "preflight backup",
+      "preflight restore"
+    ])
+    // Now the other way round.
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.until("2026-11-20T00:09:00Z")
+    expect((yield* Virtual.status("shop")).message).toContain("waits for its turn: Job shop/back-restore works")
+    yield* world.until("2026-11-20T00:12:00Z")
+    expect((yield* restore).status).toMatchObject({ phase: "Complete", restored: { files: 2 } })
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", active: { token: "T" } })
+    expect(most()).toBe(1)
+  })
+)
+
+describe("A run that finds the repository locked", () => {
+  const locked = (world: Virtual.Virtual) =>
+    world.movers((mover) =>
+      world.begun().length > 1
+        ? PretendedMover.succeeds(mover)
+        : PretendedMover.ends(41, {
+            reason: "RepositoryLocked",
+            message: "repository is already locked by PID 1 on other"
+          })
+    )
+
+  Virtual.test("is made again after half an hour, when a lock that was left behind counts as stale", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      locked(world)
+      yield* Virtual.create("shop", { backoffLimit: 0 })
+      const { status } = yield* Virtual.rests("shop")
+      expect(status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryLocked" }, consecutiveFailures: 1 })
+      expect(world.told("shop")).toContain("RepositoryLocked")
+      expect(status?.message).toContain("tried again in 30 minutes")
+      yield* world.until("2026-11-20T00:30:59Z")
+      expect(world.begun()).toHaveLength(1)
+      yield* world.until("2026-11-20T00:33:00Z")
+      expect(world.begun()).toHaveLength(2)
+      expect(yield* Virtual.status("shop")).toMatchObject({
+        phase: "Completed",
+        lastRun: { trigger: "retry", reason: "Succeeded" },
+        consecutiveFailures: 0
+      })
+      yield* world.pass("2 hours")
+      expect(world.begun()).toHaveLength(2)
+    })
+  )
+
+  Virtual.test(
+    "is made again at once when the annotation unlock asks for it, and the locks are removed before",
+    (world) =>
+      Effect.gen(function* () {
+        yield* world.manage()
+        locked(world)
+        yield* Virtual.create("shop", { backoffLimit: 0 })
+        yield* Virtual.rests("shop")
+        yield* Virtual.annotate("shop", "unlock", "please")
+        yield* world.pass("5 minutes")
+        expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
+          "preflight backup",
+          "unlock-all preflight backup"
+        ])
+        expect(yield* Virtual.status("shop")).toMatchObject({
+          phase: "Completed",
+          lastUnlockTrigger: "please",
+          lastRun: { trigger: "unlock", reason: "Succeeded" }
+        })
+        yield* world.pass("1 hour")
+        expect(world.begun()).toHaveLength(2)
+      })
+  )
+
+  Virtual.test("is never unlocked while a mover works on the repository", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers((mover) => PretendedMover.succeeds(mover, "10 minutes"))
+      const most = yield* counting(world)
+      yield* Virtual.create("one", path("shared"))
+      yield* Virtual.runs("one")
+      yield* Virtual.create("two", { ...path("shared"), startPolicy: "OnSchedule" })
+      yield* Virtual.annotate("two", "unlock", "please")
+      yield* Virtual.annotate("one", "unlock", "please")
+      yield* world.until("2026-11-20T00:09:50Z")
+      expect(world.begun()).toHaveLength(1)
+      yield* world.until("2026-11-20T00:35:00Z")
+      expect(world.begun().map(({ operations }) => operations[0])).toEqual(["preflight", "unlock-all", "unlock-all"])
+      expect(most()).toBe(1)
+    })
+  )
+})

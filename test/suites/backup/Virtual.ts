@@ -1,0 +1,188 @@
+/**
+ * What each test of backups in virtual time begins with: a cluster in memory, a namespace with two claims that are bound and a Secret,
+ * and movers that do what the test says. It is Friday, 2026-11-20, midnight UTC.
+ */
+import { Backup, type BackupStatus } from "@homeostat/backup/Backup"
+import { Restore } from "@homeostat/backup/Restore"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Job, Namespace, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
+import * as Eventually from "@homeostat/testkit/Eventually"
+import type * as Pretence from "@homeostat/testkit/kubelet/Pretence"
+import { live } from "@homeostat/testkit/Test"
+import { Clock, type Duration, Effect, Logger, LogLevel, Random, type Scope } from "effect"
+import type { Spec } from "./Backups.ts"
+import * as Claims from "./Claims.ts"
+import * as PretendedMover from "./PretendedMover.ts"
+import * as VirtualManager from "./VirtualManager.ts"
+import * as VirtualTime from "./VirtualTime.ts"
+
+/** When the tests begin. */
+export const begin = Date.parse("2026-11-20T00:00:00Z")
+
+/** The namespace. */
+export const namespace = "shop"
+
+/** A world with backups. */
+export interface Virtual {
+  readonly cluster: EmbeddedCluster.EmbeddedCluster
+  /** Time passes. */
+  readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
+  /** Time passes until the clock shows that: RFC 3339. */
+  readonly until: (moment: string) => Effect.Effect<void>
+  /** Somebody sets the clock. */
+  readonly setClock: (moment: string) => Effect.Effect<void>
+  /** Says what movers do that begin from now on. */
+  readonly movers: (movers: PretendedMover.Movers) => void
+  /** Those that have begun, oldest first; of each pod one. */
+  readonly begun: () => ReadonlyArray<PretendedMover.PretendedMover>
+  /** What pods do, for a further node. */
+  readonly pods: Pretence.Pods
+  /** Starts a manager. */
+  readonly manage: (
+    options?: VirtualManager.Options
+  ) => Effect.Effect<VirtualManager.VirtualManager, never, Scope.Scope>
+  /** Reasons of what all managers have told about a Backup, oldest first. */
+  readonly told: (name: string) => ReadonlyArray<string>
+  /** The same, with what was said. */
+  readonly notes: (name: string, reason: string) => ReadonlyArray<string>
+}
+
+type Body<A, E> = (world: Virtual) => Effect.Effect<A, E, Scope.Scope | Client.Client>
+
+/** Declares a test. */
+export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_000): void => {
+  const course = (time: VirtualTime.VirtualTime) =>
+    Effect.gen(function* () {
+      const begun = new Map<string, PretendedMover.PretendedMover>()
+      let movers: PretendedMover.Movers = () => undefined
+      const pods: Pretence.Pods = (pod) => {
+        const mover = PretendedMover.read(pod)
+        if (mover === undefined) return undefined
+        begun.set(pod.metadata.uid, mover)
+        return movers(mover) ?? PretendedMover.succeeds(mover)
+      }
+      const managers: Array<VirtualManager.VirtualManager> = []
+      const about = (name: string) =>
+        managers
+          .flatMap(({ told }) => told)
+          .filter(({ regarding }) => regarding.kind === "Backup" && regarding.metadata.name === name)
+      const cluster = yield* EmbeddedCluster.make({
+        seed: 1,
+        crds: [Crd.of(Backup), Crd.of(Restore)],
+        kubelet: { pods }
+      })
+      const world: Virtual = {
+        cluster,
+        pass: time.pass,
+        until: (moment) => Effect.flatMap(Clock.currentTimeMillis, (now) => time.pass(Date.parse(moment) - now)),
+        setClock: (moment) => time.set(Date.parse(moment)),
+        movers: (next) => {
+          movers = next
+        },
+        begun: () => [...begun.values()],
+        pods,
+        manage: (options) =>
+          Effect.tap(VirtualManager.start(cluster, time, options), (manager) =>
+            Effect.sync(() => void managers.push(manager))
+          ),
+        told: (name) => about(name).map(({ reason }) => reason),
+        notes: (name, reason) =>
+          about(name)
+            .filter((entry) => entry.reason === reason)
+            .map(({ note }) => note)
+      }
+      const scene = Effect.gen(function* () {
+        yield* Client.create(Namespace, { metadata: { name: namespace } })
+        yield* secret("shop")
+        yield* Claims.bound(namespace, "app")
+        yield* Claims.bound(namespace, "store")
+        return yield* body(world)
+      })
+      yield* Effect.provide(Effect.scoped(scene), cluster.client)
+    })
+  live(
+    name,
+    () =>
+      Effect.suspend(() => {
+        const time = VirtualTime.make(begin)
+        return course(time).pipe(
+          Effect.scoped,
+          // Movers take minutes here, and looking costs.
+          Effect.locally(Eventually.pace, () => time.pass("500 millis")),
+          Effect.withRandom(Random.make(1)),
+          Effect.withClock(time.clock),
+          Logger.withMinimumLogLevel(LogLevel.None)
+        )
+      }),
+    timeoutMillis
+  )
+}
+
+/** The key of something in the namespace. */
+export const key = (name: string) => ({ namespace, name })
+
+/** What opens the repository of a Backup. */
+export const secret = (
+  backup: string,
+  stringData: { readonly [variable: string]: string } = { RESTIC_PASSWORD: "correct horse" }
+) => Client.create(Secret, { metadata: key(`${backup}-backup-credentials`), stringData })
+
+/** Creates a Backup of the claim `app` into the claim `store`, unless the spec says otherwise. The name with a Secret is `shop`. */
+export const create = (name: string, spec: Spec = {}, annotations: { readonly [name: string]: string } = {}) =>
+  Client.create(Backup, {
+    metadata: { ...key(name), annotations },
+    spec: {
+      source: "app",
+      destination: "pvc://store",
+      repository: { credentialsSecretRef: { name: "shop-backup-credentials" } },
+      ...spec
+    }
+  })
+
+/** Changes a Backup: its spec, or its annotations. */
+export const change = (
+  name: string,
+  wanted: { readonly spec?: object; readonly metadata?: { readonly annotations: object } }
+) => Client.patch(Backup, key(name), Patch.merge(wanted))
+
+/** Asks for a run, or the like, by annotation. */
+export const annotate = (name: string, annotation: string, value: string) =>
+  change(name, { metadata: { annotations: { [`backup.example.com/${annotation}`]: value } } })
+
+/** A Backup as it is now. */
+export const get = (name: string) => Client.get(Backup, key(name))
+
+/** What is said of it. */
+export const status = (name: string) => Effect.map(get(name), ({ status }): BackupStatus => status ?? {})
+
+/** Waits until its status is as it should be. */
+export const until = (
+  name: string,
+  what: string,
+  isSo: (status: BackupStatus, backup: Backup) => boolean,
+  timeout?: Duration.DurationInput
+) => Eventually.eventually(what, get(name), (backup) => isSo(backup.status ?? {}, backup), timeout)
+
+/** Waits until a run goes on. */
+export const runs = (name: string) => until(name, "a run goes on", ({ active }) => active !== undefined)
+
+/** Waits until none goes on, and one has ended. */
+export const rests = (name: string, timeout: Duration.DurationInput = "5 minutes") =>
+  until(name, "no run goes on", ({ active, lastRun }) => active === undefined && lastRun !== undefined, timeout)
+
+/** A condition. */
+export const condition = ({ status }: Backup, type: string) =>
+  status?.conditions?.find((condition) => condition.type === type)
+
+/** The Jobs of movers, oldest first. */
+export const jobs = Effect.map(Client.list(Job, { namespace }), ({ items }) =>
+  items.toSorted(({ metadata: one }, { metadata: other }) =>
+    (one.creationTimestamp + one.name).localeCompare(other.creationTimestamp + other.name)
+  )
+)
+
+/** The pods of movers. */
+export const pods = Effect.map(Client.list(Pod, { namespace }), ({ items }) => items)

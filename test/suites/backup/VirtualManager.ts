@@ -1,0 +1,137 @@
+/**
+ * Managers of backups in virtual time: any number on one cluster in memory, one after the other or in an election, each with a wire
+ * of its own that can be cut at a request of one's choice.
+ */
+import { backup, restore } from "@homeostat/backup"
+import * as Settings from "@homeostat/backup/Settings"
+import * as Turns from "@homeostat/backup/Turns"
+import type { Request } from "@homeostat/runtime/client/Request"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
+import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
+import type { EmbeddedCluster } from "@homeostat/testkit/EmbeddedCluster"
+import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
+import type { VirtualTime } from "./VirtualTime.ts"
+
+/**
+ * What becomes of a request: it `pass`es; it is `silent`, so that neither arrives it nor comes an answer; or it is `lost` on its way
+ * back, when the server has done it.
+ */
+export type Fate = "pass" | "silent" | "lost"
+
+/** A request that was sent. */
+export interface Sent {
+  readonly method: string
+  readonly path: string
+  /** Epoch milliseconds. */
+  readonly at: number
+}
+
+/** A manager at work. */
+export interface VirtualManager {
+  /** Decides on each request from now on. */
+  readonly cut: (fate: (request: Request) => Fate) => void
+  /** What it sent so far. */
+  readonly sent: ReadonlyArray<Sent>
+  /** What it told in Events so far, repeats too, oldest first. */
+  readonly told: ReadonlyArray<EventRecorder.Entry>
+  /** What its workers did so far. */
+  readonly attempts: ReadonlyArray<Attempt.Attempt>
+  readonly metrics: Metrics.Registry
+  readonly leads: () => boolean
+  /** Ends it as SIGTERM does. */
+  readonly stop: Effect.Effect<void>
+  /** Ends it as SIGKILL does: nothing that it does from now on is heard of. */
+  readonly kill: Effect.Effect<void>
+}
+
+/** How a manager is run. */
+export interface Options {
+  readonly name?: string | undefined
+  readonly settings?: Partial<Settings.Values> | undefined
+  /** It takes part in an election. */
+  readonly elected?: boolean | undefined
+}
+
+/** Starts a manager, which works until it is ended, at the latest with the scope. Without an election it works on return. */
+export const start = (
+  cluster: EmbeddedCluster,
+  { during }: VirtualTime,
+  { elected = false, name = "manager", settings = {} }: Options = {}
+): Effect.Effect<VirtualManager, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let fate: (request: Request) => Fate = () => "pass"
+    const sent: Array<Sent> = []
+    const told: Array<EventRecorder.Entry> = []
+    const attempts: Array<Attempt.Attempt> = []
+    const wire = Layer.effect(
+      Transport.Transport,
+      Effect.map(Transport.Transport, (next) => {
+        const through = <A, E, R>(request: Request, effect: Effect.Effect<A, E, R>) =>
+          Effect.gen(function* () {
+            sent.push({ method: request.method, path: request.path, at: yield* Clock.currentTimeMillis })
+            const decided = fate(request)
+            if (decided === "silent") return yield* Effect.never
+            const answer = yield* effect
+            return decided === "lost" ? yield* Effect.never : answer
+          })
+        return Transport.Transport.of({
+          ...next,
+          send: (request) => Transport.abortable(request, through(request, next.send(request))),
+          open: (request) => through(request, next.open(request))
+        })
+      })
+    )
+    const metrics = Metrics.make()
+    let isDead = false
+    const scope = yield* Effect.acquireRelease(Scope.make(), (scope) =>
+      isDead ? Effect.void : during(Scope.close(scope, Exit.void))
+    )
+    const election = elected
+      ? yield* Effect.orDie(LeaderElection.make({ namespace: "default", name: "homeostat", identity: name }))
+      : undefined
+    yield* Effect.gen(function* () {
+      const built = yield* Layer.build(
+        Manager.layer({ instance: name, metrics }).pipe(Layer.provide(wire), Layer.provide(cluster.transport))
+      )
+      const recorder = Context.get(built, EventRecorder.EventRecorder)
+      const services = Context.add(built, EventRecorder.EventRecorder, {
+        ...recorder,
+        record: (entry) =>
+          Effect.zipRight(
+            Effect.sync(() => void told.push(entry)),
+            recorder.record(entry)
+          )
+      })
+      const runners = yield* Manager.start([backup, restore], { leaderElection: election }).pipe(
+        Effect.provideService(Attempt.Observers, [(attempt) => Effect.sync(() => void attempts.push(attempt))]),
+        Effect.provide(services)
+      )
+      if (!elected) yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
+    }).pipe(
+      // What a process has for itself.
+      Effect.provideService(Turns.Turns, Turns.make()),
+      Effect.provideService(Settings.Settings, Settings.of(settings)),
+      Scope.extend(scope)
+    )
+    return {
+      cut: (decide) => {
+        fate = decide
+      },
+      sent,
+      told,
+      attempts,
+      metrics,
+      leads: () => election?.state().leading ?? true,
+      stop: Effect.suspend(() => (isDead ? Effect.void : during(Scope.close(scope, Exit.void)))),
+      kill: Effect.suspend(() => {
+        isDead = true
+        fate = () => "silent"
+        // It waits for answers that do not come, in a time that nobody awaits.
+        return Effect.asVoid(Effect.forkDaemon(Scope.close(scope, Exit.void)))
+      })
+    }
+  })

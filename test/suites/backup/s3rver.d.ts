@@ -1,0 +1,14 @@
+/** Of npm's s3rver, which has no types, what is used here. */
+declare module "s3rver" {
+  export default class S3rver {
+    constructor(options: {
+      readonly address: string
+      readonly port: number
+      readonly directory: string
+      readonly cert: Uint8Array
+      readonly key: Uint8Array
+      readonly silent: boolean
+    })
+    run(): Promise<unknown>
+  }
+}
