@@ -216,8 +216,9 @@ export const work = (
     parameters: {
       BACKUP_HOST: namespace,
       BACKUP_TAG: `${namespace}/${name}`,
-      // Once there was a repository, one that is gone is a loss, and no place for a new one.
-      INIT: status.repositoryID === undefined && status.lastBackupTime === undefined ? "1" : undefined,
+      // Once there was a repository, one that is gone is a loss, and no place for a new one. That there was a backup says nothing of
+      // it: the tutorial's controller, whose objects we inherit, made none.
+      INIT: status.repositoryID === undefined ? "1" : undefined,
       ALLOW_PARTIAL: spec.allowPartial ? "1" : undefined,
       FORGET_ARGS: forgets ? understood.keep.join(" ") : undefined,
       EXCLUDES: spec.excludes === undefined || spec.excludes.length === 0 ? undefined : spec.excludes.join("\n")

@@ -39,7 +39,7 @@ const isSaving = (scene: Scene.Scene, repository: Scene.Repository) =>
   Effect.gen(function* () {
     yield* Managed.eventually(
       "it saves",
-      Effect.sync(() => Prepared.locked(repository)),
+      Effect.sync(() => Prepared.packs(repository)),
       (count) => count > 0
     )
     return yield* Backups.until(
