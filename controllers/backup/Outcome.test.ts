@@ -111,8 +111,8 @@ describe("A failure has a reason, the mover's words and what to do", () => {
     expect(exited(41).retryAfter).toBe(1_800_000)
     for (const code of [3, 40, 42, 43, 44, 143]) expect(exited(code).retryAfter).toBeUndefined()
   })
-  test("a pod that is started again changes nothing about what is or is not there, nor about a password and rights", () =>
-    expect(Outcome.futile).toEqual([3, 40, 42, 45, 46, 47]))
+  test("a pod that is started again changes nothing about what is or is not there, nor about a lock, a password and rights", () =>
+    expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47]))
   test("a code is believed, whatever the text says", () =>
     expect(exited(42, "", { text: "no space left on device" }).reason).toBe("WrongPassword"))
   test("what was saved before is told", () =>

@@ -50,6 +50,8 @@ export const futile: ReadonlyArray<number> = [
   // The files would be as unreadable, and there would be a snapshot more.
   exitCodes.PartiallyFailed,
   exitCodes.RepositoryMissing,
+  // restic has waited for it for minutes; it is tried again when the lock counts as stale.
+  exitCodes.RepositoryLocked,
   exitCodes.WrongPassword,
   exitCodes.TargetNotEmpty,
   exitCodes.SnapshotNotFound,

@@ -205,9 +205,18 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     list: (resource, selection) =>
       Effect.sync(() => {
         mustFollow(resource, selection?.namespace)
-        return decodeAll(resource, together(stores(resource, selection?.index?.name), (store) => store.list(selection)))
+        return decodeAll(
+          resource,
+          together(stores(resource, selection?.index?.name), (store) => store.list(selection))
+        )
       }),
-    byOwner: (resource, ownerUid) => Effect.sync(() => decodeAll(resource, together(stores(resource), (store) => store.byOwner(ownerUid)))),
+    byOwner: (resource, ownerUid) =>
+      Effect.sync(() =>
+        decodeAll(
+          resource,
+          together(stores(resource), (store) => store.byOwner(ownerUid))
+        )
+      ),
     isOwn: own.has,
     whenSeen: sightings.when,
     informers: () => Array.from(handles.values(), (handle) => handle.informer),

@@ -27,7 +27,10 @@ Backups.both("A Backup saves its claim when it is created, and says so", (scene)
     const fresh = yield* Scene.claim(scene, "fresh")
     yield* Backups.restoring(scene, "back")
     const restore = yield* Backups.restored(scene, "back")
-    expect(restore.status).toMatchObject({ phase: "Complete", restored: { snapshot: snapshot?.id, files: 3, bytes: 100_005 } })
+    expect(restore.status).toMatchObject({
+      phase: "Complete",
+      restored: { snapshot: snapshot?.id, files: 3, bytes: 100_005 }
+    })
     expect(yield* Effect.promise(() => Bun.file(`${fresh}/docs/a.txt`).text())).toBe("first")
   }).pipe(Effect.provideService(Settings, Backups.quick))
 )

@@ -9,7 +9,7 @@ import * as Restic from "./Restic.ts"
 
 const group = (path: string): number => (statSync(path).mode >> 3) & 7
 
-Test.live("A repository that one user makes is saved to, pruned and restored from by another of its group", () =>
+Test.live("A repository that one user makes is saved to, pruned and checked by another of its group", () =>
   Effect.gen(function* () {
     const made = yield* Mover.make()
     const volume = join(made.folder, "volume")
