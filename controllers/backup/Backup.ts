@@ -7,7 +7,7 @@ import * as Fields from "./Fields.ts"
 
 const { flag, name, optional, text, time, whole } = Fields
 
-/** A length of time: whole numbers of w, d, h, m and s. */
+/** A length of time: whole numbers of y, w, d, h, m and s. */
 const interval = (description: string, fallback: string) =>
   Schema.optionalWith(text(50).pipe(Schema.pattern(/^([0-9]+(s|m|h|d|w|y))*[1-9][0-9]*(s|m|h|d|w|y)$/)), {
     default: () => fallback

@@ -149,7 +149,10 @@ const act = (
     const wants = request !== undefined || remaining !== undefined
     const leave = Effect.flatMap(Turns, (turns) => turns.leave("Backup", keyOf(backup)))
     if (!wants) yield* leave
-    if (Either.isLeft(understood)) return { ...plain, obstacle: { ...understood.left, final: true } }
+    if (Either.isLeft(understood)) {
+      const draft = Standing.brokenOff(scheduled, understood.left.message, now)
+      return { ...plain, draft, obstacle: { ...understood.left, final: true } }
+    }
     const isKnown =
       backup.status?.observedGeneration === backup.metadata.generation &&
       Condition.isTrue(backup.status?.conditions, Condition.Ready)
@@ -157,7 +160,8 @@ const act = (
 
     const wake = [...scheduled.wake, Duration.toMillis(settings.retryPeriod)]
     const { hash } = understood.right.repository
-    if (isKnown) {
+    // A run that goes on in another Job may have made that one already: whoever waits for it would wait for itself.
+    if (isKnown && remaining === undefined) {
       // Before anything is asked of the server: many may wait, and each is woken when any of the others ends.
       const busy = yield* Jobs.wait(backup, "Backup", hash)
       if (busy !== undefined) return { ...plain, wake, waiting: waitingFor(busy) }
@@ -186,8 +190,10 @@ const act = (
     })
     const begun = yield* Effect.either(Jobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {
-      if (begun.left._tag !== "NameTaken") return yield* begun.left
-      return { ...looked, wake, obstacle: { reason: "NameConflict", message: begun.left.message, final: false } }
+      const refused = Jobs.refusalOf(begun.left)
+      if (refused === undefined) return yield* begun.left
+      const draft = Standing.brokenOff(scheduled, refused.message, now)
+      return { ...looked, wake, draft, obstacle: { ...refused, final: false } }
     }
     if (Either.isLeft(begun.right)) return { ...looked, wake, waiting: waitingFor(begun.right.left) }
     const job = begun.right.right

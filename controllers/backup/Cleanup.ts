@@ -21,6 +21,8 @@ import * as Jobs from "./Jobs.ts"
 import * as Look from "./Look.ts"
 import * as Names from "./Names.ts"
 import * as Outcome from "./Outcome.ts"
+import * as Repository from "./Repository.ts"
+import * as Room from "./Room.ts"
 import * as Run from "./Run.ts"
 import { Settings } from "./Settings.ts"
 import * as Spec from "./Spec.ts"
@@ -45,12 +47,13 @@ export const cleanup = (backup: Backup) =>
   Effect.gen(function* () {
     const { retryPeriod } = yield* Settings
     const again = Result.requeueAfter(retryPeriod)
-    yield* (yield* Turns).leave("Backup", keyOf(backup))
     const jobs = yield* Jobs.of(backup)
     const movers = jobs.filter((job) => !isCleanup(job))
     const skip = backup.metadata.annotations?.[Names.skipCleanupAnnotation] === "true"
     // Also those that are over: in the foreground, a Job is gone when its last pod is.
     yield* Effect.forEach(skip ? jobs : movers, Jobs.end, { discard: true })
+    const deletes = backup.spec.deletionPolicy === "Delete" && hasBegun(backup)
+    if (skip || !deletes) yield* (yield* Turns).leave("Backup", keyOf(backup))
     if (skip) return Result.done
     if (movers.length > 0) {
       const since = Date.parse(backup.metadata.deletionTimestamp ?? backup.metadata.creationTimestamp)
@@ -60,9 +63,13 @@ export const cleanup = (backup: Backup) =>
       }
       return again
     }
-    if (backup.spec.deletionPolicy === "Retain") return Result.done
+    if (!deletes) return Result.done
     return yield* deleteSnapshots(backup, jobs.find(isCleanup))
   })
+
+/** Whether a run has ever begun. Where none has, there is nothing to delete, and maybe nothing to do it with. */
+const hasBegun = ({ status }: Backup): boolean =>
+  [status?.active, status?.lastRun, status?.lastScheduleTime, status?.repositoryID].some((fact) => fact !== undefined)
 
 const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
   Effect.gen(function* () {
@@ -94,8 +101,13 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
     }
     // One that was never opened was never made. That one is gone that was there is for somebody to know.
     if (outcome.reason === "RepositoryMissing" && backup.status?.repositoryID === undefined) return Result.done
-    // The Job's own tries are used up. Deleting it begins anew.
-    yield* tell(backup, { reason: "CleanupFailed", message: outcome.message })
+    // A lock that was left behind does not last.
+    if (outcome.reason === "RepositoryLocked" && progress.at + Outcome.staleLock <= (yield* Clock.currentTimeMillis)) {
+      yield* Jobs.discard(job)
+      return again
+    }
+    const { name } = job.metadata
+    yield* tell(backup, { reason: "CleanupFailed", message: `${outcome.message}. To try again, delete Job ${name}` })
     return again
   })
 
@@ -120,9 +132,10 @@ const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
 const begin = (backup: Backup) =>
   Effect.gen(function* () {
     const settings = yield* Settings
-    const understood = Spec.parse(backup)
-    if (Either.isLeft(understood)) return understood.left
-    const { repository } = understood.right
+    // Nothing else of the spec is needed, however wrong it may be.
+    const destination = Spec.destination(backup)
+    if (Either.isLeft(destination)) return destination.left
+    const repository = Repository.of(backup, destination.right)
     const credentials = yield* Look.credentials(backup, repository.destination)
     if (Either.isLeft(credentials)) return credentials.left
     const place = yield* Look.repository(backup, repository.destination)
@@ -147,15 +160,14 @@ const begin = (backup: Backup) =>
       "Backup"
     ).pipe(Effect.either)
     if (Either.isRight(begun)) return undefined
-    if (begun.left._tag !== "NameTaken") return yield* begun.left
-    return { reason: "NameConflict", message: begun.left.message } satisfies Obstacle
+    return Jobs.refusalOf(begun.left) ?? (yield* begun.left)
   })
 
 /** Says why it does not go, and what helps. Once: the status remembers. */
 const tell = (backup: Backup, { message, reason }: Obstacle) =>
   Effect.gen(function* () {
     const now = Time.seconds(yield* Clock.currentTimeMillis)
-    const note = `The Backup cannot be deleted yet. ${message.replace(/[.]?$/, ".")} To leave everything as it is and let it go, set the annotation ${Names.skipCleanupAnnotation} to "true"`
+    const note = `The Backup cannot be deleted yet. ${Room.cut(message, 1500).replace(/[.]?$/, ".")} To leave everything as it is and let it go, set the annotation ${Names.skipCleanupAnnotation} to "true"`
     const before = backup.status ?? {}
     const told = Condition.find(before.conditions, Condition.Stalled)
     if (told?.message === note) return

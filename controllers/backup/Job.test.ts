@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Environment from "@homeostat/testkit/kubelet/Environment"
 import * as Either from "effect/Either"
 import { backup, group, understood } from "./Backups.fixture.ts"
 import * as Credentials from "./Credentials.ts"
@@ -45,7 +46,10 @@ describe("The name of a Job", () => {
     expect(new Set(["1", "1-2", "1-3"].map((run) => MoverJob.nameOf("x".repeat(253), run))).size).toBe(3))
 })
 
-const secret = { filled: ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], empty: [] }
+const secret = {
+  filled: ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AZURE_ACCOUNT_NAME", "AZURE_ACCOUNT_KEY"],
+  empty: []
+}
 
 const work = ({
   spec = {},
@@ -117,6 +121,15 @@ describe("A mover may do nothing but its work", () => {
       enableServiceLinks: false,
       serviceAccountName: "cloud"
     }))
+  test("it has an identity of Azure where it has a ServiceAccount for one", () => {
+    const labelsOf = (spec: { readonly [field: string]: unknown }) =>
+      MoverJob.desired(work({ spec })).spec?.template.metadata?.labels ?? {}
+    const label = { "azure.workload.identity/use": "true" }
+    const azure = { destination: "azure://backups/shop" }
+    expect(labelsOf({ ...azure, serviceAccountName: "cloud" })).toMatchObject(label)
+    expect(labelsOf(azure)).not.toMatchObject(label)
+    expect(labelsOf({ serviceAccountName: "cloud" })).not.toMatchObject(label)
+  })
   test("it reads its volumes, and can write only to scratch space", () => {
     const { container, spec } = made({ claims: ["a", "b"].map((name) => ({ name, readOnly: true })) })
     expect(container.volumeMounts).toEqual([
@@ -174,6 +187,12 @@ describe("A mover is told", () => {
       AWS_ACCESS_KEY_ID: { secretKeyRef: { name: "cart-backup-credentials", key: "AWS_ACCESS_KEY_ID" } },
       AWS_SECRET_ACCESS_KEY: { secretKeyRef: { name: "cart-backup-credentials", key: "AWS_SECRET_ACCESS_KEY" } }
     }))
+  test("what has a dollar as it stands, though the kubelet puts in variables", () => {
+    const job = MoverJob.desired({ ...work(), parameters: { EXCLUDES: "a$$b\n$(HOME)" } })
+    const excludes = podOf(job).container.env?.find(({ name }) => name === "EXCLUDES")?.value ?? ""
+    expect(excludes).toBe("a$$$$b\n$$(HOME)")
+    expect(Environment.expand(excludes, { HOME: "/tmp" })).toBe("a$$b\n$(HOME)")
+  })
   test("each variable once", () => {
     const names = (
       made({ spec: { repository: { caSecretRef: { name: "ca" }, region: "eu-central-1" } } }).container.env ?? []
@@ -246,8 +265,7 @@ describe("A Job", () => {
           kind: "Backup",
           name: "cart",
           uid: work().owner.metadata.uid,
-          controller: true,
-          blockOwnerDeletion: true
+          controller: true
         }
       ]
     })

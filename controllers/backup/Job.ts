@@ -28,7 +28,7 @@ export type PodSpec = Pick<
 >
 
 /** What a mover can be asked for, in this order. */
-export type Operation = "unlock-all" | "preflight" | "backup" | "forget" | "prune" | "check" | "restore" | "delete"
+export type Operation = "preflight" | "unlock-all" | "backup" | "forget" | "prune" | "check" | "restore" | "delete"
 
 /** What a Job is made from. */
 export interface Work {
@@ -131,8 +131,8 @@ export const desired = (work: Work): Desired<Job> => {
           kind: owner.kind ?? "",
           name: owner.metadata.name,
           uid: owner.metadata.uid,
-          controller: true,
-          blockOwnerDeletion: true
+          // Without `blockOwnerDeletion`, for which some clusters want a right of its own: the finalizer waits for movers.
+          controller: true
         }
       ]
     },
@@ -153,7 +153,14 @@ export const desired = (work: Work): Desired<Job> => {
         ]
       },
       template: {
-        metadata: { labels },
+        metadata: {
+          labels: {
+            ...labels,
+            // By which Azure's webhook knows whom to give an identity.
+            ...(destination._tag === "Azure" &&
+              spec.serviceAccountName !== undefined && { "azure.workload.identity/use": "true" })
+          }
+        },
         spec: {
           restartPolicy: "Never",
           automountServiceAccountToken: false,
@@ -187,7 +194,14 @@ export const desired = (work: Work): Desired<Job> => {
               name: container,
               image: spec.image ?? work.image,
               args: [...work.operations],
-              env: [...Object.entries(present(env)).map(([name, value]) => ({ name, value })), ...credentials.env],
+              env: [
+                ...Object.entries(present(env)).map(([name, value]) => ({
+                  name,
+                  // The kubelet puts in variables for $(NAME), and takes $$ for a dollar.
+                  value: value.replaceAll("$", "$$$$")
+                })),
+                ...credentials.env
+              ],
               volumeMounts: [...volumes.map(({ mount }) => mount), ...credentials.volumeMounts],
               ...(spec.resources !== undefined && { resources: spec.resources }),
               terminationMessagePolicy: "FallbackToLogsOnError",

@@ -174,6 +174,24 @@ export const begin = (
     return Either.mapLeft(begun, ({ message }) => message)
   })
 
+/**
+ * Why there will be no Job until somebody does something: its name is taken, or the API server refuses it, for a field of the spec
+ * or by a policy. Undefined: it may be made yet.
+ */
+export const refusalOf = (
+  error: Failure | NameTaken
+): { readonly reason: string; readonly message: string } | undefined => {
+  switch (error._tag) {
+    case "NameTaken":
+      return { reason: "NameConflict", message: error.message }
+    case "Invalid":
+    case "BadRequest":
+      return { reason: "JobRefused", message: `The API server refuses the mover's Job: ${error.message}` }
+    default:
+      return undefined
+  }
+}
+
 const taken = ({ name, owner }: MoverJob.Work) =>
   Effect.fail(
     new NameTaken({

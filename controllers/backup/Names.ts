@@ -13,7 +13,7 @@ export const triggerLabel = `${domain}/trigger`
 export const scheduledAtAnnotation = `${domain}/scheduled-at`
 /** On Jobs: the token of the annotation that asked for them. */
 export const tokenAnnotation = `${domain}/token`
-/** On Jobs: the claims that they save, separated by commas. */
+/** On Jobs: the claims that they mount, separated by commas; for people. */
 export const claimsAnnotation = `${domain}/claims`
 /** On Jobs: which run they belong to; the same in all Jobs of a run. */
 export const runIdAnnotation = `${domain}/run-id`

@@ -341,7 +341,7 @@ const reasonOf = (
 const signals: ReadonlySet<number> = new Set([130, 137, exitCodes.Terminated])
 
 const full =
-  /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|\b(413|507)\b|request entity too large/i
+  /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|\((413|507)\)|request entity too large/i
 
 /** Reasons that a mover's exit leads to. */
 type Failing = Exclude<
@@ -398,7 +398,9 @@ const adviceElsewhere: {
   restore: {
     PartiallyFailed: "What could be restored is there; look whether the user of the mover may write to the volume",
     RepositoryMissing: "Bring it back, or name another Backup in a new Restore",
-    RepositoryLocked: "Annotate the Backup with backup.example.com/unlock if no restic uses the repository",
+    RepositoryLocked:
+      "Annotate the Backup with backup.example.com/unlock if no restic uses the repository, and create a new Restore",
+    WrongPassword: "Put the password with which the repository was made into the Secret, and create a new Restore",
     DestinationUnreachable: "Check the address, the bucket and the credentials, and create a new Restore",
     DestinationFull: "The volume to restore into is too small: create a larger one, and a new Restore",
     ResticFailed: "Create a new Restore when the cause is mended",
@@ -406,6 +408,8 @@ const adviceElsewhere: {
   },
   delete: {
     RepositoryMissing: "There is nothing left to delete",
+    RepositoryLocked: "It is tried again in 30 minutes, when a lock that was left behind counts as stale",
+    WrongPassword: "Put the password with which the repository was made into the Secret",
     DestinationUnreachable: "Check the address, the bucket and the credentials",
     DestinationFull: "Make room there",
     ResticFailed: "The snapshots are still there, some or all",

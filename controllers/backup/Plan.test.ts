@@ -299,7 +299,7 @@ describe("A Job", () => {
     expect(operations({}, { ...fresh, lastPruneTime: created })).toBe("preflight backup"))
   test("removes locks where that was asked for, before all else and in the run's first Job alone", () => {
     const asked: Plan.Request = { ...tick, trigger: "unlock", token: "U" }
-    expect(operations({ request: asked, later: ["b"] }, fresh, kept)).toBe("unlock-all preflight backup")
+    expect(operations({ request: asked, later: ["b"] }, fresh, kept)).toBe("preflight unlock-all backup")
     const before = job("cart-u1", { id: "u1", trigger: "unlock" })
     expect(operations({ before }, { ...fresh, active: { ...active("cart-u1"), trigger: "unlock" } }, kept)).toBe(
       "preflight backup forget"

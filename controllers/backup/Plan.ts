@@ -206,8 +206,9 @@ export const work = (
     name: MoverJob.nameOf(name, id),
     trigger,
     operations: [
-      ...(request?.trigger === "unlock" ? (["unlock-all"] as const) : []),
       "preflight",
+      // After the repository was found, or made: no lock keeps it from being looked at.
+      ...(request?.trigger === "unlock" ? (["unlock-all"] as const) : []),
       "backup",
       ...(forgets ? (["forget"] as const) : []),
       ...(forgets && isDue(status.lastPruneTime, understood.pruneInterval) ? (["prune"] as const) : []),

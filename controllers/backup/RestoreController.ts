@@ -26,6 +26,7 @@ import * as Look from "./Look.ts"
 import * as Names from "./Names.ts"
 import * as Outcome from "./Outcome.ts"
 import { Restore, type RestoreStatus } from "./Restore.ts"
+import * as Room from "./Room.ts"
 import * as Run from "./Run.ts"
 import { Settings } from "./Settings.ts"
 import * as Spec from "./Spec.ts"
@@ -91,7 +92,7 @@ const follow = (restore: Restore, job: Job | undefined, now: number) =>
       _tag: "Running",
       job: live.metadata.name,
       since: Run.madeAt(live),
-      message: progress._tag === "Ended" ? "" : progress.message
+      message: progress._tag === "Ended" ? "" : Room.cut(progress.message, Room.longestMessage)
     }
     if (progress._tag === "Running") return running
     if (progress._tag === "Ended") return over(progress.ending, Math.max(progress.at, Run.madeAt(live)))
@@ -105,7 +106,11 @@ const over = (ending: Outcome.Ending, at: number): Standing => ({
   at
 })
 
-const pending = ({ message, reason }: Spec.Refusal): Standing => ({ _tag: "Pending", reason, message })
+const pending = ({ message, reason }: Spec.Refusal): Standing => ({
+  _tag: "Pending",
+  reason,
+  message: Room.cut(message, Room.longestMessage)
+})
 
 /** Makes the Job, or says what is missing. */
 const begin = (restore: Restore) =>
@@ -141,7 +146,7 @@ const begin = (restore: Restore) =>
     const begun = yield* Jobs.begin(
       {
         owner: restore,
-        // As the Backup's movers run, unless it says otherwise.
+        // With the image and the ServiceAccount of the Backup's movers, unless it says otherwise.
         spec: { ...inherited(backup), ...spec },
         name: MoverJob.nameOf(restore.metadata.name, "restore"),
         trigger: "restore",
@@ -154,6 +159,7 @@ const begin = (restore: Restore) =>
           SNAPSHOT: spec.snapshot,
           AS_OF: spec.asOf === undefined ? undefined : Time.seconds(Date.parse(spec.asOf)),
           RESTORE_PATHS: spec.paths?.join("\n"),
+          RESTORE_ID: restore.metadata.uid,
           OVERWRITE: spec.overwrite ? "1" : undefined
         },
         repository,
@@ -167,8 +173,8 @@ const begin = (restore: Restore) =>
       "Restore"
     ).pipe(Effect.either)
     if (Either.isLeft(begun)) {
-      if (begun.left._tag !== "NameTaken") return yield* begun.left
-      return pending({ reason: "NameConflict", message: begun.left.message })
+      const refused = Jobs.refusalOf(begun.left)
+      return refused === undefined ? yield* begun.left : pending(refused)
     }
     if (Either.isLeft(begun.right)) {
       return pending(waitingFor(begun.right.left))
@@ -208,7 +214,9 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
     })
     const [first, ...others] = new Set([...saved, ...claims])
     if (first === targetPVC || others.includes(targetPVC)) return Either.right(targetPVC)
-    if (first !== undefined && others.length === 0) return Either.right(first)
+    // What a failed run has saved may be one of several.
+    const isAll = Either.isRight(source) || backup.status?.lastRun?.reason === "Succeeded"
+    if (isAll && first !== undefined && others.length === 0) return Either.right(first)
     const refusal: Spec.Refusal = {
       reason: "VolumeUnknown",
       message:
@@ -253,7 +261,8 @@ const statusOf = (restore: Restore, standing: Standing, now: number): RestoreSta
         conditions: waiting("Running", standing.message)
       }
     case "Ended": {
-      const { message, phase, reason, restored } = standing.outcome
+      const { phase, reason, restored } = standing.outcome
+      const message = Room.cut(standing.outcome.message, Room.longestMessage)
       const isComplete = phase === "Completed"
       return {
         ...before,

@@ -15,7 +15,7 @@ export interface Snapshot {
   readonly id: string | undefined
   /** Size of all files, in bytes. */
   readonly bytes: number
-  /** What the repository grew by, in bytes, before compression. */
+  /** What the repository grew by, in bytes, after deduplication and compression. */
   readonly added: number
   readonly files: number
 }

@@ -103,7 +103,7 @@ export const keepArguments = (policy: Policy | undefined, counts: Counts = {}): 
 
 /**
  * What somebody may not have meant, as sentences that say what will be deleted when: for a Warning event, the message of a
- * condition and an admission warning. Empty if there is nothing to warn of.
+ * condition . Empty if there is nothing to warn of.
  *
  * @param gaps from run to run, if there is a schedule
  */

@@ -38,6 +38,15 @@ describe("Of a Job that has not ended it is told", () => {
       message: "The mover runs"
     }))
 
+  test("that its pod is being ended, which on a node that is gone never comes to an end", () => {
+    const running = pod(open, "p", { phase: "Running", state: { running: {} } })
+    const metadata = { ...running.metadata, deletionTimestamp: "2026-11-20T02:10:00Z" }
+    expect(Run.read(open, [{ ...running, metadata }])).toMatchObject({
+      _tag: "Running",
+      message: expect.stringMatching(/^Pod p is being ended since 2026-11-20T02:10:00Z: if that lasts, look at /)
+    })
+  })
+
   test("that the mover has ended, while nobody has counted that yet", () =>
     expect(Run.read(open, [pod(open, "p", { phase: "Running", state: terminated(0) })])).toEqual({
       _tag: "Running",
@@ -238,6 +247,17 @@ describe("A Job that is over has an ending", () => {
     expect(end(late, []).at).toBe(at("2026-11-20T02:05:00Z"))
   })
 
+  test("by the kubelet's own words where it failed the pod for what it used", () => {
+    const used = pod(failedJob, "p", { phase: "Failed", state: terminated(137) })
+    const message = 'Usage of EmptyDir volume "cache" exceeds the limit "10Gi".'
+    const status = { ...used.status, reason: "Evicted", message }
+    expect(Run.read(failedJob, [{ ...used, status }])).toMatchObject({ ending: { _tag: "Evicted", message } })
+    expect(
+      Run.read(failedJob, [{ ...used, status: { phase: "Failed", reason: "OutOfcpu", message: "no cpu" } }])
+    ).toMatchObject({
+      ending: { _tag: "Evicted", message: "no cpu" }
+    })
+  })
   test("of an eviction that was the last try", () => {
     const evicted = pod(failedJob, "p", {
       phase: "Failed",

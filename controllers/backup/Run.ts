@@ -93,6 +93,14 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   if (present === undefined && failed.length > 0) {
     return { _tag: "Running", message: `The mover is tried again${before}` }
   }
+  if (present?.metadata.deletionTimestamp !== undefined) {
+    const { deletionTimestamp, name } = present.metadata
+    const node = present.spec?.nodeName ?? "its node"
+    return {
+      _tag: "Running",
+      message: `Pod ${name} is being ended since ${deletionTimestamp}: if that lasts, look at ${node}`
+    }
+  }
   if (present !== undefined && containerOf(present)?.state?.running !== undefined) {
     return { _tag: "Running", message: `The mover runs${before}` }
   }
@@ -160,6 +168,15 @@ const ended = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   // A pod that was evicted was ended from outside; what its container says of that is no news.
   if (failed !== undefined && evicted !== undefined && (last === undefined || last === evicted)) {
     return end({ _tag: "Evicted", message: evicted.status?.message ?? disruption(evicted) })
+  }
+  // The kubelet has failed the pod for what it used, or could not have it at all: its own words are all there is.
+  const over = pods.filter(isPodOver).at(-1)
+  if (
+    failed !== undefined &&
+    over?.status?.reason !== undefined &&
+    Result.parse(container?.message).reason === undefined
+  ) {
+    return end({ _tag: "Evicted", message: over.status.message ?? over.status.reason })
   }
   if (container === undefined) return end({ _tag: "Lost", succeeded: failed === undefined })
   // The Job's word and the newest pod's may differ where a pod is gone: then that one's result is lost.

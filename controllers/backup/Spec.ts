@@ -34,14 +34,15 @@ export interface Refusal {
 
 const hour = 3_600_000
 
+/** Where a Backup saves to. */
+export const destination = ({ spec }: Backup): Either.Either<Destination.Destination, Refusal> =>
+  Either.mapLeft(Destination.parse(spec.destination), (message) => ({ reason: "InvalidDestination", message }))
+
 /** Reads a spec. Takes about a millisecond where there is a schedule. */
 export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
   Either.gen(function* () {
     const { spec } = backup
-    const destination = yield* Either.mapLeft(
-      Destination.parse(spec.destination),
-      (message): Refusal => ({ reason: "InvalidDestination", message })
-    )
+    const found = yield* destination(backup)
     const table =
       spec.schedule === undefined
         ? undefined
@@ -51,7 +52,7 @@ export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
     const checkInterval = yield* interval("checkInterval", spec.checkInterval)
     const between = table === undefined ? undefined : Occurrence.gaps(table.cron)
     return {
-      repository: Repository.of(backup, destination),
+      repository: Repository.of(backup, found),
       table,
       keep: Retention.keepArguments(policy, spec.retention),
       warnings: Retention.warnings(policy, { gaps: between, counts: spec.retention }),

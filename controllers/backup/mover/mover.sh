@@ -2,7 +2,7 @@
 # The mover: what runs in the pod of a backup or a restore. It needs restic 0.17.1 or newer (its exit codes 10, 11 and 12), a POSIX
 # shell, and no program that a busybox does not have.
 #
-#   mover.sh [unlock-all] preflight [backup] [forget] [prune] [check]
+#   mover.sh preflight [unlock-all] [backup] [forget] [prune] [check]
 #   mover.sh preflight restore
 #   mover.sh preflight delete
 #
@@ -26,6 +26,7 @@
 #   SNAPSHOT           `latest`, or an id of at least 8 digits; it must be one of this Backup's, of this volume
 #   AS_OF              a time by RFC 3339: for `latest`, the newest that is not later
 #   RESTORE_PATHS      what to restore, one path a line, from the volume's root; empty: everything
+#   RESTORE_ID         the same in all tries of one restore: a try goes on where one before it has ended
 #   OVERWRITE=1        the target may have files. Those that the snapshot has too become the snapshot's, whichever are newer; all
 #                      others stay as they are
 #
@@ -215,6 +216,7 @@ finish() {
 
 # Ends after a failure of restic, by its exit code: fail <message>.
 fail() {
+  set -- "${partial:+$partial; }$1"
   case $code in
     10) finish RepositoryMissing 40 "$1" ;;
     11) finish RepositoryLocked 41 "$1" ;;
@@ -325,7 +327,7 @@ save() {
   summary=$(grep '"message_type":"summary"' "$out" | tail -n 1)
   id=$(printf '%s' "$summary" | sed -n 's/.*"snapshot_id":"\([0-9a-f]*\)".*/\1/p')
   [ -n "$id" ] || finish ResticFailed 44 "restic said nothing of the snapshot of volume $pvc"
-  volumes="$volumes {\"pvc\":\"$pvc\",\"id\":\"$id\",\"bytes\":$(field total_bytes_processed),\"added\":$(field data_added),\"files\":$(field total_files_processed)}"
+  volumes="$volumes {\"pvc\":\"$pvc\",\"id\":\"$id\",\"bytes\":$(field total_bytes_processed),\"added\":$(field data_added_packed),\"files\":$(field total_files_processed)}"
 }
 
 # Whether there is more in $work/entries than a file system has of its own.
@@ -433,17 +435,27 @@ function moment(text,    y, m, d, seconds, fraction, zone, sign) {
 restore() {
   [ -n "${RESTORE_VOLUME:-}" ] || finish ResticFailed 44 "RESTORE_VOLUME is not set"
   [ -d "${RESTORE_TARGET:-}" ] || finish ResticFailed 44 "there is no folder ${RESTORE_TARGET:-in RESTORE_TARGET} to restore into"
-  if [ "${OVERWRITE:-}" != 1 ]; then
+  # What is there of a try before this one is ours to write over.
+  begun=$RESTORE_TARGET/.homeostat-restore
+  overwrite=never
+  if [ "${OVERWRITE:-}" = 1 ]; then
+    overwrite=always
+  elif [ -n "${RESTORE_ID:-}" ] && [ "$(cat "$begun" 2>/dev/null)" = "$RESTORE_ID" ]; then
+    overwrite=always
+  else
     ls -A "$RESTORE_TARGET" >"$work/entries" || finish ResticFailed 44 "$RESTORE_TARGET cannot be read by user $(id -u)"
     if has_files; then finish TargetNotEmpty 45 "it has $(grep -vx 'lost+found' "$work/entries" | head -n 1)"; fi
   fi
   choose
+  if [ -n "${RESTORE_ID:-}" ] && [ "${OVERWRITE:-}" != 1 ]; then
+    printf '%s' "$RESTORE_ID" 2>/dev/null >"$begun" || finish ResticFailed 44 "$RESTORE_TARGET cannot be written by user $(id -u)"
+  fi
   # Patterns as arguments, since in a file restic would put in variables. What is no wildcard in a path shall be none here.
   # restic would put a folder in the place of a link.
   folder=$(cd -P "$RESTORE_TARGET" && pwd -P) || finish ResticFailed 44 "$RESTORE_TARGET cannot be entered by user $(id -u)"
   set -- restore "$id" --json --sparse --target "$folder" --retry-lock "$RETRY_LOCK"
-  # Even if somebody wrote there since we looked.
-  if [ "${OVERWRITE:-}" = 1 ]; then set -- "$@" --overwrite always; else set -- "$@" --overwrite never; fi
+  # Never: even if somebody wrote there since we looked.
+  set -- "$@" --overwrite "$overwrite"
   [ -z "${RESTORE_PATHS:-}" ] || printf '%s\n' "$RESTORE_PATHS" >"$work/paths"
   if [ -n "${RESTORE_PATHS:-}" ]; then
     while IFS= read -r path; do
@@ -457,6 +469,7 @@ restore() {
     done <"$work/paths"
   fi
   run restic "$@" || fail "$(cause)"
+  rm -f "$begun"
   summary=$(grep '"message_type":"summary"' "$out" | tail -n 1)
   restored="{\"snapshot\":\"$id\",\"bytes\":$(field bytes_restored),\"files\":$(field files_restored)}"
 }
@@ -520,6 +533,7 @@ mkdir -p "$work" || finish ResticFailed 44 "$work cannot be made"
 case ${BACKUP_HOST:-} in '' | *,*) finish ResticFailed 44 "BACKUP_HOST is not set, or has a comma" ;; esac
 case ${BACKUP_TAG:-} in '' | *,*) finish ResticFailed 44 "BACKUP_TAG is not set, or has a comma" ;; esac
 
+[ $# -gt 0 ] || finish ResticFailed 44 "there is nothing to do"
 for operation in "$@"; do
   echo "mover: $operation"
   case $operation in

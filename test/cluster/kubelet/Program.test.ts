@@ -37,8 +37,8 @@ describe("A command", () => {
       ...invocation
     })
 
-  test("is the entrypoint with the arguments, or the container's own", () => {
-    expect(run({ args: ["a"] })).toMatchObject({ executable: "/r/data/server", args: ["--listen", "a"] })
+  test("is the entrypoint, of this machine, with the arguments, or the container's own", () => {
+    expect(run({ args: ["a"] })).toMatchObject({ executable: "/data/server", args: ["--listen", "a"] })
     expect(run({ command: ["sh", "-c"], args: ["a"] })).toMatchObject({ executable: "sh", args: ["-c", "a"] })
   })
 

@@ -35,7 +35,7 @@ export type Images = { readonly [image: string]: Program }
 
 /**
  * Runs the container's own command, or else `entrypoint`, with paths under `mounts` moved into the container's root wherever an
- * argument or a variable begins with one.
+ * argument of the container or a variable begins with one.
  */
 export const command =
   (entrypoint: ReadonlyArray<string>, mounts: ReadonlyArray<string> = []): Program =>
@@ -46,10 +46,11 @@ export const command =
         : mounts.some((mount) => value === mount || value.startsWith(`${mount}/`))
           ? root + value
           : value
-    const [executable = "true", ...rest] = command.length > 0 ? command : entrypoint
+    // The entrypoint is a program of this machine, wherever that is.
+    const [executable = "true", ...rest] = command.length > 0 ? command.map(moved) : entrypoint
     return {
-      executable: moved(executable),
-      args: [...rest, ...args].map(moved),
+      executable,
+      args: [...rest, ...args.map(moved)],
       env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, moved(value)]))
     }
   }

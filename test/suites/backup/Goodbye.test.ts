@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
-import { Event, Namespace } from "@homeostat/runtime/resource/BuiltIn"
+import { Event, Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
 import { Effect } from "effect"
 import * as PretendedMover from "./PretendedMover.ts"
@@ -98,12 +98,10 @@ describe("A Backup that is deleted", () => {
   Virtual.test("whose Secret is gone says what is missing, and deletes its snapshots when that is back", (world) =>
     Effect.gen(function* () {
       yield* world.manage()
+      yield* Virtual.secret("other")
       yield* Virtual.create("other", { deletionPolicy: "Delete", repository: {} })
-      yield* Virtual.until(
-        "other",
-        "it waits for its Secret",
-        (_, backup) => Virtual.condition(backup, "Ready")?.reason === "CredentialsMissing"
-      )
+      yield* Virtual.rests("other")
+      yield* Client.delete(Secret, { namespace: "shop", name: "other-backup-credentials" })
       yield* remove("other")
       const stalled = yield* Virtual.until(
         "other",
@@ -113,7 +111,44 @@ describe("A Backup that is deleted", () => {
       expect(Virtual.condition(stalled, "Stalled")?.message).toContain("other-backup-credentials")
       yield* Virtual.secret("other")
       yield* isGone("other")
-      expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual(["preflight delete"])
+      expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
+        "preflight backup",
+        "preflight delete"
+      ])
+    })
+  )
+
+  Virtual.test("that never ran goes at once, whatever was missing for it, and whatever its schedule is", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      yield* Virtual.create("other", { deletionPolicy: "Delete", repository: {}, schedule: "61 * * * *" })
+      yield* Virtual.until(
+        "other",
+        "its schedule is refused",
+        (_, backup) => Virtual.condition(backup, "Ready")?.reason === "InvalidSchedule"
+      )
+      yield* remove("other")
+      yield* isGone("other")
+      expect(world.begun()).toEqual([])
+    })
+  )
+
+  Virtual.test("is tried again after half an hour where a lock was left behind", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers((mover) =>
+        mover.operations.includes("delete") && world.begun().length < 3
+          ? PretendedMover.ends(41, { reason: "RepositoryLocked", message: "repository is already locked" })
+          : undefined
+      )
+      yield* Virtual.create("shop", { deletionPolicy: "Delete" })
+      yield* Virtual.rests("shop")
+      yield* remove("shop")
+      yield* world.pass("20 minutes")
+      expect(yield* backups).toEqual(["shop"])
+      expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("tried again in 30 minutes")])
+      yield* world.pass("20 minutes")
+      yield* isGone("shop")
     })
   )
 

@@ -218,6 +218,21 @@ describe("A restore", () => {
     })
   )
 
+  Test.live("goes on where a try of the same restore has ended, and nobody else's", () =>
+    Effect.gen(function* () {
+      const { restore, target } = yield* make
+      // What a try leaves that was ended in the middle.
+      writeFileSync(join(target, ".homeostat-restore"), "one")
+      writeFileSync(join(target, "file"), "half")
+      expect(yield* restore({ RESTORE_ID: "another" })).toMatchObject({ exitCode: 45 })
+      expect(yield* restore()).toMatchObject({ exitCode: 45 })
+      expect(readFileSync(join(target, "file"), "utf8")).toBe("half")
+      expect(yield* restore({ RESTORE_ID: "one" })).toMatchObject({ exitCode: 0 })
+      expect(readFileSync(join(target, "file"), "utf8")).toBe("0")
+      expect(readdirSync(target)).not.toContain(".homeostat-restore")
+    })
+  )
+
   Test.live("of some paths brings those and nothing else, whatever characters they have", () =>
     Effect.gen(function* () {
       const { mover, restore, target } = yield* make

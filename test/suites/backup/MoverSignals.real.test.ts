@@ -130,7 +130,7 @@ Test.live(
       expect(locked.result.message).toContain("repository is already locked exclusively by PID")
       expect(yield* locks).toHaveLength(1)
 
-      const unlocked = yield* mover.run("unlock-all preflight backup check")
+      const unlocked = yield* mover.run("preflight unlock-all backup check")
       expect(unlocked).toMatchObject({ exitCode: 0, result: { unlocked: true, checked: true } })
       expect(yield* locks).toEqual([])
     })

@@ -109,7 +109,7 @@ describe("The message of a mover has", () => {
           pvc: "volume-10",
           id: "fedcba9876543210".repeat(4),
           bytes: 34,
-          added: 12,
+          added: 9,
           files: 3
         })
         const failed = yield* many.run("preflight backup prune", { shell })

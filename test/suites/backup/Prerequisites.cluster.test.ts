@@ -1,7 +1,9 @@
 /** What a Backup needs before it runs, what it says while that is missing, and that it goes on by itself when it is there. */
 import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/Backup"
 import * as MoverJob from "@homeostat/backup/Job"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Job, PersistentVolumeClaim, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { Duration, Effect } from "effect"
 import * as Managed from "../Managed.ts"
@@ -49,6 +51,22 @@ const pinned = (node: string) => ({
 })
 
 describe("A Backup", () => {
+  Pretended.test("whose Job the API server refuses says so, and runs when that is mended", (scene) =>
+    Effect.gen(function* () {
+      yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
+      yield* Scene.credentials(scene, "shop-backup-credentials")
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { resources: { requests: { cpu: "2" }, limits: { cpu: "1" } } })
+      const refused = yield* Pretended.obstacle(scene, "shop", "JobRefused")
+      expect(refused).toStartWith("The API server refuses the mover's Job: ")
+      expect(refused).toContain("must be less than or equal to cpu limit")
+      yield* noJobs(scene)
+      const mended = Patch.merge({ spec: { resources: { requests: { cpu: "1" } } } })
+      yield* Client.patch(Backup, scene.key("shop"), mended)
+      yield* Backups.completed(scene, "shop")
+    })
+  )
+
   Pretended.test("without its Secret is pending, names the keys, and makes no Job until they are all there", (scene) =>
     Effect.gen(function* () {
       yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])

@@ -167,7 +167,7 @@ describe("A run that finds the repository locked", () => {
         yield* world.pass("5 minutes")
         expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
           "preflight backup",
-          "unlock-all preflight backup"
+          "preflight unlock-all backup"
         ])
         expect(yield* Virtual.status("shop")).toMatchObject({
           phase: "Completed",
@@ -192,7 +192,7 @@ describe("A run that finds the repository locked", () => {
       yield* world.until("2026-11-20T00:09:50Z")
       expect(world.begun()).toHaveLength(1)
       yield* world.until("2026-11-20T00:35:00Z")
-      expect(world.begun().map(({ operations }) => operations[0])).toEqual(["preflight", "unlock-all", "unlock-all"])
+      expect(world.begun().map(({ operations }) => operations[1])).toEqual(["backup", "unlock-all", "unlock-all"])
       expect(most()).toBe(1)
     })
   )
