@@ -15,15 +15,16 @@ const image = "registry.test/web:1"
 
 describe.concurrent("kubectl, of the WebApp kind,", () => {
   Scene.real.empty(
-    "takes the definition that the program prints, and finds nothing to change the second time",
+    "takes the definitions that the program prints, and finds nothing to change the second time",
     (scene) =>
       Effect.gen(function* () {
         const printed = yield* Process.run(process.execPath, [join(root, "controllers/main.ts"), "crd"])
         expect(printed).toMatchObject({ exitCode: 0, stderr: "" })
-        const applied = yield* Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)
-        expect(applied).toMatch(/^customresourcedefinition.apiextensions.k8s.io\/webapps.apps.kubedojo.io \w+$/)
-        const again = yield* Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)
-        expect(again).toBe("customresourcedefinition.apiextensions.k8s.io/webapps.apps.kubedojo.io unchanged")
+        const names = ["webapps.apps.kubedojo.io", "backups.backup.example.com", "restores.backup.example.com"]
+        const apply = Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)
+        const applied = (yield* apply).split("\n").map((line) => line.replace(/ (created|configured|unchanged)$/, ""))
+        expect(applied).toEqual(names.map((name) => `customresourcedefinition.apiextensions.k8s.io/${name}`))
+        expect((yield* apply).split("\n")).toEqual(applied.map((definition) => `${definition} unchanged`))
         const { status } = yield* Client.get(CustomResourceDefinition, { name: "webapps.apps.kubedojo.io" })
         const conditions = new Map(status?.conditions?.map(({ status, type }) => [type, status]))
         expect(Object.fromEntries(conditions)).toMatchObject({ NamesAccepted: "True", Established: "True" })
