@@ -36,6 +36,7 @@ import * as Schedule from "./Schedule.ts"
 import { Settings } from "./Settings.ts"
 import * as Spec from "./Spec.ts"
 import * as Standing from "./Standing.ts"
+import * as Summary from "./Summary.ts"
 import * as BackupStatus from "./status.ts"
 import { Turns } from "./Turns.ts"
 
@@ -54,7 +55,7 @@ export const controller = Controller.make("backup", {
       const scheduled = schedule(backup, found, understood, jobs, now)
       const acted = yield* act(backup, scheduled, understood, now)
 
-      const whole = BackupStatus.whole(backup, acted.draft, {
+      const whole = Summary.of(backup, acted.draft, {
         understood: Option.getOrUndefined(Either.getRight(understood)),
         obstacle: acted.obstacle,
         waiting: acted.waiting,
@@ -130,7 +131,7 @@ const schedule = (
 
 /** What a reconcile came to. */
 interface Acted extends Scheduled {
-  readonly obstacle: BackupStatus.Facts["obstacle"]
+  readonly obstacle: Summary.Facts["obstacle"]
   readonly waiting: string | undefined
   readonly sharing: ReadonlyArray<string> | undefined
 }

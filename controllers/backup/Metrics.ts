@@ -19,6 +19,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import { Backup, type BackupStatus } from "./Backup.ts"
 import { type Draft, keepsEverything, retentionApplied } from "./status.ts"
+import { millis } from "./Words.ts"
 
 const backup = ["namespace", "name"] as const
 
@@ -196,8 +197,8 @@ const retained = ({ conditions }: BackupStatus): number | undefined => {
 const missing: ReadonlySet<string> = new Set(["MissedSchedule", "RunSkipped"])
 
 const seconds = (time: string | undefined): number | undefined => {
-  const millis = time === undefined ? Number.NaN : Date.parse(time)
-  return Number.isNaN(millis) ? undefined : millis / 1000
+  const at = millis(time)
+  return at === undefined ? undefined : at / 1000
 }
 
 const sum = (amounts: ReadonlyArray<number>): number => amounts.reduce((total, amount) => total + amount, 0)

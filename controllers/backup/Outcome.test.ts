@@ -9,24 +9,6 @@ const exited = (exitCode: number, message = "", over: Partial<Extract<Outcome.En
     ...over
   })
 
-describe("restic's exit codes", () => {
-  for (const [code, reason] of [
-    [0, "Succeeded"],
-    [1, "ResticFailed"],
-    [2, "ResticFailed"],
-    [3, "PartiallyFailed"],
-    [10, "RepositoryMissing"],
-    [11, "RepositoryLocked"],
-    [12, "WrongPassword"],
-    [124, "DestinationUnreachable"],
-    [130, "Terminated"],
-    [143, "DestinationUnreachable"],
-    [255, "ResticFailed"]
-  ] as const) {
-    test(`${code} is ${reason}`, () => expect(Outcome.ofRestic(code)).toBe(reason))
-  }
-})
-
 describe("A failure has a reason, the mover's words and what to do", () => {
   const table: ReadonlyArray<readonly [number, string, Outcome.Reason, string]> = [
     [
@@ -107,10 +89,6 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       reason: "OutOfMemory",
       message: "The mover needed more memory than it may have. Raise limits.memory in spec.resources"
     }))
-  test("only a locked repository is tried again before the next tick", () => {
-    expect(exited(41).retryAfter).toBe(1_800_000)
-    for (const code of [3, 40, 42, 43, 44, 143]) expect(exited(code).retryAfter).toBeUndefined()
-  })
   test("a pod that is started again changes nothing about what is or is not there, nor about a lock, a password and rights", () =>
     expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47]))
   test("a code is believed, whatever the text says", () =>
@@ -146,10 +124,9 @@ describe("A success", () => {
     expect(
       exited(0, "", { text: `{"reason":"Succeeded","message":"","snapshots":[${saved}],"cut":true}` }).message
     ).toBe("At least 1 volume saved"))
-  test("has the repository's id, and that locks were removed", () =>
-    expect(exited(0, "", { text: '{"reason":"Succeeded","repository":"0123456789","unlocked":true}' })).toMatchObject({
-      repository: "0123456789",
-      unlocked: true
+  test("has the repository's id", () =>
+    expect(exited(0, "", { text: '{"reason":"Succeeded","repository":"0123456789"}' })).toMatchObject({
+      repository: "0123456789"
     }))
   for (const lost of [undefined, "", "some log", '{"reason":"Succeeded","message":"","snap']) {
     test(`of which ${JSON.stringify(lost)} is left is Completed, and its result lost`, () =>

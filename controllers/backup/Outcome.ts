@@ -5,6 +5,7 @@
  * The mover's exit codes are its own, so that a Job's podFailurePolicy can tell them apart: restic's 1 is anything.
  */
 import * as Result from "./Result.ts"
+import { counted } from "./Words.ts"
 
 /** Reasons of LastRunSucceeded, and of what a Restore came to. */
 export type Reason =
@@ -58,32 +59,6 @@ export const futile: ReadonlyArray<number> = [
   exitCodes.RetentionFailed
 ]
 
-/**
- * The reason for an exit code of restic (0.17.1 or later, cmd/restic/main.go). A code that is not known is a failure: older
- * versions say 1 for all. 124 and 143 are those of `timeout`, which ends a restic that goes on trying for 15 minutes.
- */
-export const ofRestic = (code: number): Reason => {
-  switch (code) {
-    case 0:
-      return "Succeeded"
-    case 3:
-      return "PartiallyFailed"
-    case 10:
-      return "RepositoryMissing"
-    case 11:
-      return "RepositoryLocked"
-    case 12:
-      return "WrongPassword"
-    case 124:
-    case 143:
-      return "DestinationUnreachable"
-    case 130:
-      return "Terminated"
-    default:
-      return "ResticFailed"
-  }
-}
-
 /** What is known of a run that is over. */
 export type Ending =
   | {
@@ -133,10 +108,7 @@ export interface Outcome {
   readonly checked: boolean
   /** `check` found the repository damaged, or could not be ended: for the condition RepositoryHealthy. */
   readonly checkFailed: boolean
-  readonly unlocked: boolean
   readonly restored: Result.Restored | undefined
-  /** When to try again, in milliseconds, without waiting for the next tick. Undefined: at the next tick. */
-  readonly retryAfter: number | undefined
 }
 
 /** After this, restic takes a lock whose owner is gone for stale, whoever asks. */
@@ -212,9 +184,7 @@ const ended = (reason: Reason): Outcome => ({
   pruned: false,
   checked: false,
   checkFailed: false,
-  unlocked: false,
-  restored: undefined,
-  retryAfter: undefined
+  restored: undefined
 })
 
 const deletedJob: { readonly [purpose in Purpose]: string } = {
@@ -231,7 +201,7 @@ const exited = (
 ): Outcome => {
   const result = Result.parse(ending.text)
   const all = [...earlier, ...result.snapshots]
-  const { repository, snapshots, kept, removed, pruned, checked, unlocked, restored } = result
+  const { repository, snapshots, kept, removed, pruned, checked, restored } = result
   const reason = reasonOf(ending, result)
   // The mover was told to let a partial backup count as full, and has ended so.
   const allowed = allowPartial || ending.exitCode === exitCodes.Succeeded
@@ -242,7 +212,6 @@ const exited = (
     removed,
     pruned,
     checked,
-    unlocked,
     restored,
     retention: retentionOf(reason, result),
     checkFailed: result.operation === "check"
@@ -284,8 +253,7 @@ const exited = (
   return {
     ...ended(reason),
     ...told,
-    message: `${happened[reason]} ${cause}${purpose === "backup" ? advice[reason] : (adviceElsewhere[purpose][reason] ?? advice[reason])}`,
-    retryAfter: reason === "RepositoryLocked" ? staleLock : undefined
+    message: `${happened[reason]} ${cause}${purpose === "backup" ? advice[reason] : (adviceElsewhere[purpose][reason] ?? advice[reason])}`
   }
 }
 
@@ -420,5 +388,3 @@ const adviceElsewhere: {
 
 /** What was said, as a sentence before another. */
 const said = (text: string): string => (text === "" ? "" : `${text.replace(/[.\s]+$/, "")}. `)
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`

@@ -17,11 +17,7 @@ import type * as Schedule from "./Schedule.ts"
 import type * as Settings from "./Settings.ts"
 import type { Understood } from "./Spec.ts"
 import type { Active } from "./status.ts"
-
-const millis = (time: string | undefined): number | undefined => {
-  const value = time === undefined ? Number.NaN : Date.parse(time)
-  return Number.isNaN(value) ? undefined : value
-}
+import { millis } from "./Words.ts"
 
 /** Made by a clock that was set back since: so much later than now. Clocks of two machines differ a little. */
 const isFromFuture = (job: Job, now: number): boolean => Run.madeAt(job) > now + 60_000

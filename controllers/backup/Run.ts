@@ -8,6 +8,7 @@ import * as MoverJob from "./Job.ts"
 import * as Names from "./Names.ts"
 import type * as Outcome from "./Outcome.ts"
 import * as Result from "./Result.ts"
+import { millis } from "./Words.ts"
 
 /** How a Job stands. Times are epoch milliseconds. */
 export type Progress =
@@ -66,12 +67,6 @@ const failure = (job: Job) => conditionOf(job, "Failed")
 const containerOf = (pod: Pod) => pod.status?.containerStatuses?.find(({ name }) => name === MoverJob.container)
 
 const terminated = (pod: Pod) => containerOf(pod)?.state?.terminated
-
-/** The kubelet gives null for the times of a container that it lost sight of. */
-const millis = (time: string | null | undefined): number | undefined => {
-  const value = Date.parse(time ?? "")
-  return Number.isNaN(value) ? undefined : value
-}
 
 /** How a Job stands. Of one that is over, its pods should be read past the cache, which may know of its end and not of theirs. */
 export const read = (job: Job, all: ReadonlyArray<Pod>): Progress => {

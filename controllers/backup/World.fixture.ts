@@ -14,6 +14,7 @@ import * as Plan from "./Plan.ts"
 import * as Run from "./Run.ts"
 import * as Settings from "./Settings.ts"
 import * as Standing from "./Standing.ts"
+import * as Summary from "./Summary.ts"
 import * as Status from "./status.ts"
 
 /** Before which write the manager ends: that of a Job, of the status, or of what is done after. */
@@ -140,7 +141,7 @@ export const make = (
       }
     }
     if (crash === "before the status") return
-    const whole = Status.whole(of, draft, {
+    const whole = Summary.of(of, draft, {
       understood: known,
       obstacle: undefined,
       course: undefined,

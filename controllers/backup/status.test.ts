@@ -3,6 +3,7 @@ import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { Backup, BackupStatus } from "./Backup.ts"
 import { at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
 import * as Outcome from "./Outcome.ts"
+import * as Summary from "./Summary.ts"
 import * as Status from "./status.ts"
 
 const tick = at("2026-11-20T02:00:00Z")
@@ -248,7 +249,7 @@ describe("The condition RepositoryHealthy", () => {
 describe("The condition RetentionApplied", () => {
   const policy = { retentionPolicy: "30d" }
   const whole = (of: Backup, draft = Status.draft(of)) =>
-    Status.whole(of, draft, {
+    Summary.of(of, draft, {
       understood: understood(of),
       obstacle: undefined,
       course: undefined,

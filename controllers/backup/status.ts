@@ -1,15 +1,15 @@
 /**
- * What a Backup's status says: steps that its life takes, each from one status to the next, with the events that tell of it; and
- * what follows from all of it together (phase, message, conditions). Pure.
+ * What a Backup's status says: the steps that its life takes, each from one status to the next, with the events that tell of it.
+ * What follows from all of them together (phase, message, conditions) is the Summary's. Pure.
  */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Time from "@homeostat/runtime/resource/Time"
 import type { Backup, BackupStatus, Trigger } from "./Backup.ts"
 import type * as Outcome from "./Outcome.ts"
 import type * as Result from "./Result.ts"
-import { cut, longestCondition, longestMessage, mostSnapshots, whole64 } from "./Room.ts"
+import { cut, longestMessage, mostSnapshots, whole64 } from "./Room.ts"
 import type * as Schedule from "./Schedule.ts"
-import type { Refusal, Understood } from "./Spec.ts"
+import { counted } from "./Words.ts"
 
 /** An event to be recorded once the status is written. */
 export interface Told {
@@ -172,15 +172,17 @@ const failures: { readonly [reason: string]: string } = {
   Replaced: "RunReplaced"
 }
 
-/** Types of conditions besides those of kstatus. */
-const lastRunSucceeded = "LastRunSucceeded"
+/** The type of the condition that says how the last run ended. */
+export const lastRunSucceeded = "LastRunSucceeded"
 /** The type of the condition that says whether old snapshots are deleted. */
 export const retentionApplied = "RetentionApplied"
 /** The reason of {@link retentionApplied} where there is nothing to delete. */
 export const keepsEverything = "KeepsEverything"
-const repositoryHealthy = "RepositoryHealthy"
+/** The type of the condition that says what is known of the repository. */
+export const repositoryHealthy = "RepositoryHealthy"
 
-type Finding = Omit<Condition.Draft, "observedGeneration">
+/** A condition without generation and time. */
+export type Finding = Omit<Condition.Draft, "observedGeneration">
 
 const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<Finding> =>
   outcome.retention === "skipped"
@@ -200,8 +202,6 @@ const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<Finding> =>
               message: cut(outcome.message, longestMessage)
             }
       ]
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
 /** What opening it has told of the repository. */
 const opened: ReadonlySet<string> = new Set(["RepositoryMissing", "RepositoryLocked", "WrongPassword"])
@@ -224,10 +224,10 @@ const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): ReadonlyAr
     : found("True", "Opened", "The repository opens and takes snapshots")
 }
 
-/** Conditions without times: those are given when the status is whole. */
+/** Conditions without times: those are given by the Summary. */
 const conditions = (status: BackupStatus, findings: ReadonlyArray<Finding>): ReadonlyArray<Condition.Condition> => [
   ...(status.conditions ?? []).filter(({ type }) => findings.every((finding) => finding.type !== type)),
-  // `whole` sets the time: it keeps that of a condition whose status stays, and this one is never seen.
+  // The Summary sets the time: it keeps that of a condition whose status stays, and this one is never seen.
   ...findings.map((finding) => ({ ...finding, lastTransitionTime: "" }))
 ]
 
@@ -274,170 +274,3 @@ export const mended = (draft: Draft, millis: number): Draft =>
       note: `${draft.status.lastScheduleTime === undefined ? "metadata.creationTimestamp" : `status.lastScheduleTime ${draft.status.lastScheduleTime}`} was in the future, and would have put off runs: status.lastScheduleTime is ${Time.seconds(millis)} now`
     }
   )
-
-/** What is known besides the steps when a reconcile ends. */
-export interface Facts {
-  readonly understood: Understood | undefined
-  /** Why nothing can run: the spec, which only its author can mend, or something that is missing. */
-  readonly obstacle: (Refusal & { readonly final: boolean }) | undefined
-  /** How the run that goes on stands. */
-  readonly course: string | undefined
-  /** A run is due and has to wait for its turn: for what. */
-  readonly waiting: string | undefined
-  /** Others that write to the same repository. Undefined: it was not looked for, and what was said of it stays. */
-  readonly sharing: ReadonlyArray<string> | undefined
-  /** The next tick. Epoch milliseconds. */
-  readonly next: number | undefined
-  readonly now: number
-}
-
-/** The status as it is to be written, and the events that its transitions make. */
-export const whole = (backup: Backup, { status, told }: Draft, facts: Facts): Draft => {
-  const { next, now, obstacle, understood } = facts
-  const observedGeneration = backup.metadata.generation ?? 0
-  const found = readiness(backup, status, facts)
-  const ready = { ...found, message: cut(found.message, longestCondition) }
-  const before = Condition.find(backup.status?.conditions, Condition.Ready)
-  const findings: ReadonlyArray<Finding> = [
-    ready,
-    ...(obstacle?.final === true
-      ? [{ type: Condition.Stalled, status: "True", reason: obstacle.reason, message: obstacle.message } as const]
-      : []),
-    Condition.find(status.conditions, lastRunSucceeded) ?? {
-      type: lastRunSucceeded,
-      status: "Unknown",
-      reason: "NeverRun",
-      message: "It has not run yet"
-    },
-    retention(status, understood),
-    Condition.find(status.conditions, repositoryHealthy) ?? {
-      type: repositoryHealthy,
-      status: "Unknown",
-      reason: "NeverOpened",
-      message: "The repository has not been opened yet"
-    }
-  ]
-  const drafts = findings.map(
-    ({ message, reason, status, type }): Condition.Draft => ({
-      type,
-      status,
-      reason,
-      message: cut(message, longestCondition),
-      observedGeneration
-    })
-  )
-  const ours = new Set(drafts.map(({ type }) => type))
-  const warned = Condition.find(backup.status?.conditions, retentionApplied)?.message ?? ""
-  const events: Array<Told> = []
-  if (obstacle !== undefined && !(before?.reason === obstacle.reason && before.message === ready.message)) {
-    events.push({ type: "Warning", reason: obstacle.reason, note: obstacle.message })
-  }
-  if (ready.status === "True" && before?.status !== "True") {
-    events.push({ type: "Normal", reason: "BackupScheduled", note: ready.message })
-  }
-  for (const warning of understood?.warnings ?? []) {
-    if (!warned.includes(warning)) events.push({ type: "Warning", reason: "RetentionUnusual", note: warning })
-  }
-  const lasting: BackupStatus = {
-    ...omit(status, ["nextBackupTime", "effectiveSchedule", "conditions"]),
-    observedGeneration,
-    phase: phaseOf(status, obstacle),
-    message: cut(messageOf(status, ready, facts), longestMessage),
-    ...(next !== undefined && { nextBackupTime: Time.seconds(next) }),
-    ...(understood?.table !== undefined && { effectiveSchedule: understood.table.effective }),
-    ...(understood !== undefined && { repositoryHash: understood.repository.hash }),
-    conditions: Condition.set(
-      backup.status?.conditions?.filter(({ type }) => ours.has(type)),
-      drafts,
-      Time.seconds(now)
-    )
-  }
-  return { status: lasting, told: [...events, ...told] }
-}
-
-const omit = <A extends object, const K extends keyof A>(object: A, fields: ReadonlyArray<K>): Omit<A, K> => {
-  const copy = { ...object }
-  for (const field of fields) delete copy[field]
-  return copy
-}
-
-const readiness = (backup: Backup, status: BackupStatus, facts: Facts): Finding => {
-  const type = Condition.Ready
-  const { obstacle, understood } = facts
-  if (obstacle !== undefined) return { type, status: "False", reason: obstacle.reason, message: obstacle.message }
-  const before = Condition.find(status.conditions, type)
-  const shared =
-    facts.sharing === undefined
-      ? (/ Its repository is also that of .*/.exec(before?.message ?? "")?.[0] ?? "")
-      : facts.sharing.length === 0
-        ? ""
-        : ` Its repository is also that of ${facts.sharing.join(", ")}: they take turns.`
-  if (backup.spec.suspend) {
-    return { type, status: "True", reason: "Suspended", message: `Scheduled runs are suspended.${shared}` }
-  }
-  if (understood?.table === undefined) {
-    return {
-      type,
-      status: "True",
-      reason: "Unscheduled",
-      message: `${backup.spec.startPolicy === "Immediately" ? "It runs once, since it has no schedule" : "It runs when the annotation backup.example.com/run asks for it, since it has no schedule"}.${shared}`
-    }
-  }
-  const zone = backup.spec.timeZone ?? "UTC"
-  return {
-    type,
-    status: "True",
-    reason: "Scheduled",
-    message: `It runs by ${understood.table.effective} (${zone}).${shared}`
-  }
-}
-
-const retention = (status: BackupStatus, understood: Understood | undefined): Finding => {
-  const before = Condition.find(status.conditions, retentionApplied)
-  if (understood === undefined) {
-    return (
-      before ?? {
-        type: retentionApplied,
-        status: "Unknown",
-        reason: "NotUnderstood",
-        message: "The spec is not understood"
-      }
-    )
-  }
-  const warnings = understood.warnings.length === 0 ? "" : `${mind}${understood.warnings.join(". ")}.`
-  if (understood.keep.length === 0) {
-    return {
-      type: retentionApplied,
-      status: "True",
-      reason: keepsEverything,
-      message: "Every snapshot is kept, since neither retentionPolicy nor retention is set"
-    }
-  }
-  if (before === undefined || before.status === "Unknown" || before.reason === keepsEverything) {
-    return {
-      type: retentionApplied,
-      status: "Unknown",
-      reason: "NotYetApplied",
-      message: `Old snapshots are deleted after a successful run.${warnings}`
-    }
-  }
-  const plain = before.message.split(mind, 1)[0] ?? ""
-  return { ...before, message: `${plain.replace(/\.?$/, ".")}${warnings}` }
-}
-
-/** Before the warnings of a condition: what stands after it is of a spec that may have changed since. */
-const mind = " Mind: "
-
-const phaseOf = (status: BackupStatus, obstacle: Facts["obstacle"]): NonNullable<BackupStatus["phase"]> => {
-  if (status.active !== undefined) return "Running"
-  if (obstacle?.final === true) return "Failed"
-  if (status.lastRun === undefined) return "Pending"
-  return Condition.find(status.conditions, lastRunSucceeded)?.status === "True" ? "Completed" : "Failed"
-}
-
-const messageOf = (status: BackupStatus, ready: Finding, { course, obstacle, waiting }: Facts): string => {
-  if (status.active !== undefined) return course ?? waiting ?? `Job ${status.active.job} has begun`
-  if (obstacle !== undefined) return obstacle.message
-  if (waiting !== undefined) return waiting
-  return status.lastRun?.message ?? ready.message ?? ""
-}

@@ -4,10 +4,11 @@ import * as FastCheck from "effect/FastCheck"
 import type { Backup, BackupStatus } from "./Backup.ts"
 import { accepted, at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
 import * as Outcome from "./Outcome.ts"
+import * as Summary from "./Summary.ts"
 import * as Status from "./status.ts"
 
 const now = at("2026-11-20T10:00:00Z")
-const facts = (of: Backup, over: Partial<Status.Facts> = {}): Status.Facts => ({
+const facts = (of: Backup, over: Partial<Summary.Facts> = {}): Summary.Facts => ({
   understood: understood(of),
   obstacle: undefined,
   course: undefined,
@@ -17,8 +18,8 @@ const facts = (of: Backup, over: Partial<Status.Facts> = {}): Status.Facts => ({
   now,
   ...over
 })
-const whole = (of: Backup, over: Partial<Status.Facts> = {}, draft = Status.draft(of)) =>
-  Status.whole(of, draft, facts(of, over))
+const whole = (of: Backup, over: Partial<Summary.Facts> = {}, draft = Status.draft(of)) =>
+  Summary.of(of, draft, facts(of, over))
 /** The Backup with this status, as the next reconcile gets it. */
 const written = (of: Backup, { status }: Status.Draft): Backup => ({ ...of, status: accepted(status) })
 const condition = (status: BackupStatus, type: string) => Condition.find(status.conditions, type)
