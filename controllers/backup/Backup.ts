@@ -199,6 +199,12 @@ export const triggers = ["start", "schedule", "manual", "unlock", "retry"] as co
 /** Why a run began. */
 export type Trigger = (typeof triggers)[number]
 
+/** What is told of a run, whether it goes on or has ended. */
+const run = {
+  trigger: Schema.Literal(...triggers).annotations({ description: "Why it began." }),
+  startTime: Field.Time.annotations({ description: "When it began." })
+} as const
+
 /** What a status may say: a text that is longer than it has room for would have the API server refuse all of it. */
 export const Status = Schema.Struct({
   observedGeneration: optional(
@@ -217,8 +223,7 @@ export const Status = Schema.Struct({
   active: optional(
     Schema.Struct({
       job: Fields.word("Its present Job."),
-      trigger: Schema.Literal(...triggers).annotations({ description: "Why it began." }),
-      startTime: Field.Time.annotations({ description: "When it began." }),
+      ...run,
       token: optional(Schema.String.pipe(Schema.maxLength(253)), "The value of the annotation that asked for it."),
       snapshots: optional(
         Schema.Array(Snapshot).pipe(Schema.maxItems(1000)),
@@ -231,8 +236,7 @@ export const Status = Schema.Struct({
   lastRun: optional(
     Schema.Struct({
       job: Fields.word("Its last Job."),
-      trigger: Schema.Literal(...triggers).annotations({ description: "Why it began." }),
-      startTime: Field.Time.annotations({ description: "When it began." }),
+      ...run,
       completionTime: Field.Time.annotations({ description: "When it ended." }),
       reason: Fields.word("How it ended, in a word."),
       message: optional(Schema.String.pipe(Schema.maxLength(2048)), "How it ended."),

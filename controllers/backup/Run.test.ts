@@ -149,9 +149,11 @@ describe("Tries", () => {
       _tag: "Running",
       message: "The mover runs (try 2 of 3; the one before: connection refused)"
     }))
-  test("are waited for between two of them, however long", () =>
+  test("have their time to start from the Job controller's longest pause on, so that one whose pod is refused ends", () =>
     expect(Run.read(open, [first])).toEqual({
-      _tag: "Running",
+      _tag: "Starting",
+      since: at("2026-11-20T02:14:00Z"),
+      obstacle: undefined,
       message: "The mover is tried again (try 2 of 3; the one before: connection refused)"
     }))
   test("each have their own time to start", () =>

@@ -2,7 +2,7 @@
  * How the Job of a mover stands: read from the Job and its pods, as Kubernetes' Job controller and the kubelet report them. Pure.
  */
 import type { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
-import { controllerOf } from "@homeostat/runtime/resource/KubernetesObject"
+import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Duration from "effect/Duration"
 import * as MoverJob from "./Job.ts"
 import * as Names from "./Names.ts"
@@ -74,6 +74,9 @@ export const read = (job: Job, all: ReadonlyArray<Pod>): Progress => {
   return isOver(job) ? ended(job, pods) : goingOn(job, pods)
 }
 
+/** The Job controller's longest pause before it makes another pod, in milliseconds: after that, one that is not there is refused. */
+const longestPause = 600_000
+
 const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   const present = pods.filter((pod) => !isPodOver(pod)).at(-1)
   const tries = (job.spec?.backoffLimit ?? 0) + 1
@@ -86,7 +89,13 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
       : ` (try ${Math.min(counted + 1, tries)} of ${tries}${words === "" ? "" : `; the one before: ${words}`})`
   if (present === undefined && pods.some(({ status }) => status?.phase === "Succeeded")) return hasEnded
   if (present === undefined && failed.length > 0) {
-    return { _tag: "Running", message: `The mover is tried again${before}` }
+    const last = Math.max(...failed.map((pod) => millis(terminated(pod)?.finishedAt) ?? madeAt(pod)))
+    return {
+      _tag: "Starting",
+      since: last + longestPause,
+      obstacle: undefined,
+      message: `The mover is tried again${before}`
+    }
   }
   if (present?.metadata.deletionTimestamp !== undefined) {
     const { deletionTimestamp, name } = present.metadata
@@ -194,8 +203,8 @@ export const notStarted = ({ message, obstacle }: Starting, startTimeout: Durati
     ? { _tag: "ImagePullFailed", image: obstacle.image, message: obstacle.message }
     : { _tag: "NotStarted", seconds: Math.round(Duration.toSeconds(startTimeout)), message }
 
-/** When a Job was made. Epoch milliseconds. */
-export const madeAt = (job: Job): number => Date.parse(job.metadata.creationTimestamp)
+/** When an object was made. Epoch milliseconds. */
+export const madeAt = ({ metadata }: KubernetesObject): number => Date.parse(metadata.creationTimestamp)
 
 /** The tick of a scheduled run. Epoch milliseconds. */
 export const scheduledAt = (job: Job): number | undefined =>

@@ -13,12 +13,11 @@ import { PersistentVolumeClaim, Secret } from "@homeostat/runtime/resource/Built
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type { Resource } from "@homeostat/runtime/resource/Resource"
 import type { Images } from "@homeostat/testkit/kubelet/Program"
-import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { loadAll } from "js-yaml"
 import * as Mover from "../Mover.ts"
-import type { Narrator } from "./Narrator.ts"
+import { type Narrator, timed as timedBy } from "./Narrator.ts"
 import type { NoRestic } from "./Restic.ts"
 
 /** How long a run may take before the demo gives up. */
@@ -113,13 +112,7 @@ export const tell = (
     const volume = claimFolder(source)
     const name = restore.spec.paths?.[0]?.slice(1) ?? ""
     const file = join(volume, name)
-    const timed = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
-      Effect.gen(function* () {
-        const began = yield* Clock.currentTimeMillis
-        const value = yield* effect
-        yield* narrator.say("manager", `${what} after ${(yield* Clock.currentTimeMillis) - began} ms`)
-        return value
-      })
+    const timed = timedBy(narrator)
 
     yield* Effect.promise(async () => {
       await mkdir(volume, { recursive: true })

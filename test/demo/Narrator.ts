@@ -76,3 +76,14 @@ export const make = (options: {
         })
     }
   })
+
+/** Says of an effect what it has brought about, and after how long. */
+export const timed =
+  (narrator: Narrator) =>
+  <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      const value = yield* effect
+      yield* narrator.say("manager", `${what} after ${(yield* Clock.currentTimeMillis) - began} ms`)
+      return value
+    })

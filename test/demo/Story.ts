@@ -7,9 +7,8 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Narrator } from "./Narrator.ts"
+import { type Narrator, timed as timedBy } from "./Narrator.ts"
 
 /** How long each step may take before the demo gives up. */
 const patience = "20 seconds"
@@ -27,13 +26,7 @@ export const tell = (narrator: Narrator, namespace: string, sample: Parameters<t
       patience
     )
     const deployment = Client.get(Deployment, key)
-    const timed = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) =>
-      Effect.gen(function* () {
-        const began = yield* Clock.currentTimeMillis
-        const value = yield* effect
-        yield* narrator.say("manager", `${what} after ${(yield* Clock.currentTimeMillis) - began} ms`)
-        return value
-      })
+    const timed = timedBy(narrator)
 
     yield* narrator.part("A WebApp becomes a Deployment and a Service")
     yield* narrator.say("you", "apply -f deploy/samples/webapp.yaml")
