@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import { keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import type { Labels, Metric } from "@homeostat/runtime/telemetry/Metric"
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import type { Backup, BackupStatus } from "./Backup.ts"
@@ -24,9 +25,11 @@ const never: Backup = {
 const own: Labels<"namespace" | "name"> = { namespace: "shop", name: "db" }
 
 /** A registry, and what it holds: values by metric, `undefined` where there is no series. */
-const watched = (exists: (key: string) => boolean = () => true) => {
+const watched = () => {
   const registry = Metrics.make()
-  const metrics = BackupMetrics.make(registry, exists)
+  /** As the cache has them. */
+  const cached = new Map<string, Backup>()
+  const metrics = BackupMetrics.make(registry, (key) => cached.get(key))
   const of = <L extends string>(metric: Metric<L>, labels: { readonly [label: string]: string } = own) => {
     const family = registry.read().find((family) => family.metric.name === metric.name)
     const series = family?.series.find((each) =>
@@ -38,6 +41,7 @@ const watched = (exists: (key: string) => boolean = () => true) => {
   return {
     registry,
     metrics,
+    cached,
     of,
     results: () =>
       Object.fromEntries(BackupMetrics.results.map((result) => [result, of(BackupMetrics.runs, { result })])),
@@ -49,7 +53,9 @@ const watched = (exists: (key: string) => boolean = () => true) => {
     ): Backup => {
       const draft = step(Status.draft(backup))
       metrics.told(backup, draft, interval)
-      return { ...backup, status: draft.status }
+      const written = { ...backup, status: draft.status }
+      cached.set(keyString(backup.metadata), written)
+      return written
     }
   }
 }
@@ -246,16 +252,14 @@ describe("a schedule", () => {
   })
 })
 
-test("a Backup is ready if its condition says so", () => {
-  const { of, reconciled } = watched()
-  const ready = (status: "True" | "False") => (draft: Status.Draft) => {
-    const condition = { type: "Ready", status, reason: "R", message: "", lastTransitionTime: "2026-11-20T02:00:00Z" }
-    return { ...draft, status: { ...draft.status, conditions: [condition] } satisfies BackupStatus }
-  }
-  reconciled(never, ready("False"))
-  expect(of(BackupMetrics.ready)).toBe(0)
-  reconciled(never, ready("True"))
+test("a Backup is ready if its condition says so, whoever wrote that", () => {
+  const { cached, of, reconciled } = watched()
+  const condition = { type: "Ready", reason: "R", message: "", lastTransitionTime: "2026-11-20T02:00:00Z" }
+  const ready = (status: "True" | "False") => ({ conditions: [{ ...condition, status }] }) satisfies BackupStatus
+  reconciled(never, (draft) => ({ ...draft, status: { ...draft.status, ...ready("True") } }))
   expect(of(BackupMetrics.ready)).toBe(1)
+  cached.set("shop/db", { ...never, status: ready("False") })
+  expect(of(BackupMetrics.ready)).toBe(0)
 })
 
 describe("the deletion of old snapshots", () => {
@@ -320,12 +324,11 @@ describe("a Backup that is gone", () => {
   })
 
   test("has none either if nobody forgets it", () => {
-    const there = new Set(["shop/db", "shop/cache"])
-    const { reconciled, registry } = watched((key) => there.has(key))
+    const { cached, reconciled, registry } = watched()
     reconciled(never)
     reconciled({ ...never, metadata: { ...never.metadata, name: "cache" } })
     expect(new Set(others(registry).map(([, name]) => name))).toEqual(new Set(["db", "cache"]))
-    there.delete("shop/db")
+    cached.delete("shop/db")
     expect(new Set(others(registry).map(([, name]) => name))).toEqual(new Set(["cache"]))
   })
 

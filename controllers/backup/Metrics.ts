@@ -1,8 +1,8 @@
 /**
  * What a Backup's status comes to in numbers.
  *
- * What the status says as of now (gauges) is set whenever it was written or found as it should be. What happens (counters, the
- * histogram) is counted once, when the status comes to say it: so a manager that begins to lead counts nothing that another has
+ * What the status says as of now (gauges) is set whenever it was written or found as it should be; whether it is ready is looked up
+ * when the metrics are read, since others may say so too: a refusal for want of a right does. What happens (counters, the histogram) is counted once, when the status comes to say it: so a manager that begins to lead counts nothing that another has
  * counted, and a run that ended while nobody looked is counted by who finds it. One whose status was written by a process that died
  * right then is counted by nobody.
  *
@@ -10,6 +10,7 @@
  * series for each.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Status from "@homeostat/runtime/controller/Status"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { type KubernetesObject, keyString, type ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
@@ -193,6 +194,9 @@ const retained = ({ conditions }: BackupStatus): number | undefined => {
   return applied.status === "True" ? 1 : 0
 }
 
+const isReady = (conditions: ReadonlyArray<Condition.Condition>): boolean =>
+  Condition.find(conditions, Condition.Ready)?.status === "True"
+
 /** Events of which each stands for a time of the schedule without a run. */
 const missing: ReadonlySet<string> = new Set(["MissedSchedule", "RunSkipped"])
 
@@ -206,9 +210,12 @@ const sum = (amounts: ReadonlyArray<number>): number => amounts.reduce((total, a
 /**
  * Metrics of Backups in a registry.
  *
- * @param exists whether there is a Backup with this key (`namespace/name`): asked before each reading, of those that have series
+ * @param find the Backup with this key (`namespace/name`) as it is now: looked for before each reading, of those that have series
  */
-export const make = (registry: Metrics.Registry, exists: (key: string) => boolean): BackupMetrics => {
+export const make = (
+  registry: Metrics.Registry,
+  find: (key: string) => KubernetesObject | undefined
+): BackupMetrics => {
   /** Those that have series: whose they are, and the run that was counted last. */
   const known = new Map<string, { readonly uid: string; readonly labels: Labels; readonly run: string | undefined }>()
 
@@ -218,7 +225,11 @@ export const make = (registry: Metrics.Registry, exists: (key: string) => boolea
   }
 
   registry.onCollect(() => {
-    for (const [key, { labels }] of known) if (!exists(key)) drop(key, labels)
+    for (const [key, { labels }] of known) {
+      const backup = find(key)
+      if (backup === undefined) drop(key, labels)
+      else registry.gauge(ready, labels).set(isReady(Status.conditions(backup)) ? 1 : 0)
+    }
   })
 
   const set = (metric: Metric.Gauge<(typeof backup)[number]>, labels: Labels, value: number | undefined): void => {
@@ -257,7 +268,6 @@ export const make = (registry: Metrics.Registry, exists: (key: string) => boolea
 
       set(lastSuccess, labels, seconds(status.lastBackupTime))
       set(lastRunSuccess, labels, succeeded(status))
-      set(ready, labels, Condition.find(status.conditions, Condition.Ready)?.status === "True" ? 1 : 0)
       set(snapshots, labels, status.snapshots)
       set(retention, labels, retained(status))
       set(nextRun, labels, seconds(status.nextBackupTime))
@@ -281,8 +291,11 @@ export const current: Effect.Effect<BackupMetrics, never, Cache.Cache> = Metrics
   (registry, services: Context.Context<Cache.Cache>) => {
     const { informers } = Context.get(services, Cache.Cache)
     const isOurs = ({ group, kind }: Resource.Any): boolean => group === Backup.group && kind === Backup.kind
-    const lives = (object: KubernetesObject | undefined): boolean =>
-      object !== undefined && object.metadata.deletionTimestamp === undefined
-    return make(registry, (key) => informers().some(({ resource, store }) => isOurs(resource) && lives(store.get(key))))
+    return make(registry, (key) => {
+      const backup = informers()
+        .find(({ resource, store }) => isOurs(resource) && store.get(key) !== undefined)
+        ?.store.get(key)
+      return backup?.metadata.deletionTimestamp === undefined ? backup : undefined
+    })
   }
 )

@@ -13,13 +13,13 @@ import type { Controller } from "@homeostat/runtime/controller/Controller"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
 import { Job, Node, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
-import * as Assets from "@homeostat/testkit/envtest/Assets"
+import type * as Assets from "@homeostat/testkit/envtest/Assets"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type * as Crds from "@homeostat/testkit/envtest/Crds"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import type * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Flags from "@homeostat/testkit/envtest/Flags"
-import * as Process from "@homeostat/testkit/envtest/Process"
+import type * as Process from "@homeostat/testkit/envtest/Process"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import type * as Program from "@homeostat/testkit/kubelet/Program"
 import * as Lane from "@homeostat/testkit/Lane"
@@ -30,6 +30,7 @@ import * as Managed from "../Managed.ts"
 import * as Granted from "../rbac/Granted.ts"
 import * as WebAppScene from "../webapp/Scene.ts"
 import * as Claims from "./Claims.ts"
+import * as Restic from "./Restic.ts"
 
 /** What the tests of a file have in common. */
 export interface Settings {
@@ -113,28 +114,12 @@ export const claim = ({ folder, namespace }: Scene, name: string, options: Claim
 export const unboundClaim = ({ namespace }: Scene, name: string, options?: Claims.Options) =>
   Claims.unbound(namespace, name, options)
 
-/** A snapshot, as `restic snapshots --json` has it. */
-export interface Snapshot {
-  readonly id: string
-  readonly time: string
-  readonly hostname: string
-  readonly tags?: ReadonlyArray<string>
-  readonly paths: ReadonlyArray<string>
-}
+/** What is in a repository, oldest first; a defect, with restic's words, if it can't be opened. */
+export const snapshots = ({ directory }: Scene, repository: Repository) =>
+  Restic.snapshots(environment(directory, repository))
 
-/** What is in a repository, oldest first; fails with restic's words if it can't be opened. */
-export const snapshots = (scene: Scene, repository: Repository) =>
-  Effect.flatMap(scene.restic(repository, "snapshots", "--json"), ({ exitCode, stderr, stdout }) => {
-    // Restic has written it.
-    const found = () => (JSON.parse(stdout) as ReadonlyArray<Snapshot> | null) ?? []
-    return exitCode === 0 ? Effect.sync(found) : Effect.dieMessage(`restic ends with ${exitCode}: ${stderr}`)
-  })
-
-/** The locks of a repository. */
-export const locks = (scene: Scene, repository: Repository) =>
-  Effect.map(scene.restic(repository, "list", "locks", "--no-lock", "--quiet"), ({ stdout }) =>
-    stdout.split("\n").filter((line) => line !== "")
-  )
+/** The ids of a repository's locks. */
+export const locks = ({ directory }: Scene, repository: Repository) => Restic.locks(environment(directory, repository))
 
 /** The Jobs of a namespace, oldest first. */
 export const jobs = ({ namespace }: Scene) =>
@@ -172,18 +157,12 @@ const node = (namespace: string, options: Kubelet.Options & { readonly name: str
     return kubelet
   })
 
-const restic = (home: string, { env, password, repository }: Repository, args: ReadonlyArray<string>) =>
-  Effect.flatMap(Assets.find("restic"), (path) =>
-    Process.run(path, args, {
-      env: {
-        PATH: process.env.PATH,
-        RESTIC_REPOSITORY: repository,
-        RESTIC_PASSWORD: password,
-        RESTIC_CACHE_DIR: join(home, "restic"),
-        ...env
-      }
-    })
-  )
+const environment = (directory: string, { env, password, repository }: Repository): Restic.Environment => ({
+  RESTIC_REPOSITORY: repository,
+  RESTIC_PASSWORD: password,
+  RESTIC_CACHE_DIR: join(directory, "restic"),
+  ...env
+})
 
 type Body<A, E> = (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>
 
@@ -213,9 +192,7 @@ export const make = ({ controllers, crds }: Settings) => {
             yield* install(cluster)
             const namespace = yield* cluster.namespace("backup")
             const directory = yield* Directory.make
-            const images: Program.Images = isPretended
-              ? {}
-              : { [image]: changed(mover(yield* Assets.find("restic")), directory) }
+            const images: Program.Images = isPretended ? {} : { [image]: changed(mover(yield* Restic.find), directory) }
             const home = join(directory, "node")
             const addNode: Scene["addNode"] = (name, options = wanted) =>
               Effect.provide(
@@ -249,7 +226,7 @@ export const make = ({ controllers, crds }: Settings) => {
                         : Effect.void
                     )
                   ),
-                restic: (repository, ...args) => restic(directory, repository, args)
+                restic: (repository, ...args) => Restic.run(environment(directory, repository), ...args)
               })
             }).pipe(Effect.provide(yield* Managed.client(cluster)))
           }),

@@ -40,10 +40,10 @@ const ran: Backup["status"] = {
 /** The Backups' part of the page, before the run and after it. */
 export const pages = (): readonly [before: string, after: string] => {
   const registry = Metrics.make()
-  const { told } = BackupMetrics.make(registry, () => true)
-  const page = () => MetricsText.render(registry.read()).body
   // What the schema fills in says nothing here.
   const backup = { metadata, spec: { source: "db", destination: "s3://bucket", suspend: false } } as Backup
+  const { told } = BackupMetrics.make(registry, () => backup)
+  const page = () => MetricsText.render(registry.read()).body
   told(backup, { status: {}, told: [] }, 86_400)
   const before = page()
   told(backup, { status: ran, told: [] }, 86_400)
