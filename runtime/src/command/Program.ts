@@ -46,9 +46,30 @@ const endAtSecondSignal = (name: string): void => {
   process.on("SIGINT", count).on("SIGTERM", count)
 }
 
+/** Runs one of the verbs, whichever the process's command line names. To be called once. */
+export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, FileSystem>>): void => {
+  const asked = Effect.suspend(() =>
+    Effect.flatMap(Verb.select(named, verbs, process.argv.slice(2)), (request) =>
+      request._tag === "Print"
+        ? Console.log(request.text)
+        : request.verb.run({ args: request.args, environment: process.env })
+    )
+  )
+  endAtSecondSignal(named.name)
+  BunRuntime.runMain(Effect.provide(asked, BunFileSystem.layer), {
+    disableErrorReporting: true,
+    disablePrettyLogger: true,
+    teardown: (exit, onExit) => {
+      const { code, line } = verdict(exit)
+      if (line !== undefined) process.stderr.write(`${named.name}: ${line}\n`)
+      onExit(code)
+    }
+  })
+}
+
 /** Runs the program on the process's command line. To be called once, by the file that is compiled. */
-export const main = <R, E>(program: Run.Program<R, E>): void => {
-  const verbs: ReadonlyArray<Verb.Verb<unknown, FileSystem>> = [
+export const main = <R, E>(program: Run.Program<R, E>): void =>
+  dispatch(program, [
     Run.verb(program),
     Crd.verb(program),
     Rbac.verb(program),
@@ -56,22 +77,4 @@ export const main = <R, E>(program: Run.Program<R, E>): void => {
     Preflight.verb(program),
     Why.verb(program),
     Version.verb(program)
-  ]
-  const asked = Effect.suspend(() =>
-    Effect.flatMap(Verb.select(program, verbs, process.argv.slice(2)), (request) =>
-      request._tag === "Print"
-        ? Console.log(request.text)
-        : request.verb.run({ args: request.args, environment: process.env })
-    )
-  )
-  endAtSecondSignal(program.name)
-  BunRuntime.runMain(Effect.provide(asked, BunFileSystem.layer), {
-    disableErrorReporting: true,
-    disablePrettyLogger: true,
-    teardown: (exit, onExit) => {
-      const { code, line } = verdict(exit)
-      if (line !== undefined) process.stderr.write(`${program.name}: ${line}\n`)
-      onExit(code)
-    }
-  })
-}
+  ])
