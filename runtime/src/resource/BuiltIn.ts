@@ -47,17 +47,27 @@ type Flat<T> = { [Name in keyof T]: T[Name] }
 export type Kind<Model> = Flat<Omit<Wire<Model>, "metadata"> & { readonly metadata: ObjectMeta }>
 
 /** `v1` Pod. */
-export const Pod = Resource.make<Kind<V1Pod>>({ group: "", version: "v1", kind: "Pod", plural: "pods" })
+export const Pod: Resource.Resource<Kind<V1Pod>> = Resource.make({
+  group: "",
+  version: "v1",
+  kind: "Pod",
+  plural: "pods"
+})
 /** A Pod as the server returned it. */
 export type Pod = typeof Pod.Type
 
 /** `v1` Service. */
-export const Service = Resource.make<Kind<V1Service>>({ group: "", version: "v1", kind: "Service", plural: "services" })
+export const Service: Resource.Resource<Kind<V1Service>> = Resource.make({
+  group: "",
+  version: "v1",
+  kind: "Service",
+  plural: "services"
+})
 /** A Service as the server returned it. */
 export type Service = typeof Service.Type
 
 /** `v1` ConfigMap. */
-export const ConfigMap = Resource.make<Kind<V1ConfigMap>>({
+export const ConfigMap: Resource.Resource<Kind<V1ConfigMap>> = Resource.make({
   group: "",
   version: "v1",
   kind: "ConfigMap",
@@ -67,12 +77,17 @@ export const ConfigMap = Resource.make<Kind<V1ConfigMap>>({
 export type ConfigMap = typeof ConfigMap.Type
 
 /** `v1` Secret. `data` is base64. */
-export const Secret = Resource.make<Kind<V1Secret>>({ group: "", version: "v1", kind: "Secret", plural: "secrets" })
+export const Secret: Resource.Resource<Kind<V1Secret>> = Resource.make({
+  group: "",
+  version: "v1",
+  kind: "Secret",
+  plural: "secrets"
+})
 /** A Secret as the server returned it. */
 export type Secret = typeof Secret.Type
 
 /** `v1` ServiceAccount. */
-export const ServiceAccount = Resource.make<Kind<V1ServiceAccount>>({
+export const ServiceAccount: Resource.Resource<Kind<V1ServiceAccount>> = Resource.make({
   group: "",
   version: "v1",
   kind: "ServiceAccount",
@@ -82,7 +97,7 @@ export const ServiceAccount = Resource.make<Kind<V1ServiceAccount>>({
 export type ServiceAccount = typeof ServiceAccount.Type
 
 /** `v1` PersistentVolumeClaim. */
-export const PersistentVolumeClaim = Resource.make<Kind<V1PersistentVolumeClaim>>({
+export const PersistentVolumeClaim: Resource.Resource<Kind<V1PersistentVolumeClaim>> = Resource.make({
   group: "",
   version: "v1",
   kind: "PersistentVolumeClaim",
@@ -92,7 +107,7 @@ export const PersistentVolumeClaim = Resource.make<Kind<V1PersistentVolumeClaim>
 export type PersistentVolumeClaim = typeof PersistentVolumeClaim.Type
 
 /** `v1` Namespace, cluster-scoped. */
-export const Namespace = Resource.make<Kind<V1Namespace>>({
+export const Namespace: Resource.Resource<Kind<V1Namespace>> = Resource.make({
   group: "",
   version: "v1",
   kind: "Namespace",
@@ -103,7 +118,7 @@ export const Namespace = Resource.make<Kind<V1Namespace>>({
 export type Namespace = typeof Namespace.Type
 
 /** `v1` Node, cluster-scoped. */
-export const Node = Resource.make<Kind<V1Node>>({
+export const Node: Resource.Resource<Kind<V1Node>> = Resource.make({
   group: "",
   version: "v1",
   kind: "Node",
@@ -114,7 +129,7 @@ export const Node = Resource.make<Kind<V1Node>>({
 export type Node = typeof Node.Type
 
 /** `apps/v1` Deployment. */
-export const Deployment = Resource.make<Kind<V1Deployment>>({
+export const Deployment: Resource.Resource<Kind<V1Deployment>> = Resource.make({
   group: "apps",
   version: "v1",
   kind: "Deployment",
@@ -124,7 +139,7 @@ export const Deployment = Resource.make<Kind<V1Deployment>>({
 export type Deployment = typeof Deployment.Type
 
 /** `apps/v1` ReplicaSet. */
-export const ReplicaSet = Resource.make<Kind<V1ReplicaSet>>({
+export const ReplicaSet: Resource.Resource<Kind<V1ReplicaSet>> = Resource.make({
   group: "apps",
   version: "v1",
   kind: "ReplicaSet",
@@ -134,7 +149,7 @@ export const ReplicaSet = Resource.make<Kind<V1ReplicaSet>>({
 export type ReplicaSet = typeof ReplicaSet.Type
 
 /** `apps/v1` StatefulSet. */
-export const StatefulSet = Resource.make<Kind<V1StatefulSet>>({
+export const StatefulSet: Resource.Resource<Kind<V1StatefulSet>> = Resource.make({
   group: "apps",
   version: "v1",
   kind: "StatefulSet",
@@ -144,12 +159,17 @@ export const StatefulSet = Resource.make<Kind<V1StatefulSet>>({
 export type StatefulSet = typeof StatefulSet.Type
 
 /** `batch/v1` Job. */
-export const Job = Resource.make<Kind<V1Job>>({ group: "batch", version: "v1", kind: "Job", plural: "jobs" })
+export const Job: Resource.Resource<Kind<V1Job>> = Resource.make({
+  group: "batch",
+  version: "v1",
+  kind: "Job",
+  plural: "jobs"
+})
 /** A Job as the server returned it. */
 export type Job = typeof Job.Type
 
 /** `batch/v1` CronJob. */
-export const CronJob = Resource.make<Kind<V1CronJob>>({
+export const CronJob: Resource.Resource<Kind<V1CronJob>> = Resource.make({
   group: "batch",
   version: "v1",
   kind: "CronJob",
@@ -159,7 +179,7 @@ export const CronJob = Resource.make<Kind<V1CronJob>>({
 export type CronJob = typeof CronJob.Type
 
 /** `autoscaling/v2` HorizontalPodAutoscaler. */
-export const HorizontalPodAutoscaler = Resource.make<Kind<V2HorizontalPodAutoscaler>>({
+export const HorizontalPodAutoscaler: Resource.Resource<Kind<V2HorizontalPodAutoscaler>> = Resource.make({
   group: "autoscaling",
   version: "v2",
   kind: "HorizontalPodAutoscaler",
@@ -169,7 +189,7 @@ export const HorizontalPodAutoscaler = Resource.make<Kind<V2HorizontalPodAutosca
 export type HorizontalPodAutoscaler = typeof HorizontalPodAutoscaler.Type
 
 /** `policy/v1` PodDisruptionBudget. */
-export const PodDisruptionBudget = Resource.make<Kind<V1PodDisruptionBudget>>({
+export const PodDisruptionBudget: Resource.Resource<Kind<V1PodDisruptionBudget>> = Resource.make({
   group: "policy",
   version: "v1",
   kind: "PodDisruptionBudget",
@@ -179,7 +199,7 @@ export const PodDisruptionBudget = Resource.make<Kind<V1PodDisruptionBudget>>({
 export type PodDisruptionBudget = typeof PodDisruptionBudget.Type
 
 /** `networking.k8s.io/v1` Ingress. */
-export const Ingress = Resource.make<Kind<V1Ingress>>({
+export const Ingress: Resource.Resource<Kind<V1Ingress>> = Resource.make({
   group: "networking.k8s.io",
   version: "v1",
   kind: "Ingress",
@@ -189,7 +209,7 @@ export const Ingress = Resource.make<Kind<V1Ingress>>({
 export type Ingress = typeof Ingress.Type
 
 /** `coordination.k8s.io/v1` Lease. */
-export const Lease = Resource.make<Kind<V1Lease>>({
+export const Lease: Resource.Resource<Kind<V1Lease>> = Resource.make({
   group: "coordination.k8s.io",
   version: "v1",
   kind: "Lease",
@@ -199,7 +219,7 @@ export const Lease = Resource.make<Kind<V1Lease>>({
 export type Lease = typeof Lease.Type
 
 /** `events.k8s.io/v1` Event. Times have microseconds. */
-export const Event = Resource.make<Kind<EventsV1Event>>({
+export const Event: Resource.Resource<Kind<EventsV1Event>> = Resource.make({
   group: "events.k8s.io",
   version: "v1",
   kind: "Event",
@@ -209,7 +229,7 @@ export const Event = Resource.make<Kind<EventsV1Event>>({
 export type Event = typeof Event.Type
 
 /** `rbac.authorization.k8s.io/v1` Role. */
-export const Role = Resource.make<Kind<V1Role>>({
+export const Role: Resource.Resource<Kind<V1Role>> = Resource.make({
   group: "rbac.authorization.k8s.io",
   version: "v1",
   kind: "Role",
@@ -219,7 +239,7 @@ export const Role = Resource.make<Kind<V1Role>>({
 export type Role = typeof Role.Type
 
 /** `rbac.authorization.k8s.io/v1` RoleBinding. */
-export const RoleBinding = Resource.make<Kind<V1RoleBinding>>({
+export const RoleBinding: Resource.Resource<Kind<V1RoleBinding>> = Resource.make({
   group: "rbac.authorization.k8s.io",
   version: "v1",
   kind: "RoleBinding",
@@ -229,7 +249,7 @@ export const RoleBinding = Resource.make<Kind<V1RoleBinding>>({
 export type RoleBinding = typeof RoleBinding.Type
 
 /** `rbac.authorization.k8s.io/v1` ClusterRole, cluster-scoped. */
-export const ClusterRole = Resource.make<Kind<V1ClusterRole>>({
+export const ClusterRole: Resource.Resource<Kind<V1ClusterRole>> = Resource.make({
   group: "rbac.authorization.k8s.io",
   version: "v1",
   kind: "ClusterRole",
@@ -240,7 +260,7 @@ export const ClusterRole = Resource.make<Kind<V1ClusterRole>>({
 export type ClusterRole = typeof ClusterRole.Type
 
 /** `rbac.authorization.k8s.io/v1` ClusterRoleBinding, cluster-scoped. */
-export const ClusterRoleBinding = Resource.make<Kind<V1ClusterRoleBinding>>({
+export const ClusterRoleBinding: Resource.Resource<Kind<V1ClusterRoleBinding>> = Resource.make({
   group: "rbac.authorization.k8s.io",
   version: "v1",
   kind: "ClusterRoleBinding",
@@ -251,7 +271,7 @@ export const ClusterRoleBinding = Resource.make<Kind<V1ClusterRoleBinding>>({
 export type ClusterRoleBinding = typeof ClusterRoleBinding.Type
 
 /** `authorization.k8s.io/v1` SelfSubjectAccessReview, cluster-scoped: only made, never stored. The answer is in its status. */
-export const SelfSubjectAccessReview = Resource.make<Kind<V1SelfSubjectAccessReview>>({
+export const SelfSubjectAccessReview: Resource.Resource<Kind<V1SelfSubjectAccessReview>> = Resource.make({
   group: "authorization.k8s.io",
   version: "v1",
   kind: "SelfSubjectAccessReview",
@@ -262,7 +282,7 @@ export const SelfSubjectAccessReview = Resource.make<Kind<V1SelfSubjectAccessRev
 export type SelfSubjectAccessReview = typeof SelfSubjectAccessReview.Type
 
 /** `authorization.k8s.io/v1` SubjectAccessReview, cluster-scoped: only made, never stored. The answer is in its status. */
-export const SubjectAccessReview = Resource.make<Kind<V1SubjectAccessReview>>({
+export const SubjectAccessReview: Resource.Resource<Kind<V1SubjectAccessReview>> = Resource.make({
   group: "authorization.k8s.io",
   version: "v1",
   kind: "SubjectAccessReview",
@@ -273,7 +293,7 @@ export const SubjectAccessReview = Resource.make<Kind<V1SubjectAccessReview>>({
 export type SubjectAccessReview = typeof SubjectAccessReview.Type
 
 /** `authentication.k8s.io/v1` TokenReview, cluster-scoped: only made, never stored. The answer is in its status. */
-export const TokenReview = Resource.make<Kind<V1TokenReview>>({
+export const TokenReview: Resource.Resource<Kind<V1TokenReview>> = Resource.make({
   group: "authentication.k8s.io",
   version: "v1",
   kind: "TokenReview",
@@ -284,7 +304,7 @@ export const TokenReview = Resource.make<Kind<V1TokenReview>>({
 export type TokenReview = typeof TokenReview.Type
 
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition, cluster-scoped. */
-export const CustomResourceDefinition = Resource.make<Kind<V1CustomResourceDefinition>>({
+export const CustomResourceDefinition: Resource.Resource<Kind<V1CustomResourceDefinition>> = Resource.make({
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",

@@ -15,7 +15,7 @@ export interface Module {
 export const all: ReadonlyArray<Module> = await Promise.all(
   ["controllers", "runtime", "observability", "test/cluster"]
     .flatMap((folder) => Array.from(new Glob(`${folder}/**/*.ts`).scanSync(root)))
-    .filter((file) => !/node_modules|fixture|\.test(-d)?\.ts$/.test(file))
+    .filter((file) => !/node_modules|\/dist\/|fixture|\.test(-d)?\.ts$/.test(file))
     .sort()
     .map(async (file) => ({ file, text: await Bun.file(join(root, file)).text() }))
 )
