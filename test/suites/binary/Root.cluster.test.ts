@@ -1,0 +1,132 @@
+/** The program where there is nothing but the program: in the root file system of its image, as a restricted pod has it. */
+import { describe, expect } from "bun:test"
+import { mkdir, readdir } from "node:fs/promises"
+import { basename, join } from "node:path"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import { live } from "@homeostat/testkit/Test"
+import { Effect, Schema } from "effect"
+import manifest from "../../../package.json" with { type: "json" }
+import * as Root from "../../Root.ts"
+import * as Managed from "../Managed.ts"
+import * as Binary from "./Binary.ts"
+import * as Endpoint from "./Endpoint.ts"
+import * as Running from "./Running.ts"
+import { replicated } from "./Scene.ts"
+
+/** The first test builds the program. */
+const buildMillis = 120_000
+
+const prepared = Effect.gen(function* () {
+  const folder = join(yield* Directory.make, "root")
+  return yield* Root.prepare(folder, yield* Binary.path)
+})
+
+const environment = Binary.bare("/nowhere")
+
+/** What there is inside, by the program as what it is made of: Bun itself, which runs a script if it is told to be that. */
+const looked = (root: Root.Root, mounts: ReadonlyArray<Root.Mount>) =>
+  Effect.gen(function* () {
+    const script = `
+      const { readdirSync, readFileSync, writeFileSync } = require("node:fs")
+      const status = readFileSync("/proc/self/status", "utf8")
+      const written = path => { try { writeFileSync(path, "x"); return "written" } catch ({ code }) { return code } }
+      console.log(JSON.stringify({
+        user: [process.getuid(), process.getgid(), ...process.getgroups()],
+        process: process.pid,
+        capabilities: [...status.matchAll(/^Cap\\w+:\\s+(\\w+)$/gm)].map(([, set]) => set),
+        noNewPrivileges: /^NoNewPrivs:\\s+(.*)$/m.exec(status)[1],
+        files: readdirSync("/")
+          .filter(top => top !== "proc" && top !== "dev")
+          .flatMap(top => readdirSync("/" + top, { recursive: true, withFileTypes: true }))
+          .filter(entry => !entry.isDirectory())
+          .map(({ parentPath, name }) => parentPath + "/" + name)
+          .sort(),
+        written: Object.fromEntries(["/new", "/usr/local/bin/new", "/lib/new", "/tmp/new", "/settings/new", "/data/new"]
+          .map(path => [path, written(path)]))
+      }))`
+    const running = yield* Running.start(Root.command(root, ["-e", script], { mounts }), {
+      ...environment,
+      BUN_BE_BUN: "1"
+    })
+    const { code, stderr, stdout } = yield* running.ended("40 seconds")
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    return yield* Schema.decode(Schema.parseJson(Look))(stdout)
+  })
+
+const Look = Schema.Struct({
+  user: Schema.Array(Schema.Number),
+  process: Schema.Number,
+  capabilities: Schema.Array(Schema.String),
+  noNewPrivileges: Schema.String,
+  files: Schema.Array(Schema.String),
+  written: Schema.Record({ key: Schema.String, value: Schema.String })
+})
+
+describe("In a root of its own, without a shell", () => {
+  live(
+    "there is the C library beside the program, which prints its version",
+    () =>
+      Effect.gen(function* () {
+        const root = yield* prepared
+        expect(root.files.filter((path) => path !== root.program).map((path) => basename(path))).toEqual(
+          expect.arrayContaining(["libc.so.6", "libm.so.6"])
+        )
+        expect(root.files.length).toBeLessThan(9)
+        const running = yield* Running.start(Root.command(root, ["version"]), environment)
+        const end = yield* running.ended("40 seconds")
+        expect(end).toMatchObject({ code: 0, stderr: "" })
+        expect(end.stdout).toStartWith(`homeostat ${manifest.version}\n`)
+      }),
+    buildMillis
+  )
+
+  live("it is nobody, may do nothing, and can write only where it was given a volume", () =>
+    Effect.gen(function* () {
+      const root = yield* prepared
+      const [settings, data] = [join(root.folder, "..", "settings"), join(root.folder, "..", "data")]
+      yield* Effect.promise(async () => {
+        await Promise.all([mkdir(settings), mkdir(data)])
+        await Bun.write(join(settings, "name"), "value")
+      })
+      const look = yield* looked(root, [
+        { from: settings, to: "/settings" },
+        { from: data, to: "/data", writable: true }
+      ])
+      expect(look).toEqual({
+        user: [Root.user, Root.user],
+        process: 1,
+        capabilities: Array.from({ length: 5 }, () => "0".repeat(16)),
+        noNewPrivileges: "1",
+        files: ["/settings/name", ...root.files].sort(),
+        written: {
+          "/new": "EROFS",
+          "/usr/local/bin/new": "EROFS",
+          "/lib/new": "EROFS",
+          "/tmp/new": "ENOENT",
+          "/settings/new": "EROFS",
+          "/data/new": "written"
+        }
+      })
+    })
+  )
+
+  replicated("it works: it becomes ready, and ends with exit code 0 when it is told to", (cluster, namespace) =>
+    Effect.gen(function* () {
+      const root = yield* prepared
+      const files = Effect.promise(async () => (await readdir(root.folder, { recursive: true })).sort())
+      const before = yield* files
+      const program = yield* Running.start(
+        Root.command(root, ["run", "--kubeconfig=/kubeconfig", `--namespace=${namespace}`], {
+          mounts: [{ from: cluster.admin.kubeconfigPath, to: "/kubeconfig" }]
+        }),
+        Binary.probed("/nowhere")
+      )
+      yield* Managed.eventually("that it is ready", Endpoint.get(program, "/readyz"), ({ status }) => status === 200)
+      yield* program.signal("SIGTERM")
+      const end = yield* program.ended("20 seconds")
+      expect(end.code).toBe(0)
+      expect(end.stderr.trimEnd().split("\n").at(-1)).toContain(`"msg":"Stopped"`)
+      expect(yield* files).toEqual(before)
+    })
+  )
+})
