@@ -2,7 +2,12 @@
 import { describe, expect } from "bun:test"
 import { mkdir, readdir } from "node:fs/promises"
 import { basename, join } from "node:path"
+import { BunContext } from "@effect/platform-bun"
+import * as Client from "@homeostat/runtime/client/Client"
+import { ConfigMap, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
+import * as Shared from "@homeostat/testkit/Shared"
 import { live } from "@homeostat/testkit/Test"
 import { Effect, Schema } from "effect"
 import manifest from "../../../package.json" with { type: "json" }
@@ -128,5 +133,50 @@ describe("In a root of its own, without a shell", () => {
       expect(end.stderr.trimEnd().split("\n").at(-1)).toContain(`"msg":"Stopped"`)
       expect(yield* files).toEqual(before)
     })
+  )
+
+  Shared.cluster(
+    "a pod runs it with its volumes: it reads a file there, and what it says is the log and the message of the pod",
+    (cluster) =>
+      Effect.gen(function* () {
+        const root = yield* prepared
+        const namespace = yield* cluster.namespace("root")
+        const directory = yield* Directory.make
+        const key = { namespace, name: "homeostat" }
+        yield* Effect.gen(function* () {
+          const images = { homeostat: Root.image(root, ["/settings"]) }
+          const kubelet = yield* Kubelet.start({ name: namespace, directory, images })
+          yield* Client.create(ConfigMap, { metadata: key, data: { kubeconfig: "- not\n- a mapping\n" } })
+          yield* Client.create(Pod, {
+            metadata: key,
+            spec: {
+              nodeName: namespace,
+              restartPolicy: "Never",
+              volumes: [{ name: "settings", configMap: { name: key.name } }],
+              containers: [
+                {
+                  name: "manager",
+                  image: "homeostat:0.1.0",
+                  args: ["run", "--kubeconfig=/settings/kubeconfig"],
+                  env: Object.entries(environment).map(([name, value]) => ({ name, value: value ?? "" })),
+                  volumeMounts: [{ name: "settings", mountPath: "/settings" }],
+                  terminationMessagePolicy: "FallbackToLogsOnError"
+                }
+              ]
+            }
+          })
+          const { status } = yield* Managed.eventually(
+            "that it has ended",
+            Client.get(Pod, key),
+            ({ status }) => status?.phase === "Failed"
+          )
+          expect(status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({
+            exitCode: 1,
+            message: expect.stringContaining("/settings/kubeconfig is not a kubeconfig")
+          })
+          expect(yield* kubelet.logs(key)).toStartWith("homeostat: ")
+        }).pipe(Effect.provide(BunContext.layer), Effect.provide(yield* Managed.client(cluster)))
+      }),
+    { controllers: true }
   )
 })
