@@ -1,27 +1,39 @@
-/** What docs/controller-runtime.md says is shown by a test is shown by one, and two promises that only the text of the modules can show. */
-import { expect, test } from "bun:test"
-import { dirname, join } from "node:path"
+/** What docs/controller-runtime.md, docs/parity.md and docs/concepts.md say is shown by a test is shown by one, and two promises that only the text of the modules can show. */
+import { describe, expect, test } from "bun:test"
+import { join } from "node:path"
 import { all, root } from "./Modules.ts"
 
-const page = join(root, "docs/controller-runtime.md")
+const read = (page: string) => Bun.file(join(root, "docs", page)).text()
 
-/** A row of the tables, by its number or letter. */
+const pages = {
+  "controller-runtime.md": await read("controller-runtime.md"),
+  "parity.md": await read("parity.md"),
+  "concepts.md": await read("concepts.md")
+}
+
+/** A row of a table, by its first cell; what shows it stands in its last one. */
 interface Row {
   readonly id: string
+  readonly verdict: string
   readonly proof: string
 }
 
-const rows: ReadonlyArray<Row> = Array.from(
-  (await Bun.file(page).text()).matchAll(/^\| (\d+|[a-z])\s+\|[^|]*\|([^|]*)\|$/gm),
-  ([, id = "", proof = ""]) => ({ id, proof })
-)
+/** The rows of a page's tables of three columns, in order, with the heading that they stand under. */
+const rowsOf = (page: string): ReadonlyArray<Row & { readonly heading: string }> => {
+  let heading = ""
+  return page.split("\n").flatMap((line) => {
+    if (line.startsWith("## ")) heading = line.slice(3)
+    const [, id = "", verdict = "", proof = ""] = /^\| ([^|]+?) +\| ([^|]*?) *\| *([^|]*?) *\|$/.exec(line) ?? []
+    return id === "" || id.startsWith("-") ? [] : [{ id, verdict, proof, heading }]
+  })
+}
 
-/** The sentences of a row, each with the file that it stands in. */
-const sentences = ({ proof }: Row) =>
-  Array.from(proof.matchAll(/`([^`]+\.test\.ts)`((?: "[^"]+")+)/g), ([, file = "", names = ""]) =>
+/** The sentences of a text, each with the file that it stands in. */
+const sentences = (text: string) =>
+  Array.from(text.matchAll(/`([^`\s]+\.test\.ts)`((?:\s+"[^"]+")+)/g), ([, file = "", names = ""]) =>
     Array.from(names.matchAll(/"([^"]+)"/g), ([, sentence = ""]) => ({
-      file: file.startsWith("test/") ? file : `runtime/src/${file}`,
-      sentence
+      file: /^(test|observability|controllers)\//.test(file) ? file : `runtime/src/${file}`,
+      sentence: sentence.replaceAll(/\s+/g, " ")
     }))
   ).flat()
 
@@ -31,26 +43,73 @@ const says = (text: string, sentence: string): boolean =>
     ? text.includes(`\`${sentence.slice(0, -1)}\${`)
     : text.includes(`"${sentence}"`) || text.includes(`} ${sentence}\``)
 
-test("the page has a row for each of the 34 behaviours and the 13 defects, with a test of ours in each", () => {
-  const ids = [...Array.from({ length: 34 }, (_, at) => `${at + 1}`), ..."abcdefghijklm"]
-  expect(rows.map(({ id }) => id)).toEqual(ids)
-  expect(rows.filter((row) => sentences(row).length === 0)).toEqual([])
+describe("docs/controller-runtime.md", () => {
+  test("has a row for each of the 34 behaviours and the 13 defects, with a test of ours in each", () => {
+    const rows = rowsOf(pages["controller-runtime.md"]).filter(({ id }) => /^(\d+|[a-z])$/.test(id))
+    const ids = [...Array.from({ length: 34 }, (_, at) => `${at + 1}`), ..."abcdefghijklm"]
+    expect(rows.map(({ id }) => id)).toEqual(ids)
+    expect(rows.filter(({ proof }) => sentences(proof).length === 0)).toEqual([])
+  })
 })
 
-test("each sentence that the page names is the name of a test in that file", async () => {
+describe("docs/parity.md", () => {
+  const rows = rowsOf(pages["parity.md"]).filter(({ proof }) => proof !== "Shown by")
+  const verdictOf = ({ verdict }: Row) => /^\*\*(has|differently|has not)\*\*(: .|$)/.exec(verdict)?.[1] ?? "none"
+
+  test("has as many rows as controller-runtime has features, by what they are about", () => {
+    const counts = new Map<string, number>()
+    for (const { heading } of rows) counts.set(heading, (counts.get(heading) ?? 0) + 1)
+    expect([...counts]).toEqual([
+      ["Manager, lifecycle, leader election", 27],
+      ["Controller, builder, queue", 37],
+      ["Cache", 15],
+      ["Client, helpers", 27],
+      ["Webhooks, certificates", 12],
+      ["Metrics, events, test kits", 15]
+    ])
+  })
+
+  test("names a test in each row that has something, and a reason in each that differs or has not", () => {
+    for (const row of rows) {
+      const verdict = verdictOf(row)
+      expect([row.id, verdict]).not.toEqual([row.id, "none"])
+      if (verdict !== "has") expect([row.id, row.verdict]).toEqual([row.id, expect.stringMatching(/\*\*: .{8,}/)])
+      if (verdict !== "has not") expect([row.id, sentences(row.proof).length]).not.toEqual([row.id, 0])
+    }
+  })
+
+  test("counts them as they are", () => {
+    const count = (verdict: string) => rows.filter((row) => verdictOf(row) === verdict).length
+    expect(pages["parity.md"]).toContain(
+      `Of ${rows.length} rows it has ${count("has")}, ${count("differently")} differently, and ${count("has not")} not`
+    )
+  })
+})
+
+describe("docs/concepts.md", () => {
+  const rows = rowsOf(pages["concepts.md"]).filter(({ heading }) => heading === "Guarantees")
+
+  test("names a test for each guarantee, and what it assumes", () => {
+    expect(rows.length).toBeGreaterThan(10)
+    for (const { id, proof, verdict } of rows.slice(1)) {
+      expect([id, sentences(proof).length]).not.toEqual([id, 0])
+      expect([id, verdict]).not.toEqual([id, ""])
+    }
+  })
+})
+
+test("each sentence that the pages name is the name of a test in that file", async () => {
   const lost: Array<string> = []
-  for (const { file, sentence } of rows.flatMap(sentences)) {
-    const source = Bun.file(join(root, file))
-    const text = (await source.exists()) ? await source.text() : ""
-    if (!says(text, sentence)) lost.push(`${file}: ${sentence}`)
+  for (const [page, text] of Object.entries(pages)) {
+    const named = sentences(text)
+    expect([page, named.length > 10]).toEqual([page, true])
+    for (const { file, sentence } of named) {
+      const source = Bun.file(join(root, file))
+      const found = (await source.exists()) ? await source.text() : ""
+      if (!says(found, sentence)) lost.push(`${page}: ${file}: ${sentence}`)
+    }
   }
   expect(lost).toEqual([])
-})
-
-test("each decision that the page links is there", async () => {
-  const links = Array.from((await Bun.file(page).text()).matchAll(/\]\(([^)]+)\)/g), ([, link = ""]) => link)
-  expect(links.length).toBeGreaterThan(5)
-  for (const link of links) expect([link, await Bun.file(join(dirname(page), link)).exists()]).toEqual([link, true])
 })
 
 test("a metric that is defined is fed by somebody", () => {
