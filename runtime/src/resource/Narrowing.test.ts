@@ -1,0 +1,318 @@
+import { describe, expect, test } from "bun:test"
+import * as Narrowing from "./Narrowing.ts"
+import type { StructuralSchema } from "./StructuralSchema.ts"
+
+const string = { type: "string" } as const
+const integer = { type: "integer" } as const
+const open = { "x-kubernetes-preserve-unknown-fields": true } as const
+
+const definition = (
+  schema: object | undefined,
+  { subresources = {}, ...more }: Partial<Narrowing.Version> = {}
+): Narrowing.Definition & { readonly spec: { readonly versions: ReadonlyArray<Narrowing.Version> } } => ({
+  spec: {
+    scope: "Namespaced",
+    names: { kind: "Widget" },
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema }, subresources, ...more }]
+  }
+})
+
+const described = (from: Narrowing.Definition, to: Narrowing.Definition) =>
+  Narrowing.of(from, to).map(Narrowing.describe)
+
+const object = (properties: { readonly [name: string]: StructuralSchema }, more: StructuralSchema = {}) => ({
+  type: "object" as const,
+  properties,
+  ...more
+})
+
+const ofField = (x: StructuralSchema) => definition(object({ spec: object({ x }) }))
+
+const ofSpec = (spec: object) => definition({ type: "object", properties: { spec } })
+
+const cases: ReadonlyArray<readonly [what: string, from: StructuralSchema, to: StructuralSchema, says: string]> = [
+  ["another type", string, integer, "was string and is integer: other values would be refused"],
+  ["a type that takes less", { type: "number" }, integer, "was number and is integer: other values would be refused"],
+  [
+    "one of two types",
+    { "x-kubernetes-int-or-string": true },
+    string,
+    "was integer or string and is string: other values would be refused"
+  ],
+  [
+    "a type for anything",
+    open,
+    { type: "object", ...open },
+    "was anything and is object: other values would be refused"
+  ],
+  [
+    "null",
+    { ...string, nullable: true },
+    string,
+    "may no longer be null: it would be refused, or its default stand there"
+  ],
+  [
+    "a value of an enum",
+    { ...string, enum: ["a", "b", "c"] },
+    { ...string, enum: ["b", "d"] },
+    'no longer takes "a", "c"'
+  ],
+  ["all values but some", string, { ...string, enum: ["a"] }, 'takes nothing but "a" now'],
+  ["a minimum", integer, { ...integer, minimum: 1 }, "must be at least 1 now, where nothing was asked for"],
+  ["a higher minimum", { ...integer, minimum: 1 }, { ...integer, minimum: 2 }, "must be at least 2 now, where 1 was"],
+  [
+    "the minimum itself",
+    { ...integer, minimum: 1 },
+    { ...integer, minimum: 1, exclusiveMinimum: true },
+    "must be more than 1 now, where 1 was"
+  ],
+  ["a lower maximum", { ...integer, maximum: 9 }, { ...integer, maximum: 8 }, "must be at most 8 now, where 9 was"],
+  ["a step", { ...integer, multipleOf: 3 }, { ...integer, multipleOf: 2 }, "must be a multiple of 2 now"],
+  ["a length", string, { ...string, minLength: 1 }, "must have at least 1 characters now, where 0 were enough"],
+  [
+    "a greatest length",
+    string,
+    { ...string, maxLength: 5 },
+    "may have at most 5 characters now, where any number were allowed"
+  ],
+  [
+    "fewer items",
+    { type: "array", items: string, maxItems: 5 },
+    { type: "array", items: string, maxItems: 4 },
+    "may have at most 4 items now, where 5 were allowed"
+  ],
+  [
+    "more properties",
+    object({}),
+    object({}, { minProperties: 1 }),
+    "must have at least 1 properties now, where 0 were enough"
+  ],
+  ["a pattern", string, { ...string, pattern: "^a" }, 'must match "^a" now, where nothing was asked for'],
+  [
+    "another pattern",
+    { ...string, pattern: "a" },
+    { ...string, pattern: "^a" },
+    'must match "^a" now, where "a" was asked for'
+  ],
+  [
+    "a format",
+    string,
+    { ...string, format: "date-time" },
+    "must have the format date-time now, where none was asked for"
+  ],
+  [
+    "fewer bits",
+    { ...integer, format: "int64" },
+    { ...integer, format: "int32" },
+    "must have the format int32 now, where int64 was asked for"
+  ],
+  [
+    "a rule",
+    string,
+    { ...string, "x-kubernetes-validations": [{ rule: "self != ''" }] },
+    "has a rule that was not there, or not so: self != ''"
+  ],
+  [
+    "a rule for updates that is for creation too",
+    { ...string, "x-kubernetes-validations": [{ rule: "self == oldSelf" }] },
+    { ...string, "x-kubernetes-validations": [{ rule: "self == oldSelf", optionalOldSelf: true }] },
+    "has a rule that was not there, or not so: self == oldSelf"
+  ],
+  [
+    "one more condition",
+    { ...string, allOf: [{ pattern: "a" }] },
+    { ...string, allOf: [{ pattern: "a" }, { pattern: "b" }] },
+    "has conditions (allOf) that were not there, or not so"
+  ],
+  [
+    "another condition",
+    string,
+    { ...string, not: { enum: ["no"] } },
+    "has conditions (not) that were not there, or not so"
+  ],
+  [
+    "repetitions",
+    { type: "array", items: string },
+    { type: "array", items: string, "x-kubernetes-list-type": "set" },
+    "is a list of type set, where it was atomic: one with repetitions would be refused"
+  ],
+  [
+    "a key of a list",
+    {
+      type: "array",
+      items: string,
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-list-map-keys": ["port", "protocol"]
+    },
+    { type: "array", items: string, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port"] },
+    "is a map by port, where it was one by port, protocol: others repeat themselves"
+  ],
+  [
+    "unknown fields",
+    { type: "object", ...open },
+    object({}),
+    "no longer keeps fields that it does not name: they would be pruned"
+  ],
+  [
+    "an object that is no whole one",
+    { type: "object", "x-kubernetes-embedded-resource": true, ...open },
+    { type: "object", "x-kubernetes-embedded-resource": true },
+    "no longer keeps fields that it does not name: they would be pruned"
+  ],
+  [
+    "an object that has to be a whole one",
+    { type: "object", ...open },
+    { type: "object", "x-kubernetes-embedded-resource": true, ...open },
+    "must be a whole object now, with apiVersion and kind"
+  ]
+]
+
+describe("a definition narrows another one where it takes away", () => {
+  test.each(cases)("%s", (_, from, to, says) => {
+    expect(described(ofField(from), ofField(to))).toEqual([`v1 spec.x ${says}`])
+  })
+
+  const fields: ReadonlyArray<readonly [what: string, from: object, to: object, says: ReadonlyArray<string>]> = [
+    ["a field", object({ x: string }), object({}), ["spec.x is gone: what it holds would be pruned"]],
+    [
+      "a field deep down",
+      object({ list: { type: "array", items: object({ a: object({ b: string }) }) } }),
+      object({ list: { type: "array", items: object({ a: object({}) }) } }),
+      ["spec.list[].a.b is gone: what it holds would be pruned"]
+    ],
+    [
+      "the choice to leave a field out",
+      object({ x: string }),
+      object({ x: string }, { required: ["x"] }),
+      ["spec.x is required now, and was not"]
+    ],
+    [
+      "the default of a required field",
+      object({ x: { ...string, default: "a" } }, { required: ["x"] }),
+      object({ x: string }, { required: ["x"] }),
+      ["spec.x is required, and has no default any more"]
+    ],
+    [
+      "values of a map",
+      { type: "object", additionalProperties: object({ a: string }) },
+      { type: "object", additionalProperties: object({}) },
+      ["spec.*.a is gone: what it holds would be pruned"]
+    ],
+    [
+      "names of a map",
+      { type: "object", additionalProperties: string },
+      object({ x: integer }),
+      [
+        "spec.x was string and is integer: other values would be refused",
+        "spec.* is gone: entries of other names would be pruned"
+      ]
+    ],
+    [
+      "what a field held that had no schema",
+      { type: "object", ...open },
+      object({ x: string }, open),
+      ["spec.x was kept whatever it was, and is checked and pruned now"]
+    ]
+  ]
+
+  test.each(fields)("%s", (_, from, to, says) => {
+    expect(described(ofSpec(from), ofSpec(to))).toEqual(says.map((one) => `v1 ${one}`))
+  })
+
+  test("the names that objects may have", () => {
+    const named = definition(object({ metadata: object({ name: { ...string, maxLength: 5 } }), spec: object({}) }))
+    expect(described(ofSpec(object({})), named)).toEqual([
+      "v1 metadata.name may have at most 5 characters now, where any number were allowed"
+    ])
+    expect(described(named, ofSpec(object({})))).toEqual([])
+  })
+
+  test("a version, served or stored", () => {
+    const [first] = definition(object({})).spec.versions
+    const { spec } = definition(object({}), { name: "v2" })
+    const only = { spec }
+    expect(described(definition(object({})), only)).toContain(
+      "v1 version is gone: objects that are stored in it could not be read"
+    )
+    const served = {
+      spec: { ...spec, versions: [...spec.versions, ...(first === undefined ? [] : [{ ...first, storage: false }])] }
+    }
+    expect(described(served, only)).toEqual(["v1 version is gone: it would be no longer served"])
+    const stored = { ...served, status: { storedVersions: ["v1", "v2"] } }
+    expect(described(stored, only)).toEqual(["v1 version is gone: objects that are stored in it could not be read"])
+    expect(described(definition(object({})), definition(object({}), { served: false }))).toEqual([
+      "v1 version would be no longer served"
+    ])
+  })
+
+  test("what objects that are stored in one version hold, once they are stored in another", () => {
+    const v1 = ofSpec(object({ x: string })).spec.versions
+    const v2 = definition(object({ spec: object({}) }), { name: "v2" }).spec.versions
+    const { spec } = ofSpec(object({ x: string }))
+    const to = { spec: { ...spec, versions: [...v1.map((version) => ({ ...version, storage: false })), ...v2] } }
+    expect(described({ spec }, to)).toEqual(["v1 → v2 spec.x is gone: what it holds would be pruned"])
+  })
+
+  test("subresources, the scope and the kind", () => {
+    const from = definition(object({}), {
+      subresources: { status: {}, scale: { specReplicasPath: ".spec.a", statusReplicasPath: ".status.a" } }
+    })
+    const other = definition(object({}), {
+      subresources: { status: {}, scale: { specReplicasPath: ".spec.b", statusReplicasPath: ".status.a" } }
+    })
+    expect(described(from, definition(object({})))).toEqual([
+      "v1 subresource status is gone: whoever writes the status there would be refused",
+      "v1 subresource scale is gone: kubectl scale and autoscalers would be refused"
+    ])
+    expect(described(from, other)).toEqual([
+      "v1 subresource scale has other paths: autoscalers would read and write other fields"
+    ])
+    const { spec } = from
+    expect(described(from, { spec: { ...spec, scope: "Cluster", names: { kind: "Gadget" } } })).toEqual([
+      "scope was Namespaced and is Cluster: objects that exist are none of it",
+      "names.kind was Widget and is Gadget: objects that exist are none of it"
+    ])
+  })
+})
+
+describe("a definition narrows nothing that", () => {
+  const wider: ReadonlyArray<readonly [what: string, from: object, to: object]> = [
+    ["has one field more", object({}), object({ x: string })],
+    [
+      "requires one with a default",
+      object({ x: string }),
+      object({ x: { ...string, default: "a" } }, { required: ["x"] })
+    ],
+    ["has another default", object({ x: { ...string, default: "a" } }), object({ x: { ...string, default: "b" } })],
+    ["is told in other words", object({ x: string }), object({ x: { ...string, description: "An x." } })],
+    ["takes numbers with a fraction too", object({ x: integer }), object({ x: { type: "number" } })],
+    ["takes strings too", object({ x: integer }), object({ x: { "x-kubernetes-int-or-string": true } })],
+    [
+      "asks for less",
+      object({ x: { ...string, minLength: 2, maxLength: 5, pattern: "a", enum: ["aa"] } }),
+      object({ x: { ...string, minLength: 1, maxLength: 6 } })
+    ],
+    [
+      "says bits that the bounds say too",
+      object({ x: { ...integer, minimum: 1, maximum: 9 } }),
+      object({ x: { ...integer, minimum: 1, maximum: 9, format: "int32" } })
+    ],
+    ["keeps what it no longer names", object({ x: string }), { type: "object", ...open }],
+    ["takes other names too", object({ x: string }), { type: "object", additionalProperties: string }],
+    [
+      "has a rule less",
+      { type: "object", "x-kubernetes-validations": [{ rule: "a" }, { rule: "b" }] },
+      { type: "object", "x-kubernetes-validations": [{ rule: "b", message: "other words" }] }
+    ]
+  ]
+
+  test.each(wider)("%s", (_, from, to) => {
+    expect(described(ofSpec(from), ofSpec(to))).toEqual([])
+  })
+
+  test("is the same, or checks nothing at all", () => {
+    const from = ofSpec(object({ x: string }, { required: ["x"] }))
+    expect(Narrowing.of(from, from)).toEqual([])
+    expect(Narrowing.of(definition(undefined), definition(undefined))).toEqual([])
+  })
+})

@@ -1,0 +1,126 @@
+/**
+ * Whether a CustomResourceDefinition takes something away from those who have objects of the kind: whether a stored object
+ * would be refused by the newer one, or lose a part of what it holds, or could not be read or written as before.
+ *
+ * What only looks different is none of that: descriptions, printed columns, short names, and a default that is another one,
+ * for what is stored has its value.
+ */
+import * as SchemaNarrowing from "./SchemaNarrowing.ts"
+
+/** As much of a CustomResourceDefinition as matters here: one that is made (`Crd.of`), or one of the cluster. */
+export interface Definition {
+  readonly spec: {
+    readonly scope: string
+    readonly names: { readonly kind: string }
+    readonly versions: ReadonlyArray<Version>
+  }
+  readonly status?: { readonly storedVersions?: ReadonlyArray<string> | undefined } | undefined
+}
+
+/** A version of a kind. */
+export interface Version {
+  readonly name: string
+  readonly served: boolean
+  readonly storage: boolean
+  readonly schema?: { readonly openAPIV3Schema?: object | undefined } | undefined
+  readonly subresources?: { readonly status?: object | undefined; readonly scale?: object | undefined } | undefined
+}
+
+/** One thing that a definition takes away. */
+export interface Narrowing {
+  /** Of the kind; none where it is about all. Two, as in `v1 → v2`, where objects stored in one are read by the other. */
+  readonly version: string | undefined
+  /** As one writes it: `spec.env[].name`, `spec.labels.*`, `subresource scale`, `scope`. */
+  readonly field: string
+  /** Goes after the field: `is gone: what it holds would be pruned`. */
+  readonly problem: string
+}
+
+/**
+ * What the newer of two definitions of a kind takes away, by version; none: every object that was accepted is accepted, and keeps
+ * all that it holds.
+ */
+export const of = (from: Definition, to: Definition): ReadonlyArray<Narrowing> => [
+  ...kindFindings(from, to),
+  ...from.spec.versions
+    .filter(({ name, served, storage }) => served || storage || isStored(from, name))
+    .flatMap((version) => versionFindings(from, version, to)),
+  ...storageFindings(from, to)
+]
+
+/** One line: `v1beta1 spec.color is gone: what it holds would be pruned`. */
+export const describe = ({ field, problem, version }: Narrowing): string =>
+  `${version === undefined ? "" : `${version} `}${field} ${problem}`
+
+const isStored = ({ status }: Definition, version: string): boolean =>
+  status?.storedVersions?.includes(version) === true
+
+const kindFindings = ({ spec: from }: Definition, { spec: to }: Definition): ReadonlyArray<Narrowing> =>
+  [
+    { field: "scope", before: from.scope, after: to.scope },
+    { field: "names.kind", before: from.names.kind, after: to.names.kind }
+  ].flatMap(({ after, before, field }) =>
+    before === after
+      ? []
+      : [{ version: undefined, field, problem: `was ${before} and is ${after}: objects that exist are none of it` }]
+  )
+
+const versionFindings = (from: Definition, before: Version, { spec }: Definition): ReadonlyArray<Narrowing> => {
+  const after = spec.versions.find(({ name }) => name === before.name)
+  const version = before.name
+  if (after === undefined) {
+    const problem =
+      before.storage || isStored(from, version)
+        ? "is gone: objects that are stored in it could not be read"
+        : "is gone: it would be no longer served"
+    return [{ version, field: "version", problem }]
+  }
+  const unserved = { version, field: "version", problem: "would be no longer served" }
+  return [
+    ...(before.served && !after.served ? [unserved] : []),
+    ...schemaFindings(version, before, after),
+    ...subresourceFindings(before, after)
+  ]
+}
+
+const schemaFindings = (version: string, before: Version, after: Version): ReadonlyArray<Narrowing> =>
+  SchemaNarrowing.between(schemaOf(before), schemaOf(after)).map(({ field, problem }) => ({
+    version,
+    field: field === "" ? "the object" : field,
+    problem
+  }))
+
+/** A version without a schema keeps everything. */
+const schemaOf = ({ schema }: Version): object =>
+  schema?.openAPIV3Schema ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+
+const subresourceFindings = (before: Version, after: Version): ReadonlyArray<Narrowing> => {
+  const version = before.name
+  const { scale, status } = before.subresources ?? {}
+  const next = after.subresources ?? {}
+  const found: Array<Narrowing> = []
+  if (status !== undefined && next.status === undefined) {
+    const problem = "is gone: whoever writes the status there would be refused"
+    found.push({ version, field: "subresource status", problem })
+  }
+  if (scale !== undefined && next.scale === undefined) {
+    const problem = "is gone: kubectl scale and autoscalers would be refused"
+    found.push({ version, field: "subresource scale", problem })
+  } else if (scale !== undefined && !isSameScale(scale, next.scale ?? {})) {
+    const problem = "has other paths: autoscalers would read and write other fields"
+    found.push({ version, field: "subresource scale", problem })
+  }
+  return found
+}
+
+/** A path that was none before takes nothing away. */
+const isSameScale = (before: object, after: object): boolean =>
+  Object.entries(before).every(([name, path]) => path === Reflect.get(after, name))
+
+/** Objects that are stored in one version are read by the schema of the other, if they are stored in that from now on. */
+const storageFindings = ({ spec: from }: Definition, { spec: to }: Definition): ReadonlyArray<Narrowing> => {
+  const [before, after] = [from, to].map(({ versions }) => versions.find(({ storage }) => storage))
+  return before === undefined || after === undefined || before.name === after.name
+    ? []
+    : schemaFindings(`${before.name} → ${after.name}`, before, after)
+}

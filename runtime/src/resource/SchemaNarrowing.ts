@@ -1,0 +1,280 @@
+/**
+ * What one structural schema takes of what another took: a value that was valid may be refused now, or lose a part. Rules and
+ * patterns are compared as texts, for nobody can tell whether one of them asks for less than another.
+ *
+ * Pure. Schemas are read as the JSON that they are, since one of them comes from a cluster and may say anything.
+ */
+import { isDeepStrictEqual } from "node:util"
+
+/** One thing that a schema takes away. */
+export interface Finding {
+  /** Where, as one writes it: `spec.env[].name`, `spec.labels.*`; empty for the value itself. */
+  readonly field: string
+  /** Goes after the field: `is gone: what it holds would be pruned`. */
+  readonly problem: string
+}
+
+type Node = Readonly<Record<string, unknown>>
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const nodeOf = (value: unknown): Node => (isNode(value) ? value : {})
+
+const numberAt = (node: Node, key: string): number | undefined => {
+  const value = node[key]
+  return typeof value === "number" ? value : undefined
+}
+
+const listAt = (node: Node, key: string): ReadonlyArray<unknown> => {
+  const value = node[key]
+  return Array.isArray(value) ? value : []
+}
+
+const namesAt = (node: Node, key: string): ReadonlyArray<string> => listAt(node, key).map(String)
+
+const text = (value: unknown): string => JSON.stringify(value)
+
+/** Both schemas of the same value, and where it is. */
+interface Pair {
+  readonly from: Node
+  readonly to: Node
+  readonly field: string
+}
+
+const below = (field: string, name: string): string => (field === "" ? name : `${field}.${name}`)
+
+/**
+ * What `to` takes of what `from` took, in the order of the fields of `from`. None: every value that was valid is valid, and
+ * stays as it is.
+ */
+export const between = (from: unknown, to: unknown): ReadonlyArray<Finding> =>
+  compare({ from: nodeOf(from), to: nodeOf(to), field: "" })
+
+const compare = (pair: Pair): ReadonlyArray<Finding> => {
+  const types = typeFindings(pair)
+  // Whatever else is asked for, of another type it is.
+  if (types.length > 0) return types
+  return [
+    ...valueFindings(pair),
+    ...boundFindings(pair),
+    ...ruleFindings(pair),
+    ...listFindings(pair),
+    ...objectFindings(pair)
+  ]
+}
+
+const all = ["array", "boolean", "integer", "number", "object", "string"]
+
+/** The types that a value may have; an integer is a number too. */
+const typesOf = (node: Node): ReadonlyArray<string> => {
+  if (node["x-kubernetes-int-or-string"] === true) return ["integer", "string"]
+  const { type } = node
+  return typeof type !== "string" || type === "" ? all : type === "number" ? ["integer", "number"] : [type]
+}
+
+const typeName = (node: Node): string => {
+  const types = typesOf(node)
+  return types === all ? "anything" : types.includes("number") ? "number" : types.join(" or ")
+}
+
+const typeFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+  const taken = typesOf(to)
+  return typesOf(from).every((type) => taken.includes(type))
+    ? []
+    : [{ field, problem: `was ${typeName(from)} and is ${typeName(to)}: other values would be refused` }]
+}
+
+const valueFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+  const found: Array<Finding> = []
+  if (from.nullable === true && to.nullable !== true) {
+    found.push({ field, problem: "may no longer be null: it would be refused, or its default stand there" })
+  }
+  const values = listAt(to, "enum")
+  if (values.length > 0) {
+    const former = listAt(from, "enum")
+    const gone = former.filter((value) => !values.some((other) => isDeepStrictEqual(value, other)))
+    if (former.length === 0 && !(from.type === "boolean" && values.includes(true) && values.includes(false))) {
+      found.push({ field, problem: `takes nothing but ${values.map(text).join(", ")} now` })
+    }
+    if (gone.length > 0) found.push({ field, problem: `no longer takes ${gone.map(text).join(", ")}` })
+  }
+  return found
+}
+
+/** What bounds count, as one says it. */
+const units = { Length: "characters", Items: "items", Properties: "properties" } as const
+
+const boundFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+  const found: Array<Finding> = []
+  const say = (problem: string): void => void found.push({ field, problem })
+  const was = (bound: number | undefined): string => (bound === undefined ? "nothing was asked for" : `${bound} was`)
+
+  const [least, leastBefore] = [numberAt(to, "minimum"), numberAt(from, "minimum")]
+  const isOutside = (key: string): boolean => to[key] === true && from[key] !== true
+  if (least !== undefined) {
+    const isSame = least === leastBefore && isOutside("exclusiveMinimum")
+    if (leastBefore === undefined || least > leastBefore || isSame) {
+      say(`must be ${to.exclusiveMinimum === true ? "more than" : "at least"} ${least} now, where ${was(leastBefore)}`)
+    }
+  }
+  const [most, mostBefore] = [numberAt(to, "maximum"), numberAt(from, "maximum")]
+  if (most !== undefined) {
+    const isSame = most === mostBefore && isOutside("exclusiveMaximum")
+    if (mostBefore === undefined || most < mostBefore || isSame) {
+      say(`must be ${to.exclusiveMaximum === true ? "less than" : "at most"} ${most} now, where ${was(mostBefore)}`)
+    }
+  }
+  for (const [what, unit] of Object.entries(units)) {
+    const [min, minBefore] = [numberAt(to, `min${what}`) ?? 0, numberAt(from, `min${what}`) ?? 0]
+    if (min > minBefore) say(`must have at least ${min} ${unit} now, where ${minBefore} were enough`)
+    const [max, maxBefore] = [numberAt(to, `max${what}`), numberAt(from, `max${what}`)]
+    if (max !== undefined && (maxBefore === undefined || max < maxBefore)) {
+      say(`may have at most ${max} ${unit} now, where ${maxBefore ?? "any number"} were allowed`)
+    }
+  }
+  const [step, stepBefore] = [numberAt(to, "multipleOf"), numberAt(from, "multipleOf")]
+  if (step !== undefined && (stepBefore === undefined || stepBefore % step !== 0)) {
+    say(`must be a multiple of ${step} now`)
+  }
+  if (to.pattern !== undefined && to.pattern !== "" && to.pattern !== from.pattern) {
+    say(
+      `must match ${text(to.pattern)} now, where ${from.pattern === undefined ? "nothing" : text(from.pattern)} was asked for`
+    )
+  }
+  const { format } = to
+  if (typeof format === "string" && format !== "" && format !== from.format && !holds(format, from)) {
+    say(
+      `must have the format ${format} now, where ${from.format === undefined ? "none" : String(from.format)} was asked for`
+    )
+  }
+  return found
+}
+
+/** Whether a format asks for nothing that is not so anyway: an integer has 64 bits, and one within bounds may have fewer. */
+const holds = (format: string, from: Node): boolean => {
+  if (format === "int64") return from.type === "integer"
+  if (format !== "int32") return false
+  const [least, most] = [numberAt(from, "minimum"), numberAt(from, "maximum")]
+  return least !== undefined && most !== undefined && least >= -(2 ** 31) && most < 2 ** 31
+}
+
+const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+  const found: Array<Finding> = []
+  // A rule with `oldSelf` that runs on creation too asks for more.
+  const keyOf = (rule: unknown): string => text([nodeOf(rule).rule, nodeOf(rule).optionalOldSelf === true])
+  const former = listAt(from, "x-kubernetes-validations").map(keyOf)
+  for (const rule of listAt(to, "x-kubernetes-validations")) {
+    if (!former.includes(keyOf(rule))) {
+      found.push({ field, problem: `has a rule that was not there, or not so: ${String(nodeOf(rule).rule)}` })
+    }
+  }
+  const demands = listAt(to, "allOf").filter(
+    (one) => !listAt(from, "allOf").some((other) => isDeepStrictEqual(one, other))
+  )
+  if (demands.length > 0) found.push({ field, problem: "has conditions (allOf) that were not there, or not so" })
+  for (const key of ["anyOf", "oneOf", "not"]) {
+    if (to[key] !== undefined && !isDeepStrictEqual(to[key], from[key])) {
+      found.push({ field, problem: `has conditions (${key}) that were not there, or not so` })
+    }
+  }
+  return found
+}
+
+const listFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+  const found: Array<Finding> = []
+  const kindOf = (node: Node): string => String(node["x-kubernetes-list-type"] ?? "atomic")
+  const keysOf = (node: Node): ReadonlyArray<string> => namesAt(node, "x-kubernetes-list-map-keys").toSorted()
+  const [kind, before] = [kindOf(to), kindOf(from)]
+  if (kind !== before && kind !== "atomic") {
+    found.push({
+      field,
+      problem: `is a list of type ${kind}, where it was ${before}: one with repetitions would be refused`
+    })
+  } else if (kind === "map" && !isDeepStrictEqual(keysOf(to), keysOf(from))) {
+    found.push({
+      field,
+      problem: `is a map by ${keysOf(to).join(", ")}, where it was one by ${keysOf(from).join(", ")}: others repeat themselves`
+    })
+  }
+  if (to.items === undefined) return found
+  return [...found, ...compare({ from: nodeOf(from.items), to: nodeOf(to.items), field: `${field}[]` })]
+}
+
+/** Whether fields stay that the schema does not name. */
+const keepsUnknown = (node: Node): boolean =>
+  node["x-kubernetes-preserve-unknown-fields"] === true || node.additionalProperties === true
+
+/** The schema of a map's values. */
+const valuesOf = (node: Node): Node | undefined =>
+  isNode(node.additionalProperties) ? node.additionalProperties : undefined
+
+/** What every object of Kubernetes has, be it named in the schema or not. */
+const everywhere: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"])
+
+const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
+  const { field, from, to } = pair
+  const found: Array<Finding> = []
+  const isObject = field === "" || to["x-kubernetes-embedded-resource"] === true
+  const implied = (name: string): boolean => isObject && everywhere.has(name)
+  const [properties, former] = [nodeOf(to.properties), nodeOf(from.properties)]
+  const [values, valuesBefore] = [valuesOf(to), valuesOf(from)]
+
+  if (isObject && field !== "" && from["x-kubernetes-embedded-resource"] !== true) {
+    found.push({ field, problem: "must be a whole object now, with apiVersion and kind" })
+  }
+  for (const [name, schema] of Object.entries(former)) {
+    if (implied(name)) continue
+    const next = Object.hasOwn(properties, name) ? properties[name] : values
+    const at = below(field, name)
+    if (next !== undefined) found.push(...compare({ from: nodeOf(schema), to: nodeOf(next), field: at }))
+    else if (!keepsUnknown(to)) {
+      found.push({ field: at, problem: "is gone: what it holds would be pruned" })
+    }
+  }
+  for (const [name, schema] of Object.entries(properties)) {
+    const at = below(field, name)
+    if (Object.hasOwn(former, name) || implied(name)) continue
+    if (valuesBefore !== undefined) found.push(...compare({ from: valuesBefore, to: nodeOf(schema), field: at }))
+    else if (keepsUnknown(from) && !keepsAll(schema)) {
+      found.push({ field: at, problem: "was kept whatever it was, and is checked and pruned now" })
+    }
+  }
+  if (isObject) found.push(...metadataFindings(former.metadata, properties.metadata, below(field, "metadata")))
+  const isNamedOnly = values === undefined && !keepsUnknown(to)
+  if (valuesBefore !== undefined && values !== undefined) {
+    found.push(...compare({ from: valuesBefore, to: values, field: below(field, "*") }))
+  } else if (valuesBefore !== undefined && isNamedOnly) {
+    found.push({ field: below(field, "*"), problem: "is gone: entries of other names would be pruned" })
+  } else if (keepsUnknown(from) && isNamedOnly) {
+    found.push({ field, problem: "no longer keeps fields that it does not name: they would be pruned" })
+  } else if (keepsUnknown(from) && values !== undefined && !keepsUnknown(to)) {
+    found.push({ field: below(field, "*"), problem: "was kept whatever it was, and is checked and pruned now" })
+  } else if (from["x-kubernetes-embedded-resource"] === true && !isObject && isNamedOnly) {
+    found.push({ field, problem: "is no whole object any more: its apiVersion, kind and metadata would be pruned" })
+  }
+
+  const needed = namesAt(from, "required")
+  const fills = (node: unknown): boolean => (nodeOf(node).default ?? null) !== null
+  for (const name of namesAt(to, "required")) {
+    // What is absent is filled in when the object is read.
+    if (fills(properties[name])) continue
+    const at = below(field, name)
+    if (!needed.includes(name)) found.push({ field: at, problem: "is required now, and was not" })
+    else if (fills(former[name])) found.push({ field: at, problem: "is required, and has no default any more" })
+  }
+  return found
+}
+
+/** Of metadata a schema can only say more of the name: all else is the server's. */
+const metadataFindings = (before: unknown, after: unknown, field: string): ReadonlyArray<Finding> => {
+  const former = nodeOf(nodeOf(before).properties)
+  return Object.entries(nodeOf(nodeOf(after).properties)).flatMap(([name, schema]) =>
+    compare({ from: { type: "string", ...nodeOf(former[name]) }, to: nodeOf(schema), field: below(field, name) })
+  )
+}
+
+/** Whether a schema takes everything and keeps all of it. */
+const keepsAll = (schema: unknown): boolean => {
+  const node = nodeOf(schema)
+  return typesOf(node) === all && keepsUnknown(node) && node.properties === undefined
+}
