@@ -1,0 +1,116 @@
+/**
+ * The part of `deploy/` that follows from code: the kinds as CustomResourceDefinitions, the rights that running takes, the roles for
+ * people. In `deploy/crds` and `deploy/rbac` there is nothing else. Pure: the same program gives the same files.
+ */
+import * as Yaml from "@homeostat/runtime/command/Yaml"
+import type { Controller } from "@homeostat/runtime/controller/Controller"
+import * as Rbac from "@homeostat/runtime/manager/Rbac"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import * as Effect from "effect/Effect"
+import * as PeopleRoles from "./PeopleRoles.ts"
+
+/** The folders below `deploy/` in which every file is generated. */
+export const folders = ["crds", "rbac"] as const
+
+/** Files by their path below `deploy/`. */
+export type Files = ReadonlyMap<string, string>
+
+/** What is installed. */
+export interface Program {
+  readonly name: string
+  readonly controllers: ReadonlyArray<Controller<unknown>>
+}
+
+/** The namespace that the manager runs in. */
+export const namespaceOf = ({ name }: Program): string => `${name}-system`
+
+const header = (lines: ReadonlyArray<string>): string =>
+  [...lines, "Written by `bun run generate` from the controllers' declarations: what is changed here is lost."]
+    .map((line) => `# ${line}\n`)
+    .join("")
+
+const file = (lines: ReadonlyArray<string>, objects: ReadonlyArray<object>): Effect.Effect<string> =>
+  Effect.map(Yaml.documents(objects), (text) => `${header(lines)}${text}\n`)
+
+/** A kustomization of some files beside it. What it holds is found by the label, whoever includes it. */
+const kustomization = ({ name }: Program, lines: ReadonlyArray<string>, resources: ReadonlyArray<string>) =>
+  file(lines, [
+    {
+      apiVersion: "kustomize.config.k8s.io/v1beta1",
+      kind: "Kustomization",
+      resources,
+      labels: [{ pairs: { "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": name } }]
+    }
+  ])
+
+const pathOf = ({ group, plural }: CustomResource.Any): string => `${group}_${plural}.yaml`
+
+const kindsOf = ({ controllers }: Program): ReadonlyArray<CustomResource.Any> =>
+  controllers.map(({ resource }) => resource).filter(CustomResource.isCustomResource)
+
+const crds = (program: Program) => {
+  const kinds = kindsOf(program)
+  return {
+    ...Object.fromEntries(
+      kinds.map((kind) => [
+        pathOf(kind),
+        file([`What a ${kind.kind} is, as \`${program.name} crd\` prints it.`], [Crd.of(kind)])
+      ])
+    ),
+    "kustomization.yaml": kustomization(program, ["The kinds."], kinds.map(pathOf))
+  }
+}
+
+/** A role or binding that is in no namespace yet. */
+const anywhere = (object: Rbac.Role | Rbac.Binding) => ({ ...object, metadata: { name: object.metadata.name } })
+
+const rbac = (program: Program) => {
+  const { controllers, name } = program
+  const namespace = namespaceOf(program)
+  const settings = { name, serviceAccount: { namespace, name }, installCrds: false, lease: undefined }
+  const wide = Rbac.objects(controllers, { ...settings, namespaces: [], metricsSecure: true })
+  // Only where they stand depends on the namespace, which who includes them says.
+  const narrow = Rbac.objects(controllers, { ...settings, namespaces: ["default"] }).map(anywhere)
+  const lease = Rbac.objects([], { ...settings, namespaces: [], lease: { namespace, name } })
+  return {
+    "leader-election.yaml": file(["What replicas need to agree on one of them."], lease),
+    "people.yaml": file(
+      [
+        "For users and Prometheus. The first two are added to `view` and to `edit`, which every cluster has: whoever may edit the",
+        "Deployments of a namespace may edit these kinds there. The others are for who is bound to them: see docs/callers.md.",
+        "An editor can name any Secret and claim of the namespace in a Backup, as in a pod; nothing else than that is given by it."
+      ],
+      PeopleRoles.of(name, kindsOf(program))
+    ),
+    "kustomization.yaml": kustomization(
+      program,
+      ["What every installation has."],
+      ["leader-election.yaml", "people.yaml"]
+    ),
+    "cluster/manager.yaml": file(
+      [
+        `What the manager needs to work in all namespaces, and nothing else: \`${name} rbac --metrics-secure\`.`,
+        "TokenReviews and SubjectAccessReviews are for --metrics-secure, and for who asks /why with a token."
+      ],
+      wide
+    ),
+    "cluster/kustomization.yaml": kustomization(program, ["Rights in all namespaces."], ["manager.yaml"]),
+    "namespaced/manager.yaml": file(
+      [
+        `What the manager needs in each namespace that it works in, and nothing else: \`${name} rbac --namespace NAME\`.`,
+        "Which namespace that is, says the kustomization that includes it."
+      ],
+      narrow
+    ),
+    "namespaced/kustomization.yaml": kustomization(program, ["Rights in one namespace."], ["manager.yaml"])
+  }
+}
+
+/** All files. */
+export const files = (program: Program): Effect.Effect<Files> => {
+  const all = Object.entries({ crds: crds(program), rbac: rbac(program) }).flatMap(([folder, files]) =>
+    Object.entries(files).map(([path, text]) => Effect.map(text, (text) => [`${folder}/${path}`, text] as const))
+  )
+  return Effect.map(Effect.all(all), (entries) => new Map(entries))
+}

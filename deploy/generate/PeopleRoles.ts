@@ -1,0 +1,77 @@
+/**
+ * Roles for people and for Prometheus: who may look at the kinds, who may change them, who may ask a manager. Those for the kinds are
+ * added to the roles that each cluster has for its users, so that whoever has `view`, `edit` or `admin` in a namespace has it for
+ * these kinds too, without another binding.
+ */
+import type * as Rbac from "@homeostat/runtime/manager/Rbac"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import * as Order from "effect/Order"
+
+/** A role of the whole cluster, which nobody has been given yet. */
+export interface PeopleRole {
+  readonly apiVersion: "rbac.authorization.k8s.io/v1"
+  readonly kind: "ClusterRole"
+  readonly metadata: { readonly name: string; readonly labels?: { readonly [label: string]: string } }
+  readonly rules: ReadonlyArray<Rbac.Rule | PathRule>
+}
+
+/** Verbs on paths of a program that asks the API server who may get them. */
+export interface PathRule {
+  readonly nonResourceURLs: ReadonlyArray<string>
+  readonly verbs: ReadonlyArray<string>
+}
+
+const role = (
+  name: string,
+  rules: PeopleRole["rules"],
+  labels?: NonNullable<PeopleRole["metadata"]["labels"]>
+): PeopleRole => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  metadata: labels === undefined ? { name } : { name, labels },
+  rules
+})
+
+const aggregated = (to: string) => ({ [`rbac.authorization.k8s.io/aggregate-to-${to}`]: "true" })
+
+/** One rule for each API group, with those of its resources that there are. */
+const rulesFor = (
+  kinds: ReadonlyArray<CustomResource.Any>,
+  resourcesOf: (kind: CustomResource.Any) => ReadonlyArray<string>,
+  verbs: ReadonlyArray<string>
+): ReadonlyArray<Rbac.Rule> =>
+  [...new Set(kinds.map(({ group }) => group))].sort(Order.string).flatMap((group) => {
+    const resources = kinds.filter((kind) => kind.group === group).flatMap(resourcesOf)
+    return resources.length === 0
+      ? []
+      : [{ apiGroups: [group], resources: resources.sort(Order.string), verbs: [...verbs] }]
+  })
+
+const itself = ({ plural }: CustomResource.Any) => [plural]
+const scale = ({ definition, plural }: CustomResource.Any) =>
+  definition.scale === undefined ? [] : [`${plural}/scale`]
+const parts = (kind: CustomResource.Any) => [
+  ...(kind.definition.hasStatus ? [`${kind.plural}/status`] : []),
+  ...scale(kind)
+]
+
+/** The roles. A status is the controller's to write, so nobody is given that. */
+export const of = (name: string, kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArray<PeopleRole> => [
+  // Whoever may `view` may `edit`, and so may who is `admin`: these roles are added to each other in every cluster.
+  role(
+    `${name}-view`,
+    [...rulesFor(kinds, itself, ["get", "list", "watch"]), ...rulesFor(kinds, parts, ["get"])],
+    aggregated("view")
+  ),
+  role(
+    `${name}-edit`,
+    [
+      ...rulesFor(kinds, itself, ["create", "update", "patch", "delete", "deletecollection"]),
+      ...rulesFor(kinds, scale, ["update", "patch"])
+    ],
+    aggregated("edit")
+  ),
+  role(`${name}-metrics-reader`, [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }]),
+  role(`${name}-why-reader`, [{ nonResourceURLs: ["/why", "/loglevel"], verbs: ["get"] }]),
+  role(`${name}-loglevel-writer`, [{ nonResourceURLs: ["/loglevel"], verbs: ["get", "put", "delete"] }])
+]
