@@ -59,9 +59,9 @@ export const scope = (names: ReadonlyArray<string>) =>
     })
   }) as const
 
-/** Whether a manager applies its CRDs. */
+/** Whether a manager applies its CRDs, where that narrows nothing. */
 export const installCrds = Flag.toggle("install-crds", {
-  description: "Apply the CustomResourceDefinitions before starting"
+  description: "Apply the CustomResourceDefinitions before starting, but never narrow those of the cluster"
 })
 
 /** Whether who reads the metrics has to be allowed to: running takes a right more for that. */

@@ -31,6 +31,7 @@ import * as Preflight from "../manager/Preflight.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Tracing as Traced } from "../telemetry/Tracing.ts"
+import * as Build from "./Build.ts"
 import * as Crd from "./Crd.ts"
 import * as Election from "./Election.ts"
 import * as Flag from "./Flag.ts"
@@ -44,7 +45,7 @@ import * as Verb from "./Verb.ts"
 import * as Workers from "./Workers.ts"
 
 /** What a program is made of. */
-export interface Program<R, E> extends Verb.Named {
+export interface Program<R, E> extends Verb.Named, Build.Built {
   readonly controllers: ReadonlyArray<Controller<R | Services>>
   /** What the controllers need beyond what the runtime provides; it may build on that. */
   readonly layer: Layer.Layer<R, E, Manager.Runtime>
@@ -155,7 +156,9 @@ const start = <R, E>(
     )
     const lease = yield* Election.leaseOf(program.name, settings, cluster.namespace)
     const leaderElection = yield* electionOf(lease, settings, instance)
-    yield* Effect.logInfo(`${program.name} ${program.version} works on ${cluster.server}, from ${cluster.source}`)
+    yield* Effect.logInfo(`${program.name} ${program.version} works on ${cluster.server}, from ${cluster.source}`).pipe(
+      Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit })
+    )
     const metrics = Metrics.make()
     // Before the services and the manager, so that it ends after them: the last spans are those of the end.
     const observer = exporting && (yield* Effect.provideService(exporting, Metrics.Metrics, metrics))
@@ -163,7 +166,7 @@ const start = <R, E>(
       namespaces: settings.namespaces,
       instance,
       metrics,
-      userAgent: `${program.name}/${program.version}`
+      userAgent: Build.userAgent(program)
     }).pipe(Layer.provide(Transport.layer(cluster)))
     const runtime = yield* Layer.build(Layer.provideMerge(Callers.layer, services))
     const { guarded } = Context.get(runtime, Callers.Callers)
@@ -184,7 +187,7 @@ const start = <R, E>(
         yield* during(
           "crds",
           "the CustomResourceDefinitions are not applied yet",
-          Crds.install(Crd.kindsOf(controllers), settings.namespaces)
+          Crds.install(Crd.kindsOf(controllers), { namespaces: settings.namespaces, program: program.name })
         )
       }
       const runners = yield* Manager.start(controllers, {

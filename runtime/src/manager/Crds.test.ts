@@ -4,21 +4,54 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
 import { capture, ended, settle, Widget } from "../controller/World.fixture.ts"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { CustomResourceDefinition } from "../resource/BuiltIn.ts"
+import * as Crd from "../resource/Crd.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
 import * as Crds from "./Crds.ts"
 
 const name = "widgets.example.com"
 
 /** Runs a test against a server that does not serve Widgets yet. */
-const withServer = (body: (server: ApiServer.ApiServer) => Effect.Effect<void, unknown, Client.Client>) => () => {
-  const server = ApiServer.make()
-  const client = Client.layer().pipe(Layer.provide(server.transport))
-  return Effect.provide(body(server), Layer.merge(client, capture([])))
+const withServer =
+  (
+    body: (
+      server: ApiServer.ApiServer,
+      lines: ReadonlyArray<string>
+    ) => Effect.Effect<void, unknown, Client.Client | Scope.Scope>
+  ) =>
+  () => {
+    const server = ApiServer.make()
+    const lines: Array<string> = []
+    const client = Client.layer().pipe(Layer.provide(server.transport))
+    return Effect.provide(body(server, lines), Layer.merge(client, capture(lines)))
+  }
+
+/** The kind as another version of the program has it: with these fields in its spec. */
+const version = (fields: Schema.Struct.Fields, shortNames: ReadonlyArray<string> = []) =>
+  CustomResource.make({
+    group: Widget.group,
+    version: Widget.version,
+    kind: Widget.kind,
+    shortNames,
+    spec: Schema.Struct({ size: Schema.Int, ...fields })
+  })
+
+const older = version({})
+const newer = version({ color: Schema.optionalWith(Schema.String, { exact: true }) })
+
+/** The CRD is there, as another program wrote it. */
+const put = (server: ApiServer.ApiServer, kind: CustomResource.Any): void => {
+  server.put(CustomResourceDefinition, JSON.parse(JSON.stringify(Crd.of(kind))))
+  establish(server)
 }
+
+const stored = (server: ApiServer.ApiServer): unknown => server.get(CustomResourceDefinition, name)?.spec
 
 const establish = (server: ApiServer.ApiServer, status = "True"): void => {
   const conditions = [
@@ -30,16 +63,15 @@ const establish = (server: ApiServer.ApiServer, status = "True"): void => {
 
 describe("installing CRDs", () => {
   effect(
-    "applies each, takes it over from whoever had it, and waits until the kind is served",
+    "creates each, and waits until the kind is served",
     withServer((server) =>
       Effect.gen(function* () {
         const installing = yield* Effect.fork(Crds.install([Widget]))
         yield* settle
         establish(server, "False")
         const [write] = server.writes()
-        expect(write?.what).toBe(`PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`)
-        expect(write?.contentType).toBe("application/apply-patch+yaml")
-        expect([write?.query.get("force"), write?.query.get("fieldManager")]).toEqual(["true", "homeostat"])
+        expect(write?.what).toBe("POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+        expect(write?.query.get("fieldManager")).toBe("homeostat")
         yield* TestClock.adjust("2 seconds")
         expect(yield* ended(installing)).toBe(false)
         const unserved = server.fail(/GET .*\/v1\/widgets/, 404)
@@ -55,10 +87,82 @@ describe("installing CRDs", () => {
   )
 
   effect(
+    "writes nothing over one that is the same, whatever others added to it",
+    withServer((server) =>
+      Effect.gen(function* () {
+        put(server, newer)
+        server.change(CustomResourceDefinition, name, {
+          metadata: { labels: { team: "shop" } },
+          spec: { conversion: { strategy: "None" } }
+        })
+        yield* Crds.install([newer])
+        expect(server.writes()).toEqual([])
+      })
+    )
+  )
+
+  effect(
+    "widens one that takes less, with all that is another one now, and keeps what others added",
+    withServer((server) =>
+      Effect.gen(function* () {
+        put(server, version({}, ["wi"]))
+        server.change(CustomResourceDefinition, name, { spec: { conversion: { strategy: "None" } } })
+        yield* Crds.install([newer])
+        expect(stored(server)).toEqual({ ...Crd.of(newer).spec, conversion: { strategy: "None" } })
+        expect(server.writes()).toHaveLength(1)
+      })
+    )
+  )
+
+  effect(
+    "leaves one that takes more as it is, names what would be lost and how to have it so, and goes on",
+    withServer((server, lines) =>
+      Effect.gen(function* () {
+        put(server, newer)
+        yield* Crds.install([older], { program: "gadgets" })
+        expect(server.writes()).toEqual([])
+        expect(lines).toEqual([
+          `WARN CRD ${name} is left as it is in the cluster, for ours would narrow it: v1 spec.color is gone: what it holds would be pruned. If a newer version of gadgets applied it, all is well; to have ours nevertheless: gadgets crd | kubectl apply --server-side --force-conflicts -f -`
+        ])
+        // Other kinds are none the worse for it.
+        const names = ["a", "b", "c", "d", "e", "f", "g"]
+        server.remove(CustomResourceDefinition, name)
+        put(server, version(Object.fromEntries(names.map((name) => [name, Schema.optional(Schema.String)]))))
+        yield* Crds.install([older])
+        expect(lines.at(-1)).toContain("spec.e is gone: what it holds would be pruned; and 2 more. If")
+      })
+    )
+  )
+
+  for (const [what, before] of [
+    ["appears", undefined],
+    ["changes", older]
+  ] as const) {
+    effect(
+      `looks again at one that ${what} meanwhile`,
+      withServer((server, lines) =>
+        Effect.gen(function* () {
+          if (before !== undefined) put(server, before)
+          const held = server.hold(/^(POST|PATCH) /)
+          const installing = yield* Effect.fork(Crds.install([version({ shape: Schema.optional(Schema.String) })]))
+          yield* settle
+          if (before !== undefined) server.remove(CustomResourceDefinition, name)
+          put(server, newer)
+          held.release()
+          yield* TestClock.adjust("1 second")
+          yield* Fiber.join(installing)
+          expect(stored(server)).toEqual(JSON.parse(JSON.stringify(Crd.of(newer).spec)))
+          expect(lines).toEqual([expect.stringContaining("spec.color is gone")])
+        })
+      )
+    )
+  }
+
+  effect(
     "looks whether a kind is served only where it will be worked on",
     withServer((server) =>
       Effect.gen(function* () {
-        const installing = yield* Effect.fork(Crds.install([Widget], ["shop", "home"]))
+        const installing = yield* Effect.fork(Crds.install([Widget], { namespaces: ["shop", "home"] }))
         yield* settle
         establish(server)
         yield* TestClock.adjust("2 seconds")
@@ -103,7 +207,7 @@ describe("installing CRDs", () => {
     "fails at once where it is not allowed",
     withServer((server) =>
       Effect.gen(function* () {
-        server.fail(/PATCH .*customresourcedefinitions/, 403)
+        server.fail(/POST .*customresourcedefinitions/, 403)
         const error = yield* Effect.flip(Crds.install([Widget]))
         expect(error._tag).toBe("Forbidden")
       })

@@ -23,7 +23,7 @@ export interface Version {
   readonly served: boolean
   readonly storage: boolean
   readonly schema?: { readonly openAPIV3Schema?: object | undefined } | undefined
-  readonly subresources?: { readonly status?: object | undefined; readonly scale?: object | undefined } | undefined
+  readonly subresources?: { readonly status?: unknown; readonly scale?: object | undefined } | undefined
 }
 
 /** One thing that a definition takes away. */

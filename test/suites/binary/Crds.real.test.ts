@@ -14,7 +14,7 @@ describe("A cluster without the CustomResourceDefinition", () => {
       )
       expect(end.code).toBe(1)
       expect(end.stderr.trimEnd().split("\n").at(-1)).toMatch(
-        /^homeostat: PATCH \/apis\/apiextensions\.k8s\.io\/v1\/customresourcedefinitions\/webapps\.apps\.kubedojo\.io: .*User "nobody" cannot patch resource "customresourcedefinitions"/
+        /^homeostat: GET \/apis\/apiextensions\.k8s\.io\/v1\/customresourcedefinitions\/webapps\.apps\.kubedojo\.io: .*User "nobody" cannot get resource "customresourcedefinitions"/
       )
     })
   )
