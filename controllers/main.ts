@@ -1,15 +1,20 @@
 /** The manager: its controllers, what they need, how it logs. Everything else is the runtime's. */
 import { backup, restore, Settings } from "@homeostat/backup"
 import { Logs, MetricsText, OpenMetrics, Traces } from "@homeostat/observability"
+import type { Build } from "@homeostat/runtime/command/Build"
 import * as Program from "@homeostat/runtime/command/Program"
 import { controller as webapp } from "@homeostat/webapp"
 import manifest from "../package.json" with { type: "json" }
+
+/** Put in by `deploy/build.ts`; not there when this is run from its sources. */
+declare const HOMEOSTAT_BUILD: Build | undefined
 
 /** The program. */
 export const program = {
   name: "homeostat",
   version: manifest.version,
   description: manifest.description,
+  build: typeof HOMEOSTAT_BUILD === "undefined" ? undefined : HOMEOSTAT_BUILD,
   controllers: [webapp, backup, restore],
   layer: Settings.layer,
   settings: Settings.variables,

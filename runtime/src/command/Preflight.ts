@@ -9,6 +9,7 @@ import * as Transport from "../client/Transport.ts"
 import * as FirstContact from "../manager/FirstContact.ts"
 import * as Permission from "../manager/Permission.ts"
 import * as Preflight from "../manager/Preflight.ts"
+import * as Build from "./Build.ts"
 import * as Election from "./Election.ts"
 import * as Flags from "./Flags.ts"
 import type { Program } from "./Rbac.ts"
@@ -22,7 +23,7 @@ export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly missin
 }
 
 /** The verb: a line for each permission that is missing, and then failure. */
-export const verb = (program: Program & { readonly version: string }) =>
+export const verb = (program: Program & Build.Built) =>
   Verb.make("preflight", {
     description: "Ask the API server for each permission that running needs, and name those that are missing",
     flags: {
@@ -38,7 +39,7 @@ export const verb = (program: Program & { readonly version: string }) =>
         const lease = yield* Election.leaseOf(program.name, settings, cluster.namespace)
         const controllers = Flags.chosen(program.controllers, settings.controllers)
         const permissions = Permission.all(controllers, { ...settings, lease })
-        const client = Client.layer({ userAgent: `${program.name}/${program.version}` })
+        const client = Client.layer({ userAgent: Build.userAgent(program) })
         const { missing, unanswered } = yield* Preflight.review(permissions).pipe(
           Effect.provide(Layer.provide(client, Transport.layer(cluster)))
         )

@@ -1,11 +1,33 @@
-/** `version`: which program this is. */
+/** `version`: which program this is, and how it was made. */
 import * as Console from "effect/Console"
+import type * as Build from "./Build.ts"
+import * as Flag from "./Flag.ts"
 import * as Verb from "./Verb.ts"
 
+/** For people: the name and the version in the first line, then what there is to be told of the build. */
+export const text = ({ build, name, version }: Build.Built): string =>
+  [
+    `${name} ${version}`,
+    ...(build === undefined
+      ? []
+      : Object.entries({ ...build, settings: build.settings.join(", ") }).flatMap(([what, value]) =>
+          value === undefined ? [] : [`${`${what}:`.padEnd(10)}${value}`]
+        ))
+  ].join("\n")
+
+/** For programs: the same as an object. */
+export const json = ({ build, name, version }: Build.Built): string => JSON.stringify({ name, version, ...build })
+
 /** The verb. */
-export const verb = (program: Verb.Named) =>
+export const verb = (program: Build.Built) =>
   Verb.make("version", {
-    description: "Print the version",
-    flags: {},
-    run: () => Console.log(`${program.name} ${program.version}`)
+    description: "Print the version, and how the program was built",
+    flags: {
+      write: Flag.choice(
+        "output",
+        { text, json },
+        { placeholder: "text|json", description: "How it is written; default text", otherwise: text }
+      )
+    },
+    run: ({ write }) => Console.log(write(program))
   })

@@ -1,5 +1,5 @@
 /**
- * The compiled program, made once per test run by the command of `package.json`, so that a test needs no earlier build and
+ * The compiled program, made once per test run as `bun run build` makes it, so that a test needs no earlier build and
  * tests what is shipped.
  */
 import { mkdtemp, rm } from "node:fs/promises"
@@ -7,21 +7,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
 import { Data, Effect, type Scope } from "effect"
-import manifest from "../../../package.json" with { type: "json" }
 import * as Running from "./Running.ts"
 
 const root = join(import.meta.dir, "../../..")
 
 /** The build did not give an executable; the message is what it wrote. */
 export class BuildFailed extends Data.TaggedError("BuildFailed")<{ readonly message: string }> {}
-
-/** The script without the installation that comes first, and with its output elsewhere. */
-const commandOf = (executable: string): ReadonlyArray<string> => {
-  const compile = manifest.scripts.build.split("&&").at(-1)?.trim() ?? ""
-  return compile
-    .split(/\s+/)
-    .map((word) => (word === "bun" ? process.execPath : word === "dist/homeostat" ? executable : word))
-}
 
 let built: Promise<string> | undefined
 
@@ -31,20 +22,16 @@ const build = async (): Promise<string> => {
     built = undefined
     return rm(folder, { recursive: true, force: true })
   })
-  const executable = join(folder, "homeostat")
-  const child = Bun.spawn([...commandOf(executable)], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
-    // `bun test` sets it, and the compiler would take it into the program.
-    env: { ...process.env, NODE_ENV: undefined }
+  const child = Bun.spawn([process.execPath, join(root, "deploy/build.ts"), "--outdir", folder], {
+    stdio: ["ignore", "pipe", "pipe"]
   })
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited
   ])
-  if (code !== 0) throw new BuildFailed({ message: `bun build ended with ${code}: ${out}${err}` })
-  return executable
+  if (code !== 0) throw new BuildFailed({ message: `the build ended with ${code}: ${out}${err}` })
+  return join(folder, "homeostat")
 }
 
 /** The path of the executable. The first test that asks builds it, in some seconds. */

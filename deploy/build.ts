@@ -1,0 +1,61 @@
+/**
+ * `bun run build`: the program, its bill of materials and the checksums of both, in `dist`.
+ *
+ *     bun run build                               dist/homeostat, for this machine
+ *     bun run build --all                         dist/homeostat-linux-{x64,arm64}{,-musl}, those of a release
+ *     bun run build --target linux-arm64          dist/homeostat-linux-arm64
+ *     bun run build --outdir /elsewhere
+ */
+import { join, relative, resolve } from "node:path"
+import { parseArgs } from "node:util"
+import * as BunRuntime from "@effect/platform-bun/BunRuntime"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Compilation from "./build/Compilation.ts"
+import * as Sources from "./build/Sources.ts"
+import * as Target from "./build/Target.ts"
+
+const root = join(import.meta.dir, "..")
+
+const { values } = parseArgs({
+  options: {
+    all: { type: "boolean", default: false },
+    target: { type: "string", multiple: true, default: [] },
+    outdir: { type: "string", default: join(root, "dist") }
+  }
+})
+
+const from = process.cwd()
+const outdir = resolve(values.outdir)
+// Bun names sources by where it was started.
+process.chdir(root)
+
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
+
+const sumOf = async (file: string): Promise<string> => {
+  const hasher = new Bun.CryptoHasher("sha256")
+  for await (const bytes of Bun.file(file).stream()) hasher.update(bytes)
+  return hasher.digest("hex")
+}
+
+const build = Effect.gen(function* () {
+  const named = values.all ? Target.released : yield* Effect.forEach(values.target, Target.named)
+  const wanted =
+    named.length === 0
+      ? [{ name: "homeostat", target: yield* Target.host }]
+      : named.map((target) => ({ name: `homeostat-${target}`, target }))
+  const sources = yield* Sources.of(root, process.env.SOURCE_DATE_EPOCH)
+  const made: Array<string> = []
+  for (const { name, target } of wanted) {
+    const file = join(outdir, name)
+    yield* Compilation.make({ root, entrypoint: "controllers/main.ts", sources, target, file })
+    made.push(name)
+    yield* Console.log(`${relative(from, file)}  ${target}, ${mebibytes(Bun.file(file).size)}`)
+  }
+  yield* Effect.promise(async () => {
+    const lines = await Promise.all(made.map(async (name) => `${await sumOf(join(outdir, name))}  ${name}\n`))
+    await Bun.write(join(outdir, "SHA256SUMS"), lines.join(""))
+  })
+})
+
+BunRuntime.runMain(build)

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "bun:test"
+import * as Build from "./Build.ts"
+import * as Version from "./Version.ts"
+
+const program = { name: "prog", version: "1.2.3" }
+const build: Build.Build = {
+  commit: "0123456789abcdef0123456789abcdef01234567-dirty",
+  date: "2026-11-22T10:00:00Z",
+  target: "linux-arm64-musl",
+  runtime: "bun 1.4.5",
+  settings: ["bytecode", "minify"]
+}
+
+describe("A program's version", () => {
+  test("is the first line, and how it was built the others", () => {
+    expect(Version.text({ ...program, build })).toBe(`prog 1.2.3
+commit:   0123456789abcdef0123456789abcdef01234567-dirty
+date:     2026-11-22T10:00:00Z
+target:   linux-arm64-musl
+runtime:  bun 1.4.5
+settings: bytecode, minify`)
+  })
+
+  test("says nothing of what is not known", () => {
+    expect(Version.text({ ...program, build: { ...build, date: undefined } })).not.toContain("date")
+    expect(Version.text(program)).toBe("prog 1.2.3")
+    expect(JSON.parse(Version.json(program))).toEqual(program)
+  })
+
+  test("is an object for programs", () => {
+    expect(JSON.parse(Version.json({ ...program, build }))).toEqual({ ...program, ...build })
+  })
+})
+
+describe("A program names itself to a server", () => {
+  const agent = `prog/1.2.3 (${process.platform}/`
+
+  test("by name, version and system, and by its commit where it knows it", () => {
+    expect(Build.userAgent(program)).toStartWith(agent)
+    expect(Build.userAgent(program)).toEndWith(")")
+    expect(Build.userAgent({ ...program, build })).toEndWith(") prog/01234567-dirty")
+    expect(Build.userAgent({ ...program, build: { ...build, commit: "unknown" } })).toEndWith(") prog/unknown")
+  })
+
+  test("so that the API server takes the name for the field manager, as it takes what is before the first slash", () => {
+    expect(Build.userAgent({ ...program, build }).split("/")[0]).toBe("prog")
+  })
+})
