@@ -76,9 +76,20 @@ describe("The program", () => {
         "trace-propagation",
         "trace-annotation"
       ])
-      // The table of the README has them all.
-      const readme = yield* Effect.promise(() => Bun.file(join(import.meta.dir, "../../../README.md")).text())
-      expect(Array.from(readme.matchAll(/^\| `--([a-z-]+)`/gm), ([, name]) => name).sort()).toEqual(flags.toSorted())
+      // The tables of docs/operations.md have them all, with the defaults that they have.
+      const page = yield* Effect.promise(() => Bun.file(join(import.meta.dir, "../../../docs/operations.md")).text())
+      const documented = new Map(
+        Array.from(page.matchAll(/^\| `--([a-z-]+)` +\| (.*?) +\|/gm), ([, name, cell]) => [name, cell])
+      )
+      expect([...documented.keys()].sort()).toEqual(flags.toSorted())
+      const defaults = Array.from(
+        run.stdout.matchAll(/^ {2}--([a-z-]+) .*; default (\S+)$/gm),
+        ([, ...parts]) => parts
+      )
+      expect(defaults.length).toBeGreaterThan(10)
+      for (const [name, value] of defaults) {
+        expect([name, documented.get(name)]).toEqual([name, value === "all" ? value : `\`${value}\``])
+      }
       const settings = Array.from(
         run.stdout.matchAll(/^ {2}(HOMEOSTAT_\S+) {2,}(.*); default (.*)$/gm),
         ([, ...parts]) => parts
@@ -90,7 +101,7 @@ describe("The program", () => {
         ["HOMEOSTAT_BACKUP_RETRY_PERIOD", "30s"],
         ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "40s"]
       ])
-      const rows = Array.from(readme.matchAll(/^\| `(HOMEOSTAT_\S+)` +\| `(\S+)`/gm), ([, ...cells]) => cells)
+      const rows = Array.from(page.matchAll(/^\| `(HOMEOSTAT_\S+)` +\| `(\S+)`/gm), ([, ...cells]) => cells)
       expect(rows).toEqual(settings.map(([variable, , otherwise]) => [variable ?? "", otherwise ?? ""]))
       // No colours, no paragraphs: a page that is read at a glance.
       expect(run.stdout).not.toContain("\u001b")
