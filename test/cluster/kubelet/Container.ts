@@ -91,10 +91,15 @@ const kill = (pid: number): Effect.Effect<void> =>
 const burial = "10 seconds"
 
 /** Prepares its start, which is one synchronous step; fails while something that it needs is not there. */
-export const prepare = (program: Program, places: Volumes.Places, pod: Pod, container: Environment.Container) =>
+export const prepare = (
+  program: Program,
+  { environment, places }: { readonly environment: Environment.Variables; readonly places: Volumes.Places },
+  pod: Pod,
+  container: Environment.Container
+) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
-    const env = yield* Environment.of(pod, container)
+    const env = yield* Environment.of(pod, container, environment)
     const { root, terminationLog } = yield* Volumes.mount(places, pod, container)
     const log = logOf(places, pod.metadata.uid, container.name)
     yield* fs.makeDirectory(NodePath.dirname(log), { recursive: true })

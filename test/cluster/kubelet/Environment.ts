@@ -8,8 +8,13 @@ import * as Entries from "./Entries.ts"
 /** A container of a pod. */
 export type Container = NonNullable<Pod["spec"]>["containers"][number]
 
+/** Variables by their names. */
+export interface Variables {
+  readonly [name: string]: string
+}
+
 /** `$(NAME)` becomes the variable's value, where there is one; `$$(NAME)` stays as `$(NAME)`. */
-export const expand = (text: string, env: { readonly [name: string]: string }): string =>
+export const expand = (text: string, env: Variables): string =>
   text.replace(/\$\$|\$\(([^()]+)\)/g, (whole, name: string | undefined) =>
     name === undefined ? "$" : Object.hasOwn(env, name) ? (env[name] ?? whole) : whole
   )
@@ -60,11 +65,11 @@ const one = (
       )
 }
 
-/** All variables of a container; fails while something that it needs is missing. */
-export const of = (pod: Pod, container: Container) =>
+/** All variables of a container, those that every one has first; fails while something that it needs is missing. */
+export const of = (pod: Pod, container: Container, everyones: Variables = {}) =>
   Effect.gen(function* () {
     const namespace = pod.metadata.namespace ?? "default"
-    const env: { [name: string]: string } = {}
+    const env: { [name: string]: string } = { ...everyones }
     for (const source of container.envFrom ?? []) {
       for (const [key, value] of yield* named(namespace, source))
         env[`${source.prefix ?? ""}${key}`] = decoder.decode(value)

@@ -3,11 +3,12 @@
  * processes where their image is mapped to a program, else by pretending. It works over the client against any API server.
  *
  * Permissions: nodes create, patch of nodes/status; pods list, watch, delete, patch of pods/status; secrets and configmaps get;
- * events create. It sends no heartbeats: nothing that watches over nodes runs beside it.
+ * serviceaccounts/token and events create. It sends no heartbeats: nothing that watches over nodes runs beside it.
  *
  * A program is a process of whoever runs the tests, and sees the machine: `securityContext` (users, capabilities, a root file
- * system that is only read), limits of resources and mounts that are read-only are not enforced, and probes are not asked. What a
- * program is told, its environment and arguments, is moved to where its volumes are (see `Program.command`).
+ * system that is only read), limits of resources and mounts that are read-only are not enforced, unless the program of its image
+ * does so itself. What a program is told, its environment and arguments, is moved to where its volumes are (see `Program.command`).
+ * Programs are probed, over HTTP only. Tokens of ServiceAccounts are real ones, and not replaced before they expire (in an hour).
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -25,6 +26,7 @@ import * as Directory from "../envtest/Directory.ts"
 import { follow } from "../Follow.ts"
 import * as Container from "./Container.ts"
 import * as ContainerLog from "./ContainerLog.ts"
+import type * as Environment from "./Environment.ts"
 import * as PodStatus from "./PodStatus.ts"
 import * as PodWorker from "./PodWorker.ts"
 import * as Pretence from "./Pretence.ts"
@@ -42,6 +44,11 @@ export interface Options {
   readonly images?: Program.Images | undefined
   /** Images that no registry has: their pods wait in ImagePullBackOff. */
   readonly unpullable?: ReadonlyArray<string> | undefined
+  /**
+   * Where programs reach the API server: `https://127.0.0.1:6443`. They are told so by the variables that every container has
+   * (KUBERNETES_SERVICE_HOST), instead of the Service `kubernetes`, as nothing here leads from its address to the server.
+   */
+  readonly apiServer?: string | undefined
   /** The folder for claims, volumes and logs; default: a temporary one if there are images, else none. */
   readonly directory?: string | undefined
   /** How long pretended pods take. */
@@ -99,6 +106,13 @@ const register = (name: string, ip: string) =>
     Effect.orDie
   )
 
+/** What kubelet tells every container of its API server. */
+const environmentOf = (server: string | undefined): Environment.Variables => {
+  if (server === undefined) return {}
+  const { hostname, port } = new URL(server)
+  return { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, KUBERNETES_SERVICE_PORT_HTTPS: port }
+}
+
 /** Starts a node. It returns when the node is registered. */
 export const start = (
   options: Options
@@ -121,6 +135,7 @@ export const start = (
       },
       pods: options.pods,
       places,
+      environment: environmentOf(options.apiServer),
       address: () => {
         addresses++
         return `10.244.${(addresses >> 8) & 255}.${addresses & 255}`

@@ -18,6 +18,7 @@ import type * as Environment from "./Environment.ts"
 import * as Events from "./Events.ts"
 import * as PodStatus from "./PodStatus.ts"
 import * as Pretence from "./Pretence.ts"
+import * as Probes from "./Probes.ts"
 import * as Program from "./Program.ts"
 import * as Volumes from "./Volumes.ts"
 
@@ -32,6 +33,8 @@ export interface Node {
   /** What pretended pods do that are not to do as the others. */
   readonly pods: Pretence.Pods | undefined
   readonly places: Volumes.Places
+  /** What every container is told besides what its pod says. */
+  readonly environment: Environment.Variables
   /** An address for a new pod. */
   readonly address: () => string
 }
@@ -135,7 +138,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         const start =
           program === undefined
             ? Container.pretend(Pretence.plan(pod, node.times, isInit, node.pods))
-            : yield* withPatience(Container.prepare(program, node.places, pod, container), sayUnconfigured(container))
+            : yield* withPatience(Container.prepare(program, node, pod, container), sayUnconfigured(container))
         const told = yield* Deferred.make<void>()
         // In one piece with its start, so that none runs of which `stop` does not know.
         return yield* Effect.uninterruptible(
@@ -150,22 +153,38 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         )
       })
 
+    /** Asks a program how it is, and ends it when it is not well any more: its restart is the policy's. */
+    const probe = (container: Environment.Container, process: Container.Running) =>
+      Probes.run(container, {
+        started: see(container, { started: true }),
+        ready: (ready) => see(container, { ready }),
+        unhealthy: (message) => tell({ type: "Warning", reason: "Unhealthy", message, container: container.name })
+      }).pipe(
+        // Who is to end anyway does so by the grace of the pod's deletion.
+        Effect.flatMap((message) =>
+          stopping
+            ? Effect.void
+            : Effect.zipRight(tell({ reason: "Killing", message, container: container.name }), process.stop(grace()))
+        )
+      )
+
     /** Tells of a container from its start to its end. */
     const attend = (container: Environment.Container, isInit: boolean, process: Container.Running) =>
       Effect.gen(function* () {
         const { image = "", name } = container
         const startedAt = yield* timestamp
+        const isProbed = !isInit && Program.find(node.images, image) !== undefined
         const containerID = `embedded://${pod.metadata.uid}/${name}/${statusOf(container).restartCount}`
         yield* see(container, {
           imageID: image,
           containerID,
-          ready: !isInit,
-          started: true,
+          ...(isProbed ? Probes.atFirst(container) : { started: true, ready: !isInit }),
           state: { running: { startedAt } }
         })
         yield* tell({ reason: "Created", message: "Container created", container: name })
         yield* tell({ reason: "Started", message: "Container started", container: name })
-        const { exitCode, message } = yield* process.ended
+        const probing = yield* Effect.fork(isProbed ? probe(container, process) : Effect.void)
+        const { exitCode, message } = yield* Effect.ensuring(process.ended, Fiber.interrupt(probing))
         const terminated = {
           exitCode,
           reason: exitCode === 0 ? "Completed" : "Error",

@@ -10,6 +10,7 @@ import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
 import * as Entries from "./Entries.ts"
 import { type Container, fieldOf } from "./Environment.ts"
+import * as Token from "./Token.ts"
 
 type Volume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number]
 type Item = { readonly key: string; readonly path: string; readonly mode?: number }
@@ -102,6 +103,10 @@ const fill = (pod: Pod, volume: Volume, folder: string) => {
       if (source.configMap !== undefined) {
         const { items, name, optional } = source.configMap
         yield* write(folder, yield* fromConfigMap(name ?? "", items, optional))
+      }
+      if (source.serviceAccountToken !== undefined) {
+        const { path } = source.serviceAccountToken
+        yield* write(folder, new Map([[path, yield* Token.of(pod, source.serviceAccountToken)]]))
       }
       if (source.downwardAPI !== undefined) yield* write(folder, downward(pod, source.downwardAPI.items ?? []))
     }

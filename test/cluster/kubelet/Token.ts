@@ -1,0 +1,41 @@
+/** Tokens of ServiceAccounts, as a kubelet asks the API server for them: bound to one pod, and void when that is gone. */
+import * as Client from "@homeostat/runtime/client/Client"
+import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Entries from "./Entries.ts"
+
+/** What is asked for. */
+export interface Wanted {
+  /** For whom it is to be good; default: the API server. */
+  readonly audience?: string
+  readonly expirationSeconds?: number
+}
+
+const Answer = Schema.parseJson(Schema.Struct({ status: Schema.Struct({ token: Schema.NonEmptyString }) }))
+
+/** The token of a pod's ServiceAccount; fails while the API server gives none. */
+export const of = (pod: Pod, { audience, expirationSeconds }: Wanted) => {
+  const { name, namespace = "default", uid } = pod.metadata
+  const account = pod.spec?.serviceAccountName ?? "default"
+  return Client.raw({
+    method: "POST",
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
+    body: JSON.stringify({
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: {
+        audiences: audience === undefined ? [] : [audience],
+        expirationSeconds,
+        boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid }
+      }
+    })
+  }).pipe(
+    Effect.flatMap(({ body }) => Schema.decode(Answer)(body)),
+    Effect.mapBoth({
+      onSuccess: ({ status }) => new TextEncoder().encode(status.token),
+      onFailure: ({ message }) =>
+        new Entries.Missing({ message: `failed to fetch token for ServiceAccount ${namespace}/${account}: ${message}` })
+    })
+  )
+}
