@@ -1,0 +1,67 @@
+/** The kinds of this version, beside those of the versions that are out. */
+import { describe, expect, test } from "bun:test"
+import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as Narrowing from "@homeostat/runtime/resource/Narrowing"
+import { program } from "../../../controllers/main.ts"
+import { type Definition, releases } from "./Released.ts"
+
+const present = new Map(
+  CrdVerb.kindsOf(program.controllers).map((kind) => {
+    const crd = Crd.of(kind)
+    return [crd.metadata.name, crd]
+  })
+)
+
+/** Every field that a schema names, as `spec.env[].name`. */
+const fieldsOf = (schema: object, at = ""): ReadonlyArray<string> => {
+  const properties: object = Reflect.get(schema, "properties") ?? {}
+  const items: object | undefined = Reflect.get(schema, "items")
+  const below = Object.entries(properties).flatMap(([name, property]) => {
+    const field = at === "" ? name : `${at}.${name}`
+    return [field, ...fieldsOf(property, field)]
+  })
+  return items === undefined ? below : [...below, ...fieldsOf(items, `${at}[]`)]
+}
+
+/** Every field that an object has, written alike. */
+const filledOf = (value: unknown, at = ""): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap((item) => filledOf(item, `${at}[]`))
+  if (typeof value !== "object" || value === null) return []
+  return Object.entries(value).flatMap(([name, part]) => {
+    const field = at === "" ? name : `${at}.${name}`
+    return [field, ...filledOf(part, field)]
+  })
+}
+
+const schemaOf = ({ spec }: Definition): object => spec.versions[0]?.schema?.openAPIV3Schema ?? {}
+
+describe("The definitions of this version", () => {
+  for (const { definitions, version } of releases) {
+    test(`narrow none of ${version}: what narrows on purpose says so, with another version of the kind`, () => {
+      expect(definitions.length).toBeGreaterThan(0)
+      for (const released of definitions) {
+        const now = present.get(released.metadata.name)
+        const lost = now === undefined ? ["is gone"] : Narrowing.of(released, now).map(Narrowing.describe)
+        expect({ [released.metadata.name]: lost }).toEqual({ [released.metadata.name]: [] })
+      }
+    })
+  }
+
+  test("are kept for the versions to come, in released/<version>, once they are out", () => {
+    expect(releases.map(({ version }) => version)).toContain(program.version)
+  })
+})
+
+describe("What is kept of a release", () => {
+  for (const { definitions, objects, version } of releases) {
+    test(`has, for ${version}, every field of every kind in some object`, () => {
+      for (const definition of definitions) {
+        const own = objects.filter(({ kind }) => kind === definition.spec.names.kind)
+        const filled = new Set(own.flatMap((object) => filledOf(object)))
+        const missing = fieldsOf(schemaOf(definition)).filter((field) => !filled.has(field))
+        expect({ [definition.metadata.name]: missing }).toEqual({ [definition.metadata.name]: [] })
+      }
+    })
+  }
+})

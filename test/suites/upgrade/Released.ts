@@ -1,0 +1,50 @@
+/**
+ * What was released, as it is kept in `released`: by version the definitions of the kinds, as `homeostat crd` printed them, and
+ * objects that were stored under them.
+ */
+import { join } from "node:path"
+import type * as Narrowing from "@homeostat/runtime/resource/Narrowing"
+import { Glob } from "bun"
+import { loadAll } from "js-yaml"
+
+/** A CustomResourceDefinition, as far as tests read it. */
+export interface Definition extends Narrowing.Definition {
+  readonly metadata: { readonly name: string }
+  readonly spec: Narrowing.Definition["spec"] & {
+    readonly group: string
+    readonly names: { readonly kind: string; readonly plural: string }
+  }
+}
+
+/** An object of one of the kinds. */
+export interface Stored {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec: { readonly [field: string]: unknown }
+  readonly status?: { readonly [field: string]: unknown }
+}
+
+/** A release. */
+export interface Release {
+  readonly version: string
+  readonly definitions: ReadonlyArray<Definition>
+  readonly objects: ReadonlyArray<Stored>
+}
+
+const folder = join(import.meta.dir, "released")
+
+const read = async (path: string) => loadAll(await Bun.file(join(folder, path)).text())
+
+/** All of them, by version. */
+export const releases: ReadonlyArray<Release> = await Promise.all(
+  [...new Glob("*/definitions.yaml").scanSync(folder)].toSorted().map(async (path): Promise<Release> => {
+    const version = path.replace(/\/.*/, "")
+    return {
+      version,
+      // Files of ours, of which the tests say if they are not so.
+      definitions: (await read(path)) as ReadonlyArray<Definition>,
+      objects: (await read(`${version}/objects.yaml`)) as ReadonlyArray<Stored>
+    }
+  })
+)
