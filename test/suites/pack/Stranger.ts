@@ -1,0 +1,82 @@
+/**
+ * A project outside of this repository, as `docs/guide/own-repository.md` tells to make one: its titled blocks are the files, and its
+ * commands make the packages, install them, test, compile.
+ */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { delimiter, dirname, join } from "node:path"
+import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
+import { Data, Effect } from "effect"
+import * as Running from "../binary/Running.ts"
+import * as Markdown from "../docs/Markdown.ts"
+
+const root = join(import.meta.dir, "../../..")
+
+/** The page. */
+export const page = "docs/guide/own-repository.md"
+
+/** A command of the page did not succeed; the message is what it wrote. */
+export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly message: string }> {}
+
+const blocks = Effect.promise(async () => Markdown.blocks(await Bun.file(join(root, page)).text()))
+
+/** `bun test` sets it, and the compiler would take it into the program. */
+const environment = {
+  ...process.env,
+  NODE_ENV: undefined,
+  PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+  HOMEOSTAT: root
+}
+
+/** Runs a command in a folder to its end, and gives what it wrote to standard output. */
+export const run = (folder: string, command: string): Effect.Effect<string, CommandFailed> =>
+  Running.start(["sh", "-ec", `cd "$0"\n${command}`, folder], environment).pipe(
+    Effect.flatMap((running) => running.ended("5 minutes")),
+    Effect.orDie,
+    Effect.flatMap(({ code, stderr, stdout }) =>
+      code === 0
+        ? Effect.succeed(stdout)
+        : Effect.fail(new CommandFailed({ message: `${command}\nended with ${code}:\n${stdout}${stderr}` }))
+    ),
+    Effect.scoped
+  )
+
+/** Runs the commands that the page has under a heading, in the stranger's folder, and gives what each block wrote. */
+export const follow = (heading: string): Effect.Effect<ReadonlyArray<string>, CommandFailed> =>
+  Effect.flatMap(project, (folder) =>
+    Effect.flatMap(commandsOf(heading), (blocks) => Effect.forEach(blocks, (block) => run(folder, block)))
+  )
+
+const commandsOf = (heading: string): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.map(blocks, (blocks) => {
+    const commands = blocks.filter((block) => block.language === "sh" && block.heading === heading)
+    if (commands.length === 0) throw new Error(`${page} has no commands under "${heading}"`)
+    return commands.map(({ text }) => text)
+  })
+
+const make = Effect.gen(function* () {
+  for (const command of yield* commandsOf("The packages")) yield* run(root, command)
+  const folder = yield* Effect.promise(() => mkdtemp(join(tmpdir(), "homeostat-stranger-")))
+  AtEnd.add(() => rm(folder, { recursive: true, force: true }))
+  for (const { attributes, text } of yield* blocks) {
+    const { title } = attributes
+    if (title !== undefined) yield* Effect.promise(() => Bun.write(join(folder, title), text))
+  }
+  for (const command of yield* commandsOf("The project")) yield* run(folder, command)
+  return folder
+})
+
+let made: Promise<string> | undefined
+
+/** The folder of the project, with its packages installed. The first test that asks makes it, in some seconds. */
+export const project: Effect.Effect<string> = Effect.promise(() => {
+  made ??= Effect.runPromise(make)
+  return made
+})
+
+/** The tarballs, by the names of the packages. */
+export const tarballs: Effect.Effect<{ readonly [name: string]: string }> = Effect.map(project, (folder) => ({
+  "@homeostat/observability": join(folder, "vendor/homeostat-observability-0.1.0.tgz"),
+  "@homeostat/runtime": join(folder, "vendor/homeostat-runtime-0.1.0.tgz"),
+  "@homeostat/testkit": join(folder, "vendor/homeostat-testkit-0.1.0.tgz")
+}))
