@@ -1,0 +1,214 @@
+/**
+ * `controller KIND --group GROUP`: a workspace module with a kind, its controller, tests, a sample and a page, which compiles,
+ * passes its tests and is run by the program.
+ *
+ * Flow: everything is looked at before anything is written. Then the module is written and listed, the lockfile and what is
+ * generated from the code follow, and everything is formatted. Should a step fail, or be interrupted, all is as it was before.
+ */
+import { dirname, join } from "node:path"
+import { FileSystem } from "@effect/platform/FileSystem"
+import * as Flag from "@homeostat/runtime/command/Flag"
+import * as Verb from "@homeostat/runtime/command/Verb"
+import * as Console from "effect/Console"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Listing from "./Listing.ts"
+import * as Names from "./Names.ts"
+import * as Papers from "./Papers.ts"
+import * as Root from "./Root.ts"
+import * as Snapshot from "./Snapshot.ts"
+import * as Sources from "./Sources.ts"
+import * as Tests from "./Tests.ts"
+
+/** It can't be made; the message is one line that says what to do. */
+export class NotMade extends Data.TaggedError("NotMade")<{ readonly message: string }> {}
+
+/** A controller that the program has. */
+interface Existing {
+  readonly name: string
+  readonly resource: { readonly group: string; readonly kind: string; readonly plural: string }
+}
+
+const flags = {
+  group: Flag.parsed("group", {
+    placeholder: "GROUP",
+    description: "The API group of the kind, a domain such as cache.example.com",
+    parse: Names.groupOf,
+    otherwise: undefined
+  }),
+  version: Flag.parsed("version", {
+    placeholder: "VERSION",
+    description: "The API version of the kind; default v1alpha1",
+    parse: Names.versionOf,
+    otherwise: "v1alpha1"
+  }),
+  plural: Flag.parsed("plural", {
+    placeholder: "WORD",
+    description: "The kind's plural in paths and for kubectl; default as in English",
+    parse: Names.pluralOf,
+    otherwise: undefined
+  })
+}
+
+const mainFile = "controllers/main.ts"
+
+/** The files of the module and what belongs to it elsewhere, by their paths from the root. */
+const filesOf = (names: Names.Names, version: string): ReadonlyMap<string, string> => {
+  const folder = `controllers/${names.name}`
+  return new Map([
+    [`${folder}/package.json`, Papers.manifest(names, version)],
+    [`${folder}/${names.kind}.ts`, Sources.kind(names)],
+    [`${folder}/children.ts`, Sources.children(names)],
+    [`${folder}/status.ts`, Sources.status(names)],
+    [`${folder}/status.test.ts`, Tests.status(names)],
+    [`${folder}/controller.ts`, Sources.controller(names)],
+    [`${folder}/controller.test.ts`, Tests.controller(names)],
+    [`${folder}/README.md`, Papers.page(names)],
+    [`deploy/samples/${names.name}.yaml`, Papers.sample(names)]
+  ])
+}
+
+/** Why the names can't be taken, if others have them. */
+const clash = (names: Names.Names, existing: ReadonlyArray<Existing>): string | undefined => {
+  const same = existing.find(
+    ({ name, resource }) =>
+      name === names.name ||
+      resource.kind.toLowerCase() === names.name ||
+      (resource.group === names.group && resource.plural === names.plural)
+  )
+  return same === undefined
+    ? undefined
+    : `the controller ${same.name} of ${resourceText(same)} has that name already: choose another kind`
+}
+
+const resourceText = ({ resource }: Existing): string => `${resource.kind}.${resource.group}`
+
+/** Runs a program of the workspace to its end. What it wrote is told if it failed. */
+const ran = (root: string, what: string, command: ReadonlyArray<string>) =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const child = Bun.spawn([process.execPath, ...command], {
+        cwd: root,
+        stdio: ["ignore", "pipe", "pipe"],
+        signal
+      })
+      const [out, err, code] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+        child.exited
+      ])
+      return { code, text: `${out}${err}`.trim().split("\n").slice(-20).join("\n") }
+    },
+    catch: (error) => new NotMade({ message: `${what}: ${error instanceof Error ? error.message : String(error)}` })
+  }).pipe(
+    Effect.flatMap(({ code, text }) =>
+      code === 0
+        ? Effect.void
+        : Effect.fail(
+            new NotMade({ message: `${what} ended with ${code}; everything is as before. It wrote:\n${text}` })
+          )
+    )
+  )
+
+/** The names of the workspace's modules, which a new one can't have. */
+const packagesIn = (root: string) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem
+    const folders = (yield* fs.readDirectory(join(root, "controllers"))).map((name) => `controllers/${name}`)
+    const found = yield* Effect.forEach([...folders, "runtime", "observability", "test/cluster"], (folder) =>
+      Effect.option(fs.readFileString(join(root, folder, "package.json")))
+    )
+    return found.flatMap((text) => (text._tag === "Some" ? [/"name": *"([^"]*)"/.exec(text.value)?.[1]] : []))
+  })
+
+const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Names) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem
+    const read = (path: string) => fs.readFileString(join(root, path))
+    const clashes = clash(names, existing)
+    if (clashes !== undefined) return yield* new Verb.UsageError({ message: clashes })
+    if ((yield* packagesIn(root)).includes(names.package)) {
+      return yield* new Verb.UsageError({ message: `${names.package} is a module already: choose another kind` })
+    }
+    const manifest = Either.mapLeft(Root.read(yield* read("package.json")), (why) => `package.json ${why}`)
+    if (Either.isLeft(manifest)) return yield* new NotMade({ message: manifest.left })
+    const files = filesOf(names, manifest.right.version)
+    for (const path of [`controllers/${names.name}`, ...files.keys()]) {
+      if (yield* fs.exists(join(root, path))) {
+        return yield* new Verb.UsageError({ message: `${path} exists already: choose another kind, or remove it` })
+      }
+    }
+    const main = Either.mapLeft(Listing.add(yield* read(mainFile), names), (why) => `${mainFile} ${why}`)
+    if (Either.isLeft(main)) return yield* new Verb.UsageError({ message: main.left })
+
+    const touched = [mainFile, "package.json", "bun.lock", "deploy"]
+    const restore = yield* Snapshot.take(touched.map((path) => join(root, path)))
+    const undo = restore.pipe(
+      Effect.zipRight(fs.remove(join(root, "controllers", names.name), { recursive: true, force: true })),
+      Effect.zipRight(fs.remove(join(root, "node_modules", names.package), { force: true })),
+      Effect.orDie
+    )
+    yield* Effect.gen(function* () {
+      for (const [path, text] of files) {
+        yield* fs.makeDirectory(dirname(join(root, path)), { recursive: true })
+        yield* fs.writeFileString(join(root, path), text)
+      }
+      yield* fs.writeFileString(join(root, mainFile), main.right)
+      yield* fs.writeFileString(join(root, "package.json"), Root.add(manifest.right, names))
+      yield* ran(root, "bun install", ["install", "--prefer-offline"])
+      // Linting looks at the whole project, and has nothing to say here: a test sees to that.
+      const formatted = [mainFile, "package.json", ...files.keys()]
+      yield* ran(root, "biome", ["x", "--bun", "biome", "check", "--write", "--linter-enabled=false", ...formatted])
+      // What of deploy/ follows from the code.
+      if (manifest.right.scripts.generate !== undefined) yield* ran(root, "bun run generate", ["run", "generate"])
+    }).pipe(Effect.onError(() => undo))
+    return [...files.keys()]
+  })
+
+const told = ({ kind, name }: Names.Names): string =>
+  [
+    `The controller of ${kind} is there: controllers/${name}, listed in ${mainFile}. Next:`,
+    "",
+    `  bun test controllers/${name}                      its tests, on the embedded cluster`,
+    "  bun run check                                 types, lint, format",
+    "  bun controllers/main.ts run --install-crds    runs it, on the cluster of your kubeconfig",
+    `  kubectl apply -f deploy/samples/${name}.yaml`,
+    "",
+    `Begin with controllers/${name}/${kind}.ts, where the fields are; docs/guide goes on from here.`
+  ].join("\n")
+
+/**
+ * The verb.
+ *
+ * @param root the folder of the repository
+ * @param existing the controllers of its program; loaded when they are asked for, as help needs none
+ */
+export const verb = (root: string, existing: () => Promise<ReadonlyArray<Existing>>) =>
+  Verb.make("controller", {
+    description: "Write a module with a kind, its controller, tests and a sample: controller KIND --group GROUP",
+    words: { placeholder: "KIND", most: 1 },
+    flags,
+    run: ({ group, ...wanted }, [kind]) =>
+      Effect.gen(function* () {
+        if (kind === undefined) {
+          return yield* new Verb.UsageError({ message: "say which kind it is for: controller KIND, such as Cache" })
+        }
+        const valid = Names.kindOf(kind)
+        if (Either.isLeft(valid)) return yield* new Verb.UsageError({ message: valid.left })
+        if (group === undefined) {
+          const message = "--group: say which API group the kind is of, a domain such as cache.example.com"
+          return yield* new Verb.UsageError({ message })
+        }
+        const names = Names.of({ ...wanted, kind, group })
+        const controllers = yield* Effect.tryPromise({
+          try: existing,
+          catch: (error) =>
+            new NotMade({
+              message: `${mainFile} can't be loaded, mend it first: ${error instanceof Error ? error.message : String(error)}`
+            })
+        })
+        yield* make(root, controllers, names)
+        yield* Console.log(told(names))
+      })
+  })

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as Listing from "./Listing.ts"
+import * as Names from "./Names.ts"
+
+const names = Names.of({ kind: "Cache", group: "cache.example.com", version: "v1", plural: undefined })
+
+const imported = `import { webapp } from "@homeostat/webapp"`
+const added = `import { controller as cache } from "@homeostat/cache"`
+
+const lists: ReadonlyArray<readonly [what: string, before: string, after: string]> = [
+  ["in one line", "controllers: [webapp]", "controllers: [webapp, cache]"],
+  ["without any entry", "controllers: []", "controllers: [cache]"],
+  ["with a comment alone", "controllers: [ /* none */ ]", "controllers: [cache /* none */ ]"],
+  ["in lines of its own", "controllers: [\n    webapp,\n  ]", "controllers: [\n    webapp, cache,\n  ]"],
+  [
+    "with comments and brackets in them",
+    'controllers: [\n    // the first ]\n    webapp, // and "the [last\n  ]',
+    'controllers: [\n    // the first ]\n    webapp, cache, // and "the [last\n  ]'
+  ],
+  ["with calls", 'controllers: [made("]"), ...others()]', 'controllers: [made("]"), ...others(), cache]'],
+  ["that is constant", "controllers: [webapp] as const", "controllers: [webapp, cache] as const"],
+  ["under a quoted name", '"controllers": [webapp]', '"controllers": [webapp, cache]']
+]
+
+const written = (list: string, rest = "") =>
+  `/** By hand. */\n${imported}\n\n// [ controllers: [x]\nexport const p = { ${list} }\n${rest}`
+
+const refusal = (text: string) => Either.getOrUndefined(Either.flip(Listing.add(text, names)))
+
+describe("A controller is put into the list of main.ts", () => {
+  for (const [what, before, after] of lists) {
+    test(`${what}, and all else stays as it was written`, () => {
+      const expected = written(after).replace(imported, `${imported}\n${added}`)
+      expect(Listing.add(written(before), names)).toEqual(Either.right(expected))
+    })
+  }
+
+  test("under another name where its own is taken, or is none for a variable", () => {
+    const taken = Either.getOrThrow(Listing.add(written("controllers: [webapp]", "const cache = 1\n"), names))
+    expect(taken).toContain("{ controller as cacheController }")
+    expect(taken).toContain("[webapp, cacheController]")
+    const word = Names.of({ ...names, kind: "Switch" })
+    expect(Either.getOrThrow(Listing.add(written("controllers: []"), word))).toContain("[switchController]")
+  })
+
+  test("unless there is none, or several: then what to write by hand is told", () => {
+    const line = `\`${added}\`, and cache in the list`
+    for (const list of ["controllers: all", "others: [webapp]", 'text: "controllers: [webapp]"']) {
+      expect(refusal(written(list))).toStartWith("has no list")
+      expect(refusal(written(list))).toEndWith(line)
+    }
+    const two = written("controllers: [webapp], other: { controllers: [] }")
+    expect(refusal(two)).toStartWith("has 2 lists")
+    expect(refusal("export const p = { controllers: [] }")).toStartWith("has no list")
+  })
+
+  test("unless it is no TypeScript, or imports a module of that name", () => {
+    expect(refusal(written("controllers: [webapp"))).toStartWith("is no TypeScript (")
+    expect(refusal(written("controllers: []", added))).toContain("take that line out first")
+  })
+})

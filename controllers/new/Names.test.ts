@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import * as Names from "./Names.ts"
+
+const namesOf = (kind: string) => Names.of({ kind, group: "cache.example.com", version: "v1alpha1", plural: undefined })
+
+const refusal = (checked: Either.Either<string, string>) => Either.getOrUndefined(Either.flip(checked))
+
+describe("A new controller", () => {
+  test("has the names that its kind gives it", () => {
+    expect(namesOf("RedisCache")).toMatchObject({
+      name: "rediscache",
+      package: "@homeostat/rediscache",
+      variable: "redisCache",
+      one: "a RedisCache"
+    })
+    expect(["Cache", "DNSRecord", "DNS", "V2Ray", "Archive"].map((kind) => namesOf(kind).variable)).toEqual([
+      "cache",
+      "dnsRecord",
+      "dns",
+      "v2Ray",
+      "archive"
+    ])
+    expect(namesOf("Archive").one).toBe("an Archive")
+  })
+
+  for (const kind of ["Cache", "RedisCache", "V1"]) {
+    test(`may be one of ${kind}`, () => expect(Names.kindOf(kind)).toEqual(Either.right(kind)))
+  }
+
+  for (const kind of ["cache", "redis-cache", "Redis_Cache", "", "C".repeat(64), "1Cache", "Käse"]) {
+    test(`is none of "${kind}", which is no kind`, () => expect(refusal(Names.kindOf(kind))).toContain("PascalCase"))
+  }
+
+  for (const kind of ["Map", "Promise", "Deployment", "Effect", "Status"]) {
+    test(`is none of ${kind}, which its modules would have twice`, () =>
+      expect(refusal(Names.kindOf(kind))).toEndWith("choose another kind"))
+  }
+
+  for (const group of ["example", "Example.com", "-a.com", "a..b", "a_b.com", `${"a".repeat(64)}.com`, "a.k8s.io"]) {
+    test(`is of no group "${group}"`, () => expect(refusal(Names.groupOf(group))).toContain("cache.example.com"))
+  }
+
+  for (const version of ["1", "v0", "v1alpha", "v1gamma1", "V1"]) {
+    test(`has no version "${version}"`, () => expect(refusal(Names.versionOf(version))).toContain("v1alpha1"))
+  }
+
+  test("has a plural that can stand in a path", () => {
+    expect(Names.pluralOf("caches")).toEqual(Either.right("caches"))
+    expect(refusal(Names.pluralOf("Caches/"))).toContain("no plural")
+  })
+})

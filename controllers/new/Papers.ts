@@ -1,0 +1,56 @@
+/** What stands beside the modules of a new controller: its manifest, a sample, a page. */
+import type { Names } from "./Names.ts"
+
+/** Its `package.json`, in the workspace's version and with the dependencies of its neighbours. */
+export const manifest = ({ kind, package: name }: Names, version: string): string => `{
+  "name": "${name}",
+  "version": "${version}",
+  "description": "The ${kind} controller: a Deployment per ${kind}",
+  "license": "Apache-2.0",
+  "type": "module",
+  "exports": {
+    ".": "./controller.ts",
+    "./*": "./*.ts"
+  },
+  "dependencies": {
+    "@homeostat/runtime": "workspace:*",
+    "effect": "catalog:"
+  },
+  "devDependencies": {
+    "@homeostat/testkit": "workspace:*"
+  }
+}
+`
+
+/** An object to try. */
+export const sample = ({ group, kind, name, version }: Names): string => `apiVersion: ${group}/${version}
+kind: ${kind}
+metadata:
+  name: demo-${name}
+spec:
+  image: nginx:1.27
+  replicas: 2
+`
+
+/** What the controller is for and how to go on with it. */
+export const page = ({ kind, name, one }: Names): string => `# ${kind}
+
+${one.replace(/^a/, "A")} is a container image that runs in a number of pods: it becomes a Deployment of its name, which is kept as the
+spec says, and its status says how far that is.
+
+| file               | what                                                                             |
+| ------------------ | -------------------------------------------------------------------------------- |
+| \`${`${kind}.ts\``.padEnd(17)} | the kind: the fields and their limits, what \`kubectl get\` shows. The CRD follows |
+| \`children.ts\`      | the Deployment as it should be. Pure                                             |
+| \`status.ts\`        | what the status says of what was seen. Pure                                      |
+| \`controller.ts\`    | the reconcile, which puts them together                                          |
+| \`*.test.ts\`        | the tests, on the embedded cluster and of the pure parts                         |
+
+\`\`\`sh
+bun test controllers/${name}                        # the tests
+bun controllers/main.ts run --install-crds          # on the cluster of your kubeconfig
+kubectl apply -f deploy/samples/${name}.yaml
+kubectl wait --for=condition=Ready ${name}/demo-${name}
+bun controllers/main.ts why ${name}/demo-${name}    # what was done about it, and why
+\`\`\`
+`

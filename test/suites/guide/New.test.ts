@@ -1,0 +1,179 @@
+/** `bun run new controller`: what it writes is complete, and where it can't write all of it, it writes nothing. */
+import { describe, expect } from "bun:test"
+import { readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
+import { live } from "@homeostat/testkit/Test"
+import { Clock, Effect, Exit, Scope } from "effect"
+import { loadAll } from "js-yaml"
+import type * as Running from "../binary/Running.ts"
+import * as Copy from "./Copy.ts"
+
+/** A copy that all tests of this file share, as each has a kind of its own. */
+let shared: Promise<Copy.Copy> | undefined
+
+const copy: Effect.Effect<Copy.Copy> = Effect.promise(() => {
+  const scope = Effect.runSync(Scope.make())
+  AtEnd.add(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  shared ??= Effect.runPromise(Scope.extend(Copy.make, scope))
+  return shared
+})
+
+const create = ({ run }: Copy.Copy, ...words: ReadonlyArray<string>) =>
+  run(["bun", "run", "new", "controller", ...words])
+
+/** What it wrote is told where it failed. */
+const succeeded = ({ code, stderr, stdout }: Running.End) =>
+  expect({ code, told: code === 0 ? "" : stdout + stderr }).toEqual({ code: 0, told: "" })
+
+/** The names of the definitions that the program of a copy prints. */
+const definitionsOf = ({ run }: Copy.Copy) =>
+  Effect.map(run(["bun", "controllers/main.ts", "crd"]), ({ stdout }) =>
+    loadAll(stdout).map((definition) => (definition as { readonly metadata: { readonly name: string } }).metadata.name)
+  )
+
+/** Changes a file of a copy until the end of the Scope. */
+const edit = ({ folder }: Copy.Copy, path: string, change: (text: string) => string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const before = await readFile(join(folder, path), "utf8")
+      const after = change(before)
+      expect(after).not.toBe(before)
+      await writeFile(join(folder, path), after)
+      return before
+    }),
+    (before) => Effect.promise(() => writeFile(join(folder, path), before))
+  )
+
+const limitMillis = 240_000
+
+describe("A new controller", () => {
+  live(
+    "is type-checked, formatted, tested on the embedded cluster and run by the program, within two minutes from a clone on",
+    () =>
+      Effect.gen(function* () {
+        const began = yield* Clock.currentTimeMillis
+        const tree = yield* copy
+        const made = yield* create(tree, "Cache", "--group", "cache.example.com")
+        succeeded(made)
+        expect(made.stdout).toContain("bun test controllers/cache")
+        const tested = yield* tree.run(["bun", "test", "controllers/cache"])
+        succeeded(tested)
+        expect(tested.stderr).toMatch(/^ 0 fail$/m)
+        expect(tested.stderr).toMatch(/^Ran 11 tests across 2 files/m)
+        const took = (yield* Clock.currentTimeMillis) - began
+        expect(took).toBeLessThan(120_000)
+        process.stdout.write(`  copy, install, new, test: ${(took / 1000).toFixed(1)} s\n`)
+
+        expect(yield* definitionsOf(tree)).toContain("caches.cache.example.com")
+        const help = yield* tree.run(["bun", "controllers/main.ts", "run", "--help"])
+        expect(help.stdout).toMatch(/--controllers .* of [a-z, ]*\bcache\b/)
+        yield* Effect.promise(() =>
+          writeFile(
+            join(tree.folder, "tsconfig.new.json"),
+            JSON.stringify({ extends: "./tsconfig.json", include: ["controllers/cache", "controllers/main.ts"] })
+          )
+        )
+        const checked = yield* tree.run(["bun", "x", "tsc", "-p", "tsconfig.new.json", "--checkers", "1"])
+        succeeded(checked)
+        const files = ["controllers", "package.json", "deploy/samples/cache.yaml"]
+        const formatted = yield* tree.run(["bun", "x", "biome", "ci", "--error-on-warnings", ...files])
+        succeeded(formatted)
+        succeeded(yield* tree.run(["bun", "install", "--frozen-lockfile"]))
+      }),
+    limitMillis
+  )
+
+  live(
+    "has a test that fails when its reconcile is emptied",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        succeeded(yield* create(tree, "Hollow", "--group", "hollow.example.com"))
+        yield* edit(tree, "controllers/hollow/controller.ts", (text) =>
+          text.replace(/reconcile: \(object\) =>.*\n {4}\}\)\n/s, "reconcile: () => Effect.succeed(Result.done)\n")
+        )
+        const tested = yield* tree.run(["bun", "test", "controllers/hollow", "-t", "becomes ready"])
+        expect(tested.code).toBe(1)
+        expect(tested.stderr).toContain("it is ready: not so after")
+      }),
+    limitMillis
+  )
+
+  live(
+    "stands beside another one, under a version and a plural that were asked for, and in a list that was edited by hand",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        yield* edit(tree, "controllers/main.ts", (text) =>
+          text.replace(/controllers: \[([^\]]*)\]/, "controllers: [\n    // ours ]\n    $1, // and more\n  ]")
+        )
+        const words = ["RadixIndex", "--group=index.example.com", "--version=v1", "--plural", "radixindices"]
+        succeeded(yield* create(tree, ...words))
+        expect(yield* definitionsOf(tree)).toEqual(
+          expect.arrayContaining(["webapps.apps.kubedojo.io", "radixindices.index.example.com"])
+        )
+        const main = yield* Effect.promise(() => readFile(join(tree.folder, "controllers/main.ts"), "utf8"))
+        expect(main).toContain("    // ours ]\n")
+        expect(main).toContain("radixIndex")
+        succeeded(yield* tree.run(["bun", "test", "controllers/radixindex"]))
+      }),
+    limitMillis
+  )
+
+  const wrong: ReadonlyArray<readonly [words: ReadonlyArray<string>, line: string]> = [
+    [[], "say which kind it is for: controller KIND, such as Cache"],
+    [["cache", "--group", "a.example.com"], '"cache" is no kind: letters and digits in PascalCase, such as RedisCache'],
+    [["Shelf"], "--group: say which API group the kind is of, a domain such as cache.example.com"],
+    [["Shelf", "--group", "shelf"], '--group: "shelf" is no group: a domain in lower case, such as cache.example.com'],
+    [["Shelf", "--group", "a.example.com", "--colour", "red"], "there is no flag --colour"],
+    [["Shelf", "Board", "--group", "a.example.com"], '"Board" is one word too many'],
+    [["Webapp", "--group", "a.example.com"], "the controller webapp of WebApp.apps.kubedojo.io has that name already"],
+    [["Runtime", "--group", "a.example.com"], "@homeostat/runtime is a module already: choose another kind"],
+    [["New", "--group", "a.example.com"], "controllers/new exists already: choose another kind, or remove it"]
+  ]
+
+  live(
+    "is refused with one line and exit code 2 where it can't be one, and nothing is written",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        const before = yield* tree.state
+        yield* Effect.forEach(
+          wrong,
+          ([words, line]) =>
+            Effect.gen(function* () {
+              const { code, stderr } = yield* tree.run(["bun", "controllers/new.ts", "controller", ...words])
+              expect({ code, stderr, lines: stderr.split("\n").length }).toMatchObject({ code: 2, lines: 2 })
+              expect(stderr).toStartWith(`bun run new: ${line}`)
+            }),
+          { concurrency: 2 }
+        )
+        expect(yield* tree.state).toBe(before)
+      }),
+    limitMillis
+  )
+
+  live(
+    "leaves everything as it was when a step fails",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        yield* edit(tree, "package.json", (text) => {
+          const manifest = JSON.parse(text)
+          return JSON.stringify({
+            ...manifest,
+            scripts: { ...manifest.scripts, generate: "touch deploy/half; exit 3" }
+          })
+        })
+        yield* edit(tree, "controllers/main.ts", (text) => `${text}\n// by hand\n`)
+        const before = yield* tree.state
+        const { code, stderr } = yield* create(tree, "Shelf", "--group", "shelf.example.com")
+        expect(code).toBe(1)
+        expect(stderr).toContain("bun run new: bun run generate ended with 3; everything is as before")
+        expect(yield* tree.state).toBe(before)
+        succeeded(yield* tree.run(["bun", "install", "--frozen-lockfile"]))
+      }),
+    limitMillis
+  )
+})
