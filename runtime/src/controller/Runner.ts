@@ -24,8 +24,8 @@ import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as RateLimiter from "../queue/RateLimiter.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
-import * as Resource from "../resource/Resource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Attempt from "./Attempt.ts"
@@ -157,7 +157,7 @@ export const prepare = <R>(
         controller,
         queue: yield* WorkQueue.make<Fired>(),
         informer: primary,
-        wire: Resource.make({ ...controller.resource, decode: undefined }),
+        wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
         limiter: yield* RateLimiter.make(),
         memory: Memory.make(hotLoop),

@@ -76,6 +76,25 @@ describe("a status", () => {
   )
 
   effect(
+    "keeps what a newer version of the kind says besides, and is not written for it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { phase: "Old", seen: 1, color: "red" } })
+        let desired: Desired = { seen: 1 }
+        const { reconcile } = wants(() => desired)
+        yield* run({ reconcile })
+        expect(server.get(Widget, "a")?.status).toEqual({ seen: 1, color: "red" })
+        server.change(Widget, "a", { status: { color: "blue" } })
+        yield* settle
+        desired = { seen: 2 }
+        yield* touch(server, "1")
+        expect(patches(server)).toEqual([{ status: { phase: null } }, { status: { seen: 2 } }])
+        expect(server.get(Widget, "a")?.status).toEqual({ seen: 2, color: "blue" })
+      })
+    )
+  )
+
+  effect(
     "of an object that has gone meanwhile is no failure",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {

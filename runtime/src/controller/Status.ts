@@ -3,7 +3,8 @@
  *
  * {@link update} sends a merge patch of what changed to the status subresource, and nothing when nothing did. Conditions of
  * others stay; where there are any, the patch carries the resourceVersion it was made from, because a merge patch replaces
- * the list whole. Fields that an older CRD prunes are learnt from the answer: one warning, and no write again for them alone.
+ * the list whole. Fields stay that the kind does not declare: a newer version has them, and may work side by side with this
+ * one. Fields that an older CRD prunes are learnt from the answer: one warning, and no write again for them alone.
  *
  * Whose a condition is can't be seen, so those of kstatus (Ready, Reconciling, Stalled) are taken for the controller's own,
  * and every other that it leaves out for somebody else's. A condition of its own that no longer holds is set to False.
@@ -21,6 +22,7 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
+import type { StructuralSchema } from "../resource/StructuralSchema.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
@@ -35,8 +37,8 @@ export const invalidReason = "InvalidSpec"
 type Writing = Effect.Effect<void, ApiError | InvalidObject, Reconciliation | Client.Client | Cache.Cache>
 
 /**
- * Makes the status be `desired`, which is all of it but for conditions of others. An object that is gone by now is no
- * failure: there is nobody left to tell.
+ * Makes the status be `desired`, which is all of it but for conditions of others and for fields that the kind does not declare.
+ * An object that is gone by now is no failure: there is nobody left to tell.
  */
 export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
   Effect.gen(function* () {
@@ -48,7 +50,8 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
     const foreign = foreignConditions(status, Drift.json(desired))
     const wanted = { ...Drift.json(desired), ...mergedConditions(Drift.json(desired), foreign) }
 
-    const patch = Drift.mergePatch(status, wanted)
+    const ours = (object: KubernetesObject): Fields => declared(statusSchemaOf(resource), statusOf(object), wanted)
+    const patch = Drift.mergePatch(ours(current), wanted)
     if (patch === undefined || memory.accepted(uid, "status", left(patch))) return
     const metadata = foreign.length === 0 ? {} : { metadata: { resourceVersion: current.metadata.resourceVersion } }
     const answer = yield* Recording.step(SpanName.status, (span) => {
@@ -58,11 +61,11 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
         fieldValidation: "Ignore",
         before: current.metadata.resourceVersion
       })
-      return HotLoopDetector.restating(current, resource, { path: "status", of: statusOf, wanted }, write)
+      return HotLoopDetector.restating(current, resource, { path: "status", of: ours, wanted }, write)
     })
 
     const stored = statusOf(answer)
-    memory.accept(uid, "status", left(Drift.mergePatch(stored, wanted)))
+    memory.accept(uid, "status", left(Drift.mergePatch(ours(answer), wanted)))
     const dropped = Drift.missing(wanted, stored).flatMap(({ path, have }) => (have === undefined ? [path] : []))
     const warning = `The API server drops ${dropped.map((path) => `status.${path}`).join(", ")} of a ${resource.kind}: its CRD is older than this program, apply the newer one`
     if (dropped.length > 0 && memory.isNews(warning)) yield* Effect.logWarning(warning)
@@ -94,9 +97,10 @@ export const stall = (
 
 /** Whether the status of a kind has such a field; of a kind that is declared elsewhere this is not known. */
 export const declares = (kind: Resource.Any, field: string): boolean | undefined =>
-  CustomResource.isCustomResource(kind)
-    ? kind.definition.schema.properties?.status?.properties?.[field] !== undefined
-    : undefined
+  CustomResource.isCustomResource(kind) ? statusSchemaOf(kind)?.properties?.[field] !== undefined : undefined
+
+const statusSchemaOf = (kind: Resource.Any): StructuralSchema | undefined =>
+  CustomResource.isCustomResource(kind) ? kind.definition.schema.properties?.status : undefined
 
 /**
  * Takes conditions of kstatus out: those that the runtime has told and that hold no more, unless the controller has spoken since
@@ -166,6 +170,26 @@ const mergedConditions = (desired: Fields, foreign: ReadonlyArray<Condition.Cond
   desired.conditions === undefined && foreign.length === 0
     ? {}
     : { conditions: [...conditionsOf(desired), ...foreign].map((condition): Drift.Json => ({ ...condition })) }
+
+/**
+ * The part of a status that is ours to say: what the schema names, and what is wanted. Lists are taken whole, for a merge patch
+ * replaces them whole.
+ */
+const declared = (schema: StructuralSchema | undefined, stored: Fields, wanted: Fields): Fields => {
+  const { properties } = schema ?? {}
+  if (properties === undefined || schema?.["x-kubernetes-preserve-unknown-fields"] === true) return stored
+  return Object.fromEntries(
+    Object.entries(stored).flatMap(([name, value]) => {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      const want = wanted[name]
+      if (property === undefined && want === undefined) return []
+      return [[name, isFields(value) && isFields(want) ? declared(property, value, want) : value] as const]
+    })
+  )
+}
+
+const isFields = (value: Drift.Json | undefined): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** The fields of the status that a patch changes, each by its path. */
 const fieldsOf = (patch: Drift.Json): ReadonlyArray<string> =>

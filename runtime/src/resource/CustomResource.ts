@@ -111,6 +111,12 @@ export type Any = CustomResource<unknown, never, unknown>
 /** Whether a kind was made here, and so has a CRD. */
 export const isCustomResource = (resource: Resource.Any): resource is Any => "definition" in resource
 
+/** The same kind, whose objects stay as they are on the wire. */
+export const undecoded = (resource: Resource.Any): Resource.Any => {
+  const wire = Resource.make({ ...resource, decode: undefined })
+  return isCustomResource(resource) ? Object.assign(wire, { definition: resource.definition }) : wire
+}
+
 /**
  * Declares a kind. Its CRD is compiled at once, so that a schema which a CRD cannot hold is noticed when the program
  * starts and not when somebody applies it.
