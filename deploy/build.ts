@@ -11,6 +11,7 @@ import { parseArgs } from "node:util"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as Bill from "./build/Bill.ts"
 import * as Compilation from "./build/Compilation.ts"
 import * as Sources from "./build/Sources.ts"
 import * as Target from "./build/Target.ts"
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     outdir: { type: "string", default: join(root, "dist") }
   }
 })
+
+const billName = "homeostat.cdx.json"
 
 const from = process.cwd()
 const outdir = resolve(values.outdir)
@@ -46,13 +49,18 @@ const build = Effect.gen(function* () {
       : named.map((target) => ({ name: `homeostat-${target}`, target }))
   const sources = yield* Sources.of(root, process.env.SOURCE_DATE_EPOCH)
   const made: Array<string> = []
+  let bill = ""
   for (const { name, target } of wanted) {
     const file = join(outdir, name)
-    yield* Compilation.make({ root, entrypoint: "controllers/main.ts", sources, target, file })
+    const metafile = yield* Compilation.make({ root, entrypoint: "controllers/main.ts", sources, target, file })
+    // The same for every system.
+    bill = yield* Bill.make(root, metafile, sources)
     made.push(name)
     yield* Console.log(`${relative(from, file)}  ${target}, ${mebibytes(Bun.file(file).size)}`)
   }
   yield* Effect.promise(async () => {
+    await Bun.write(join(outdir, billName), bill)
+    made.push(billName)
     const lines = await Promise.all(made.map(async (name) => `${await sumOf(join(outdir, name))}  ${name}\n`))
     await Bun.write(join(outdir, "SHA256SUMS"), lines.join(""))
   })

@@ -1,0 +1,122 @@
+/**
+ * The bill of materials of the program, as CycloneDX 1.6: the packages of which something is in it, as the compiler tells, which of
+ * them needs which, and Bun with what Bun is made of.
+ */
+import { join } from "node:path"
+import * as Cdx from "@cyclonedx/cyclonedx-library"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import { PackageURL } from "packageurl-js"
+import parseLicence from "spdx-expression-parse"
+import type { Metafile } from "./Compilation.ts"
+import type { Sources } from "./Sources.ts"
+
+/** A package is not as npm installs it. */
+export class NoPackage extends Data.TaggedError("NoPackage")<{ readonly folder: string }> {
+  override get message(): string {
+    return `${this.folder} has no package.json with a name and a version`
+  }
+}
+
+type Manifest = Cdx.Contrib.FromNodePackageJson.Types.NodePackageJson
+
+const builder = new Cdx.Contrib.FromNodePackageJson.Builders.ComponentBuilder(
+  new Cdx.Contrib.FromNodePackageJson.Factories.ExternalReferenceFactory(),
+  new Cdx.Contrib.License.Factories.LicenseFactory(parseLicence)
+)
+
+/** The folder of the package that a file is of; the program itself and its own packages are one. */
+const folderOf = (file: string): string => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? ""
+
+/** The packages of which something is in the program, and for each those that its files import. */
+export const packagesOf = ({ inputs, outputs }: Metafile): ReadonlyMap<string, ReadonlySet<string>> => {
+  const taken = Object.values(outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : []))
+  )
+  const packages = new Map(taken.map((file) => [folderOf(file), new Set<string>()]))
+  // Of all files: of one that only hands on what others have, nothing is left.
+  for (const [file, { imports }] of Object.entries(inputs)) {
+    const from = folderOf(file)
+    for (const { entryPoint, path } of imports) {
+      // What is imported on demand is an output of its own.
+      const to = folderOf(entryPoint ?? path)
+      if (to !== from && packages.has(to)) packages.get(from)?.add(to)
+    }
+  }
+  return packages
+}
+
+/** What Bun says of itself and no library is: standards, programs that it stands in for, and its own parts. */
+const noLibraries = [
+  "bun",
+  "node",
+  "v8",
+  "uv",
+  "napi",
+  "modules",
+  "unicode",
+  "openssl",
+  "typescript",
+  "uwebsockets",
+  "usockets"
+]
+
+/** Bun, and the libraries that are linked into it, by the versions and commits that it tells. */
+const bun = (): Cdx.Models.Component => {
+  const library = ([name, version = ""]: readonly [string, string | undefined]) =>
+    new Cdx.Models.Component(Cdx.Enums.ComponentType.Library, name, { version, bomRef: `bun/${name}@${version}` })
+  return new Cdx.Models.Component(Cdx.Enums.ComponentType.Platform, "bun", {
+    version: Bun.version,
+    bomRef: `bun@${Bun.version}`,
+    purl: new PackageURL("github", "oven-sh", "bun", `bun-v${Bun.version}`).toString(),
+    // Its own; https://bun.com/docs/project/license names those of its parts.
+    licenses: new Cdx.Models.LicenseRepository([new Cdx.Models.SpdxLicense("MIT")]),
+    properties: new Cdx.Models.PropertyRepository([new Cdx.Models.Property("homeostat:commit", Bun.revision)]),
+    components: new Cdx.Models.ComponentRepository(
+      Object.entries(process.versions)
+        .filter(([name]) => !noLibraries.includes(name))
+        .map(library)
+    )
+  })
+}
+
+const component = (root: string, folder: string, type: Cdx.Enums.ComponentType) =>
+  Effect.gen(function* () {
+    const manifest: Manifest = yield* Effect.promise(() => Bun.file(join(root, folder, "package.json")).json())
+    const made = builder.makeComponent(manifest, type)
+    if (made?.version === undefined) return yield* new NoPackage({ folder })
+    made.purl = new PackageURL("npm", made.group, made.name, made.version).toString()
+    made.bomRef.value = made.purl
+    return made
+  })
+
+/** The bill as JSON, sorted: of the same sources, always the same bytes. */
+export const make = (root: string, metafile: Metafile, { commit, date }: Sources): Effect.Effect<string, NoPackage> =>
+  Effect.gen(function* () {
+    const packages = packagesOf(metafile)
+    const components = new Map<string, Cdx.Models.Component>()
+    for (const folder of packages.keys()) {
+      const type = folder === "" ? Cdx.Enums.ComponentType.Application : Cdx.Enums.ComponentType.Library
+      components.set(folder, yield* component(root, folder, type))
+    }
+    for (const [folder, needs] of packages) {
+      for (const need of needs) {
+        const needed = components.get(need)
+        if (needed !== undefined) components.get(folder)?.dependencies.add(needed.bomRef)
+      }
+    }
+    const bill = new Cdx.Models.Bom()
+    const program = components.get("")
+    const platform = bun()
+    if (program !== undefined) {
+      program.dependencies.add(platform.bomRef)
+      program.properties.add(new Cdx.Models.Property("homeostat:commit", commit))
+      bill.metadata.component = program
+    }
+    if (date !== undefined) bill.metadata.timestamp = new Date(date)
+    bill.metadata.lifecycles.add(Cdx.Enums.LifecyclePhase.Build)
+    bill.components.add(platform)
+    for (const [folder, one] of components) if (folder !== "") bill.components.add(one)
+    const serializer = new Cdx.Serialize.JsonSerializer(new Cdx.Serialize.JSON.Normalize.Factory(Cdx.Spec.Spec1dot6))
+    return `${serializer.serialize(bill, { sortLists: true, space: 2 })}\n`
+  })

@@ -1,0 +1,97 @@
+/** The bill of materials: what is in the program, and nothing that is not. */
+import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import * as Cdx from "@cyclonedx/cyclonedx-library"
+import { live } from "@homeostat/testkit/Test"
+import { Effect, Schema } from "effect"
+import * as Release from "./Release.ts"
+
+const Component = Schema.Struct({
+  type: Schema.String,
+  name: Schema.String,
+  version: Schema.String,
+  "bom-ref": Schema.String,
+  purl: Schema.optional(Schema.String),
+  licenses: Schema.optional(Schema.Array(Schema.Unknown))
+})
+
+const Bill = Schema.parseJson(
+  Schema.Struct({
+    metadata: Schema.Struct({ component: Component }),
+    components: Schema.Array(Component),
+    dependencies: Schema.Array(
+      Schema.Struct({
+        ref: Schema.String,
+        dependsOn: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] })
+      })
+    )
+  })
+)
+
+const read = Effect.gen(function* () {
+  const { dist } = yield* Release.get
+  const text = yield* Effect.promise(() => Bun.file(join(dist, "homeostat.cdx.json")).text())
+  return { text, bill: yield* Schema.decode(Bill)(text) }
+})
+
+/** The versions that a lock file has of a package. */
+const lockedVersions = (lock: string, name: string): ReadonlyArray<string> =>
+  [...lock.matchAll(/\["((?:@[^/"]+\/)?[^@"]+)@([^"]+)"/g)].flatMap(([, one, version = ""]) =>
+    one === name ? [version] : []
+  )
+
+describe("The bill of materials", () => {
+  live(
+    "is CycloneDX 1.6, by its own schema",
+    () =>
+      Effect.gen(function* () {
+        const { text } = yield* read
+        const validator = new Cdx.Validation.JsonStrictValidator(Cdx.Spec.Version.v1dot6)
+        expect(yield* Effect.promise(() => validator.validate(text))).toBeNull()
+      }),
+    Release.millis
+  )
+
+  live("names the packages in the program by version and licence, and Bun, and no tool of those who make it", () =>
+    Effect.gen(function* () {
+      const { bill } = yield* read
+      const { repository } = yield* Release.get
+      const lock = yield* Effect.promise(() => Bun.file(join(repository, "bun.lock")).text())
+      expect(bill.metadata.component).toMatchObject({ type: "application", name: "homeostat" })
+      const [packages, others] = [
+        bill.components.filter(({ purl = "" }) => purl.startsWith("pkg:npm/")),
+        bill.components.filter(({ purl = "" }) => !purl.startsWith("pkg:npm/"))
+      ]
+      expect(others).toMatchObject([{ name: "bun", version: Bun.version, type: "platform" }])
+      const names = packages.map(({ purl = "" }) =>
+        decodeURIComponent(purl.slice("pkg:npm/".length)).replace(/@[^@]*$/, "")
+      )
+      for (const [index, { licenses, version }] of packages.entries()) {
+        const name = names[index] ?? ""
+        expect([name, lockedVersions(lock, name)]).toEqual([name, expect.arrayContaining([version])])
+        expect([name, licenses?.length]).toEqual([name, 1])
+      }
+      expect(names).toEqual(
+        expect.arrayContaining(["effect", "@kubernetes/client-node", "js-yaml", "@opentelemetry/api"])
+      )
+      for (const tool of ["typescript", "@biomejs/biome", "@cyclonedx/cyclonedx-library", "s3rver"]) {
+        expect(names).not.toContain(tool)
+      }
+    })
+  )
+
+  live("says which needs which, so that each is there because of the program", () =>
+    Effect.gen(function* () {
+      const { bill } = yield* read
+      const needs = new Map(bill.dependencies.map(({ dependsOn, ref }) => [ref, dependsOn]))
+      const found = new Set<string>()
+      const visit = (ref: string): void => {
+        if (found.has(ref)) return
+        found.add(ref)
+        for (const one of needs.get(ref) ?? []) visit(one)
+      }
+      visit(bill.metadata.component["bom-ref"])
+      expect(bill.components.map((one) => one["bom-ref"]).filter((ref) => !found.has(ref))).toEqual([])
+    })
+  )
+})

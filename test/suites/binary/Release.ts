@@ -1,0 +1,100 @@
+/** A release as its maker has it: a clean clone of the sources, at a commit, in which everything is built; once per test run. */
+import { mkdir, mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { Data, Effect } from "effect"
+
+const root = join(import.meta.dir, "../../..")
+
+/** A step has failed; the message is what it wrote. */
+export class ReleaseFailed extends Data.TaggedError("ReleaseFailed")<{ readonly message: string }> {}
+
+/** Runs a program to its end, which is to be a good one, and gives what it has printed. */
+export const run = (
+  command: readonly [executable: string, ...args: ReadonlyArray<string>],
+  env: Process.Environment = process.env
+): Effect.Effect<string, ReleaseFailed> => {
+  const [executable, ...args] = command
+  return Effect.flatMap(Process.run(executable, args, { env }), ({ exitCode, stderr, stdout }) =>
+    exitCode === 0
+      ? Effect.succeed(stdout.trim())
+      : new ReleaseFailed({ message: `${command.join(" ")} ended with ${exitCode}: ${stdout}${stderr}` })
+  )
+}
+
+const author = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"] as const
+
+/** A repository with the sources as they are now, committed. */
+const commit = (folder: string) =>
+  Effect.gen(function* () {
+    const listed = yield* run([
+      "git",
+      "-c",
+      "safe.directory=*",
+      "-C",
+      root,
+      "ls-files",
+      "--cached",
+      "--others",
+      "--exclude-standard"
+    ])
+    yield* Effect.promise(async () => {
+      for (const file of listed.split("\n")) {
+        const source = Bun.file(join(root, file))
+        // One that was removed and whose removal is not committed is listed too.
+        if (!(await source.exists())) continue
+        await mkdir(dirname(join(folder, file)), { recursive: true })
+        await Bun.write(join(folder, file), source)
+      }
+    })
+    yield* run(["git", "-C", folder, "init", "--quiet"])
+    yield* run(["git", "-C", folder, "add", "--all"])
+    yield* run(["git", ...author, "-C", folder, "commit", "--quiet", "--message", "As it is now"])
+  })
+
+/** Clones a repository, and installs what it needs. */
+export const clone = (from: string, folder: string) =>
+  Effect.zipRight(
+    run(["git", "clone", "--quiet", from, folder]),
+    run([process.execPath, "install", "--cwd", folder, "--frozen-lockfile", "--silent"])
+  )
+
+/** Builds in a clone. */
+export const build = (folder: string, args: ReadonlyArray<string>, env?: Process.Environment) =>
+  run([process.execPath, join(folder, "deploy/build.ts"), ...args], env)
+
+/** The folders of a release. */
+export interface Release {
+  readonly repository: string
+  /** What was built for each system. */
+  readonly dist: string
+  /** The commit, in full. */
+  readonly commit: string
+}
+
+const make = Effect.gen(function* () {
+  const folder = yield* Effect.promise(() => mkdtemp(join(tmpdir(), "homeostat-release-")))
+  AtEnd.add(() => {
+    made = undefined
+    return rm(folder, { recursive: true, force: true })
+  })
+  const [origin, repository] = [join(folder, "origin"), join(folder, "clone")]
+  yield* commit(origin)
+  yield* clone(origin, repository)
+  yield* build(repository, ["--all"])
+  const head = yield* run(["git", "-C", repository, "rev-parse", "HEAD"])
+  return { repository, dist: join(repository, "dist"), commit: head }
+})
+
+let made: Promise<Release> | undefined
+
+/** The release. The first test that asks has it made, in half a minute; where Bun for the other systems must come first, in more. */
+export const get: Effect.Effect<Release> = Effect.promise(() => {
+  made ??= Effect.runPromise(make)
+  return made
+})
+
+/** How long the first test may take. */
+export const millis = 400_000
