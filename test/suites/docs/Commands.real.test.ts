@@ -1,0 +1,171 @@
+/**
+ * The commands of the documentation, run as a reader would: page by page from the top, in a copy of the tree with the built program, on a
+ * real cluster whose pods are pretended. What a page shows as YAML is applied.
+ */
+import { describe } from "bun:test"
+import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import * as Assets from "@homeostat/testkit/envtest/Assets"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Port from "@homeostat/testkit/envtest/Port"
+import * as Shared from "@homeostat/testkit/Shared"
+import { Data, Effect } from "effect"
+import * as Binary from "../binary/Binary.ts"
+import * as Running from "../binary/Running.ts"
+import * as Managed from "../Managed.ts"
+import * as Commands from "./Commands.ts"
+
+/** Pages that install everything by themselves. For all others the kinds are there. */
+const installing = new Set(["README.md", "deploy/README.md"])
+
+/** Pages that ask a manager about a WebApp. */
+const asking = new Set(["docs/logs.md", "docs/why.md"])
+
+/**
+ * Pages beside which a manager runs: that of the cluster, whose pods are only pretended. Others start their own, or need none.
+ */
+const managed = new Set([...installing, ...asking, "docs/backup.md"])
+
+/** Things are installed that are the whole cluster's: it is no cluster for others. The flag tells it from theirs, and does no harm. */
+const alone = { ...Envtest.everything, apiServerFlags: ["--event-ttl=59m"] }
+
+/** A command of a page ended with another code than 0, or before it should. */
+class CommandFailed extends Data.TaggedError("CommandFailed")<{
+  readonly place: string
+  readonly text: string
+  readonly end: Running.End
+}> {
+  override get message(): string {
+    const { code, stderr, stdout } = this.end
+    return `${this.place} ended with ${code}:\n${this.text}${stdout}${stderr}`
+  }
+}
+
+interface Surroundings {
+  readonly tree: string
+  readonly environment: Running.Environment
+  readonly probes: string
+}
+
+/** A folder as after `git clone` and `bun run build`, and a home in which `homeostat` and `kubectl` are known. */
+const surroundings = (cluster: ControlPlane) =>
+  Effect.gen(function* () {
+    const home = yield* Directory.make
+    const executable = yield* Binary.path
+    const kubectl = yield* Assets.find("kubectl")
+    const port = yield* Port.free
+    const namespace = yield* cluster.namespace("docs")
+    const tree = join(home, "homeostat")
+    yield* Effect.promise(async () => {
+      await mkdir(join(tree, "dist"), { recursive: true })
+      await mkdir(join(home, "bin"))
+      for (const entry of await readdir(Commands.root)) {
+        if (entry === "dist" || entry === ".git") continue
+        // kubectl would read beyond the folder that it is given.
+        if (entry === "deploy") await cp(join(Commands.root, entry), join(tree, entry), { recursive: true })
+        else await symlink(join(Commands.root, entry), join(tree, entry))
+      }
+      await symlink(executable, join(tree, "dist/homeostat"))
+      await symlink(executable, join(home, "bin/homeostat"))
+      await symlink(kubectl, join(home, "bin/kubectl"))
+      await symlink(process.execPath, join(home, "bin/bun"))
+      // Two test runs on one machine have one port 8081 between them.
+      // Each page begins with nothing in what is its default namespace.
+      await writeFile(
+        join(home, "kubeconfig"),
+        (await Bun.file(cluster.admin.kubeconfigPath).text()).replace(
+          /^(\s*)user: .*$/m,
+          `$&\n$1namespace: ${namespace}`
+        )
+      )
+      await writeFile(join(home, ".curlrc"), `fail\nconnect-to = "localhost:8081:127.0.0.1:${port}"\n`)
+    })
+    return {
+      tree,
+      probes: `http://127.0.0.1:${port}`,
+      environment: {
+        ...Binary.bare(home),
+        PATH: `${join(home, "bin")}:${process.env.PATH}`,
+        KUBECONFIG: join(home, "kubeconfig"),
+        KUBERC: "off",
+        HOMEOSTAT_HEALTH_PROBE_BIND_ADDRESS: `127.0.0.1:${port}`,
+        HOMEOSTAT_PROBE_ADDRESS: `http://127.0.0.1:${port}`,
+        STATE: join(home, "state")
+      }
+    } satisfies Surroundings
+  })
+
+/** A shell in the tree, which knows what blocks before have exported, as the reader's does. */
+const shell = ({ environment, tree }: Surroundings, text: string) =>
+  Running.start(["bash", "-euo", "pipefail", "-c", `cd ${tree}; [ ! -f "$STATE" ] || . "$STATE"; ${text}`], environment)
+
+const succeed = (place: Surroundings, block: { readonly place: string; readonly text: string }) =>
+  Effect.gen(function* () {
+    const running = yield* shell(place, `${block.text}\nexport -p > "$STATE"`)
+    const end = yield* running.ended("100 seconds")
+    if (end.code !== 0) return yield* new CommandFailed({ ...block, end })
+  }).pipe(Effect.scoped)
+
+const isReady = (probes: string) =>
+  Managed.eventually(
+    "that the manager is ready",
+    Effect.promise(() =>
+      fetch(`${probes}/readyz`).then(
+        ({ ok }) => ok,
+        () => false
+      )
+    ),
+    (ok) => ok
+  )
+
+/** What there is at the beginning of a page. */
+const kinds = "kubectl apply -k deploy/crds && kubectl wait --for=condition=Established crd --all --timeout=60s"
+
+const asked = `kubectl apply -f - <<'END'
+apiVersion: apps.kubedojo.io/v1beta1
+kind: WebApp
+metadata: { name: shop }
+spec: { image: "nginx:1.27" }
+END`
+
+const follow = (page: Commands.Page) => (cluster: ControlPlane) =>
+  Effect.gen(function* () {
+    const place = yield* surroundings(cluster)
+    const before = (text: string) => succeed(place, { place: `before ${page.file}`, text })
+    if (!installing.has(page.file)) yield* before(kinds)
+    if (asking.has(page.file)) yield* before(asked)
+    if (managed.has(page.file)) yield* shell(place, "exec homeostat run")
+    if (asking.has(page.file)) yield* isReady(place.probes)
+    const background: Array<{ readonly block: Commands.Commands; readonly running: Running.Running }> = []
+    for (const block of page.blocks) {
+      switch (block.form) {
+        case "run":
+          yield* succeed(place, block)
+          break
+        case "short":
+          yield* succeed(place, { place: block.place, text: block.command })
+          break
+        case "apply":
+          yield* succeed(place, { place: block.place, text: `kubectl apply -f - <<'END'\n${block.text}END` })
+          break
+        case "background":
+          background.push({ block, running: yield* shell(place, `exec ${block.text}`) })
+          break
+        default:
+      }
+    }
+    for (const { block, running } of background) {
+      const end = yield* Effect.option(running.ended("1 millis"))
+      if (end._tag === "Some") return yield* new CommandFailed({ ...block, end: end.value })
+    }
+  })
+
+describe("The commands of", () => {
+  for (const page of Commands.pages.filter(({ blocks }) =>
+    blocks.some(({ form }) => form === "run" || form === "short" || form === "background")
+  )) {
+    Shared.real(`${page.file} do what they say`, follow(page), { ...alone, timeoutMillis: 180_000 })
+  }
+})
