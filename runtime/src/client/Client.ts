@@ -78,6 +78,7 @@ export const layerKubeConfig = (
     )
   )
 
+/** What reads or writes an object of a kind: the object as the server answered it. */
 type Typed<A> = Effect.Effect<A, ApiError | InvalidObject, Client>
 
 /** Reads one object. */

@@ -36,6 +36,7 @@ export interface Finalizer<A, E, R> {
 /** What most clean-ups give. */
 type Nothing = Effect.Effect.Success<typeof Effect.void>
 
+/** What taking a finalizer on or off can fail with. */
 type Failure = ApiError | Resource.InvalidObject
 
 /** Puts the entry in unless it is there. The resourceVersion guards against another's edit of the list in between. */

@@ -41,6 +41,7 @@ import type { ObjectMeta } from "./KubernetesObject.ts"
 import * as Resource from "./Resource.ts"
 import type { Wire } from "./Wire.ts"
 
+/** An intersection as one object. */
 type Flat<T> = { [Name in keyof T]: T[Name] }
 
 /** An object of a built-in kind as the server returned it: the wire form of client-node's `Model`, its metadata complete. */

@@ -49,14 +49,18 @@ export const list = Schema.Array(schema).pipe(Field.listMap("type"))
 /** A condition before it is set: the time of its last transition comes from what was there. */
 export type Draft = Omit<Condition, "lastTransitionTime">
 
+/** What a condition says besides its type and status. */
 type Facts = Pick<Draft, "reason" | "message" | "observedGeneration">
 
 const yes = (type: string, facts: Facts): Draft => ({ type, status: "True", ...facts })
 const no = (type: string, facts: Facts): Draft => ({ type, status: "False", ...facts })
 
-/** `Condition.true("Ready", { reason: "Available", message: "3/3 ready", observedGeneration: 4 })`. */
-/** The question is answered with no. */
-export { no as false, yes as true }
+export {
+  /** The question is answered with no. */
+  no as false,
+  /** The question is answered with yes: `Condition.true("Ready", { reason: "Available", message: "3/3 ready", observedGeneration: 4 })`. */
+  yes as true
+}
 /** The question cannot be answered yet. */
 export const unknown = (type: string, facts: Facts): Draft => ({ type, status: "Unknown", ...facts })
 

@@ -5,6 +5,7 @@
  * awkward in JavaScript are mangled. This runtime never runs that serializer, so it needs the types of the plain JSON.
  */
 
+/** `any` is a part of every type, and only it. */
 type IsAny<T> = 0 extends 1 & T ? true : false
 
 type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name
@@ -33,7 +34,7 @@ export type Wire<T> =
             : { readonly [Name in keyof T as WireName<Name>]: Wire<T[Name]> }
           : T
 
-// `object extends T` holds for `object` itself and for a model whose fields are all optional: only the first has no keys.
+/** `object extends T` holds for `object` itself and for a model whose fields are all optional: only the first has no keys. */
 type WireObject<T> = keyof T extends never
   ? { readonly [key: string]: unknown }
   : { readonly [Name in keyof T as WireName<Name>]: Wire<T[Name]> }

@@ -1,6 +1,6 @@
 /**
  * `docs/metrics.md`, made from the modules that define metrics: what the definitions say, and what the comment above each of them
- * says. Run, it prints the page: `bun test/suites/metrics/Reference.ts > docs/metrics.md`.
+ * says. `bun run generate` writes it.
  */
 import { join } from "node:path"
 import { perBackup } from "@homeostat/backup/Metrics"
@@ -11,9 +11,6 @@ const root = join(import.meta.dir, "../../..")
 
 /** The page. */
 export const path = "docs/metrics.md"
-
-/** The command that makes it. */
-export const command = `bun test/suites/metrics/Reference.ts > ${path}`
 
 interface Entry {
   readonly metric: Metric
@@ -97,7 +94,7 @@ const isProcess = ({ metric }: Entry): boolean => metric.name.startsWith("proces
 /** The page's text. */
 export const text = `# Metrics
 
-<!-- Made from ${Definitions.modules.map(({ file }) => file).join(", ")} by \`${command}\`. A test fails if the two differ. -->
+<!-- Made from ${Definitions.modules.map(({ file }) => file).join(", ")} by \`bun run generate\`. A test fails if the two differ. -->
 
 A manager serves its metrics at \`--metrics-bind-address\` (default \`:8080\`), path \`/metrics\`: as Prometheus' text (0.0.4), or as
 OpenMetrics 1.0 for a reader that likes it better, as Prometheus does by default. OpenMetrics has exemplars: a bucket of how long
@@ -127,5 +124,3 @@ ${ofControllers.map(({ entries, file }) => section(...aboutController(file), ent
 Upper bounds, in the unit that the name ends with.
 
 ${buckets([...entries, ...ofControllers.flatMap(({ entries }) => entries)])}`
-
-if (import.meta.main) process.stdout.write(text)

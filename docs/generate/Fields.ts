@@ -1,0 +1,129 @@
+/** The pages of the kinds' fields, from the schemas as a cluster is given them. */
+import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import { program } from "../../controllers/main.ts"
+import type { Page } from "./Page.ts"
+
+/** What of an OpenAPI schema is told. */
+interface Field {
+  readonly description?: string
+  readonly type?: string
+  readonly format?: string
+  readonly default?: unknown
+  readonly enum?: ReadonlyArray<string>
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly properties?: { readonly [name: string]: Field }
+  readonly required?: ReadonlyArray<string>
+  readonly items?: Field
+  readonly additionalProperties?: Field
+  readonly "x-kubernetes-int-or-string"?: boolean
+  readonly "x-kubernetes-validations"?: ReadonlyArray<{ readonly rule: string; readonly message?: string }>
+}
+
+const typeOf = (field: Field): string => {
+  if (field["x-kubernetes-int-or-string"] === true) return "quantity"
+  if (field.enum !== undefined) return field.enum.map((word) => `\`${word}\``).join(", ")
+  if (field.items !== undefined)
+    return `list of ${field.items.properties === undefined ? `${typeOf(field.items)}s` : "objects"}`
+  if (field.additionalProperties !== undefined) return `map of ${typeOf(field.additionalProperties)}s`
+  const range =
+    field.minimum === undefined || field.maximum === undefined ? "" : `, ${field.minimum} to ${field.maximum}`
+  return `${field.format === "date-time" ? "time" : (field.type ?? "")}${field.type === "integer" ? range : ""}`
+}
+
+const defaultOf = (field: Field, isRequired: boolean): string =>
+  isRequired ? "required" : field.default === undefined ? "" : `\`${String(field.default)}\``
+
+const isImmutable = (field: Field): boolean =>
+  field["x-kubernetes-validations"]?.some(({ rule }) => rule === "self == oldSelf") === true
+
+/** A row for a field and for each below it, in the order of the schema. */
+const rows = (name: string, field: Field, isRequired: boolean): ReadonlyArray<string> => {
+  const { description = "", items, properties, required = [] } = field
+  const text = `${description}${isImmutable(field) ? " It cannot be changed." : ""}`.replaceAll(/[|<*]/g, "\\$&")
+  const below = properties ?? items?.properties ?? {}
+  const of = properties === undefined ? (items?.required ?? []) : required
+  return [
+    `| \`${name}\` | ${typeOf(field)} | ${defaultOf(field, isRequired)} | ${text} |`,
+    ...Object.entries(below).flatMap(([key, child]) =>
+      rows(`${name}${items === undefined ? "" : "[]"}.${key}`, child, of.includes(key))
+    )
+  ]
+}
+
+const table = (name: string, { properties = {}, required = [] }: Field, withDefaults: boolean): string =>
+  [
+    withDefaults ? "| Field | Type | Default | What it is |" : "| Field | Type | | What it is |",
+    "| --- | --- | --- | --- |",
+    ...Object.entries(properties).flatMap(([key, field]) =>
+      rows(`${name}.${key}`, field, withDefaults && required.includes(key))
+    )
+  ].join("\n")
+
+/** Pages that tell what a kind is for, where that takes more than its fields. */
+const guides: { readonly [kind: string]: string } = { Backup: "backup.md", Restore: "backup.md" }
+
+/** What the schema refuses beyond types, in the words that the server answers with. */
+const rulesOf = (name: string, field: Field): ReadonlyArray<string> => {
+  const { additionalProperties, items, properties = {} } = field
+  return [
+    ...(field["x-kubernetes-validations"] ?? []).flatMap(({ message, rule }) =>
+      rule === "self == oldSelf" || message === undefined ? [] : [`- \`${name}\`: ${message}`]
+    ),
+    ...Object.entries(properties).flatMap(([key, child]) => rulesOf(`${name}.${key}`, child)),
+    ...(items === undefined ? [] : rulesOf(`${name}[]`, items)),
+    ...(additionalProperties === undefined ? [] : rulesOf(`${name}.*`, additionalProperties))
+  ]
+}
+
+const section = (title: string, ...lines: ReadonlyArray<string>): ReadonlyArray<string> =>
+  lines.length === 0 ? [] : [`## ${title}`, lines.join("\n")]
+
+const render = (kind: CustomResource.Any): Page => {
+  const { spec: definition } = Crd.of(kind)
+  const [version] = definition.versions
+  // The schema is JSON, and what is read of it here is OpenAPI's.
+  const schema = version?.schema?.openAPIV3Schema as Field
+  const { spec = {}, status = {} } = schema.properties ?? {}
+  const name = kind.kind.toLowerCase()
+  const guide = guides[kind.kind]
+  const { names, scope } = definition
+  const called = [names.plural, ...(names.shortNames ?? [])].map((word) => `\`${word}\``).join(" or ")
+  const parts = [
+    `# ${kind.kind}`,
+    "<!-- Made from the kind's schemas by `bun run generate`. A test fails if the two differ. -->",
+    schema.description ?? "",
+    `\`apiVersion: ${kind.group}/${kind.version}\`, ${called} to kubectl, ${
+      scope === "Namespaced" ? "in a namespace" : "cluster-wide"
+    }. \`kubectl explain ${name}.spec\` says the same of the version that a cluster has.${
+      guide === undefined ? "" : ` What it is for is in [${guide}](../${guide}).`
+    }`,
+    ...section("Spec", table("spec", spec, true)),
+    ...section("Rules", ...rulesOf("the object", { ...schema, properties: {} }), ...rulesOf("spec", spec)),
+    ...section("Status", "What the controller says of it.", "", table("status", status, false)),
+    ...section(
+      "Columns",
+      "What `kubectl get` shows besides the name.",
+      "",
+      "| Column | Field |",
+      "| --- | --- |",
+      ...(version?.additionalPrinterColumns ?? []).map(({ jsonPath, name }) => `| ${name} | \`${jsonPath}\` |`)
+    )
+  ]
+  return { path: `docs/reference/${name}.md`, text: `${parts.filter((part) => part !== "").join("\n\n")}\n` }
+}
+
+const kinds = CrdVerb.kindsOf(program.controllers)
+
+/** A page for each kind that the program's controllers are for. */
+export const pages: ReadonlyArray<Page> = kinds.map(render)
+
+/** The kinds as a list for the page of contents. */
+export const contents: string = kinds
+  .map(
+    ({ definition: { schema }, kind }) =>
+      `- [${kind}](${kind.toLowerCase()}.md): ${String("description" in schema ? schema.description : "")}`
+  )
+  .join("\n")
