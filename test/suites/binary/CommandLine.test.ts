@@ -82,10 +82,7 @@ describe("The program", () => {
         Array.from(page.matchAll(/^\| `--([a-z-]+)` +\| (.*?) +\|/gm), ([, name, cell]) => [name, cell])
       )
       expect([...documented.keys()].sort()).toEqual(flags.toSorted())
-      const defaults = Array.from(
-        run.stdout.matchAll(/^ {2}--([a-z-]+) .*; default (\S+)$/gm),
-        ([, ...parts]) => parts
-      )
+      const defaults = Array.from(run.stdout.matchAll(/^ {2}--([a-z-]+) .*; default (\S+)$/gm), ([, ...parts]) => parts)
       expect(defaults.length).toBeGreaterThan(10)
       for (const [name, value] of defaults) {
         expect([name, documented.get(name)]).toEqual([name, value === "all" ? value : `\`${value}\``])
