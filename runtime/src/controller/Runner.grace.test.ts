@@ -1,0 +1,45 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Scope from "effect/Scope"
+import * as Controller from "./Controller.ts"
+import * as Result from "./Result.ts"
+import { closable, ended, pass, run, story, Widget, widget, withWorld } from "./World.fixture.ts"
+
+describe("no grace period at all", () => {
+  effect(
+    "interrupts a reconcile at once, and waits for its clean-up",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let cleaned = false
+        const reconcile = () =>
+          Effect.onInterrupt(Effect.never, () =>
+            Effect.zipRight(
+              Effect.sleep("1 second"),
+              Effect.sync(() => {
+                cleaned = true
+              })
+            )
+          )
+        const { close, scope } = yield* closable
+        yield* Scope.extend(run({ reconcile, timeout: "1 hour" }, { gracePeriod: 0 }), scope)
+        const closing = yield* close
+        yield* pass("900 millis")
+        expect(yield* ended(closing)).toBe(false)
+        yield* pass("200 millis")
+        expect(yield* ended(closing)).toBe(true)
+        expect(cleaned).toBe(true)
+        expect(story(attempts)).toEqual(["Interrupted"])
+      })
+    )
+  )
+})
+
+describe("a controller of which nothing is said about leaders", () => {
+  test("is the leader's, where leaders are elected", () => {
+    const reconcile = () => Effect.succeed(Result.done)
+    expect(Controller.make("widgets", { for: Widget, reconcile }).leaderElected).toBe(true)
+    expect(Controller.make("widgets", { for: Widget, reconcile, leaderElected: false }).leaderElected).toBe(false)
+  })
+})
