@@ -3,7 +3,8 @@
  * repository.
  *
  * They hold sources for Bun and declarations for TypeScript, each as `files` of its package says; versions of the catalog and of
- * the workspace stand there as numbers. Nothing is published.
+ * the workspace stand there as numbers. (Here TypeScript reads the sources: `exports` lead there under the condition
+ * `homeostat-source`, which only this repository's `tsconfig.json` sets.) Nothing is published.
  */
 import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"

@@ -11,7 +11,9 @@ export type Operation =
 
 /** A change, as it is sent. */
 export interface Patch {
+  /** Which form it has: `application/merge-patch+json`, `application/json-patch+json`. */
   readonly contentType: string
+  /** What is sent, as JSON. */
   readonly body: unknown
 }
 

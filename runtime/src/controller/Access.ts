@@ -30,8 +30,11 @@ export interface Options {
 
 /** Verbs on a kind. */
 export interface Access {
+  /** The kind. */
   readonly resource: Resource.Any
+  /** What may be done with it. */
   readonly verbs: ReadonlyArray<Verb>
+  /** Such as `status`; the kind itself where there is none. */
   readonly subresource: string | undefined
   /** Empty: of any name. */
   readonly names: ReadonlyArray<string>

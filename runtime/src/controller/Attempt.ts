@@ -60,15 +60,20 @@ export type Next =
 
 /** The record of one reconcile. Times are milliseconds of the Clock. */
 export interface Attempt {
+  /** Unique; in every log line of it as `reconcileID`. */
   readonly id: string
+  /** The name of the controller. */
   readonly controller: string
+  /** The kind of the object: `WebApp`. */
   readonly kind: string
+  /** The object: `namespace/name`, or its name alone where the kind is cluster-wide. */
   readonly key: string
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly resourceVersion: string | undefined
   /** The object as the cache had it when the attempt began, in its wire form; absent if it was gone. Not to be kept for long. */
   readonly object: KubernetesObject | undefined
+  /** Its place in the queue: higher first, 0 for what has just changed. */
   readonly priority: number
   /** What woke it: the newest few, and how many more there were. */
   readonly triggers: ReadonlyArray<Fired>
@@ -77,7 +82,9 @@ export interface Attempt {
   readonly droppedNews: number
   /** 1 for the first after a success, counting up with each failure or requeue in a row. */
   readonly number: number
+  /** When it became ready to run: at its first trigger, or at the end of a delay. */
   readonly queuedAt: number
+  /** When a worker began with it. */
   readonly startedAt: number
   /** As much later, to fractions of a millisecond, as the run took: a machine's time that is set meanwhile changes nothing. */
   readonly finishedAt: number

@@ -16,7 +16,9 @@ export type Claim = "ours" | "adoptable" | "none"
 
 /** The place of a child is taken by an object that the owner does not control. */
 export class NotOwned extends Data.TaggedError("NotOwned")<{
+  /** The kind of the child. */
   readonly kind: string
+  /** The child, as `namespace/name`. */
   readonly key: string
   /** Such as `Deployment shop`, or nothing where no controller holds it. */
   readonly holder: string | undefined

@@ -42,11 +42,15 @@ export interface Controller<out R = never> {
   readonly fieldManager: string
   /** The kind it reconciles. */
   readonly resource: Resource.Any
+  /** Which changes of its own kind are worth a reconcile; all where there is none. */
   readonly predicate: Predicate | undefined
   /** Everything else it watches, owned kinds first. */
   readonly triggers: ReadonlyArray<Trigger.Trigger<R>>
+  /** When a failed object is tried again, stepped for each on its own. */
   readonly retry: Schedule.Schedule<unknown, unknown, R>
+  /** How many objects are reconciled at a time. */
   readonly concurrency: number
+  /** How long one reconcile may take. */
   readonly timeout: Duration.Duration
   /** Whether only the leader runs it, where leaders are elected. */
   readonly leaderElected: boolean

@@ -28,6 +28,7 @@ import * as Result from "./Result.ts"
 
 /** A clean-up under a name, which is an entry of `metadata.finalizers`: domain, slash, word. */
 export interface Finalizer<A, E, R> {
+  /** The entry: `example.com/finalizer`. Objects carry it, so changing it later keeps those of before from going. */
   readonly name: string
   /** Nothing, or `Result.done`: it has finished. A result that asks for another run: it has not, which is no failure. */
   readonly cleanup: (object: A) => Effect.Effect<Nothing | Result.Result, E, R>

@@ -6,7 +6,9 @@ import type { Memory } from "./Memory.ts"
 
 /** A child that was not as intended, and was written for that. */
 export interface Correction {
+  /** The kind of the child. */
   readonly kind: string
+  /** The child, as `namespace/name`. */
   readonly key: string
   /** `created`, or a new intent, or somebody else's change that was undone. */
   readonly reason: "created" | "intent" | "drift"

@@ -20,12 +20,17 @@ export type Keys<R> = Iterable<ObjectKey> | Effect.Effect<Iterable<ObjectKey>, n
  * owner to another wakes both.
  */
 export interface Trigger<out R = never> {
+  /** `owned`: its changes concern the object that controls it. `watch`: those that `map` names. */
   readonly relation: "owned" | "watch"
+  /** The kind that is watched. */
   readonly resource: Resource.Any
+  /** Only objects with these labels are seen; all where there is none. */
   readonly labelSelector: string | undefined
   /** By what a reconcile looks the kind up in the cache (`Cache.list` with `index`), besides namespace and owner. */
   readonly indexes: ReadonlyArray<Definition>
+  /** Which of its changes count; all where there is none. */
   readonly predicate: Predicate | undefined
+  /** Whom a change concerns. */
   readonly map: (object: KubernetesObject) => Keys<R>
 }
 

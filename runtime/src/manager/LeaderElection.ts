@@ -39,7 +39,9 @@ import * as Standby from "./Standby.ts"
 
 /** Which Lease, and how often. The defaults are client-go's. */
 export interface Settings {
+  /** Where the Lease is. */
   readonly namespace: string
+  /** The name of the Lease: the same for all replicas. */
   readonly name: string
   /** Unique per process, also among those of one pod: see {@link identityOf}. */
   readonly identity: string

@@ -66,7 +66,9 @@ export interface Settings {
   readonly workers?: number | { readonly [controller: string]: number } | undefined
   /** Only objects of the reconciled kinds with these labels are seen. */
   readonly labelSelector?: string | undefined
+  /** How often every object is reconciled although nothing changed. Default 10 hours; 0 is never. */
   readonly syncPeriod?: Duration.DurationInput | undefined
+  /** How long reconciles in progress may go on after the scope is closed, before they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
   /** By which the replicas agree on who runs the controllers that are leader-elected. Without one, every replica runs all. */
   readonly leaderElection?: LeaderElection | undefined

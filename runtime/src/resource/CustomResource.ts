@@ -38,12 +38,15 @@ export interface CustomDesired<SpecEncoded> {
 
 /** A column of `kubectl get`. With any column of one's own the server shows no age by itself: it is `.metadata.creationTimestamp`. */
 export interface Column {
+  /** Its heading. */
   readonly name: string
   /** Where the value is: `.spec.image`. */
   readonly path: string
   /** Taken from the schema at the path; to be given where that is an object, a list or unknown. */
   readonly type?: "string" | "integer" | "number" | "boolean" | "date" | undefined
+  /** As in OpenAPI, such as `int32`. */
   readonly format?: string | undefined
+  /** What it shows, for whoever reads the CRD. */
   readonly description?: string | undefined
   /** Above 0, the column appears with `-o wide` only. */
   readonly priority?: number | undefined
@@ -51,7 +54,9 @@ export interface Column {
 
 /** The scale subresource, for `kubectl scale` and HorizontalPodAutoscalers: paths such as `.spec.replicas`. */
 export interface Scale {
+  /** The wanted number of replicas. */
   readonly spec: string
+  /** The number that there is. */
   readonly status: string
   /** A string, the serialized label selector of the pods; an HPA needs it. */
   readonly selector?: string | undefined
@@ -59,22 +64,31 @@ export interface Scale {
 
 /** What a custom kind is made from. */
 export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
+  /** A domain of yours: `web.example.org`. */
   readonly group: string
+  /** Such as `v1`, `v1beta1`. One is served, and stored. */
   readonly version: string
+  /** In CamelCase: `Site`. */
   readonly kind: string
   /** By default the kind in lower case, made plural as in English. */
   readonly plural?: string | undefined
+  /** By default the kind in lower case. */
   readonly singular?: string | undefined
+  /** What kubectl takes for its name as well: `wa`. */
   readonly shortNames?: ReadonlyArray<string> | undefined
   /** Groups of kinds for `kubectl get`, such as `all`. */
   readonly categories?: ReadonlyArray<string> | undefined
   /** The default is `Namespaced`. */
   readonly scope?: "Namespaced" | "Cluster" | undefined
+  /** What it is, for `kubectl explain`. */
   readonly description?: string | undefined
+  /** What the author of an object writes. Compiled to the CRD; one that a CRD can't hold fails when the program starts. */
   readonly spec: Schema.Schema<Spec, SpecEncoded>
   /** With it, the kind has the status subresource. */
   readonly status?: Schema.Schema<Status, StatusEncoded> | undefined
+  /** What `kubectl get` shows besides the name. By default nothing but the age, as the server has it. */
   readonly columns?: ReadonlyArray<Column> | undefined
+  /** With it, the kind has the scale subresource. By default it has none. */
   readonly scale?: Scale | undefined
   /** Rules on the whole object: `self.metadata.name`, or between spec and status. */
   readonly rules?: ReadonlyArray<Rule> | undefined

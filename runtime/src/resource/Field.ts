@@ -18,6 +18,7 @@ import type * as AST from "effect/SchemaAST"
 
 /** A validation rule in CEL. `self` is the field it stands on, `oldSelf` its former value (then it runs on updates only). */
 export interface Rule {
+  /** CEL that is true where all is well: `self.minReplicas <= self.replicas`. */
   readonly rule: string
   /** One line, shown when the rule fails. */
   readonly message?: string

@@ -31,10 +31,13 @@ export class InvalidObject extends Data.TaggedError("InvalidObject")<{
 export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
   /** API group; `""` is the core group. */
   readonly group: string
+  /** API version within the group: `v1`. */
   readonly version: string
+  /** In CamelCase: `Deployment`. */
   readonly kind: string
   /** The name in URLs, such as `deployments`. */
   readonly plural: string
+  /** Whether its objects are in namespaces, or cluster-wide. */
   readonly namespaced: boolean
   /** `metadata`: only PartialObjectMetadata is asked for and held. Part of the identity of an informer. */
   readonly projection: "full" | "metadata"
@@ -63,12 +66,17 @@ export const identityOf = (resource: Any): string =>
 
 /** What a kind is made from. Scope defaults to namespaced, decoding to trusting the server (built-in kinds are validated there). */
 export interface Options<A extends KubernetesObject> {
+  /** API group; `""` is the core group. */
   readonly group: string
   readonly version: string
   readonly kind: string
+  /** The name in URLs, such as `deployments`. */
   readonly plural: string
+  /** Default true. */
   readonly namespaced?: boolean | undefined
+  /** `metadata`: only that is asked for and held. Default `full`. */
   readonly projection?: "full" | "metadata" | undefined
+  /** Default: the object as the server sent it. */
   readonly decode?: ((wire: KubernetesObject) => Either.Either<A, InvalidObject>) | undefined
 }
 
