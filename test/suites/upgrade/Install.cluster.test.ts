@@ -1,0 +1,70 @@
+/** `--install-crds` on a cluster that has the definitions of another version. */
+import { expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as CrdVerb from "@homeostat/runtime/command/Crd"
+import * as Crds from "@homeostat/runtime/manager/Crds"
+import { CustomResourceDefinition } from "@homeostat/runtime/resource/BuiltIn"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import { nameOf } from "@homeostat/runtime/resource/Resource"
+import * as Shared from "@homeostat/testkit/Shared"
+import { live } from "@homeostat/testkit/Test"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import { program } from "../../../controllers/main.ts"
+import * as Binary from "../binary/Binary.ts"
+import * as Managed from "../Managed.ts"
+import * as Newer from "./Newer.ts"
+
+const name = nameOf(WebApp)
+
+const definition = Client.get(CustomResourceDefinition, { name })
+
+const hasTeam = Effect.map(definition, ({ spec }) =>
+  Object.keys(spec.versions[0]?.schema?.openAPIV3Schema?.properties?.spec?.properties ?? {}).includes("team")
+)
+
+live(
+  "The program leaves a definition that it would narrow, says what it would take away and how, and works under it, whoever is first",
+  () =>
+    Effect.gen(function* () {
+      const cluster = yield* Shared.own()
+      yield* Effect.gen(function* () {
+        // Both at once, on a cluster that has none, has the older one's, and has the newer one's.
+        for (const kind of [undefined, WebApp, Newer.NewerWebApp]) {
+          if (kind !== undefined) yield* cluster.install(Crd.of(kind))
+          const both = [Crds.install([WebApp]), Crds.install([Newer.NewerWebApp])]
+          yield* Effect.all(both, { concurrency: "unbounded", discard: true })
+          expect(yield* hasTeam).toBe(true)
+          yield* Client.delete(CustomResourceDefinition, { name })
+          yield* Managed.eventually("it is gone", Effect.either(definition), ({ _tag }) => _tag === "Left")
+        }
+
+        yield* cluster.install(Crd.of(Newer.NewerWebApp))
+        const kept = CrdVerb.kindsOf(program.controllers).slice(1)
+        yield* cluster.install(...kept.map(Crd.of))
+        const before = yield* definition
+        const args = ["run", "--kubeconfig", cluster.admin.kubeconfigPath, "--install-crds"]
+        const running = yield* Binary.start(args, Binary.bare(cluster.directory))
+        const line = yield* running.written(/is left as it is/)
+        expect(JSON.parse(line)).toMatchObject({
+          level: "warn",
+          msg: `CRD ${name} is left as it is in the cluster, for ours would narrow it: v1beta1 spec.team is gone: what it holds would be pruned; v1beta1 status.team is gone: what it holds would be pruned. If a newer version of homeostat applied it, all is well; to have ours nevertheless: homeostat crd | kubectl apply --server-side --force-conflicts -f -`
+        })
+        yield* running.written(/Controller webapp starts/)
+        const key = { namespace: "default", name: "shop" }
+        yield* Client.create(Newer.NewerWebApp, { metadata: key, spec: { image: "nginx:1.27", ...{ team: "red" } } })
+        const shop = yield* Managed.eventually(
+          "it is worked on",
+          Client.get(Newer.NewerWebApp, key),
+          ({ status }) => status?.observedGeneration === 1
+        )
+        expect(Newer.teamOf(shop.spec)).toBe("red")
+        const after = yield* definition
+        expect([after.metadata.generation, after.spec]).toEqual([before.metadata.generation, before.spec])
+        // One line, and none for the definitions that are the same.
+        expect(running.stderr().match(/"level":"warn".*CRD|CRD.*"level":"warn"/g)).toHaveLength(1)
+        expect(running.stderr()).not.toContain("is applied")
+      }).pipe(Effect.provide(yield* Managed.client(cluster)))
+    }).pipe(Effect.timeout("150 seconds")),
+  200_000
+)

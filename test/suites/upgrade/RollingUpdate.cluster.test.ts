@@ -1,0 +1,271 @@
+/**
+ * Two versions of the manager side by side, as in a rolling update and in one that is rolled back, while people go on working.
+ * The older one has the kind as it was released; the newer one's has a field more, in spec and status.
+ */
+import { expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Crds from "@homeostat/runtime/manager/Crds"
+import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
+import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Shared from "@homeostat/testkit/Shared"
+import { live } from "@homeostat/testkit/Test"
+import { controller } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect, Exit, Fiber, Logger, Ref, Scope } from "effect"
+import { plane } from "../faults/Wired.ts"
+import * as Replica from "../leadership/Replica.ts"
+import * as Managed from "../Managed.ts"
+import * as Counted from "../runtime/Counted.ts"
+import * as WebAppScene from "../webapp/Scene.ts"
+import * as Newer from "./Newer.ts"
+import { releases } from "./Released.ts"
+
+const released = releases[0]?.definitions.filter(({ spec }) => spec.names.kind === WebApp.kind) ?? []
+
+const versions = {
+  older: { kind: WebApp, controller },
+  newer: { kind: Newer.NewerWebApp, controller: Newer.newer }
+}
+
+interface Place {
+  readonly cluster: ControlPlane
+  readonly namespace: string
+}
+
+/** Starts a version, as `run --install-crds --leader-elect` does. */
+const start = ({ cluster, namespace }: Place, version: keyof typeof versions) =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
+    const { controller, kind } = versions[version]
+    const said: Array<string> = []
+    const log = Logger.make<unknown, void>(({ message }) => void said.push(String(message)))
+    yield* Effect.provide(Crds.install([kind]), Logger.replace(Logger.defaultLogger, log))
+    const identity = `${version}-${crypto.randomUUID().slice(0, 8)}`
+    const leaderElection = yield* LeaderElection.make({ namespace, name: "homeostat", identity, ...Replica.steady })
+    const manager = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace], leaderElection }).pipe(
+      Scope.extend(scope)
+    )
+    const { state } = leaderElection
+    return {
+      ...manager,
+      /** What was told of the CRD. */
+      said,
+      leads: Managed.eventually(`${version} leads`, Effect.sync(state), ({ leading }) => leading),
+      standsBy: Managed.eventually(
+        `${version} stands by`,
+        Effect.sync(state),
+        (now) => !now.leading && now.holder !== ""
+      ),
+      stop: Scope.close(scope, Exit.void)
+    }
+  })
+
+/** How a WebApp is to be. */
+interface Want {
+  readonly image: string
+  readonly replicas: number
+  readonly port: number
+  readonly team: string
+}
+
+const apps = 8
+
+const nameOf = (index: number) => `app-${index}`
+
+/** People, who make, change and delete WebApps, one thing after another; what they want by now is written down. */
+const people = ({ namespace }: Place, wants: Map<string, Want>) =>
+  Effect.gen(function* () {
+    const done = yield* Ref.make(0)
+    const step = Effect.gen(function* () {
+      const count = yield* Ref.getAndUpdate(done, (count) => count + 1)
+      const name = nameOf((count * 5) % apps)
+      const key = { namespace, name }
+      const want = wants.get(name)
+      if (want === undefined) {
+        const made = { image: `registry.test/web:${count}`, replicas: 1, port: 8080, team: `team-${count}` }
+        yield* Client.create(Newer.NewerWebApp, { metadata: key, spec: made })
+        wants.set(name, made)
+      } else if (count % 9 === 4) {
+        yield* Client.delete(WebApp, key)
+        // The name is free for the next one when the object is gone, and its children are when they are collected.
+        yield* Managed.eventually("it is gone", Effect.either(Client.get(WebApp, key)), ({ _tag }) => _tag === "Left")
+        yield* Managed.eventually(
+          "its children are gone",
+          Effect.all([Effect.either(Client.get(Deployment, key)), Effect.either(Client.get(Service, key))]),
+          (children) => children.every(({ _tag }) => _tag === "Left")
+        )
+        wants.delete(name)
+      } else {
+        const changed = {
+          ...want,
+          image: `registry.test/web:${count}`,
+          ...(count % 2 === 0 ? { replicas: 1 + (count % 7), team: `team-${count}` } : { port: 8000 + (count % 50) })
+        }
+        yield* Client.patch(WebApp, key, Patch.merge({ spec: changed }))
+        wants.set(name, changed)
+      }
+    })
+    const busy = yield* Effect.uninterruptible(step).pipe(
+      Effect.zipRight(Effect.sleep("20 millis")),
+      Effect.forever,
+      Effect.forkScoped
+    )
+    return {
+      count: Ref.get(done),
+      /** Waits until they have done so many things more. */
+      work: (more: number) =>
+        Effect.flatMap(Ref.get(done), (before) =>
+          Managed.eventually("that people have worked", Ref.get(done), (count) => count >= before + more)
+        ),
+      /** Ends it, between two things, and fails if one went wrong. */
+      stop: Effect.gen(function* () {
+        const before = yield* Fiber.poll(busy)
+        expect(before._tag).toBe("None")
+        yield* Fiber.interrupt(busy)
+      })
+    }
+  })
+
+/** All objects of a kind. */
+const all = <A extends KubernetesObject>({ namespace }: Place, kind: Resource.Resource<A, never>) =>
+  Effect.map(Client.list(kind, { namespace }), ({ items }) =>
+    items.toSorted((one, other) => one.metadata.name.localeCompare(other.metadata.name))
+  )
+
+/** What matters of every WebApp and its children. */
+const picture = (place: Place) =>
+  Effect.gen(function* () {
+    const [webapps, deployments, services] = yield* Effect.all([
+      all(place, Newer.NewerWebApp),
+      all(place, Deployment),
+      all(place, Service)
+    ])
+    return {
+      webapps: webapps.map(({ metadata, spec, status }) => ({
+        name: metadata.name,
+        image: spec.image,
+        replicas: spec.replicas,
+        port: spec.port,
+        team: Newer.teamOf(spec),
+        told: Newer.teamOf(status),
+        isObserved: status?.observedGeneration === metadata.generation
+      })),
+      deployments: deployments.map(({ metadata, spec }) => ({
+        name: metadata.name,
+        image: spec?.template.spec?.containers[0]?.image,
+        replicas: spec?.replicas,
+        team: metadata.annotations?.[Newer.annotation]
+      })),
+      services: services.map(({ metadata, spec }) => ({ name: metadata.name, port: spec?.ports?.[0]?.port }))
+    }
+  })
+
+/** The same, as people want it. */
+const wanted = (wants: ReadonlyMap<string, Want>): Effect.Effect.Success<ReturnType<typeof picture>> => {
+  const sorted = [...wants].toSorted(([one], [other]) => one.localeCompare(other))
+  return {
+    webapps: sorted.map(([name, want]) => ({ name, ...want, told: want.team, isObserved: true })),
+    deployments: sorted.map(([name, { image, replicas, team }]) => ({ name, image, replicas, team })),
+    services: sorted.map(([name, { port }]) => ({ name, port }))
+  }
+}
+
+live(
+  "An older and a newer version that take over from each other, in both directions, lose nothing of what people do meanwhile",
+  () =>
+    Effect.gen(function* () {
+      const cluster = yield* Shared.own(plane)
+      return yield* Effect.gen(function* () {
+        const namespace = yield* cluster.namespace("rolling")
+        const place: Place = { cluster, namespace }
+        const wants = new Map<string, Want>()
+
+        yield* cluster.install(...released)
+        const older = yield* start(place, "older")
+        expect(older.said).toEqual([])
+        yield* older.leads
+        // The update: the newer one comes, the older one goes, and is started once more by somebody.
+        const newer = yield* start(place, "newer")
+        expect(newer.said).toEqual(["CRD webapps.apps.kubedojo.io is applied"])
+        yield* newer.standsBy
+        // Now, as a definition that changes ends the watches of its kind.
+        const scene = WebAppScene.of(cluster, namespace)
+        const seen = {
+          WebApp: yield* WebAppScene.record(scene, WebApp),
+          Deployment: yield* WebAppScene.record(scene, Deployment),
+          Service: yield* WebAppScene.record(scene, Service)
+        }
+        const busy = yield* people(place, wants)
+        yield* busy.work(30)
+        yield* older.stop
+        yield* newer.leads
+        const restarted = yield* start(place, "older")
+        expect(restarted.said).toEqual([
+          expect.stringContaining("v1beta1 spec.team is gone: what it holds would be pruned")
+        ])
+        yield* restarted.standsBy
+        yield* busy.work(30)
+
+        // It is rolled back.
+        yield* newer.stop
+        yield* restarted.leads
+        yield* busy.work(30)
+        yield* busy.stop
+        const expected = wanted(wants)
+        const underOlder = yield* Managed.eventually(
+          "that the older one has done all",
+          picture(place),
+          ({ services, webapps }) =>
+            Bun.deepEquals(services, expected.services) && webapps.every(({ isObserved }) => isObserved)
+        )
+        // It does nothing for the team, and takes nothing away: neither what people said nor what the newer one told.
+        expect(underOlder.webapps.map(({ name, team }) => ({ name, team }))).toEqual(
+          expected.webapps.map(({ name, team }) => ({ name, team }))
+        )
+        expect(underOlder.webapps.filter(({ told }) => told !== undefined).length).toBeGreaterThan(0)
+
+        // And updated again.
+        const again = yield* start(place, "newer")
+        expect(again.said).toEqual([])
+        yield* again.standsBy
+        yield* restarted.stop
+        yield* again.leads
+        const more = yield* people(place, wants)
+        yield* more.work(10)
+        yield* more.stop
+        const last = wanted(wants)
+        yield* Managed.eventually("that all is as people want it", picture(place), (now) => Bun.deepEquals(now, last))
+        expect(last.webapps.length).toBeGreaterThan(3)
+
+        // Nothing was made twice. (What the garbage collector takes may come back for a moment, until the end of its owner is heard.)
+        const ends = new Map(
+          seen.WebApp().flatMap(({ at, deleted, object }) => (deleted ? [[object.metadata.uid, at]] : []))
+        )
+        for (const states of [seen.Deployment(), seen.Service()]) {
+          const first = new Map<string, WebAppScene.Seen<KubernetesObject>>()
+          for (const one of states) first.set(one.object.metadata.uid, first.get(one.object.metadata.uid) ?? one)
+          const owners = [...first.values()].flatMap(({ at, object }) => {
+            const owner = controllerOf(object)?.uid ?? "nobody"
+            return at < (ends.get(owner) ?? at + 1n) ? [owner] : []
+          })
+          expect(owners.length).toBeGreaterThan(apps)
+          expect(new Set(owners).size).toBe(owners.length)
+        }
+        // And nobody goes on writing, nor wrote much more than there was to do: for a thing that people do, two children and what is
+        // told of them, as often as the children change; and all of it once more for whoever takes over.
+        const managers = [older, newer, restarted, again]
+        const writes = Effect.sync(() =>
+          managers.map(({ writes }) => writes.filter((write) => /^\w+ (WebApp|Deployment|Service) /.test(write)).length)
+        )
+        const counts = yield* Managed.stays("what the managers have written", writes)
+        const things = (yield* busy.count) + (yield* more.count)
+        expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(5 * things + 4 * 3 * apps)
+        expect(managers.flatMap(({ warnings }) => warnings)).toEqual([])
+      }).pipe(Effect.provide(yield* Managed.client(cluster)))
+    }).pipe(Effect.timeout("150 seconds")),
+  200_000
+)
