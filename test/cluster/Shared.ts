@@ -111,6 +111,7 @@ const keyOf = (options: Envtest.Options, lane: Lane.Lane): string =>
     options.scheduler ?? false,
     options.kwok ?? false,
     options.audit ?? false,
+    options.tokens ?? false,
     options.apiServerFlags ?? []
   ])
 

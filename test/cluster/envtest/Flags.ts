@@ -55,13 +55,15 @@ export interface Files {
 
 /**
  * kube-apiserver. Two admission plugins are off, because the controllers they count on may not run: ServiceAccount wants
- * an account in each namespace, TaintNodesByCondition taints new nodes until a node-lifecycle controller finds them ready.
+ * an account in each namespace (it is on where `tokens` are asked for), TaintNodesByCondition taints new nodes until a
+ * node-lifecycle controller finds them ready.
  */
 export const apiServer = (options: {
   readonly port: number
   readonly etcdPort: number
   readonly files: Files
   readonly audit: { readonly policy: string; readonly log: string } | undefined
+  readonly tokens: boolean
 }): ReadonlyArray<string> => [
   `--etcd-servers=http://${host}:${options.etcdPort}`,
   `--bind-address=${host}`,
@@ -72,7 +74,7 @@ export const apiServer = (options: {
   "--service-cluster-ip-range=10.0.0.0/12",
   "--allow-privileged=true",
   "--authorization-mode=RBAC",
-  "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+  `--disable-admission-plugins=${options.tokens ? "" : "ServiceAccount,"}TaintNodesByCondition`,
   `--service-account-issuer=https://${host}:${options.port}/`,
   `--service-account-key-file=${options.files.serviceAccountPublic}`,
   `--service-account-signing-key-file=${options.files.serviceAccountPrivate}`,

@@ -27,6 +27,11 @@ export interface Options {
   readonly kwok?: boolean | undefined
   /** Writes a line about each request that was answered to `auditLogPath`. */
   readonly audit?: boolean | undefined
+  /**
+   * Pods have the token of their ServiceAccount mounted, as in any cluster, and wait for the account: it takes the controllers, which
+   * make one in each namespace. Default: neither.
+   */
+  readonly tokens?: boolean | undefined
   /** More flags for kube-apiserver; of one that is given twice, the last counts. */
   readonly apiServerFlags?: ReadonlyArray<string> | undefined
 }
@@ -90,7 +95,10 @@ export const start = (options: Options): Effect.Effect<ControlPlane.ControlPlane
       return program(
         "kube-apiserver",
         assets.apiServer,
-        [...Flags.apiServer({ port, etcdPort: etcd.port, files, audit }), ...(options.apiServerFlags ?? [])],
+        [
+          ...Flags.apiServer({ port, etcdPort: etcd.port, files, audit, tokens: options.tokens === true }),
+          ...(options.apiServerFlags ?? [])
+        ],
         Api.answers(access, "/readyz").pipe(
           Effect.flatMap((is) => (is ? Api.answers(access, "/api/v1/namespaces/default") : Effect.succeed(false)))
         )

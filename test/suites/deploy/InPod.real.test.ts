@@ -1,0 +1,129 @@
+/** What is installed by one command works, in a pod, with what the cluster gives to that pod and with no right more. */
+import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import { Effect } from "effect"
+import * as Claims from "../backup/Claims.ts"
+import * as Managed from "../Managed.ts"
+import { type Installation, installed, namespace, type Scene } from "./Installed.ts"
+import * as Overlay from "./Overlay.ts"
+
+const samples = join(Overlay.folder, "samples")
+
+/** A WebApp of the samples, which its controller brings to Running, with its children. */
+const webapp = ({ kubectl }: Scene, where: string) =>
+  Effect.gen(function* () {
+    yield* kubectl("apply", "-n", where, "-f", join(samples, "webapp.yaml"))
+    yield* kubectl("wait", "-n", where, "webapp/demo-app", "--for=jsonpath={.status.phase}=Running", "--timeout=40s")
+    const children = yield* kubectl("get", "deployment,service", "-n", where, "-l", "app=demo-app", "-o", "name")
+    expect(children.split("\n")).toEqual(["deployment.apps/demo-app", "service/demo-app"])
+  })
+
+/** Volumes for the claims of a sample, as an administrator would make them. */
+const volumes = ({ apply }: Scene, where: string, ...claims: ReadonlyArray<string>) =>
+  Effect.forEach(claims, (name) =>
+    apply({
+      apiVersion: "v1",
+      kind: "PersistentVolume",
+      metadata: { name: `${where}-${name}` },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        capacity: { storage: "5Gi" },
+        claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace: where, name },
+        nfs: { server: "volumes.test", path: `/${name}` }
+      }
+    })
+  )
+
+/** The Backup of the samples that needs no bucket: the volume is saved with restic, by a Job. */
+const backup = (scene: Scene, where: string) =>
+  Effect.gen(function* () {
+    const { kubectl, kubelet } = scene
+    yield* Claims.write(kubelet.claim(where, "photos"), { "holiday.jpg": "sea" })
+    yield* volumes(scene, where, "photos", "backups")
+    yield* kubectl("apply", "-n", where, "-f", join(samples, "backup-to-volume.yaml"))
+    yield* kubectl("wait", "-n", where, "backup/photos", "--for=jsonpath={.status.phase}=Completed", "--timeout=60s")
+    expect(
+      yield* kubectl("get", "job", "-n", where, "-o", "jsonpath={.items[*].spec.template.spec.containers[*].image}")
+    ).toBe("homeostat-mover:0.1.0")
+    expect(yield* kubectl("get", "secret", "-n", where, "photos-backup-credentials", "-o", "name")).not.toBe("")
+  })
+
+/** What /metrics answers to who shows this token, or none. */
+const metrics = (token?: string) =>
+  Effect.promise(async () => {
+    const response = await fetch("https://127.0.0.1:8080/metrics", {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      tls: { rejectUnauthorized: false }
+    })
+    return { status: response.status, text: await response.text() }
+  })
+
+/** The lines of a log about rights that are missing. */
+const refusals = (log: string): ReadonlyArray<string> =>
+  log.split("\n").filter((line) => /forbidden|add to a (Cluster)?Role/i.test(line))
+
+/** Takes all objects away, and then what was installed, as deploy/README.md says; nothing is left. */
+const uninstall = ({ kubectl }: Scene, { overlay }: Installation) =>
+  Effect.gen(function* () {
+    yield* kubectl("delete", "webapps,backups,restores", "--all", "--all-namespaces", "--timeout=40s")
+    yield* kubectl("delete", "-k", overlay, "--timeout=60s")
+    const left = yield* kubectl("get", "crd,clusterrole,clusterrolebinding,namespace", "-o", "name")
+    expect(left.split("\n").filter((name) => /homeostat|kubedojo|backup\.example/.test(name))).toEqual([])
+  })
+
+describe("Installed by kubectl apply -k", () => {
+  installed(
+    "the default overlay is a manager in a pod that reconciles both kinds, and goes without leaving anything",
+    (scene) =>
+      Effect.gen(function* () {
+        const { cluster, install, log } = scene
+        const installation = yield* install("default")
+        const where = yield* cluster.namespace("shop")
+        yield* webapp(scene, where)
+        yield* backup(scene, where)
+        expect(refusals(yield* log)).toEqual([])
+        yield* uninstall(scene, installation)
+      })
+  )
+
+  installed("the namespaced overlay works in its namespaces, and may look into no other", (scene) =>
+    Effect.gen(function* () {
+      const { cluster, install, kubectl, log } = scene
+      const { account } = yield* install("namespaced")
+      const elsewhere = yield* cluster.namespace("elsewhere")
+      yield* kubectl("apply", "-n", elsewhere, "-f", join(samples, "webapp.yaml"))
+      yield* webapp(scene, "default")
+      expect(yield* kubectl("get", "webapp/demo-app", "-n", elsewhere, "-o", "jsonpath={.status}")).toBe("")
+      const may = (where: string) =>
+        cluster.kubectl(["auth", "can-i", "list", "webapps", `--as=${account}`, "-n", where])
+      expect((yield* may("default")).stdout.trim()).toBe("yes")
+      expect((yield* may(elsewhere)).stdout.trim()).toBe("no")
+      expect(refusals(yield* log)).toEqual([])
+    })
+  )
+
+  installed(
+    "the monitoring overlay has a token with which Prometheus may read the metrics, and nobody without one",
+    (scene) =>
+      Effect.gen(function* () {
+        const { install, kubectl } = scene
+        yield* install("monitoring")
+        expect((yield* metrics()).status).toBe(401)
+        const secret = kubectl(
+          "get",
+          "secret",
+          "-n",
+          namespace,
+          "homeostat-metrics-reader",
+          "-o",
+          "jsonpath={.data.token}"
+        )
+        const token = yield* Managed.eventually("its token", secret, (token) => token !== "")
+        const page = yield* metrics(Buffer.from(token, "base64").toString())
+        expect(page.status).toBe(200)
+        // As much as the Deployment asks for.
+        const memory = Number(/^process_resident_memory_bytes (\S+)$/m.exec(page.text)?.[1])
+        expect(memory).toBeLessThan(128 * 2 ** 20)
+      })
+  )
+})

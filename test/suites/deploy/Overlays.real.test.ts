@@ -1,0 +1,237 @@
+/**
+ * What an overlay says fits together, and fits the program: flags, variables, rights, ports, labels, images. (It is the real lane's
+ * for want of kubectl in the others.)
+ */
+import { describe, expect } from "bun:test"
+import type { BuiltIn } from "@homeostat/runtime"
+import * as Flag from "@homeostat/runtime/command/Flag"
+import * as Rbac from "@homeostat/runtime/command/Rbac"
+import * as Run from "@homeostat/runtime/command/Run"
+import * as Setting from "@homeostat/runtime/command/Setting"
+import * as Connections from "@homeostat/runtime/manager/Connections"
+import { live } from "@homeostat/testkit/Test"
+import { ConfigProvider, Effect, Either } from "effect"
+import { program } from "../../../controllers/main.ts"
+import * as Overlay from "./Overlay.ts"
+
+type Labels = { readonly [label: string]: string } | undefined
+type PodTemplate = ReturnType<typeof Overlay.manager>["template"]
+type Container = ReturnType<typeof Overlay.manager>["container"]
+
+interface Peer {
+  readonly namespaceSelector?: { readonly matchLabels?: Labels }
+  readonly podSelector?: { readonly matchLabels?: Labels }
+}
+interface Port {
+  readonly port: number
+  readonly protocol?: string
+}
+interface NetworkPolicy {
+  readonly spec: {
+    readonly podSelector: { readonly matchLabels: Labels }
+    readonly ingress: ReadonlyArray<{ readonly from: ReadonlyArray<Peer>; readonly ports: ReadonlyArray<Port> }>
+    readonly egress: ReadonlyArray<{ readonly to?: ReadonlyArray<Peer>; readonly ports: ReadonlyArray<Port> }>
+  }
+}
+
+const verb = Run.verb(program)
+const flags = Object.fromEntries(verb.flags.map((flag) => [flag.name, flag]))
+
+/** The variables of a container with what they are; one that a field of the pod gives has its name. */
+const environmentOf = ({ env = [] }: Container) =>
+  Object.fromEntries(env.map(({ name, value, valueFrom }) => [name, value ?? valueFrom?.fieldRef?.fieldPath ?? ""]))
+
+/** The settings that the program reads from a container's arguments and variables, by the names of the flags. */
+const settingsOf = (container: Container) => {
+  const [verb, ...args] = container.args ?? []
+  expect(verb).toBe("run")
+  return Either.getOrThrowWith(Flag.read(flags, args, environmentOf(container)), (why) => new Error(why))
+}
+
+const selects = (selector: Labels, labels: Labels): boolean =>
+  Object.entries(selector ?? {}).every(([name, value]) => labels?.[name] === value) &&
+  Object.keys(selector ?? {}).length > 0
+
+const portNamed = ({ ports = [] }: Container, wanted: number | string | undefined) =>
+  ports.find(({ containerPort, name }) => name === wanted || containerPort === wanted)?.containerPort
+
+/** A test of each overlay. */
+const each = (
+  behaviour: string,
+  body: (rendered: Overlay.Rendered, name: string) => Effect.Effect<void> | void
+): void => {
+  for (const name of Overlay.names) {
+    live(`${name} ${behaviour}`, () =>
+      Effect.flatMap(Overlay.render(Overlay.path(name)), (rendered) => body(rendered, name) ?? Effect.void)
+    )
+  }
+}
+
+const only = (
+  name: string,
+  behaviour: string,
+  body: (rendered: Overlay.Rendered) => void,
+  of = Overlay.names
+): void => {
+  const found = of.find((one) => one === name)
+  if (found === undefined) throw new Error(`there is no overlay ${name}`)
+  live(`${name} ${behaviour}`, () => Effect.map(Overlay.render(Overlay.path(found)), body))
+}
+
+const rolesOf = ({ all }: Overlay.Rendered) =>
+  all
+    .filter(({ kind }) => /^(Cluster)?Role(Binding)?$/.test(kind))
+    // Those of people and of Prometheus are not the manager's.
+    .filter(({ metadata }) => metadata.name === program.name || metadata.name.endsWith("-leader-election"))
+    .map(({ metadata: { name, namespace }, ...rest }) => ({
+      ...rest,
+      metadata: namespace === undefined ? { name } : { name, namespace }
+    }))
+
+const inOrder = (objects: ReadonlyArray<Pick<Overlay.Manifest, "kind" | "metadata">>) =>
+  objects.toSorted((one, other) =>
+    `${one.kind} ${one.metadata.namespace} ${one.metadata.name}` <
+    `${other.kind} ${other.metadata.namespace} ${other.metadata.name}`
+      ? -1
+      : 1
+  )
+
+describe("The overlay", () => {
+  each("starts the program with flags that it has", (rendered) => {
+    const settings = settingsOf(Overlay.manager(rendered).container)
+    expect(settings).toMatchObject({ "leader-elect": true, "install-crds": false })
+  })
+
+  each("sets variables that the program reads, to values that it takes", (rendered, name) =>
+    Effect.gen(function* () {
+      const environment = environmentOf(Overlay.manager(rendered).container)
+      const known = [
+        ...verb.flags.map((flag) => Flag.variableOf(flag.name)),
+        ...Object.values(program.settings).map(({ variable }) => variable)
+      ]
+      const ours = Object.keys(environment).filter((variable) => variable.startsWith("HOMEOSTAT_"))
+      expect(ours.filter((variable) => !known.includes(variable))).toEqual([])
+      const provider = ConfigProvider.fromMap(new Map(Object.entries(environment)))
+      yield* Setting.read(program.settings).pipe(Effect.withConfigProvider(provider), Effect.orDie)
+      const exporting = program.tracing({ name: program.name, version: "0", instance: "pod", environment })
+      expect(Either.map(exporting, (exporting) => exporting !== undefined)).toEqual(Either.right(name === "tracing"))
+      // As many requests as twenty namespaces take, each with its own watches.
+      const setting = environment.BUN_CONFIG_MAX_HTTP_REQUESTS
+      expect(Connections.problem({ workers: 48, watches: 20 * 12 }, setting)).toBeUndefined()
+    })
+  )
+
+  each("grants what these flags need, and nothing else", (rendered) => {
+    const { container, deployment, template } = Overlay.manager(rendered)
+    const known = Object.values(Rbac.flags(program)).map(({ name }) => name)
+    const args = (container.args ?? []).filter((arg) => known.some((name) => arg.split("=")[0] === `--${name}`))
+    const account = `--service-account=${deployment.metadata.namespace}/${template.spec?.serviceAccountName}`
+    const needed = Flag.read(Rbac.flags(program), [...args, account], {}).pipe(
+      Either.mapLeft((why) => new Error(why)),
+      Either.flatMap((settings) => Rbac.objects(program, settings)),
+      Either.getOrThrow
+    )
+    expect(inOrder(rolesOf(rendered))).toEqual(inOrder(needed))
+  })
+
+  each("leads probes, Service and NetworkPolicy to the ports that the program opens", (rendered) => {
+    const { container, template } = Overlay.manager(rendered)
+    const settings = settingsOf(container)
+    const { spec: service } = rendered.one<BuiltIn.Service>("Service", "homeostat-metrics")
+    const { spec: policy } = rendered.one<NetworkPolicy>("NetworkPolicy", "homeostat")
+    const metrics = portNamed(container, "metrics")
+    const probes = portNamed(container, "probes")
+    expect(settings).toMatchObject({
+      "metrics-bind-address": { port: metrics },
+      "health-probe-bind-address": { port: probes }
+    })
+    const { livenessProbe, readinessProbe } = container
+    expect(portNamed(container, livenessProbe?.httpGet?.port)).toBe(probes)
+    expect(portNamed(container, readinessProbe?.httpGet?.port)).toBe(probes)
+    expect(service?.ports?.map(({ port, targetPort }) => [port, portNamed(container, targetPort)])).toEqual([
+      [metrics ?? 0, metrics]
+    ])
+    expect(policy.ingress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([metrics ?? 0])
+    expect(selects(service?.selector, template.metadata?.labels)).toBe(true)
+    expect(selects(policy.podSelector.matchLabels, template.metadata?.labels)).toBe(true)
+  })
+
+  each("runs the images that are built, of the version that the program has", (rendered) => {
+    const { container } = Overlay.manager(rendered)
+    expect(container.image).toBe(`homeostat:${program.version}`)
+    expect(environmentOf(container).HOMEOSTAT_BACKUP_MOVER_IMAGE).toBe(`homeostat-mover:${program.version}`)
+  })
+
+  each("lets the manager write nowhere, use no more memory than it says, and end in its own time", (rendered) => {
+    const { container, template } = Overlay.manager(rendered)
+    expect(container.securityContext?.readOnlyRootFilesystem).toBe(true)
+    expect(container.resources).toMatchObject({
+      requests: { cpu: "50m", memory: "128Mi" },
+      limits: { memory: "512Mi" }
+    })
+    expect(container.resources?.limits?.cpu).toBeUndefined()
+    // 30 s of grace, 5 s to clean up, 3 s for Events and for the Lease, 0.5 s for spans.
+    expect(template.spec?.terminationGracePeriodSeconds).toBeGreaterThan(30 + 5 + 3 + 3 + 0.5)
+  })
+
+  only("high-availability", "keeps two of three while a node is drained, and no two on one node", (rendered) => {
+    const { deployment, template } = Overlay.manager(rendered)
+    const budget = rendered.one<BuiltIn.PodDisruptionBudget>("PodDisruptionBudget")
+    expect(deployment.spec?.replicas).toBe(3)
+    expect(budget.spec?.maxUnavailable).toBe(1)
+    const { labels } = template.metadata ?? {}
+    expect(selects(budget.spec?.selector?.matchLabels, labels)).toBe(true)
+    const spread = template.spec?.topologySpreadConstraints ?? []
+    expect(spread.map(({ topologyKey, whenUnsatisfiable }) => [topologyKey, whenUnsatisfiable])).toEqual([
+      ["kubernetes.io/hostname", "DoNotSchedule"],
+      ["topology.kubernetes.io/zone", "ScheduleAnyway"]
+    ])
+    for (const { labelSelector } of spread) expect(selects(labelSelector?.matchLabels, labels)).toBe(true)
+  })
+
+  only("tracing", "sends traces to a Service that leads to Jaeger, and the network lets them through", (rendered) => {
+    const environment = environmentOf(Overlay.manager(rendered).container)
+    const { hostname, port } = new URL(environment.OTEL_EXPORTER_OTLP_ENDPOINT ?? "")
+    const { spec: service } = rendered.one<BuiltIn.Service>("Service", hostname)
+    const jaeger = rendered.one<{ readonly spec: { readonly template: PodTemplate } }>("Deployment", "jaeger")
+    const { labels } = jaeger.spec.template.metadata ?? {}
+    const [container] = jaeger.spec.template.spec?.containers ?? []
+    expect(selects(service?.selector, labels)).toBe(true)
+    const target = service?.ports?.find((each) => String(each.port) === port)?.targetPort
+    expect(container && portNamed(container, target)).toBe(Number(port))
+    const { egress } = rendered.one<NetworkPolicy>("NetworkPolicy", "homeostat").spec
+    const allowed = egress.filter(({ to = [] }) =>
+      to.some(({ podSelector }) => selects(podSelector?.matchLabels, labels))
+    )
+    expect(allowed.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([Number(port)])
+    expect(environment).toMatchObject({ POD_NAME: "metadata.name", POD_NAMESPACE: "metadata.namespace" })
+  })
+
+  only("monitoring", "has Prometheus find the Service, and show a token that may read the metrics", (rendered) => {
+    const monitor = rendered.one<{
+      readonly spec: {
+        readonly selector: { readonly matchLabels: Labels }
+        readonly endpoints: ReadonlyArray<{
+          readonly port: string
+          readonly scheme: string
+          readonly authorization: { readonly credentials: { readonly name: string; readonly key: string } }
+        }>
+      }
+    }>("ServiceMonitor")
+    const service = rendered.one<BuiltIn.Service>("Service", "homeostat-metrics")
+    const [endpoint] = monitor.spec.endpoints
+    expect(selects(monitor.spec.selector.matchLabels, service.metadata.labels)).toBe(true)
+    expect(monitor.metadata.namespace).toBe(service.metadata.namespace)
+    expect(service.spec?.ports?.map(({ name }) => name)).toContain(endpoint?.port)
+    expect([endpoint?.scheme, endpoint?.authorization.credentials.key]).toEqual(["https", "token"])
+    const secret = rendered.one<BuiltIn.Secret>("Secret", endpoint?.authorization.credentials.name)
+    const account = secret.metadata.annotations?.["kubernetes.io/service-account.name"]
+    const binding = rendered.one<BuiltIn.ClusterRoleBinding>("ClusterRoleBinding", "homeostat-metrics-reader")
+    expect(binding.subjects).toMatchObject([{ name: account, namespace: secret.metadata.namespace }])
+    const role = rendered.one<BuiltIn.ClusterRole>("ClusterRole", binding.roleRef.name)
+    expect(role.rules).toEqual([{ nonResourceURLs: ["/metrics"], verbs: ["get"] }])
+    // What Prometheus reads is scraped as the job that rules and dashboard ask for.
+    expect(service.metadata.labels?.["app.kubernetes.io/name"]).toBe("homeostat")
+    expect(rendered.one<BuiltIn.ConfigMap>("ConfigMap").data?.["homeostat.json"]).toContain('"panels"')
+  })
+})
