@@ -1,4 +1,5 @@
 /** `crd`: the CustomResourceDefinitions of the controllers' kinds, as YAML. */
+import * as Effect from "effect/Effect"
 import type { Controller } from "../controller/Controller.ts"
 import * as Crd from "../resource/Crd.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
@@ -9,10 +10,14 @@ import * as Yaml from "./Yaml.ts"
 export const kindsOf = (controllers: ReadonlyArray<Controller<unknown>>): ReadonlyArray<CustomResource.Any> =>
   controllers.map(({ resource }) => resource).filter(CustomResource.isCustomResource)
 
+/** Their definitions. Fails where a kind has none, naming the field and the way out. */
+export const definitionsOf = (controllers: ReadonlyArray<Controller<unknown>>) =>
+  Effect.forEach(kindsOf(controllers), (kind) => Effect.map(CustomResource.check(kind), () => Crd.of(kind)))
+
 /** The verb. */
 export const verb = (program: { readonly controllers: ReadonlyArray<Controller<unknown>> }) =>
   Verb.make("crd", {
     description: "Print the CustomResourceDefinitions, for kubectl apply -f -",
     flags: {},
-    run: () => Yaml.print(kindsOf(program.controllers).map(Crd.of))
+    run: () => Effect.flatMap(definitionsOf(program.controllers), Yaml.print)
   })

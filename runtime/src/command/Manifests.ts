@@ -1,7 +1,6 @@
 /** `manifests`: everything that has to be in a cluster before a manager runs there, as YAML. */
 import * as Effect from "effect/Effect"
-import * as Crd from "../resource/Crd.ts"
-import { kindsOf } from "./Crd.ts"
+import { definitionsOf } from "./Crd.ts"
 import * as Flags from "./Flags.ts"
 import * as Rbac from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
@@ -19,8 +18,9 @@ export const verb = (program: Rbac.Program) =>
     description: "Print CustomResourceDefinitions, service account and roles, for kubectl apply -f -",
     flags: Rbac.flags(program),
     run: (settings) =>
-      Effect.flatMap(Rbac.objects(program, settings), (roles) => {
-        const crds = kindsOf(Flags.chosen(program.controllers, settings.controllers)).map(Crd.of)
-        return Yaml.print([...crds, ...accountOf(settings.serviceAccount), ...roles])
+      Effect.gen(function* () {
+        const crds = yield* definitionsOf(Flags.chosen(program.controllers, settings.controllers))
+        const roles = yield* Rbac.objects(program, settings)
+        return yield* Yaml.print([...crds, ...accountOf(settings.serviceAccount), ...roles])
       })
   })

@@ -28,6 +28,7 @@ import * as Manager from "../manager/Manager.ts"
 import * as MetricsPage from "../manager/MetricsPage.ts"
 import * as Permission from "../manager/Permission.ts"
 import * as Preflight from "../manager/Preflight.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { Tracing as Traced } from "../telemetry/Tracing.ts"
@@ -147,6 +148,7 @@ const start = <R, E>(
       const how = what === "metrics" && settings.metricsSecure ? ", over TLS, to tokens that may get /metrics" : ""
       yield* Effect.logInfo(`Serves ${what} on ${address}${how}`)
     }
+    yield* Effect.forEach(Crd.kindsOf(program.controllers), CustomResource.check, { discard: true })
     const instance = instanceOf(process.env)
     const controllers = Flags.chosen(program.controllers, settings.controllers)
     const cluster = yield* during(

@@ -13,6 +13,7 @@
  * A read gives the object with its spec decoded. The status stays as it is on the wire, for it is the controller's own
  * word: it is compared and patched, and an odd status of a former version must not keep the object from being reconciled.
  */
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
@@ -132,10 +133,10 @@ export const undecoded = (resource: Resource.Any): Resource.Any => {
 }
 
 /**
- * Declares a kind. Its CRD is compiled at once, so that a schema which a CRD cannot hold is noticed when the program
- * starts and not when somebody applies it.
+ * Declares a kind. What its CRD says is compiled when `definition` is first asked for it, as it takes longer than all else of a
+ * start: see {@link check}.
  *
- * @throws InvalidDefinition naming the field and the way out
+ * @throws InvalidDefinition naming what is no valid name, and the way out
  */
 export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
   options: Options<Spec, SpecEncoded, Status, StatusEncoded>
@@ -157,9 +158,47 @@ export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
   return Object.assign(resource, { definition })
 }
 
+/**
+ * Compiles what the CRD of a kind says, and fails where a CRD cannot hold it, naming the field and the way out: so that this is noticed
+ * when a program starts and not when somebody applies it.
+ */
+export const check = ({ definition }: Any): Effect.Effect<void, InvalidDefinition> =>
+  Effect.try({
+    try: () => void definition.schema,
+    catch: (error) => {
+      if (error instanceof InvalidDefinition) return error
+      throw error
+    }
+  })
+
 const define = <Spec, SpecEncoded, Status, StatusEncoded>(
   options: Options<Spec, SpecEncoded, Status, StatusEncoded>
 ): Definition => {
+  const { kind } = options
+  let compiled: Pick<Definition, "schema" | "columns"> | undefined
+  const compile = () => {
+    compiled ??= compiledOf(options)
+    return compiled
+  }
+  return {
+    singular: options.singular ?? kind.toLowerCase(),
+    listKind: `${kind}List`,
+    shortNames: options.shortNames ?? [],
+    categories: options.categories ?? [],
+    get schema() {
+      return compile().schema
+    },
+    hasStatus: options.status !== undefined,
+    get columns() {
+      return compile().columns
+    },
+    scale: options.scale
+  }
+}
+
+const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
+  options: Options<Spec, SpecEncoded, Status, StatusEncoded>
+): Pick<Definition, "schema" | "columns"> => {
   const { kind } = options
   const part = (schema: Schema.Schema.All, field: string): StructuralSchema => {
     const compiled = SchemaCompiler.compile(schema, { kind, field })
@@ -178,14 +217,8 @@ const define = <Spec, SpecEncoded, Status, StatusEncoded>(
   })
   if (options.scale !== undefined) checkScale(kind, schema, options.scale)
   return {
-    singular: options.singular ?? kind.toLowerCase(),
-    listKind: `${kind}List`,
-    shortNames: options.shortNames ?? [],
-    categories: options.categories ?? [],
     schema,
-    hasStatus: options.status !== undefined,
-    columns: (options.columns ?? []).map((column) => ({ ...column, type: columnType(kind, schema, column) })),
-    scale: options.scale
+    columns: (options.columns ?? []).map((column) => ({ ...column, type: columnType(kind, schema, column) }))
   }
 }
 
