@@ -1,0 +1,57 @@
+/** What docs/security.md says of who sets the program's environment: it is a program of Bun, and Bun has the first word. */
+import { describe, expect } from "bun:test"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Binary from "./Binary.ts"
+import * as Running from "./Running.ts"
+
+/** A folder with something to run before everything else, by whichever way that is asked for. */
+const trap = Effect.gen(function* () {
+  const folder = yield* Directory.make
+  yield* Effect.promise(async () => {
+    await writeFile(join(folder, "trap.js"), "console.log('caught')\n")
+    await writeFile(join(folder, "bunfig.toml"), 'preload = ["./trap.js"]\n')
+    await writeFile(join(folder, ".env"), "HOMEOSTAT_LOG_LEVEL=loud\nBUN_OPTIONS=--preload=./trap.js\n")
+  })
+  return folder
+})
+
+/** Runs the program with a folder as the one that it works in. */
+const inside = (folder: string, args: ReadonlyArray<string>, environment: Running.Environment) =>
+  Effect.gen(function* () {
+    const command = ["sh", "-c", 'cd "$0" && exec "$@"', folder, yield* Binary.path, ...args]
+    const running = yield* Running.start(command, environment)
+    return yield* running.ended("40 seconds")
+  })
+
+describe("The environment of the program", () => {
+  live(
+    "can have it run other code, so that who sets it is who the program is",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* trap
+        const bare = Binary.bare(folder)
+        const preloaded = yield* Binary.run(["version"], { ...bare, BUN_OPTIONS: `--preload ${folder}/trap.js` })
+        expect(preloaded.stdout).toStartWith("caught\nhomeostat ")
+        const bun = yield* Binary.run([join(folder, "trap.js")], { ...bare, BUN_BE_BUN: "1" })
+        expect(bun.stdout).toBe("caught\n")
+      }),
+    120_000
+  )
+
+  live("is not added to by files of the folder that it works in", () =>
+    Effect.gen(function* () {
+      const folder = yield* trap
+      const bare = Binary.bare(folder)
+      const version = yield* inside(folder, ["version"], bare)
+      expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^homeostat /) })
+      // A level that there is not would be refused before anything else.
+      const run = yield* inside(folder, ["run"], bare)
+      expect(run.code).toBe(1)
+      expect(run.stderr).toContain("no cluster")
+    })
+  )
+})
