@@ -1,0 +1,41 @@
+/** The guide, followed page by page on an embedded cluster, as it says: only kubectl is not the project's own. */
+import { describe } from "bun:test"
+import { join } from "node:path"
+import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
+import { live } from "@homeostat/testkit/Test"
+import { Effect, Exit, Scope } from "effect"
+import * as Reader from "./Reader.ts"
+import * as Steps from "./Steps.ts"
+
+const index = "README.md"
+
+const read = (name: string) => Effect.promise(() => Bun.file(join(Steps.folder, name)).text())
+
+/** The index has what all pages begin with. It goes on until the test run is over. */
+const begun = Effect.gen(function* () {
+  const reader = yield* Reader.make
+  yield* reader.begin(index, yield* read(index))
+  return reader
+})
+
+let shared: Promise<Reader.Reader> | undefined
+
+const reader: Effect.Effect<Reader.Reader> = Effect.promise(() => {
+  if (shared === undefined) {
+    const scope = Effect.runSync(Scope.make())
+    AtEnd.add(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    shared = Effect.runPromise(Scope.extend(begun, scope))
+  }
+  return shared
+})
+
+describe("The guide", () => {
+  for (const name of Steps.pages) {
+    if (name === index) continue
+    live(
+      `comes out as it says in ${name}`,
+      () => Effect.flatMap(Effect.all([reader, read(name)]), ([somebody, page]) => somebody.follow(name, page)),
+      240_000
+    )
+  }
+})

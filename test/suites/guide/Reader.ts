@@ -1,0 +1,176 @@
+/** Somebody who follows the guide to the letter: with a copy of the tree, kubectl, and a few terminals. */
+import { existsSync } from "node:fs"
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { eventually } from "@homeostat/testkit/Eventually"
+import * as Assets from "@homeostat/testkit/envtest/Assets"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Port from "@homeostat/testkit/envtest/Port"
+import { Data, Effect, Schedule, type Scope } from "effect"
+import * as Running from "../binary/Running.ts"
+import * as Copy from "./Copy.ts"
+import * as Steps from "./Steps.ts"
+
+/** A step did not come out as the page says. */
+export class NotAsTold extends Data.TaggedError("NotAsTold")<{ readonly message: string }> {}
+
+/** The reader. */
+export interface Reader {
+  /** Does what a page says, all of it; then what it wrote is type-checked. Ends what went on in terminals that it opened. */
+  readonly follow: (name: string, page: string) => Effect.Effect<void, NotAsTold | Running.StillRunning>
+  /** The same, and what goes on in terminals goes on until the Scope ends. */
+  readonly begin: (name: string, page: string) => Effect.Effect<void, NotAsTold | Running.StillRunning, Scope.Scope>
+}
+
+/** Commands that change nothing: what they show may take a moment to come. */
+const isLook = (script: string): boolean =>
+  script
+    .trim()
+    .split("\n")
+    .every((line) => /^(kubectl (get|describe|logs|events)|ls|cat|bun controllers\/\S+ why)\b/.test(line))
+
+const patience = "60 seconds"
+
+/** For some ten seconds, not counting the looks themselves. */
+const soon = Schedule.intersect(Schedule.spaced("200 millis"), Schedule.recurs(50))
+
+/** Each terminal remembers what was exported there, as a shell does that stays. */
+const inTerminal = (body: string): string => `[ ! -e "$TERMINAL_STATE" ] || . "$TERMINAL_STATE"
+set -eo pipefail
+${body}`
+
+/** A script whose last command goes on: it takes the place of the shell, so that a signal reaches it. */
+const goingOn = (script: string): string => {
+  const lines = script.trim().split("\n")
+  const last = lines.pop() ?? ""
+  return inTerminal([...lines, `exec ${last} 1>&2`].join("\n"))
+}
+
+/** Somebody who has cloned the project; the Scope ends them and all they started. */
+export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAsset, Scope.Scope> = Effect.gen(
+  function* () {
+    const kubectl = yield* Assets.find("kubectl")
+    const { environment, folder, run } = yield* Copy.make
+    const home = yield* Directory.make
+    yield* Effect.promise(() => symlink(kubectl, join(home, "kubectl")))
+    const probes = `${Port.host}:${yield* Port.free}`
+    const settings = (terminal: string) => ({
+      ...environment,
+      PATH: `${home}:${environment.PATH}`,
+      TERMINAL_STATE: join(home, `${terminal}.state`),
+      KUBECACHEDIR: join(home, "cache"),
+      KUBERC: "off",
+      // The usual ports are each machine's only ones.
+      HOMEOSTAT_METRICS_BIND_ADDRESS: "0",
+      HOMEOSTAT_HEALTH_PROBE_BIND_ADDRESS: probes,
+      HOMEOSTAT_PROBE_ADDRESS: probes,
+      HOMEOSTAT_LOG_FORMAT: "pretty"
+    })
+
+    const write = (path: string, text: (before: string) => string) =>
+      Effect.tryPromise({
+        try: async () => {
+          const file = join(folder, path)
+          const before = existsSync(file) ? await readFile(file, "utf8") : ""
+          await mkdir(dirname(file), { recursive: true })
+          await writeFile(file, text(before))
+        },
+        catch: (error) => new NotAsTold({ message: error instanceof Error ? error.message : String(error) })
+      })
+
+    const ended = (script: string) =>
+      Effect.scoped(
+        run(["bash", "-c", inTerminal(`exec 2>&1\n${script}\nexport -p >"$TERMINAL_STATE"`)], settings("main"))
+      )
+
+    const runs = (script: string, shown: string | undefined): Effect.Effect<void, NotAsTold | Running.StillRunning> =>
+      Effect.gen(function* () {
+        const once = Effect.gen(function* () {
+          const { code, stdout } = yield* ended(script)
+          if (code !== 0) return yield* new NotAsTold({ message: `ended with ${code}:\n${stdout}` })
+          if (shown !== undefined && !Steps.shows(stdout, shown)) {
+            return yield* new NotAsTold({ message: `printed\n${stdout}instead of\n${shown}` })
+          }
+        })
+        yield* isLook(script) ? Effect.retry(once, { while: ({ _tag }) => _tag === "NotAsTold", schedule: soon }) : once
+      })
+
+    /** What ends what goes on in a terminal. */
+    const terminals = new Map<string, Effect.Effect<void, NotAsTold | Running.StillRunning>>()
+
+    const goesOn = (terminal: string, script: string, shown: string | undefined) =>
+      Effect.gen(function* () {
+        yield* terminals.get(terminal) ?? Effect.void
+        const running = yield* Running.start(["bash", "-c", `cd "$0"\n${goingOn(script)}`, folder], settings(terminal))
+        const interrupted = Effect.gen(function* () {
+          terminals.delete(terminal)
+          // To all of its group, as Ctrl-C is.
+          yield* Effect.try(() => process.kill(-running.pid, "SIGINT")).pipe(Effect.ignore)
+          const { code, stderr } = yield* running.ended(patience)
+          if (code !== 0) return yield* new NotAsTold({ message: `${script}ended with ${code}:\n${stderr}` })
+        })
+        terminals.set(terminal, interrupted)
+        yield* Effect.addFinalizer(() => Effect.ignore(terminals.get(terminal) ?? Effect.void))
+        yield* eventually(
+          "it prints that",
+          Effect.sync(() => running.stderr()),
+          (printed) => Steps.begins(printed, shown ?? "…"),
+          patience
+        ).pipe(Effect.mapError(({ last }) => new NotAsTold({ message: `printed\n${last}and not\n${shown}` })))
+      })
+
+    const perform = (step: Steps.Step) => {
+      switch (step._tag) {
+        case "Write":
+          return write(step.path, () => step.text)
+        case "Edit":
+          return write(step.path, (before) => Steps.changed(before, step.diff))
+        case "Run":
+          return step.terminal === undefined
+            ? runs(step.script, step.shows)
+            : goesOn(step.terminal, step.script, step.shows)
+      }
+    }
+
+    const check = (steps: ReadonlyArray<Steps.Step>) =>
+      Effect.gen(function* () {
+        const written = steps.flatMap((step) => (step._tag === "Run" || !step.path.endsWith(".ts") ? [] : [step.path]))
+        if (written.length === 0) return
+        const include = [...new Set(written.map((path) => dirname(path)))]
+        yield* write("tsconfig.guide.json", () => JSON.stringify({ extends: "./tsconfig.json", include }))
+        const commands = [
+          ["bun", "x", "tsc", "-p", "tsconfig.guide.json", "--checkers", "1"],
+          ["bun", "x", "biome", "check", "--linter-enabled=false", ...include]
+        ]
+        for (const command of commands) {
+          const { code, stderr, stdout } = yield* Effect.scoped(run(command))
+          if (code !== 0) return yield* new NotAsTold({ message: `${command.join(" ")}: ${stdout}${stderr}` })
+        }
+      })
+
+    const begin: Reader["begin"] = (name, page) =>
+      Effect.gen(function* () {
+        const steps = Steps.of(page)
+        for (const step of steps) {
+          yield* Effect.mapError(perform(step), (error) =>
+            error._tag === "NotAsTold"
+              ? new NotAsTold({ message: `docs/guide/${name}:${step.line}: ${error.message}` })
+              : error
+          )
+        }
+        yield* check(steps)
+      })
+
+    return {
+      begin,
+      follow: (name, page) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const before = new Set(terminals.keys())
+            yield* begin(name, page)
+            for (const [terminal, end] of terminals) if (!before.has(terminal)) yield* end
+          })
+        )
+    }
+  }
+)
