@@ -36,8 +36,19 @@ export interface Rendered {
   readonly one: <A extends object>(kind: string, name?: string) => A & Manifest
 }
 
+/** What was rendered already: the folders do not change while tests run. */
+const rendered = new Map<string, Rendered>()
+
 /** The objects of a folder with a kustomization. */
 export const render = (folder: string): Effect.Effect<Rendered, NotRendered | Assets.MissingAsset> =>
+  Effect.suspend(() => {
+    const known = rendered.get(folder)
+    return known === undefined
+      ? Effect.tap(renderAnew(folder), (found) => rendered.set(folder, found))
+      : Effect.succeed(known)
+  })
+
+const renderAnew = (folder: string): Effect.Effect<Rendered, NotRendered | Assets.MissingAsset> =>
   Effect.gen(function* () {
     const kubectl = yield* Assets.find("kubectl")
     const { exitCode, stderr, stdout } = yield* Process.run(kubectl, ["kustomize", folder])

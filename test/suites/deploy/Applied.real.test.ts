@@ -1,0 +1,85 @@
+/** Every overlay is taken by a kube-apiserver as it is: no field that it does not know, and nothing that it warns of. */
+import { describe, expect } from "bun:test"
+import { cp } from "node:fs/promises"
+import { join } from "node:path"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Shared from "@homeostat/testkit/Shared"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Markdown from "../docs/Markdown.ts"
+import { kubectl, namespace } from "./Installed.ts"
+import * as Operator from "./Operator.ts"
+import * as Overlay from "./Overlay.ts"
+
+const apply = (cluster: ControlPlane, folder: string, ...more: ReadonlyArray<string>) =>
+  kubectl(cluster, ["apply", "--validate=strict", "-k", folder, ...more])
+
+const versions = 'jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}'
+
+/** What there is of an overlay, and how often each was changed. */
+const state = (cluster: ControlPlane, folder: string) => kubectl(cluster, ["get", "-k", folder, "-o", versions])
+
+/** A control plane with the namespace, as a dry run makes none; and without controllers, so that nothing has to be taken away. */
+const prepared = Effect.gen(function* () {
+  const cluster = yield* Shared.own()
+  yield* cluster.install(...Operator.definitions)
+  yield* kubectl(cluster, ["apply", "-f", join(Overlay.folder, "base/namespace.yaml")])
+  return cluster
+})
+
+const timeoutMillis = 120_000
+
+describe("kubectl apply -k", () => {
+  live(
+    "of each overlay is accepted without a warning, in a dry run and for real",
+    () =>
+      Effect.gen(function* () {
+        const cluster = yield* prepared
+        for (const name of Overlay.names) {
+          yield* apply(cluster, Overlay.path(name), "--dry-run=server")
+          yield* apply(cluster, Overlay.path(name))
+        }
+        // That there is no warning of pods says something only where others are refused.
+        const other = yield* cluster.kubectl(["run", "other", "--image=other", "-n", namespace, "--dry-run=server"])
+        expect(other.stderr).toContain('violates PodSecurity "restricted:latest"')
+      }),
+    timeoutMillis
+  )
+
+  live(
+    "of an overlay of one's own, as the page shows it, has its namespace and images everywhere, and changes nothing the second time",
+    () =>
+      Effect.gen(function* () {
+        const page = yield* Effect.promise(() => Bun.file(join(Overlay.folder, "README.md")).text())
+        const shown = Markdown.blocks(page).find(({ attributes }) => attributes.title === "kustomization.yaml")
+        const folder = yield* Directory.make
+        yield* Effect.promise(async () => {
+          await cp(Overlay.folder, join(folder, "homeostat/deploy"), { recursive: true })
+          await Bun.write(join(folder, "kustomization.yaml"), shown?.text ?? "")
+        })
+        const rendered = yield* Overlay.render(folder)
+        expect(JSON.stringify(rendered.all)).not.toContain(namespace)
+        const { container, deployment } = Overlay.manager(rendered)
+        expect(deployment).toMatchObject({ metadata: { namespace: "platform" }, spec: { replicas: 3 } })
+        expect(container.image).toBe("registry.example.com/homeostat:0.1.0")
+        expect(container.env).toContainEqual({
+          name: "HOMEOSTAT_BACKUP_MOVER_IMAGE",
+          value: "registry.example.com/homeostat-mover:0.1.0"
+        })
+        const cluster = yield* prepared
+        yield* kubectl(cluster, ["create", "namespace", "platform"])
+        yield* kubectl(cluster, [
+          "annotate",
+          "namespace",
+          "platform",
+          "kubectl.kubernetes.io/last-applied-configuration={}"
+        ])
+        yield* apply(cluster, folder)
+        const before = yield* state(cluster, folder)
+        yield* apply(cluster, folder)
+        expect(yield* state(cluster, folder)).toBe(before)
+      }),
+    timeoutMillis
+  )
+})
