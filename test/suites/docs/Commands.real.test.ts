@@ -164,7 +164,7 @@ const follow = (page: Commands.Page) => (cluster: ControlPlane) =>
 
 describe("The commands of", () => {
   for (const page of Commands.pages.filter(({ blocks }) =>
-    blocks.some(({ form }) => form === "run" || form === "short" || form === "background")
+    blocks.some(({ form }) => form !== "elsewhere" && form !== "container")
   )) {
     Shared.real(`${page.file} do what they say`, follow(page), { ...alone, timeoutMillis: 180_000 })
   }

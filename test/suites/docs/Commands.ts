@@ -88,10 +88,10 @@ const files = ["README.md", "deploy/README.md", "test/cluster/README.md", ...new
   .filter((file) => !/^docs\/(guide|reference)\//.test(file) && existsSync(join(root, file)))
   .sort()
 
-/** All pages that have commands. */
+/** All pages that have something to be typed or applied. */
 export const pages: ReadonlyArray<Page> = (
   await Promise.all(files.map(async (file) => read(file, await Bun.file(join(root, file)).text())))
-).filter(({ commands, wrong }) => commands.length + wrong.length > 0)
+).filter(({ blocks, wrong }) => blocks.length + wrong.length > 0)
 
 /** A command as tests spell it: with the Bun at hand, and without what it is told by variables. */
 const spelt = (command: string): string =>
