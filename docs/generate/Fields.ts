@@ -70,16 +70,24 @@ const rulesOf = (name: string, field: Field): ReadonlyArray<string> => {
   const { additionalProperties, items, properties = {} } = field
   return [
     ...(field["x-kubernetes-validations"] ?? []).flatMap(({ message, rule }) =>
-      rule === "self == oldSelf" || message === undefined ? [] : [`- \`${name}\`: ${message}`]
+      rule === "self == oldSelf" || message === undefined ? [] : [`- ${name}: ${message}`]
     ),
-    ...Object.entries(properties).flatMap(([key, child]) => rulesOf(`${name}.${key}`, child)),
-    ...(items === undefined ? [] : rulesOf(`${name}[]`, items)),
-    ...(additionalProperties === undefined ? [] : rulesOf(`${name}.*`, additionalProperties))
+    ...Object.entries(properties).flatMap(([key, child]) => rulesOf(within(name, `.${key}`), child)),
+    ...(items === undefined ? [] : rulesOf(within(name, "[]"), items)),
+    ...(additionalProperties === undefined ? [] : rulesOf(within(name, ".*"), additionalProperties))
   ]
 }
 
+/** A path, as code, one step further. */
+const within = (path: string, step: string): string => `${path.replace(/`$/, "")}${step}\``
+
 const section = (title: string, ...lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   lines.length === 0 ? [] : [`## ${title}`, lines.join("\n")]
+
+const columnTable = (columns: ReadonlyArray<{ readonly name: string; readonly jsonPath: string }>): string =>
+  ["| Column | Field |", "| --- | --- |", ...columns.map(({ jsonPath, name }) => `| ${name} | \`${jsonPath}\` |`)].join(
+    "\n"
+  )
 
 const render = (kind: CustomResource.Any): Page => {
   const { spec: definition } = Crd.of(kind)
@@ -87,6 +95,7 @@ const render = (kind: CustomResource.Any): Page => {
   // The schema is JSON, and what is read of it here is OpenAPI's.
   const schema = version?.schema?.openAPIV3Schema as Field
   const { spec = {}, status = {} } = schema.properties ?? {}
+  const columns = version?.additionalPrinterColumns ?? []
   const name = kind.kind.toLowerCase()
   const guide = guides[kind.kind]
   const { names, scope } = definition
@@ -101,16 +110,9 @@ const render = (kind: CustomResource.Any): Page => {
       guide === undefined ? "" : ` What it is for is in [${guide}](../${guide}).`
     }`,
     ...section("Spec", table("spec", spec, true)),
-    ...section("Rules", ...rulesOf("the object", { ...schema, properties: {} }), ...rulesOf("spec", spec)),
+    ...section("Rules", ...rulesOf("The object", { ...schema, properties: {} }), ...rulesOf("`spec`", spec)),
     ...section("Status", "What the controller says of it.", "", table("status", status, false)),
-    ...section(
-      "Columns",
-      "What `kubectl get` shows besides the name.",
-      "",
-      "| Column | Field |",
-      "| --- | --- |",
-      ...(version?.additionalPrinterColumns ?? []).map(({ jsonPath, name }) => `| ${name} | \`${jsonPath}\` |`)
-    )
+    ...(columns.length === 0 ? [] : ["## Columns", "What `kubectl get` shows besides the name.", columnTable(columns)])
   ]
   return { path: `docs/reference/${name}.md`, text: `${parts.filter((part) => part !== "").join("\n\n")}\n` }
 }
