@@ -38,7 +38,7 @@ export const of = (cluster: ControlPlane, username: string): Effect.Effect<Reado
       .flatMap(({ objectRef, requestURI, responseStatus, user, verb }) => {
         if (user.username !== username || objectRef === undefined) return []
         const { apiGroup = "", namespace, resource, subresource } = objectRef
-        if (apiGroup === "authorization.k8s.io") return []
+        if (resource === "selfsubjectaccessreviews") return []
         const name = subresource === undefined ? resource : `${resource}/${subresource}`
         return [{ verb, resource: `${name} ${apiGroup}`, namespace, code: responseStatus?.code ?? 0, uri: requestURI }]
       })
@@ -47,8 +47,10 @@ export const of = (cluster: ControlPlane, username: string): Effect.Effect<Reado
 /** The rights that the requests took, each once, sorted: `patch webapps/status apps.kubedojo.io`. */
 export const rights = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
   distinct(
-    entries.flatMap(({ code, resource, verb }) => [
+    entries.flatMap(({ code, resource, uri, verb }) => [
       `${verb} ${resource}`,
+      // A watch that begins with the state takes the place of a list, which servers that have none such are asked for.
+      ...(uri.includes("sendInitialEvents=true") ? [`list ${resource}`] : []),
       // A server-side apply is logged as a patch; one that makes the object takes both.
       ...(verb === "patch" && code === 201 ? [`create ${resource}`] : [])
     ])

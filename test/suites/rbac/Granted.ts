@@ -57,13 +57,20 @@ export const account = (
 /** All that it needs. */
 export const permissions = ({ controllers, settings }: Account) => Permission.all(controllers, settings)
 
+/** What grants it, as `homeostat rbac` prints it. */
+export const roles = ({ controllers, settings }: Account) => Rbac.objects(controllers, settings)
+
+/** A client that works as it. */
+export const client = ({ user }: Account) =>
+  Client.layer().pipe(Layer.provide(Transport.layer(Counted.clusterOf(user))))
+
 /** Which of that is not granted. */
 export const missing = (account: Account) =>
   Preflight.review(permissions(account)).pipe(
     Effect.flatMap(({ missing, unanswered: [error] }) =>
       error === undefined ? Effect.succeed(missing) : Effect.fail(error)
     ),
-    Effect.provide(Client.layer().pipe(Layer.provide(Transport.layer(Counted.clusterOf(account.user)))))
+    Effect.provide(client(account))
   )
 
 /**
@@ -73,10 +80,10 @@ export const missing = (account: Account) =>
  */
 export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
-    const roles = Rbac.objects(account.controllers, account.settings).map((object) =>
+    const some = roles(account).map((object) =>
       "rules" in object ? { ...object, rules: object.rules.flatMap(less(lacking)) } : object
     )
-    const applied = yield* account.cluster.kubectl(["apply", "--filename=-"], { stdin: yield* Yaml.documents(roles) })
+    const applied = yield* account.cluster.kubectl(["apply", "--filename=-"], { stdin: yield* Yaml.documents(some) })
     if (applied.exitCode !== 0) return yield* Effect.dieMessage(applied.stderr)
     yield* Managed.eventually(
       "that the rights are as they were applied",

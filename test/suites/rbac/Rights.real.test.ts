@@ -1,27 +1,31 @@
 /** The generated roles are what running takes: enough for everything, and nothing that is not used. */
 import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Election from "@homeostat/runtime/command/Election"
+import * as Callers from "@homeostat/runtime/manager/Callers"
 import * as Permission from "@homeostat/runtime/manager/Permission"
-import { Deployment, HorizontalPodAutoscaler, Lease, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Lease } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
-import { adoptAnnotation } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Layer, Scope } from "effect"
+import { loadAll } from "js-yaml"
+import { program } from "../../../controllers/main.ts"
+import * as Backups from "../backup/Backups.ts"
+import * as Keeper from "../callers/Keeper.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
-import * as Kubectl from "../webapp/Kubectl.ts"
 import * as Scene from "../webapp/Scene.ts"
 import * as Audit from "./Audit.ts"
+import * as BackupLife from "./BackupLife.ts"
 import * as Granted from "./Granted.ts"
+import * as WebAppLife from "./WebAppLife.ts"
 
-/**
- * The audit log tells who asked for what. Without WatchList, as on many a server before 1.34, the first state is a list; with it,
- * `list` would be granted and not used.
- */
+/** The audit log tells who asked for what. Without WatchList, as on many a server before 1.34, the first state is a list. */
 const options: Envtest.Options = {
   ...Envtest.everything,
   audit: true,
@@ -54,90 +58,6 @@ type Started = Effect.Effect.Success<ReturnType<typeof start>>
 
 const leads = ({ leads }: Started) => Managed.eventually("that it leads", Effect.sync(leads), (does) => does)
 
-const failed = (scene: Scene.Scene, name: string) =>
-  Managed.eventually(`that WebApp ${name} is stalled`, Scene.app(scene, name), Scene.isAt("Failed"))
-
-const adopt = Patch.merge({ metadata: { annotations: { [adoptAnnotation]: "true" } } })
-
-/** Made, changed, drifted, rid of what a stranger added, scaled by another, deleted with all that it has. */
-const life = (scene: Scene.Scene) =>
-  Effect.gen(function* () {
-    const key = scene.key("shop")
-    yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
-    yield* Client.patch(WebApp, key, Patch.merge({ spec: { port: 9090 } }))
-    yield* Managed.eventually(
-      "the new port",
-      Scene.service(scene, "shop"),
-      ({ spec }) => spec?.ports?.map(({ port }) => port).join() === "9090"
-    )
-    yield* Client.patch(Service, key, Patch.merge({ spec: { selector: { stranger: "yes" } } }))
-    yield* Managed.eventually(
-      "that the stranger is out",
-      Scene.service(scene, "shop"),
-      ({ spec }) => spec?.selector?.stranger === undefined
-    )
-    // Twice the same, which is told by one Event that is counted up.
-    const { metadata } = yield* Scene.service(scene, "shop")
-    yield* Client.delete(Service, key)
-    yield* Managed.eventually(
-      "a new Service",
-      Scene.service(scene, "shop"),
-      (service) => service.metadata.uid !== metadata.uid
-    )
-    yield* Client.create(HorizontalPodAutoscaler, {
-      metadata: { namespace: scene.namespace, name: "shop" },
-      spec: { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "shop" }, maxReplicas: 5 }
-    })
-    yield* Client.patch(Deployment, key, Patch.merge({ spec: { replicas: 3 } }))
-    yield* Managed.eventually(
-      "the autoscaler's replicas",
-      Scene.app(scene, "shop"),
-      ({ status }) => status?.availableReplicas === 3
-    )
-    yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
-  })
-
-/** A name that is taken and given away; one that an older controller's finalizer holds. */
-const inheritance = (scene: Scene.Scene) =>
-  Effect.gen(function* () {
-    const { namespace } = scene
-    yield* Client.create(Service, { metadata: { namespace, name: "adopted" }, spec: { ports: [{ port: 1 }] } })
-    yield* Scene.create(scene, "adopted")
-    yield* failed(scene, "adopted")
-    yield* Client.patch(Service, scene.key("adopted"), adopt)
-    yield* Scene.running(scene, "adopted")
-
-    yield* Client.create(WebApp, {
-      metadata: { namespace, name: "old", finalizers: ["apps.kubedojo.io/finalizer"] },
-      spec: { image: "registry.test/web:1", replicas: 1 }
-    })
-    yield* Scene.running(scene, "old")
-    yield* Kubectl.run(scene, ["delete", "webapp/old", "--wait=true", "--timeout=60s"])
-  })
-
-/** Names that somebody takes in the moment in which the controller makes its children, before it can have heard of it. */
-const raced = (scene: Scene.Scene, { deafen, listen }: Started) =>
-  Effect.gen(function* () {
-    const metadata = { namespace: scene.namespace, name: "raced" }
-    const labels = { app: "somebody" }
-    yield* deafen(["deployments", "services"])
-    yield* Client.create(Deployment, {
-      metadata,
-      spec: {
-        replicas: 1,
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: { containers: [{ name: "app", image: "registry.test/other:1" }] }
-        }
-      }
-    })
-    yield* Client.create(Service, { metadata, spec: { selector: labels, ports: [{ port: 1 }] } })
-    yield* Scene.create(scene, "raced")
-    yield* failed(scene, "raced")
-    yield* listen
-  })
-
 const expected = (account: Granted.Account) =>
   Audit.distinct(
     Granted.permissions(account).map((right) => `${right.verb} ${Permission.pathOf(right)} ${right.group}`)
@@ -159,18 +79,25 @@ const check = (account: Granted.Account) =>
     return asked
   })
 
-/** Two replicas do all of that, one after the other leading. */
-const work = (account: Granted.Account, scenes: ReadonlyArray<Scene.Scene>) =>
+/**
+ * Two replicas do all of that, one after the other leading.
+ *
+ * @param also what else is done meanwhile, with what else is worked on
+ */
+const work = (
+  account: Granted.Account,
+  scenes: ReadonlyArray<Scene.Scene>,
+  also: Effect.Effect<unknown, unknown, Client.Client | Scope.Scope> = Effect.void
+) =>
   Effect.gen(function* () {
     yield* Granted.grant(account)
     const first = yield* start(account)
     yield* leads(first)
     yield* Counted.started(first)
     const second = yield* start(account)
-    yield* Effect.forEach(scenes, (scene) => Effect.zipRight(life(scene), inheritance(scene)), {
-      concurrency: "unbounded"
-    })
-    for (const scene of scenes) yield* raced(scene, first)
+    const lives = scenes.map((scene) => Effect.zipRight(WebAppLife.life(scene), WebAppLife.inheritance(scene)))
+    yield* Effect.all([...lives, also], { concurrency: "unbounded", discard: true })
+    for (const scene of scenes) yield* WebAppLife.raced(scene, first)
 
     yield* first.stop
     yield* leads(second)
@@ -185,17 +112,57 @@ const work = (account: Granted.Account, scenes: ReadonlyArray<Scene.Scene>) =>
     yield* second.stop
   })
 
-describe("The manager of WebApps, under exactly the generated roles,", () => {
-  real("works in the whole cluster, is refused nothing, and uses every right that it is given", (cluster) =>
-    Effect.gen(function* () {
-      const home = yield* cluster.namespace("system")
-      const lease = { namespace: home, name: "homeostat" }
-      const account = yield* Granted.account(cluster, home, { lease })
-      yield* work(account, [Scene.of(cluster, yield* cluster.namespace("rights"))])
-      yield* check(account)
+/** Somebody shows a token for the manager's metrics, which the manager asks the API server about, as with --metrics-secure. */
+const scraped = (account: Granted.Account, namespace: string) =>
+  Effect.gen(function* () {
+    const { token } = yield* Keeper.account(account.cluster, namespace, "prometheus", {
+      path: "/metrics",
+      verbs: ["get"]
     })
-  )
+    const page = yield* Callers.guarded(() => Effect.succeed(new Response("# EOF")), { loopback: false }).pipe(
+      Effect.provide(Layer.provide(Callers.layer, Granted.client(account)))
+    )
+    const request = new Request("https://manager/metrics", { headers: { authorization: `Bearer ${token}` } })
+    const { status } = yield* page(request, { address: "192.0.2.1" })
+    expect(status).toBe(200)
+  })
 
+/** The rules of a file of deploy/rbac. */
+const rulesOf = (path: string) =>
+  Effect.promise(async () => {
+    const objects = loadAll(await Bun.file(join(import.meta.dir, "../../../deploy/rbac", path)).text())
+    return objects.flatMap((object) => Object(object).rules ?? [])
+  })
+
+describe("The manager with all its controllers, under exactly the rules of deploy/rbac,", () => {
+  Backups.real(
+    "works in the whole cluster, is refused nothing, and uses every right that it is given",
+    (scene) =>
+      Effect.gen(function* () {
+        const { cluster, namespace } = scene
+        yield* Scene.install(cluster)
+        const home = yield* cluster.namespace("system")
+        // As the default overlay has it: --leader-elect --metrics-secure.
+        const settings = { lease: { namespace: home, name: program.name }, metricsSecure: true }
+        const account = yield* Granted.account(cluster, home, settings, program.controllers)
+        const rules = Granted.roles(account).flatMap((object) => ("rules" in object ? object.rules : []))
+        expect(rules).toEqual([
+          ...(yield* rulesOf("cluster/manager.yaml")),
+          ...(yield* rulesOf("leader-election.yaml"))
+        ])
+        const also = Effect.zipRight(BackupLife.life(scene), scraped(account, home))
+        yield* work(account, [Scene.of(cluster, namespace)], also).pipe(
+          Effect.provideService(Settings.Settings, Backups.quick)
+        )
+        yield* check(account)
+        // Of Secrets, those that a Backup names.
+        expect(expected(account).filter((right) => right.includes(" secrets "))).toEqual(["get secrets "])
+      }),
+    { control: { audit: true }, timeoutMillis: 300_000 }
+  )
+})
+
+describe("The manager of WebApps, under exactly the generated roles,", () => {
   real("works in some namespaces without any right across the cluster or in others", (cluster) =>
     Effect.gen(function* () {
       const home = yield* cluster.namespace("system")

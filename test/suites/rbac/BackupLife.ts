@@ -1,0 +1,47 @@
+/** What people and others do with Backups and Restores and to them, so that their manager does all that it ever does. */
+import { expect } from "bun:test"
+import { Backup } from "@homeostat/backup/Backup"
+import { Restore } from "@homeostat/backup/Restore"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Effect } from "effect"
+import * as Backups from "../backup/Backups.ts"
+import * as Scene from "../backup/Scene.ts"
+import * as Rival from "../fights/Rival.ts"
+import * as Managed from "../Managed.ts"
+
+/** A Backup that runs twice and keeps one Job, a Restore from it, one that a rival writes to while it waits, and the end of both. */
+export const life = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    yield* Scene.credentials(scene, "shop-backup-credentials")
+    yield* Scene.claim(scene, "app", { files: { "notes.txt": "The light was good that year." } })
+    yield* Scene.claim(scene, "store")
+    yield* Scene.claim(scene, "fresh")
+    yield* Backups.create(scene, "shop", { successfulRunsHistoryLimit: 1, deletionPolicy: "Delete" })
+    yield* Backups.completed(scene, "shop")
+    const again = Patch.merge({ metadata: { annotations: { "backup.example.com/run": "again" } } })
+    yield* Client.patch(Backup, scene.key("shop"), again)
+    yield* Backups.until(scene, "shop", "it has run again", ({ lastManualTrigger }) => lastManualTrigger === "again")
+    yield* Managed.eventually("that one Job is left", Scene.jobs(scene), (jobs) => jobs.length === 1)
+
+    yield* Backups.restoring(scene, "again")
+    expect((yield* Backups.restored(scene, "again")).status).toMatchObject({ phase: "Complete" })
+
+    yield* Backups.restoring(scene, "waits", { backupRef: "nobody" })
+    const waits = scene.key("waits")
+    const rival = yield* Rival.start(
+      Restore,
+      waits,
+      ({ status }) => status?.message === "mine",
+      Client.status.patch(Restore, waits, Patch.merge({ status: { message: "mine" } }), { fieldManager: "rival" })
+    )
+    yield* Managed.eventually("that the two have fought", Effect.sync(rival.times), (times) => times > 7)
+    yield* Client.delete(Restore, waits)
+
+    yield* Client.delete(Backup, scene.key("shop"))
+    yield* Managed.eventually(
+      "that it is gone, with its snapshots",
+      Effect.either(Client.get(Backup, scene.key("shop"))),
+      ({ _tag }) => _tag === "Left"
+    )
+  })

@@ -1,0 +1,95 @@
+/** What people and others do with WebApps and to them, so that their manager does all that it ever does. */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Deployment, HorizontalPodAutoscaler, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { adoptAnnotation } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import { Effect } from "effect"
+import * as Managed from "../Managed.ts"
+import * as Kubectl from "../webapp/Kubectl.ts"
+import * as Scene from "../webapp/Scene.ts"
+import type * as Granted from "./Granted.ts"
+
+const failed = (scene: Scene.Scene, name: string) =>
+  Managed.eventually(`that WebApp ${name} is stalled`, Scene.app(scene, name), Scene.isAt("Failed"))
+
+const adopt = Patch.merge({ metadata: { annotations: { [adoptAnnotation]: "true" } } })
+
+/** Made, changed, drifted, rid of what a stranger added, scaled by another, deleted with all that it has. */
+export const life = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    const key = scene.key("shop")
+    yield* Scene.launch(scene, "shop", { image: "registry.test/web:1" })
+    yield* Client.patch(WebApp, key, Patch.merge({ spec: { port: 9090 } }))
+    yield* Managed.eventually(
+      "the new port",
+      Scene.service(scene, "shop"),
+      ({ spec }) => spec?.ports?.map(({ port }) => port).join() === "9090"
+    )
+    yield* Client.patch(Service, key, Patch.merge({ spec: { selector: { stranger: "yes" } } }))
+    yield* Managed.eventually(
+      "that the stranger is out",
+      Scene.service(scene, "shop"),
+      ({ spec }) => spec?.selector?.stranger === undefined
+    )
+    // Twice the same, which is told by one Event that is counted up.
+    const { metadata } = yield* Scene.service(scene, "shop")
+    yield* Client.delete(Service, key)
+    yield* Managed.eventually(
+      "a new Service",
+      Scene.service(scene, "shop"),
+      (service) => service.metadata.uid !== metadata.uid
+    )
+    yield* Client.create(HorizontalPodAutoscaler, {
+      metadata: { namespace: scene.namespace, name: "shop" },
+      spec: { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "shop" }, maxReplicas: 5 }
+    })
+    yield* Client.patch(Deployment, key, Patch.merge({ spec: { replicas: 3 } }))
+    yield* Managed.eventually(
+      "the autoscaler's replicas",
+      Scene.app(scene, "shop"),
+      ({ status }) => status?.availableReplicas === 3
+    )
+    yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
+  })
+
+/** A name that is taken and given away; one that an older controller's finalizer holds. */
+export const inheritance = (scene: Scene.Scene) =>
+  Effect.gen(function* () {
+    const { namespace } = scene
+    yield* Client.create(Service, { metadata: { namespace, name: "adopted" }, spec: { ports: [{ port: 1 }] } })
+    yield* Scene.create(scene, "adopted")
+    yield* failed(scene, "adopted")
+    yield* Client.patch(Service, scene.key("adopted"), adopt)
+    yield* Scene.running(scene, "adopted")
+
+    yield* Client.create(WebApp, {
+      metadata: { namespace, name: "old", finalizers: ["apps.kubedojo.io/finalizer"] },
+      spec: { image: "registry.test/web:1", replicas: 1 }
+    })
+    yield* Scene.running(scene, "old")
+    yield* Kubectl.run(scene, ["delete", "webapp/old", "--wait=true", "--timeout=60s"])
+  })
+
+/** Names that somebody takes in the moment in which the controller makes its children, before it can have heard of it. */
+export const raced = (scene: Scene.Scene, { deafen, listen }: Pick<Granted.Working, "deafen" | "listen">) =>
+  Effect.gen(function* () {
+    const metadata = { namespace: scene.namespace, name: "raced" }
+    const labels = { app: "somebody" }
+    yield* deafen(["deployments", "services"])
+    yield* Client.create(Deployment, {
+      metadata,
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: { containers: [{ name: "app", image: "registry.test/other:1" }] }
+        }
+      }
+    })
+    yield* Client.create(Service, { metadata, spec: { selector: labels, ports: [{ port: 1 }] } })
+    yield* Scene.create(scene, "raced")
+    yield* failed(scene, "raced")
+    yield* listen
+  })
