@@ -32,7 +32,7 @@ describe("The demo", () => {
         expect(stdout).not.toContain("\x1b")
         const order = places(stdout, [
           /^cluster a Kubernetes API server, .* on http:\/\/127\.0\.0\.1:\d+$/,
-          /^manager runs webapp, backup, restore, as the leader$/,
+          /^manager runs webapp, backup, restore(, .+)?, as the leader$/,
           /^you apply -f deploy\/samples\/webapp\.yaml$/,
           /^webapp demo-app is Running, 3 of 3 ready$/,
           /^you delete deployment demo-app$/,
