@@ -142,7 +142,7 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
     const main = Either.mapLeft(Listing.add(yield* read(mainFile), names), (why) => `${mainFile} ${why}`)
     if (Either.isLeft(main)) return yield* new Verb.UsageError({ message: main.left })
 
-    const touched = [mainFile, "package.json", "bun.lock", "deploy"]
+    const touched = [mainFile, "package.json", "bun.lock", "deploy", "docs/reference"]
     const restore = yield* Snapshot.take(touched.map((path) => join(root, path)))
     const undo = restore.pipe(
       Effect.zipRight(fs.remove(join(root, "controllers", names.name), { recursive: true, force: true })),
@@ -160,7 +160,7 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
       // Linting looks at the whole project, and has nothing to say here: a test sees to that.
       const formatted = [mainFile, "package.json", ...files.keys()]
       yield* ran(root, "biome", ["x", "--bun", "biome", "check", "--write", "--linter-enabled=false", ...formatted])
-      // What of deploy/ follows from the code.
+      // What of deploy/ and docs/reference follows from the code.
       if (manifest.right.scripts.generate !== undefined) yield* ran(root, "bun run generate", ["run", "generate"])
     }).pipe(Effect.onError(() => undo))
     return [...files.keys()]
