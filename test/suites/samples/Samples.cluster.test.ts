@@ -41,9 +41,12 @@ const backups = samples.flatMap(({ manifests }) => manifests.filter(({ kind }) =
 const collections: { readonly [kind: string]: string } = {
   Secret: "api/v1/secrets",
   PersistentVolumeClaim: "api/v1/persistentvolumeclaims",
-  WebApp: "apis/apps.kubedojo.io/v1beta1/webapps",
-  Backup: "apis/backup.example.com/v1/backups",
-  Restore: "apis/backup.example.com/v1/restores"
+  ...Object.fromEntries(
+    definitions.map(({ spec: { group, names, versions } }) => [
+      names.kind,
+      `apis/${group}/${versions[0]?.name}/${names.plural}`
+    ])
+  )
 }
 
 /** Creates it as `kubectl apply --dry-run=server` does: everything is checked, and nothing stays. Unknown fields are refused. */
