@@ -10,10 +10,12 @@ import * as Shared from "@homeostat/testkit/Shared"
 import { live } from "@homeostat/testkit/Test"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
+import { loadAll } from "js-yaml"
 import { program } from "../../../controllers/main.ts"
 import * as Binary from "../binary/Binary.ts"
 import * as Managed from "../Managed.ts"
 import * as Newer from "./Newer.ts"
+import type { Definition } from "./Released.ts"
 
 const name = nameOf(WebApp)
 
@@ -64,6 +66,20 @@ live(
         // One line, and none for the definitions that are the same.
         expect(running.stderr().match(/"level":"warn".*CRD|CRD.*"level":"warn"/g)).toHaveLength(1)
         expect(running.stderr()).not.toContain("is applied")
+
+        // What the line says to do does it, and the newer version still knows its way back.
+        const printed = yield* Binary.run(["crd"], Binary.bare(cluster.directory))
+        for (const body of loadAll(printed.stdout) as ReadonlyArray<Definition>) {
+          const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${body.metadata.name}`
+          const contentType = "application/apply-patch+yaml"
+          const query = "?fieldManager=kubectl&force=true"
+          expect(yield* cluster.request("PATCH", `${path}${query}`, { body, contentType })).toMatchObject({
+            status: 200
+          })
+        }
+        expect(yield* hasTeam).toBe(false)
+        yield* Crds.install([Newer.NewerWebApp])
+        expect(yield* hasTeam).toBe(true)
       }).pipe(Effect.provide(yield* Managed.client(cluster)))
     }).pipe(Effect.timeout("150 seconds")),
   200_000
