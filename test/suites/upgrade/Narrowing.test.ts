@@ -195,7 +195,7 @@ test("what a schema took that is not narrowed is taken by the next one, and all 
     seen.taken++
     expect(problems).toEqual([])
   })
-  FastCheck.assert(property, { numRuns: 1000, seed: 8 })
+  FastCheck.assert(property, { numRuns: 2000, seed: 8 })
   // Neither all nor none, or nothing is shown.
-  expect(Object.values(seen).every((count) => count > 100)).toBe(true)
+  expect(Object.values(seen).every((count) => count > 50)).toBe(true)
 })
