@@ -84,8 +84,8 @@ export const read = (file: string, text: string): Page => {
 }
 
 /** The pages: all but the guide, which is followed by a test of its own, and what is generated from the code. */
-const files = ["README.md", "deploy/README.md", "test/cluster/README.md", ...new Glob("docs/**/*.md").scanSync(root)]
-  .filter((file) => !/^docs\/(guide|reference)\//.test(file) && existsSync(join(root, file)))
+const files = Array.from(new Glob("**/*.md").scanSync(root))
+  .filter((file) => !/(^|\/)(node_modules|dist)\/|^docs\/(guide|reference)\//.test(file))
   .sort()
 
 /** All pages that have something to be typed or applied. */
