@@ -69,6 +69,12 @@ describe("What a block names as running it", () => {
     ])
   })
 
+  test("is asked for its flags too", async () => {
+    const built = { place: "a.md:1", text: "bun run build --all\nbun run build --bogus\n" }
+    const file = "test/suites/binary/Build.test.ts"
+    expect(await Commands.unproven({ ...built, form: "elsewhere", file }, scripts)).toEqual(["bun run build --bogus"])
+  })
+
   test("has to be there", async () => {
     expect(await Commands.unproven({ ...block, form: "elsewhere", file: "gone" }, scripts)).toEqual([
       "there is no gone"

@@ -140,14 +140,15 @@ export const unproven = async (
     if (block.form === "short") return entry === undefined || entry !== entryOf(block.command, scripts)
     // A test may start the script's file itself, or what that is about: `test/soak.ts` is a command around `Soak.ts`.
     const name = entry?.split("/").at(-1)
+    if (elsewhere.includes(command)) return false
     const words = command
       .split(" ")
       .slice(0, 3)
       .map((word) => JSON.stringify(word))
-    return !(
-      elsewhere.includes(command) ||
+    const isStarted =
       elsewhere.includes(words.join(", ")) ||
       (name !== undefined && new RegExp(`[/"]${name.replace(".", "\\.")}"`, "i").test(elsewhere))
-    )
+    const flags = command.split(" ").filter((word) => word.startsWith("--"))
+    return !(isStarted && flags.every((flag) => elsewhere.includes(flag)))
   })
 }
