@@ -22,6 +22,13 @@ export interface Reader {
   readonly begin: (name: string, page: string) => Effect.Effect<void, NotAsTold | Running.StillRunning, Scope.Scope>
 }
 
+/** What goes on in a terminal. */
+interface Terminal {
+  readonly printed: () => string
+  /** As by Ctrl-C; waits for the end, which is to be a good one. */
+  readonly interrupted: Effect.Effect<void, NotAsTold | Running.StillRunning>
+}
+
 /** Commands that change nothing: what they show may take a moment to come. */
 const isLook = (script: string): boolean =>
   script
@@ -43,7 +50,7 @@ ${body}`
 const goingOn = (script: string): string => {
   const lines = script.trim().split("\n")
   const last = lines.pop() ?? ""
-  return inTerminal([...lines, `exec ${last} 1>&2`].join("\n"))
+  return inTerminal([...lines, 'export -p >"$TERMINAL_STATE"', `exec ${last} 1>&2`].join("\n"))
 }
 
 /** Somebody who has cloned the project; the Scope ends them and all they started. */
@@ -95,12 +102,20 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
         yield* isLook(script) ? Effect.retry(once, { while: ({ _tag }) => _tag === "NotAsTold", schedule: soon }) : once
       })
 
-    /** What ends what goes on in a terminal. */
-    const terminals = new Map<string, Effect.Effect<void, NotAsTold | Running.StillRunning>>()
+    const terminals = new Map<string, Terminal>()
+
+    /** Waits until a terminal shows that. */
+    const look = (terminal: string, shown: string) =>
+      eventually(
+        "it prints that",
+        Effect.sync(() => terminals.get(terminal)?.printed() ?? ""),
+        (printed) => Steps.begins(printed, shown),
+        patience
+      ).pipe(Effect.mapError(({ last }) => new NotAsTold({ message: `printed\n${last}\nand not\n${shown}` })))
 
     const goesOn = (terminal: string, script: string, shown: string | undefined) =>
       Effect.gen(function* () {
-        yield* terminals.get(terminal) ?? Effect.void
+        yield* terminals.get(terminal)?.interrupted ?? Effect.void
         const running = yield* Running.start(["bash", "-c", `cd "$0"\n${goingOn(script)}`, folder], settings(terminal))
         const interrupted = Effect.gen(function* () {
           terminals.delete(terminal)
@@ -109,14 +124,9 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
           const { code, stderr } = yield* running.ended(patience)
           if (code !== 0) return yield* new NotAsTold({ message: `${script}ended with ${code}:\n${stderr}` })
         })
-        terminals.set(terminal, interrupted)
-        yield* Effect.addFinalizer(() => Effect.ignore(terminals.get(terminal) ?? Effect.void))
-        yield* eventually(
-          "it prints that",
-          Effect.sync(() => running.stderr()),
-          (printed) => Steps.begins(printed, shown ?? "…"),
-          patience
-        ).pipe(Effect.mapError(({ last }) => new NotAsTold({ message: `printed\n${last}and not\n${shown}` })))
+        terminals.set(terminal, { printed: running.stderr, interrupted })
+        yield* Effect.addFinalizer(() => Effect.ignore(terminals.get(terminal)?.interrupted ?? Effect.void))
+        yield* look(terminal, shown ?? "…")
       })
 
     const perform = (step: Steps.Step) => {
@@ -125,6 +135,8 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
           return write(step.path, () => step.text)
         case "Edit":
           return write(step.path, (before) => Steps.changed(before, step.diff))
+        case "Look":
+          return look(step.terminal, step.shows)
         case "Run":
           return step.terminal === undefined
             ? runs(step.script, step.shows)
@@ -134,7 +146,7 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
 
     const check = (steps: ReadonlyArray<Steps.Step>) =>
       Effect.gen(function* () {
-        const written = steps.flatMap((step) => (step._tag === "Run" || !step.path.endsWith(".ts") ? [] : [step.path]))
+        const written = steps.flatMap((step) => ("path" in step && step.path.endsWith(".ts") ? [step.path] : []))
         if (written.length === 0) return
         const include = [...new Set(written.map((path) => dirname(path)))]
         yield* write("tsconfig.guide.json", () => JSON.stringify({ extends: "./tsconfig.json", include }))
@@ -168,7 +180,7 @@ export const make: Effect.Effect<Reader, Running.StillRunning | Assets.MissingAs
           Effect.gen(function* () {
             const before = new Set(terminals.keys())
             yield* begin(name, page)
-            for (const [terminal, end] of terminals) if (!before.has(terminal)) yield* end
+            for (const [terminal, { interrupted }] of terminals) if (!before.has(terminal)) yield* interrupted
           })
         )
     }

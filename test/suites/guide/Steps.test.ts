@@ -16,14 +16,16 @@ describe("A block of the guide", () => {
         ['diff title="a.ts"', "-const a = 1\n+const a = 2"],
         ["sh", "cat a.ts"],
         ["text", "const a = 2"],
-        ['sh terminal="manager"', "bun a.ts"]
+        ['sh terminal="manager"', "bun a.ts"],
+        ['text terminal="manager"', "hello"]
       )
     )
     expect(steps).toEqual([
       { _tag: "Write", line: 1, path: "a.ts", text: "const a = 1\n" },
       { _tag: "Edit", line: 7, path: "a.ts", diff: "-const a = 1\n+const a = 2\n" },
       { _tag: "Run", line: 14, script: "cat a.ts\n", terminal: undefined, shows: "const a = 2\n" },
-      { _tag: "Run", line: 26, script: "bun a.ts\n", terminal: "manager", shows: undefined }
+      { _tag: "Run", line: 26, script: "bun a.ts\n", terminal: "manager", shows: undefined },
+      { _tag: "Look", line: 32, terminal: "manager", shows: "hello\n" }
     ])
   })
 

@@ -5,7 +5,7 @@
  * - `ts`, `yaml` … with `title="a/file.ts"`: a file to write.
  * - `diff` with a title: lines of a file to change. The lines that stay or go are in the file, in one place.
  * - `sh`: commands. With `terminal="name"` in a terminal of that name, where the last one goes on until it is interrupted.
- * - `text`: what the commands before it print.
+ * - `text`: what the commands before it print; with a terminal, what has been printed there by then.
  */
 import { join } from "node:path"
 import { Glob } from "bun"
@@ -35,6 +35,7 @@ export type Step =
       /** What it prints; none: anything. */
       readonly shows: string | undefined
     }
+  | { readonly _tag: "Look"; readonly line: number; readonly terminal: string; readonly shows: string }
 
 /** A block that nobody could do or compare. */
 export class NotDone extends Error {}
@@ -45,6 +46,7 @@ const stepOf = (block: Markdown.Block, before: Step | undefined): Step => {
   const mistake = (what: string) => new NotDone(`line ${line}: ${what}`)
   const [strange] = Object.keys(others)
   if (strange !== undefined) throw mistake(`nobody knows the attribute ${strange}`)
+  if (language === "text" && terminal !== undefined) return { _tag: "Look", line, terminal, shows: text }
   if (language === "text") {
     if (before?._tag !== "Run" || before.shows !== undefined) throw mistake("an output without commands before it")
     return { ...before, shows: text }
@@ -60,7 +62,7 @@ export const of = (page: string): ReadonlyArray<Step> => {
   for (const block of Markdown.blocks(page)) {
     const step = stepOf(block, steps.at(-1))
     // What is printed belongs to the commands.
-    if (block.language === "text") steps.pop()
+    if (block.language === "text" && step._tag === "Run") steps.pop()
     steps.push(step)
   }
   return steps
