@@ -3,6 +3,7 @@
  * for want of kubectl in the others.)
  */
 import { describe, expect } from "bun:test"
+import { join } from "node:path"
 import type { BuiltIn } from "@homeostat/runtime"
 import * as Flag from "@homeostat/runtime/command/Flag"
 import * as Rbac from "@homeostat/runtime/command/Rbac"
@@ -156,11 +157,19 @@ describe("The overlay", () => {
     expect(selects(policy.podSelector.matchLabels, template.metadata?.labels)).toBe(true)
   })
 
-  each("runs the images that are built, of the version that the program has", (rendered) => {
-    const { container } = Overlay.manager(rendered)
-    expect(container.image).toBe(`homeostat:${program.version}`)
-    expect(environmentOf(container).HOMEOSTAT_BACKUP_MOVER_IMAGE).toBe(`homeostat-mover:${program.version}`)
-  })
+  each("runs the images that are built, of the program's version, as the user that they are for", (rendered) =>
+    Effect.gen(function* () {
+      const { container, template } = Overlay.manager(rendered)
+      const mover = environmentOf(container).HOMEOSTAT_BACKUP_MOVER_IMAGE
+      expect([container.image, mover]).toEqual([`homeostat:${program.version}`, `homeostat-mover:${program.version}`])
+      const read = (path: string) => Effect.promise(() => Bun.file(join(Overlay.folder, path)).text())
+      const [dockerfile, moverDockerfile] = yield* Effect.all([read("Dockerfile"), read("mover/Dockerfile")])
+      expect(dockerfile).toContain(`--tag ${container.image} `)
+      expect(moverDockerfile).toContain(`--tag ${mover} `)
+      const { runAsGroup, runAsUser } = template.spec?.securityContext ?? {}
+      expect(dockerfile).toMatch(new RegExp(`^USER ${runAsUser}:${runAsGroup}$`, "m"))
+    })
+  )
 
   each("lets the manager write nowhere, use no more memory than it says, and end in its own time", (rendered) => {
     const { container, template } = Overlay.manager(rendered)
