@@ -36,13 +36,22 @@ export type Metafile = NonNullable<Bun.BuildOutput["metafile"]>
  */
 const settings = { bytecode: true, minify: true, sourcemap: "linked", splitting: true } as const
 
+/**
+ * So many times later than usual is a function compiled to machine code. A start, and what a manager does while little happens, calls most
+ * functions a few times only, and what is compiled for that takes time and memory; what is called all the time is compiled all
+ * the same.
+ */
+const jitPolicy = 20
+
 /** What the program says of how it was made. */
 export const recordOf = ({ sources, target }: Pick<Options, "sources" | "target">): Build => ({
   commit: sources.commit,
   date: sources.date,
   target,
   runtime: `bun ${Bun.version}`,
-  settings: Object.entries(settings).map(([name, value]) => (value === true ? name : `${name}=${value}`))
+  settings: Object.entries({ ...settings, jitPolicy }).map(([name, value]) =>
+    value === true ? name : `${name}=${value}`
+  )
 })
 
 /** What the program is called inside itself, for every system, so that only what differs does. */
@@ -81,6 +90,7 @@ export const make = ({
             compile: {
               target: `bun-${target}`,
               outfile: join(folder, inner),
+              jitPolicy,
               // Neither is the business of whoever runs it: what it finds in its folder does not change what it does.
               autoloadDotenv: false,
               autoloadBunfig: false
