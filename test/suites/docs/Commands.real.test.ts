@@ -104,7 +104,13 @@ const shell = ({ environment, tree }: Surroundings, text: string) =>
 const succeed = (place: Surroundings, block: { readonly place: string; readonly text: string }) =>
   Effect.gen(function* () {
     const running = yield* shell(place, `${block.text}\nexport -p > "$STATE"`)
-    const end = yield* running.ended("100 seconds")
+    const end = yield* running
+      .ended("100 seconds")
+      .pipe(
+        Effect.catchTag("StillRunning", ({ stderr }) =>
+          Effect.succeed<Running.End>({ code: "no code: it still runs", stdout: "", stderr, livedMillis: 100_000 })
+        )
+      )
     if (end.code !== 0) return yield* new CommandFailed({ ...block, end })
   }).pipe(Effect.scoped)
 
