@@ -1,6 +1,7 @@
 /** The picture of design 1 stays true: imports go one way, and no file imports itself by way of others. */
 import { expect, test } from "bun:test"
 import { dirname, join, relative } from "node:path"
+import { Glob } from "bun"
 import { all, root } from "./Modules.ts"
 
 /** From left to right: a room imports itself and what stands before it. */
@@ -29,19 +30,25 @@ const specifiers = /(?:^|\n)\s*(?:import|export)\b[^"'\n(]*(?:\n[^"'\n(]*)*?["']
 const importsOf = (text: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(specifiers), ([, specifier]) => specifier ?? "")
 
+/** Those of the controllers, by their manifests: there may be more of them tomorrow. */
+const controllers = await Promise.all(
+  [...new Glob("controllers/*/package.json").scanSync(root)].map(async (path) => {
+    const { name, exports } = await Bun.file(join(root, path)).json()
+    return { name: String(name), folder: dirname(path), main: join(dirname(path), String(exports["."])) }
+  })
+)
+
 const packages: { readonly [name: string]: string } = {
   "@homeostat/runtime": "runtime/src",
   "@homeostat/observability": "observability/src",
   "@homeostat/testkit": "test/cluster",
-  "@homeostat/backup": "controllers/backup",
-  "@homeostat/webapp": "controllers/webapp"
+  ...Object.fromEntries(controllers.map(({ folder, name }) => [name, folder]))
 }
 
 const mains: { readonly [name: string]: string } = {
   "@homeostat/runtime": "runtime/src/index.ts",
   "@homeostat/observability": "observability/src/index.ts",
-  "@homeostat/backup": "controllers/backup/index.ts",
-  "@homeostat/webapp": "controllers/webapp/controller.ts"
+  ...Object.fromEntries(controllers.map(({ main, name }) => [name, main]))
 }
 
 /** A specifier as a path from the root, or nothing for what is not ours. */
