@@ -1,24 +1,17 @@
-/** What the page of security says of the manager's rights is what it has. */
+/** What the page of security says of the manager's rights is what its own controllers take. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
-import { Schema } from "effect"
-import { loadAll } from "js-yaml"
+import * as Permission from "@homeostat/runtime/manager/Permission"
+import * as Shipped from "../Shipped.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-const Role = Schema.Struct({
-  kind: Schema.String,
-  rules: Schema.Array(Schema.Struct({ resources: Schema.Array(Schema.String), verbs: Schema.Array(Schema.String) }))
-})
-
-const isRole = Schema.is(Role)
-
 describe("The table of rights in docs/security.md", () => {
-  test("has each right of the generated ClusterRole, and no other", async () => {
-    const granted = loadAll(await Bun.file(join(root, "deploy/rbac/cluster/manager.yaml")).text())
-      .filter(isRole)
-      .flatMap(({ rules }) => rules)
-      .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)))
+  test("has each right that the controllers of this repository take, and no other", async () => {
+    const settings = { namespaces: [], lease: undefined, installCrds: false, metricsSecure: true }
+    const granted = Permission.all(Shipped.controllers, settings).map(
+      (each) => `${each.verb} ${Permission.pathOf(each)}`
+    )
     expect(granted.length).toBeGreaterThan(20)
     const page = await Bun.file(join(root, "docs/security.md")).text()
     const said = Array.from(
