@@ -170,10 +170,12 @@ const told = ({ kind, name }: Names.Names): string =>
   [
     `The controller of ${kind} is there: controllers/${name}, listed in ${mainFile}. Next:`,
     "",
-    `  bun test controllers/${name}                      its tests, on the embedded cluster`,
-    "  bun run check                                 types, lint, format",
-    "  bun controllers/main.ts run --install-crds    runs it, on the cluster of your kubeconfig",
-    `  kubectl apply -f deploy/samples/${name}.yaml`,
+    Papers.columns([
+      [`  bun test controllers/${name}`, "its tests, on the embedded cluster"],
+      ["  bun run check", "types, lint, format"],
+      ["  bun controllers/main.ts run --install-crds", "runs it, on the cluster of your kubeconfig"],
+      [`  kubectl apply -f deploy/samples/${name}.yaml`]
+    ]),
     "",
     `Begin with controllers/${name}/${kind}.ts, where the fields are; docs/guide goes on from here.`
   ].join("\n")

@@ -32,6 +32,12 @@ spec:
   replicas: 2
 `
 
+/** Lines of commands, and what each is for beside it. */
+export const columns = (lines: ReadonlyArray<readonly [command: string, note?: string]>): string => {
+  const width = Math.max(...lines.map(([command, note]) => (note === undefined ? 0 : command.length)))
+  return lines.map(([command, note]) => (note === undefined ? command : `${command.padEnd(width)}  ${note}`)).join("\n")
+}
+
 /** What the controller is for and how to go on with it. */
 export const page = ({ kind, name, one }: Names): string => `# ${kind}
 
@@ -47,10 +53,12 @@ spec says, and its status says how far that is.
 | \`*.test.ts\`        | the tests, on the embedded cluster and of the pure parts                         |
 
 \`\`\`sh
-bun test controllers/${name}                        # the tests
-bun controllers/main.ts run --install-crds          # on the cluster of your kubeconfig
-kubectl apply -f deploy/samples/${name}.yaml
-kubectl wait --for=condition=Ready ${name}/demo-${name}
-bun controllers/main.ts why ${name}/demo-${name}    # what was done about it, and why
+${columns([
+  [`bun test controllers/${name}`, "# the tests"],
+  ["bun controllers/main.ts run --install-crds", "# on the cluster of your kubeconfig"],
+  [`kubectl apply -f deploy/samples/${name}.yaml`],
+  [`kubectl wait --for=condition=Ready ${name}/demo-${name}`],
+  [`bun controllers/main.ts why ${name}/demo-${name}`, "# what was done about it, and why"]
+])}
 \`\`\`
 `

@@ -83,9 +83,12 @@ export const read = (file: string, text: string): Page => {
   return { file, blocks, commands: blocks.filter((block): block is Commands => block.form !== "apply"), wrong }
 }
 
-/** The pages: all but the guide, which is followed by a test of its own, and what is generated from the code. */
+/**
+ * The pages: all but the guide, which is followed by a test of its own, what is generated from the code, and those of controllers
+ * that `bun run new` has made, which has its own test too.
+ */
 const files = Array.from(new Glob("**/*.md").scanSync(root))
-  .filter((file) => !/(^|\/)(node_modules|dist)\/|^docs\/(guide|reference)\//.test(file))
+  .filter((file) => !/(^|\/)(node_modules|dist)\/|^docs\/(guide|reference)\/|^controllers\//.test(file))
   .sort()
 
 /** All pages that have something to be typed or applied. */
