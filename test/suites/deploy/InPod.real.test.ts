@@ -62,27 +62,43 @@ const metrics = (token?: string) =>
 const refusals = (log: string): ReadonlyArray<string> =>
   log.split("\n").filter((line) => /forbidden|add to a (Cluster)?Role/i.test(line))
 
+/** Adds the monitoring overlay, and reads the metrics as Prometheus does then, by the token that is made for it. */
+const monitored = ({ install, kubectl }: Scene) =>
+  Effect.gen(function* () {
+    expect((yield* metrics()).status).toBe(401)
+    const installation = yield* install("monitoring")
+    const secret = kubectl("get", "secret", "-n", namespace, "homeostat-metrics-reader", "-o", "jsonpath={.data.token}")
+    const token = yield* Managed.eventually("its token", secret, (token) => token !== "")
+    const page = yield* metrics(Buffer.from(token, "base64").toString())
+    expect(page.status).toBe(200)
+    // As much as the Deployment asks for.
+    const memory = Number(/^process_resident_memory_bytes (\S+)$/m.exec(page.text)?.[1])
+    expect(memory).toBeLessThan(128 * 2 ** 20)
+    return installation
+  })
+
 /** Takes all objects away, and then what was installed, as deploy/README.md says; nothing is left. */
 const uninstall = ({ kubectl }: Scene, { overlay }: Installation) =>
   Effect.gen(function* () {
     yield* kubectl("delete", "webapps,backups,restores", "--all", "--all-namespaces", "--timeout=40s")
-    yield* kubectl("delete", "-k", overlay, "--timeout=60s")
+    yield* kubectl("delete", "-k", overlay, "--ignore-not-found", "--timeout=60s")
     const left = yield* kubectl("get", "crd,clusterrole,clusterrolebinding,namespace", "-o", "name")
     expect(left.split("\n").filter((name) => /homeostat|kubedojo|backup\.example/.test(name))).toEqual([])
   })
 
 describe("Installed by kubectl apply -k", () => {
   installed(
-    "the default overlay is a manager in a pod that reconciles both kinds, and goes without leaving anything",
+    "the default overlay is a manager in a pod that reconciles both kinds, shows its metrics to who may see them, and goes without leaving anything",
     (scene) =>
       Effect.gen(function* () {
         const { cluster, install, log } = scene
-        const installation = yield* install("default")
+        yield* install("default")
         const where = yield* cluster.namespace("shop")
         yield* webapp(scene, where)
         yield* backup(scene, where)
         expect(refusals(yield* log)).toEqual([])
-        yield* uninstall(scene, installation)
+        const monitoring = yield* monitored(scene)
+        yield* uninstall(scene, monitoring)
       })
   )
 
@@ -100,30 +116,5 @@ describe("Installed by kubectl apply -k", () => {
       expect((yield* may(elsewhere)).stdout.trim()).toBe("no")
       expect(refusals(yield* log)).toEqual([])
     })
-  )
-
-  installed(
-    "the monitoring overlay has a token with which Prometheus may read the metrics, and nobody without one",
-    (scene) =>
-      Effect.gen(function* () {
-        const { install, kubectl } = scene
-        yield* install("monitoring")
-        expect((yield* metrics()).status).toBe(401)
-        const secret = kubectl(
-          "get",
-          "secret",
-          "-n",
-          namespace,
-          "homeostat-metrics-reader",
-          "-o",
-          "jsonpath={.data.token}"
-        )
-        const token = yield* Managed.eventually("its token", secret, (token) => token !== "")
-        const page = yield* metrics(Buffer.from(token, "base64").toString())
-        expect(page.status).toBe(200)
-        // As much as the Deployment asks for.
-        const memory = Number(/^process_resident_memory_bytes (\S+)$/m.exec(page.text)?.[1])
-        expect(memory).toBeLessThan(128 * 2 ** 20)
-      })
   )
 })
