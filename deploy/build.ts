@@ -18,13 +18,27 @@ import * as Target from "./build/Target.ts"
 
 const root = join(import.meta.dir, "..")
 
-const { values } = parseArgs({
-  options: {
-    all: { type: "boolean", default: false },
-    target: { type: "string", multiple: true, default: [] },
-    outdir: { type: "string", default: join(root, "dist") }
+/** Ends with one line that says what is wrong. */
+const refuse = (message: string): never => {
+  process.stderr.write(`build: ${message}\n`)
+  process.exit(1)
+}
+
+const optionsOf = () => {
+  try {
+    return parseArgs({
+      options: {
+        all: { type: "boolean", default: false },
+        target: { type: "string", multiple: true, default: [] },
+        outdir: { type: "string", default: join(root, "dist") }
+      }
+    }).values
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
   }
-})
+}
+
+const values = optionsOf()
 
 const billName = "homeostat.cdx.json"
 
@@ -66,4 +80,4 @@ const build = Effect.gen(function* () {
   })
 })
 
-BunRuntime.runMain(build)
+BunRuntime.runMain(Effect.catchAll(build, ({ message }) => Effect.sync(() => refuse(message))))

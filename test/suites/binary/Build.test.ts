@@ -146,3 +146,22 @@ describe("Sources", () => {
     Release.millis
   )
 })
+
+describe("A build that is asked for what there is not", () => {
+  for (const [args, line] of [
+    [["--target", "linux-mips"], 'there is no target "linux-mips": it is one of linux-x64, '],
+    [["--everything"], "Unknown option '--everything'"]
+  ] as const) {
+    live(`fails with one line: ${args.join(" ")}`, () =>
+      Effect.gen(function* () {
+        const { exitCode, stderr } = yield* Process.run(process.execPath, [
+          join(import.meta.dir, "../../../deploy/build.ts"),
+          ...args
+        ])
+        expect(exitCode).toBe(1)
+        expect(stderr).toStartWith(`build: ${line}`)
+        expect(stderr.trimEnd()).not.toContain("\n")
+      })
+    )
+  }
+})
