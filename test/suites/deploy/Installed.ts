@@ -69,6 +69,19 @@ export const options: Envtest.Options = {
 /** Where the manager runs. */
 export const namespace = "homeostat-system"
 
+/** The manager's ports, which it would otherwise wait for in a loop of crashes. */
+const portsAreFree = Managed.eventually(
+  "that nobody else on this machine has the manager's ports, 8080 and 8081",
+  Effect.forEach([8080, 8081], (port) =>
+    Effect.try({
+      try: () => Bun.listen({ hostname: "::", port, socket: { data() {} } }).stop(true),
+      catch: (error) => error
+    })
+  ),
+  () => true,
+  "15 seconds"
+)
+
 const node = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     const directory = yield* Directory.make
@@ -87,6 +100,7 @@ export const installed = <A, E>(
     name,
     (cluster) =>
       Effect.gen(function* () {
+        yield* portsAreFree
         const kubelet = yield* node(cluster)
         const run: Scene["kubectl"] = (...args) => kubectl(cluster, args)
         const apply: Scene["apply"] = (object) => kubectl(cluster, ["apply", "-f", "-"], JSON.stringify(object))
