@@ -69,13 +69,20 @@ export const options: Envtest.Options = {
 /** Where the manager runs. */
 export const namespace = "homeostat-system"
 
+/** Somebody has a port. */
+class Taken extends Data.TaggedError("Taken")<{ readonly port: number; readonly reason: string }> {
+  override get message(): string {
+    return `port ${this.port}: ${this.reason}`
+  }
+}
+
 /** The manager's ports, which it would otherwise wait for in a loop of crashes. */
 const portsAreFree = Managed.eventually(
   "that nobody else on this machine has the manager's ports, 8080 and 8081",
   Effect.forEach([8080, 8081], (port) =>
     Effect.try({
       try: () => Bun.listen({ hostname: "::", port, socket: { data() {} } }).stop(true),
-      catch: (error) => error
+      catch: (error) => new Taken({ port, reason: String(error) })
     })
   ),
   () => true,
