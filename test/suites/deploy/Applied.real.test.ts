@@ -1,9 +1,7 @@
 /** Every overlay is taken by a kube-apiserver as it is: no field that it does not know, and nothing that it warns of. */
 import { describe, expect } from "bun:test"
-import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Shared from "@homeostat/testkit/Shared"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
@@ -53,11 +51,7 @@ describe("kubectl apply -k", () => {
       Effect.gen(function* () {
         const page = yield* Effect.promise(() => Bun.file(join(Overlay.folder, "README.md")).text())
         const shown = Markdown.blocks(page).find(({ attributes }) => attributes.title === "kustomization.yaml")
-        const folder = yield* Directory.make
-        yield* Effect.promise(async () => {
-          await cp(Overlay.folder, join(folder, "homeostat/deploy"), { recursive: true })
-          await Bun.write(join(folder, "kustomization.yaml"), shown?.text ?? "")
-        })
+        const folder = yield* Overlay.own(shown?.text ?? "")
         const rendered = yield* Overlay.render(folder)
         expect(JSON.stringify(rendered.all)).not.toContain(namespace)
         const { container, deployment } = Overlay.manager(rendered)

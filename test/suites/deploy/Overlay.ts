@@ -1,9 +1,11 @@
 /** What `kubectl apply -k` would apply: the objects of an overlay, as kubectl renders them. */
+import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import type { BuiltIn } from "@homeostat/runtime"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Process from "@homeostat/testkit/envtest/Process"
-import { Data, Effect } from "effect"
+import { Data, Effect, type Scope } from "effect"
 import { loadAll } from "js-yaml"
 
 /** The folder with everything that is installed. */
@@ -14,6 +16,17 @@ export const names = ["default", "namespaced", "high-availability", "tracing", "
 
 /** The folder of an overlay. */
 export const path = (name: (typeof names)[number]): string => join(folder, "overlays", name)
+
+/**
+ * A folder of somebody's own with a kustomization in it, beside a checkout: this folder is `homeostat/deploy` there.
+ */
+export const own = (kustomization: string): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.tap(Directory.make, (made) =>
+    Effect.promise(async () => {
+      await cp(folder, join(made, "homeostat/deploy"), { recursive: true })
+      await Bun.write(join(made, "kustomization.yaml"), kustomization)
+    })
+  )
 
 /** kubectl can't make objects of a folder. */
 export class NotRendered extends Data.TaggedError("NotRendered")<{ readonly message: string }> {}

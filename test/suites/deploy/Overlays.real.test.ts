@@ -79,15 +79,45 @@ const only = (
   live(`${name} ${behaviour}`, () => Effect.map(Overlay.render(Overlay.path(found)), body))
 }
 
-const rolesOf = ({ all }: Overlay.Rendered) =>
+type Binding = BuiltIn.RoleBinding | BuiltIn.ClusterRoleBinding
+
+const isBinding = (object: object): object is Binding & Overlay.Manifest =>
+  "kind" in object && (object.kind === "RoleBinding" || object.kind === "ClusterRoleBinding")
+
+/** Every binding whose subject is the manager, or a group that it may belong to, and the roles that they refer to. */
+const rolesOf = (rendered: Overlay.Rendered) => {
+  const { deployment, template } = Overlay.manager(rendered)
+  const account = { kind: "ServiceAccount", name: template.spec?.serviceAccountName ?? "" }
+  const bindings = rendered.all
+    .filter(isBinding)
+    .filter(({ subjects = [] }) =>
+      subjects.some(
+        ({ kind, name, namespace }) =>
+          kind === "Group" ||
+          (kind === account.kind && name === account.name && namespace === deployment.metadata.namespace)
+      )
+    )
+  const roles = rendered.all.filter(({ kind, metadata }) =>
+    bindings.some(
+      ({ metadata: { namespace }, roleRef }) =>
+        roleRef.kind === kind &&
+        roleRef.name === metadata.name &&
+        (kind === "ClusterRole" || namespace === metadata.namespace)
+    )
+  )
+  return [...roles, ...bindings].map(({ metadata: { name, namespace }, ...rest }) => ({
+    ...rest,
+    metadata: namespace === undefined ? { name } : { name, namespace }
+  }))
+}
+
+const withoutNamespace = ["Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"]
+
+/** What would be in whichever namespace kubectl has been told of. */
+const astray = ({ all }: Overlay.Rendered) =>
   all
-    .filter(({ kind }) => /^(Cluster)?Role(Binding)?$/.test(kind))
-    // Those of people and of Prometheus are not the manager's.
-    .filter(({ metadata }) => metadata.name === program.name || metadata.name.endsWith("-leader-election"))
-    .map(({ metadata: { name, namespace }, ...rest }) => ({
-      ...rest,
-      metadata: namespace === undefined ? { name } : { name, namespace }
-    }))
+    .filter(({ kind, metadata }) => metadata.namespace === undefined && !withoutNamespace.includes(kind))
+    .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
 
 const inOrder = (objects: ReadonlyArray<Pick<Overlay.Manifest, "kind" | "metadata">>) =>
   objects.toSorted((one, other) =>
@@ -134,6 +164,33 @@ describe("The overlay", () => {
     )
     expect(inOrder(rolesOf(rendered))).toEqual(inOrder(needed))
   })
+
+  each("says of everything in which namespace it is", (rendered) => {
+    expect(astray(rendered)).toEqual([])
+  })
+
+  live("of somebody's own that says no namespace says of everything in which one it is", () =>
+    Effect.gen(function* () {
+      const folder = yield* Overlay.own(`
+resources: [homeostat/deploy/overlays/namespaced]
+components: [homeostat/deploy/components/high-availability, homeostat/deploy/components/monitoring]
+`)
+      expect(astray(yield* Overlay.render(folder))).toEqual([])
+    })
+  )
+
+  live("namespaced gives its rights to the manager of another namespace too, said in base", () =>
+    Effect.gen(function* () {
+      const folder = yield* Overlay.own("resources: [homeostat/deploy/overlays/namespaced]")
+      const base = Bun.file(join(folder, "homeostat/deploy/base/kustomization.yaml"))
+      yield* Effect.promise(async () => {
+        await base.write((await base.text()).replace(/^namespace: .*$/m, "namespace: platform"))
+      })
+      const rendered = yield* Overlay.render(folder)
+      expect(JSON.stringify(rendered.all)).not.toContain("homeostat-system")
+      expect(Overlay.manager(rendered).deployment.metadata.namespace).toBe("platform")
+    })
+  )
 
   each("leads probes, Service and NetworkPolicy to the ports that the program opens", (rendered) => {
     const { container, template } = Overlay.manager(rendered)
