@@ -362,7 +362,7 @@ export const cacheBytes = gauge(
   ["kind"]
 )
 
-/** Writes that lead nowhere, each time that people are told of some: see `controller/HotLoop.ts`. */
+/** Writes that lead nowhere, each time that people are told of some: see docs/troubleshooting.md. */
 export const hotLoops = counter(
   "homeostat_hot_loops_total",
   "Suspected hot loops that were told of, by controller and reason: fields that others change back (fight), that are stored otherwise than sent (altered), or that are rewritten without a cause (rewrite)",
