@@ -173,6 +173,28 @@ describe("a kind that cannot be followed", () => {
     }
   )
 
+  effect("for a moment only, as its server asks for, is nothing to tell, and is told when it stays so", () => {
+    const { layer, log } = logged()
+    return withServer([], (server) =>
+      Effect.gen(function* () {
+        let refusals = 1
+        server.refuse = () => (refusals-- > 0 ? 429 : undefined)
+        const informer = yield* Cache.informer(WebApp)
+        yield* settle
+        expect(informer.state()).toMatchObject({ status: "failing", synced: false, cause: { kind: "throttled" } })
+        yield* TestClock.adjust("5 seconds")
+        expect(informer.state().status).toBe("synced")
+        expect(log).toEqual([])
+
+        refusals = 3
+        server.endWatches()
+        yield* TestClock.adjust("10 seconds")
+        expect(informer.state().status).toBe("synced")
+        expect(log).toEqual([expect.stringContaining("cannot watch webapps"), "webapps.apps.kubedojo.io: recovered"])
+      })
+    )().pipe(Effect.provide(layer))
+  })
+
   effect(
     "is waited for when it is not served, and its objects are gone when that lasts",
     withServer([], (server) =>

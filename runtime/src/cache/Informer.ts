@@ -149,9 +149,12 @@ export const make = (options: Options): Handle => {
       ? undefined
       : Problem.describe(feed.state.problem, resource, feed.replica.namespace)
 
+  /** A server that asks once to be left for a moment, as while it sets up a new kind's storage, is well and is asked again. */
+  const isMoment = ({ state }: Feed): boolean => state?.problem?.kind === "throttled" && state.failures < 2
+
   /** What people should know about, each thing once. */
   const report = (feed: Feed): Effect.Effect<void> | undefined => {
-    const problem = describe(feed)
+    const problem = isMoment(feed) ? undefined : describe(feed)
     const thrown = defects.splice(0)
     if (problem === feed.reported && thrown.length === 0) return undefined
     const lines: Array<Effect.Effect<void>> = thrown.map((defect) =>
