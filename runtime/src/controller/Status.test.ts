@@ -2,14 +2,31 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import type { Fields } from "../events/Json.fixture.ts"
 import type * as Condition from "../resource/Condition.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
+import * as Controller from "./Controller.ts"
 import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
 import * as Status from "./Status.ts"
 import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
 type Desired = NonNullable<Widget["status"]>
+
+/** A kind whose status has a map of objects. */
+const Sharded = CustomResource.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Sharded",
+  plural: "sharded",
+  spec: Schema.Struct({}),
+  status: Schema.Struct({
+    shards: Schema.Record({ key: Schema.String, value: Schema.Struct({ ready: Schema.Int }) })
+  })
+})
+type Sharded = typeof Sharded.Type
 
 /** A reconcile that wants this status. */
 const wants = (status: (run: number, widget: Widget) => Desired) =>
@@ -95,6 +112,26 @@ describe("a status", () => {
   )
 
   effect(
+    "keeps the same in the entries of a map, and takes out those that are wanted no more",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        const shards = { a: { ready: 1, color: "red" }, b: { ready: 1, color: "blue" } }
+        server.put(Sharded, { metadata: { name: "a" }, spec: {}, status: { shards, free: { x: 1 } } })
+        const reconcile = (owner: Sharded) =>
+          Effect.as(Status.update(owner, { shards: { a: { ready: 2 }, c: { ready: 0 } } }), Result.done)
+        const runner = yield* Runner.start(Controller.make("sharded", { for: Sharded, reconcile }), { gracePeriod: 0 })
+        yield* runner.started
+        yield* settle
+        expect(patches(server)).toEqual([{ status: { shards: { a: { ready: 2 }, b: null, c: { ready: 0 } } } }])
+        expect(server.get(Sharded, "a")?.status).toEqual({
+          shards: { a: { ready: 2, color: "red" }, c: { ready: 0 } },
+          free: { x: 1 }
+        })
+      })
+    )
+  )
+
+  effect(
     "of an object that has gone meanwhile is no failure",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
@@ -134,6 +171,28 @@ describe("conditions", () => {
         expect(story(attempts)[0]).toBe("Failed +1000")
         yield* pass("1 second")
         expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True", "theirs/Two True"])
+      })
+    )
+  )
+
+  effect(
+    "of others stay when one of the runtime's is taken back, those too that come meanwhile",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        const before = [condition("Stalled"), condition("theirs/One")]
+        server.put(Widget, { ...widget("a"), status: { conditions: before.map((one) => ({ ...one })) } })
+        const { reconcile } = counted((n, owner) => {
+          const conditions = [...before, condition("theirs/Two")].map((one) => ({ ...one }))
+          if (n === 1) server.change(Widget, "a", { status: { conditions } })
+          return Effect.as(
+            Status.retract(owner, ({ type }) => type === "Stalled"),
+            Result.done
+          )
+        })
+        yield* run({ reconcile, retry: Schedule.spaced("1 second") })
+        expect(story(attempts)[0]).toBe("Failed +1000")
+        yield* pass("1 second")
+        expect(conditionsOf(server)).toEqual(["theirs/One True", "theirs/Two True"])
       })
     )
   )

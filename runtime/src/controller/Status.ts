@@ -38,7 +38,8 @@ type Writing = Effect.Effect<void, ApiError | InvalidObject, Reconciliation | Cl
 
 /**
  * Makes the status be `desired`, which is all of it but for conditions of others and for fields that the kind does not declare.
- * An object that is gone by now is no failure: there is nobody left to tell.
+ * Those stay at every depth, in the entries of a map too; lists, and parts in which the kind keeps unknown fields, are replaced
+ * whole. An object that is gone by now is no failure: there is nobody left to tell.
  */
 export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
   Effect.gen(function* () {
@@ -113,7 +114,9 @@ export const retract = (object: KubernetesObject, isOver: (condition: Condition.
     const status = statusOf(current)
     const conditions = conditionsOf(status)
     const kept = conditions.filter((condition) => !kstatus.includes(condition.type) || !isOver(condition))
-    return kept.length === conditions.length ? Effect.void : update(object, { ...status, conditions: kept })
+    // Those of others are left out: `update` keeps them, and guards the list for their sake.
+    const ours = kept.filter(({ type }) => kstatus.includes(type))
+    return kept.length === conditions.length ? Effect.void : update(object, { ...status, conditions: ours })
   })
 
 /** The conditions that an object carries. */
@@ -172,15 +175,17 @@ const mergedConditions = (desired: Fields, foreign: ReadonlyArray<Condition.Cond
     : { conditions: [...conditionsOf(desired), ...foreign].map((condition): Drift.Json => ({ ...condition })) }
 
 /**
- * The part of a status that is ours to say: what the schema names, and what is wanted. Lists are taken whole, for a merge patch
- * replaces them whole.
+ * The part of a status that is ours to say: what the schema names, and what is wanted. Every entry of a map is ours, by whatever
+ * name; within an entry the same holds. Lists are taken whole, for a merge patch replaces them whole, and so are parts of which
+ * the schema says nothing.
  */
 const declared = (schema: StructuralSchema | undefined, stored: Fields, wanted: Fields): Fields => {
-  const { properties } = schema ?? {}
-  if (properties === undefined || schema?.["x-kubernetes-preserve-unknown-fields"] === true) return stored
+  const { additionalProperties: values, properties = {} } = schema ?? {}
+  const isUnsaid = schema?.properties === undefined && values === undefined
+  if (isUnsaid || schema?.["x-kubernetes-preserve-unknown-fields"] === true) return stored
   return Object.fromEntries(
     Object.entries(stored).flatMap(([name, value]) => {
-      const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+      const property = Object.hasOwn(properties, name) ? properties[name] : values
       const want = wanted[name]
       if (property === undefined && want === undefined) return []
       return [[name, isFields(value) && isFields(want) ? declared(property, value, want) : value] as const]
