@@ -142,11 +142,13 @@ for (const deletionPolicy of ["Retain", "Delete"] as const) {
         yield* Managed.eventually(
           "the namespace is gone",
           scene.cluster.request("GET", path),
-          ({ status }) => status === 404
+          ({ status }) => status === 404,
+          // Its controller looks again by its own estimate, which may take it half a minute longer than the pods.
+          "90 seconds"
         )
         expect(Prepared.locked(repository)).toBe(0)
       }).pipe(quickly),
-    held
+    { ...held, timeoutMillis: 150_000 }
   )
 }
 
