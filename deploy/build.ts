@@ -5,6 +5,8 @@
  *     bun run build --all                         dist/homeostat-linux-{x64,arm64}{,-musl}, those of a release
  *     bun run build --target linux-arm64          dist/homeostat-linux-arm64
  *     bun run build --outdir /elsewhere
+ *
+ * What an earlier one has left there is removed first.
  */
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
@@ -13,6 +15,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Bill from "./build/Bill.ts"
 import * as Compilation from "./build/Compilation.ts"
+import * as Dist from "./build/Dist.ts"
 import * as Sources from "./build/Sources.ts"
 import * as Target from "./build/Target.ts"
 
@@ -40,8 +43,6 @@ const optionsOf = () => {
 
 const values = optionsOf()
 
-const billName = "homeostat.cdx.json"
-
 const from = process.cwd()
 const outdir = resolve(values.outdir)
 // Bun names sources by where it was started.
@@ -49,35 +50,27 @@ process.chdir(root)
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
 
-const sumOf = async (file: string): Promise<string> => {
-  const hasher = new Bun.CryptoHasher("sha256")
-  for await (const bytes of Bun.file(file).stream()) hasher.update(bytes)
-  return hasher.digest("hex")
-}
-
 const build = Effect.gen(function* () {
   const named = values.all ? Target.released : yield* Effect.forEach(values.target, Target.named)
   const wanted =
     named.length === 0
-      ? [{ name: "homeostat", target: yield* Target.host }]
-      : named.map((target) => ({ name: `homeostat-${target}`, target }))
+      ? [{ name: Dist.own, target: yield* Target.host }]
+      : named.map((target) => ({ name: Dist.nameOf(target), target }))
   const sources = yield* Sources.of(root, process.env.SOURCE_DATE_EPOCH)
-  const made: Array<string> = []
+  yield* Dist.prepare(outdir)
   let bill = ""
   for (const { name, target } of wanted) {
     const file = join(outdir, name)
     const metafile = yield* Compilation.make({ root, entrypoint: "controllers/main.ts", sources, target, file })
     // The same for every system.
     bill = yield* Bill.make(root, metafile, sources)
-    made.push(name)
     yield* Console.log(`${relative(from, file)}  ${target}, ${mebibytes(Bun.file(file).size)}`)
   }
-  yield* Effect.promise(async () => {
-    await Bun.write(join(outdir, billName), bill)
-    made.push(billName)
-    const lines = await Promise.all(made.map(async (name) => `${await sumOf(join(outdir, name))}  ${name}\n`))
-    await Bun.write(join(outdir, "SHA256SUMS"), lines.join(""))
-  })
+  yield* Dist.finish(
+    outdir,
+    wanted.map(({ name }) => name),
+    bill
+  )
 })
 
 BunRuntime.runMain(Effect.catchAll(build, ({ message }) => Effect.sync(() => refuse(message))))

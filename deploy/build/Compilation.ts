@@ -4,7 +4,7 @@
  * The same sources give the same bytes, wherever they lie and whoever compiles them: no path of this machine gets in, no time, and
  * nothing of the environment.
  */
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises"
+import { mkdtemp, rename, rm } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import type { Build } from "@homeostat/runtime/command/Build"
 import * as Data from "effect/Data"
@@ -23,7 +23,7 @@ export interface Options {
   readonly entrypoint: string
   readonly sources: Sources
   readonly target: Target
-  /** Where the program is to be. */
+  /** Where the program is to be; its folder is there. */
   readonly file: string
 }
 
@@ -74,9 +74,9 @@ export const make = ({
 }: Options): Effect.Effect<Metafile, CompilationFailed> =>
   Effect.acquireUseRelease(
     // Bun leaves the maps beside the program, which has its own.
-    Effect.promise(async () => {
-      await mkdir(dirname(file), { recursive: true })
-      return mkdtemp(join(dirname(file), `.${basename(file)}-`))
+    Effect.tryPromise({
+      try: () => mkdtemp(join(dirname(file), `.${basename(file)}-`)),
+      catch: (error) => new CompilationFailed({ message: messageOf(error) })
     }),
     (folder) =>
       Effect.tryPromise({

@@ -1,4 +1,5 @@
 /** Which sources are built, as git knows them. */
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
 /** A commit, and what became of it. */
@@ -7,6 +8,13 @@ export interface Sources {
   readonly commit: string
   /** In ISO 8601: of the commit, or what `SOURCE_DATE_EPOCH` says in its place. */
   readonly date: string | undefined
+}
+
+/** `SOURCE_DATE_EPOCH` is set to what is no time. */
+export class InvalidEpoch extends Data.TaggedError("InvalidEpoch")<{ readonly epoch: string }> {
+  override get message(): string {
+    return `SOURCE_DATE_EPOCH is ${JSON.stringify(this.epoch)}: it is a time in seconds since 1970, in digits, or is not set`
+  }
 }
 
 const output = (folder: string, args: ReadonlyArray<string>): Effect.Effect<string, unknown> =>
@@ -19,16 +27,25 @@ const output = (folder: string, args: ReadonlyArray<string>): Effect.Effect<stri
 
 const isoOf = (seconds: string): string => new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z")
 
+/** What it says; nothing where it is empty, as where it is not set. */
+const dateOf = (epoch = ""): Effect.Effect<string | undefined, InvalidEpoch> => {
+  if (epoch === "") return Effect.succeed(undefined)
+  // Of more digits than these, the year has more than four.
+  return /^\d{1,11}$/.test(epoch) ? Effect.succeed(isoOf(epoch)) : new InvalidEpoch({ epoch })
+}
+
 /**
  * Those in a folder. Its repository is its own: that of a folder above it, into which an archive was unpacked, says nothing.
  *
  * @param epoch `SOURCE_DATE_EPOCH`, where it is set: https://reproducible-builds.org/specs/source-date-epoch
  */
-export const of = (folder: string, epoch: string | undefined): Effect.Effect<Sources> =>
-  Effect.gen(function* () {
-    const prefix = yield* output(folder, ["rev-parse", "--show-prefix"])
-    if (prefix !== "") return yield* Effect.fail("not its own")
-    const [commit = "", seconds = ""] = (yield* output(folder, ["log", "-1", "--format=%H %ct"])).split(" ")
-    const changes = yield* output(folder, ["status", "--porcelain"])
-    return { commit: changes === "" ? commit : `${commit}-dirty`, date: isoOf(epoch ?? seconds) }
-  }).pipe(Effect.orElseSucceed(() => ({ commit: "unknown", date: epoch === undefined ? undefined : isoOf(epoch) })))
+export const of = (folder: string, epoch: string | undefined): Effect.Effect<Sources, InvalidEpoch> =>
+  Effect.flatMap(dateOf(epoch), (date) =>
+    Effect.gen(function* () {
+      const prefix = yield* output(folder, ["rev-parse", "--show-prefix"])
+      if (prefix !== "") return yield* Effect.fail("not its own")
+      const [commit = "", seconds = ""] = (yield* output(folder, ["log", "-1", "--format=%H %ct"])).split(" ")
+      const changes = yield* output(folder, ["status", "--porcelain"])
+      return { commit: changes === "" ? commit : `${commit}-dirty`, date: date ?? isoOf(seconds) }
+    }).pipe(Effect.orElseSucceed(() => ({ commit: "unknown", date })))
+  )

@@ -8,7 +8,8 @@ export type Target = `${"linux" | "darwin"}-${"x64" | "arm64"}` | `linux-${"x64"
 /** Those that a release has. */
 export const released: ReadonlyArray<Target> = ["linux-x64", "linux-x64-musl", "linux-arm64", "linux-arm64-musl"]
 
-const all: ReadonlyArray<Target> = [...released, "darwin-x64", "darwin-arm64"]
+/** All that it can be compiled for. */
+export const all: ReadonlyArray<Target> = [...released, "darwin-x64", "darwin-arm64"]
 
 /** There is no such target. */
 export class UnknownTarget extends Data.TaggedError("UnknownTarget")<{ readonly name: string }> {

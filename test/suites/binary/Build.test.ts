@@ -1,6 +1,6 @@
 /** What is built: for whom, of what, and that it is always the same. */
 import { describe, expect } from "bun:test"
-import { rm } from "node:fs/promises"
+import { readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Process from "@homeostat/testkit/envtest/Process"
@@ -10,6 +10,8 @@ import * as Sources from "../../../deploy/build/Sources.ts"
 import * as Target from "../../../deploy/build/Target.ts"
 import manifest from "../../../package.json" with { type: "json" }
 import * as Release from "./Release.ts"
+
+const root = join(import.meta.dir, "../../..")
 
 const sumOf = (file: string) => Release.run(["sha256sum", file]).pipe(Effect.map((line) => line.split(" ")[0]))
 
@@ -66,19 +68,30 @@ describe("A build", () => {
   )
 
   live(
-    "has the same bytes wherever it is made, under whatever name and environment",
+    "has the same bytes wherever it is made, under whatever name and environment, and leaves nothing of an earlier one beside it",
     () =>
       Effect.gen(function* () {
         const { dist, repository } = yield* Release.get
-        const elsewhere = join(yield* Directory.make, "some", "folder", "else")
+        const folder = yield* Directory.make
+        const [elsewhere, out] = [join(folder, "some", "folder", "else"), join(folder, "out")]
         yield* Release.clone(repository, elsewhere)
         const environment = { ...process.env, NODE_ENV: "development", TZ: "Asia/Tokyo", LANG: "C" }
-        yield* Release.build(elsewhere, ["--outdir", join(elsewhere, "out")], environment)
+        yield* Effect.promise(async () => {
+          for (const earlier of ["homeostat-linux-arm64-musl", "SHA256SUMS", "packages/runtime.tgz"]) {
+            await Bun.write(join(out, earlier), "earlier")
+          }
+        })
+        yield* Release.build(elsewhere, ["--outdir", out], environment)
         const target = yield* Target.host
-        expect(yield* sumOf(join(elsewhere, "out/homeostat"))).toBe(yield* sumOf(join(dist, `homeostat-${target}`)))
-        expect(yield* sumOf(join(elsewhere, "out/homeostat.cdx.json"))).toBe(
-          yield* sumOf(join(dist, "homeostat.cdx.json"))
-        )
+        expect(yield* sumOf(join(out, "homeostat"))).toBe(yield* sumOf(join(dist, `homeostat-${target}`)))
+        expect(yield* sumOf(join(out, "homeostat.cdx.json"))).toBe(yield* sumOf(join(dist, "homeostat.cdx.json")))
+        expect((yield* Effect.promise(() => readdir(out))).sort()).toEqual([
+          "SHA256SUMS",
+          "homeostat",
+          "homeostat.cdx.json",
+          "packages"
+        ])
+        yield* Release.run(["sh", "-c", 'cd "$0" && sha256sum --check --strict SHA256SUMS', out])
       }),
     Release.millis
   )
@@ -139,25 +152,30 @@ describe("Sources", () => {
         })
         yield* Effect.promise(() => Bun.write(join(folder, "controllers/new.ts"), "export {}\n"))
         expect(yield* Sources.of(folder, undefined)).toEqual({ commit: `${commit}-dirty`, date })
+        expect(yield* Sources.of(folder, "")).toEqual({ commit: `${commit}-dirty`, date })
         expect(yield* Sources.of(folder, "86400")).toEqual({ commit: `${commit}-dirty`, date: "1970-01-02T00:00:00Z" })
         yield* Effect.promise(() => rm(join(folder, ".git"), { recursive: true }))
         expect(yield* Sources.of(folder, "0")).toEqual({ commit: "unknown", date: "1970-01-01T00:00:00Z" })
+        expect(yield* Sources.of(folder, "")).toEqual({ commit: "unknown", date: undefined })
       }),
     Release.millis
   )
 })
 
 describe("A build that is asked for what there is not", () => {
-  for (const [args, line] of [
+  for (const [args, line, environment] of [
     [["--target", "linux-mips"], 'there is no target "linux-mips": it is one of linux-x64, '],
-    [["--everything"], "Unknown option '--everything'"]
+    [["--everything"], "Unknown option '--everything'"],
+    [["--outdir", "/dev/null"], "/dev/null can't be written to (EEXIST: "],
+    [["--outdir", "/dev/null/out"], "/dev/null/out can't be written to (ENOTDIR: "],
+    [[], 'SOURCE_DATE_EPOCH is "abc": it is a time in seconds ', { SOURCE_DATE_EPOCH: "abc" }],
+    [[], 'SOURCE_DATE_EPOCH is "999999999999": it is a time in seconds ', { SOURCE_DATE_EPOCH: "999999999999" }]
   ] as const) {
-    live(`fails with one line: ${args.join(" ")}`, () =>
+    live(`fails with one line: ${[...Object.entries(environment ?? {}).flat(), ...args].join(" ")}`, () =>
       Effect.gen(function* () {
-        const { exitCode, stderr } = yield* Process.run(process.execPath, [
-          join(import.meta.dir, "../../../deploy/build.ts"),
-          ...args
-        ])
+        const { exitCode, stderr } = yield* Process.run(process.execPath, [join(root, "deploy/build.ts"), ...args], {
+          env: { ...process.env, ...environment }
+        })
         expect(exitCode).toBe(1)
         expect(stderr).toStartWith(`build: ${line}`)
         expect(stderr.trimEnd()).not.toContain("\n")
