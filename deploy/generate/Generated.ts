@@ -2,11 +2,12 @@
  * The part of `deploy/` that follows from code: the kinds as CustomResourceDefinitions, the rights that running takes, the roles for
  * people. In `deploy/crds` and `deploy/rbac` there is nothing else. Pure: the same program gives the same files.
  */
+import * as CrdVerb from "@homeostat/runtime/command/Crd"
 import * as Yaml from "@homeostat/runtime/command/Yaml"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import * as Crd from "@homeostat/runtime/resource/Crd"
-import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Effect from "effect/Effect"
 import * as PeopleRoles from "./PeopleRoles.ts"
 
@@ -46,11 +47,8 @@ const kustomization = ({ name }: Program, lines: ReadonlyArray<string>, resource
 
 const pathOf = ({ group, plural }: CustomResource.Any): string => `${group}_${plural}.yaml`
 
-const kindsOf = ({ controllers }: Program): ReadonlyArray<CustomResource.Any> =>
-  controllers.map(({ resource }) => resource).filter(CustomResource.isCustomResource)
-
 const crds = (program: Program) => {
-  const kinds = kindsOf(program)
+  const kinds = CrdVerb.kindsOf(program.controllers)
   return {
     ...Object.fromEntries(
       kinds.map((kind) => [
@@ -81,7 +79,7 @@ const rbac = (program: Program) => {
         "Deployments of a namespace may edit these kinds there. The others are for who is bound to them: see docs/callers.md.",
         "An editor can name any Secret and claim of the namespace in a Backup, as in a pod; nothing else than that is given by it."
       ],
-      PeopleRoles.of(name, kindsOf(program))
+      PeopleRoles.of(name, CrdVerb.kindsOf(controllers))
     ),
     "kustomization.yaml": kustomization(
       program,

@@ -1,14 +1,19 @@
 /** `crd`: the CustomResourceDefinitions of the controllers' kinds, as YAML. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type { Controller } from "../controller/Controller.ts"
 import * as Crd from "../resource/Crd.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
+import { nameOf } from "../resource/Resource.ts"
 import * as Verb from "./Verb.ts"
 import * as Yaml from "./Yaml.ts"
 
-/** The kinds that controllers are for and that a cluster has to be told of. */
+/** The kinds that controllers are for and that a cluster has to be told of; one that several are for, once. */
 export const kindsOf = (controllers: ReadonlyArray<Controller<unknown>>): ReadonlyArray<CustomResource.Any> =>
-  controllers.map(({ resource }) => resource).filter(CustomResource.isCustomResource)
+  Arr.dedupeWith(
+    controllers.map(({ resource }) => resource).filter(CustomResource.isCustomResource),
+    (one, other) => nameOf(one) === nameOf(other) && one.definition === other.definition
+  )
 
 /** Their definitions. Fails where a kind has none, naming the field and the way out. */
 export const definitionsOf = (controllers: ReadonlyArray<Controller<unknown>>) =>

@@ -23,6 +23,14 @@ describe("deploy/crds and deploy/rbac", () => {
     expect(stale.map((path) => `${path} is not what the code says: run \`bun run generate\``)).toEqual([])
   })
 
+  test("name a kind once that two controllers are for", async () => {
+    const twice = [...program.controllers, ...program.controllers]
+    const generated = await Effect.runPromise(Generated.files({ ...program, controllers: twice }))
+    const found = committed.filter(([path]) => path.startsWith("crds/") || path === "rbac/people.yaml")
+    expect(found.map(([path]) => [path, generated.get(path)])).toEqual(found.map((one) => [...one]))
+    expect([...generated.keys()].sort()).toEqual(committed.map(([path]) => path).sort())
+  })
+
   test("say at the top of each file what has written it", () => {
     const silent = committed.filter(([, text]) => !/^# Written by `bun run generate`/m.test(text))
     expect(silent.map(([path]) => path)).toEqual([])
