@@ -24,7 +24,11 @@ export const run = (
   )
 }
 
-const author = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"] as const
+/** Somebody commits, by no settings of this machine: no key to sign with, no hooks. */
+const author = [
+  ...["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"],
+  ...["-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]
+] as const
 
 /** A repository with the sources as they are now, committed. */
 const commit = (folder: string) =>
@@ -36,12 +40,14 @@ const commit = (folder: string) =>
       "-C",
       root,
       "ls-files",
+      "-z",
       "--cached",
       "--others",
       "--exclude-standard"
     ])
     yield* Effect.promise(async () => {
-      for (const file of listed.split("\n")) {
+      for (const file of listed.split("\0")) {
+        if (file === "") continue
         const source = Bun.file(join(root, file))
         // One that was removed and whose removal is not committed is listed too.
         if (!(await source.exists())) continue
