@@ -2,7 +2,8 @@
  * What a Backup's status comes to in numbers.
  *
  * What the status says as of now (gauges) is set whenever it was written or found as it should be; whether it is ready is looked up
- * when the metrics are read, since others may say so too: a refusal for want of a right does. What happens (counters, the histogram) is counted once, when the status comes to say it: so a manager that begins to lead counts nothing that another has
+ * when the metrics are read, since others may say so too: a refusal for want of a right does. What happens (counters, the
+ * histogram) is counted once, when the status comes to say it: so a manager that begins to lead counts nothing that another has
  * counted, and a run that ended while nobody looked is counted by who finds it. One whose status was written by a process that died
  * right then is counted by nobody.
  *
@@ -97,8 +98,8 @@ export const retention = Metric.gauge(
 )
 
 /**
- * Times of the schedule for which there was no run: missed for good, beyond `startingDeadlineSeconds`, or left out since another run
- * went on. Of several that passed while no manager was there, one run makes up for all, and they do not count.
+ * Times of the schedule for which there was no run: missed for good, beyond `startingDeadlineSeconds`, or left out since another
+ * run went on. Of several that passed while no manager was there, one run makes up for all, and they do not count.
  */
 export const missedSchedules = Metric.counter(
   "homeostat_backup_missed_schedules_total",
