@@ -6,10 +6,11 @@ import { program } from "../../controllers/main.ts"
 import type { Page } from "./Page.ts"
 
 /** What of an OpenAPI schema is told. */
-interface Field {
+export interface Field {
   readonly description?: string
   readonly type?: string
   readonly format?: string
+  readonly pattern?: string
   readonly default?: unknown
   readonly enum?: ReadonlyArray<string>
   readonly minimum?: number
@@ -22,38 +23,58 @@ interface Field {
   readonly "x-kubernetes-validations"?: ReadonlyArray<{ readonly rule: string; readonly message?: string }>
 }
 
-const typeOf = (field: Field): string => {
-  if (field["x-kubernetes-int-or-string"] === true) return "quantity"
+/** Its type in words; of several as of one. */
+const typeOf = (field: Field, many = false): string => {
+  const ending = many ? "s" : ""
+  if (field["x-kubernetes-int-or-string"] === true) {
+    if (field.pattern === undefined) return `integer${ending} or string${ending}`
+    return many ? "quantities" : "quantity"
+  }
   if (field.enum !== undefined) return field.enum.map((word) => `\`${word}\``).join(", ")
-  if (field.items !== undefined)
-    return `list of ${field.items.properties === undefined ? `${typeOf(field.items)}s` : "objects"}`
-  if (field.additionalProperties !== undefined) return `map of ${typeOf(field.additionalProperties)}s`
+  if (field.items !== undefined) return `list${ending} of ${typeOf(field.items, true)}`
+  if (field.additionalProperties !== undefined) return `map${ending} of ${typeOf(field.additionalProperties, true)}`
+  if (field.type === undefined) return "anything"
   const range =
-    field.minimum === undefined || field.maximum === undefined ? "" : `, ${field.minimum} to ${field.maximum}`
-  return `${field.format === "date-time" ? "time" : (field.type ?? "")}${field.type === "integer" ? range : ""}`
+    field.type !== "integer" || field.minimum === undefined || field.maximum === undefined
+      ? ""
+      : `, ${field.minimum} to ${field.maximum}`
+  return `${field.format === "date-time" ? "time" : field.type}${ending}${range}`
 }
 
-const defaultOf = (field: Field, isRequired: boolean): string =>
-  isRequired ? "required" : field.default === undefined ? "" : `\`${String(field.default)}\``
+const defaultOf = (field: Field, isRequired: boolean): string => {
+  if (isRequired || field.default === undefined) return isRequired ? "required" : ""
+  const text = typeof field.default === "string" ? field.default : JSON.stringify(field.default)
+  return `\`${text.replaceAll("|", "\\|")}\``
+}
 
 const isImmutable = (field: Field): boolean =>
   field["x-kubernetes-validations"]?.some(({ rule }) => rule === "self == oldSelf") === true
 
+/** What the entries of lists and maps are, in the end, and the path to there. */
+const entriesOf = (name: string, field: Field): readonly [name: string, field: Field] => {
+  if (field.items !== undefined) return entriesOf(`${name}[]`, field.items)
+  if (field.additionalProperties !== undefined) return entriesOf(`${name}.*`, field.additionalProperties)
+  return [name, field]
+}
+
 /** A row for a field and for each below it, in the order of the schema. */
 const rows = (name: string, field: Field, isRequired: boolean): ReadonlyArray<string> => {
-  const { description = "", items, properties, required = [] } = field
+  const { description = "" } = field
   const text = `${description}${isImmutable(field) ? " It cannot be changed." : ""}`.replaceAll(/[|<*]/g, "\\$&")
-  const below = properties ?? items?.properties ?? {}
-  const of = properties === undefined ? (items?.required ?? []) : required
+  const [path, { properties = {}, required = [] }] = entriesOf(name, field)
   return [
     `| \`${name}\` | ${typeOf(field)} | ${defaultOf(field, isRequired)} | ${text} |`,
-    ...Object.entries(below).flatMap(([key, child]) =>
-      rows(`${name}${items === undefined ? "" : "[]"}.${key}`, child, of.includes(key))
-    )
+    ...Object.entries(properties).flatMap(([key, child]) => rows(`${path}.${key}`, child, required.includes(key)))
   ]
 }
 
-const table = (name: string, { properties = {}, required = [] }: Field, withDefaults: boolean): string =>
+/**
+ * The fields of an object as a table.
+ *
+ * @param name the path to it, such as `spec`
+ * @param withDefaults also says which fields are required, and what others are if they are left out
+ */
+export const table = (name: string, { properties = {}, required = [] }: Field, withDefaults: boolean): string =>
   [
     withDefaults ? "| Field | Type | Default | What it is |" : "| Field | Type | | What it is |",
     "| --- | --- | --- | --- |",
