@@ -40,8 +40,13 @@ describe("A controller is put into the list of main.ts", () => {
     const taken = Either.getOrThrow(Listing.add(written("controllers: [webapp]", "const cache = 1\n"), names))
     expect(taken).toContain("{ controller as cacheController }")
     expect(taken).toContain("[webapp, cacheController]")
-    const word = Names.of({ ...names, kind: "Switch" })
-    expect(Either.getOrThrow(Listing.add(written("controllers: []"), word))).toContain("[switchController]")
+    const both = written("controllers: [webapp]", "const cache = 1, cacheController = 1, cacheController2 = 1\n")
+    expect(Either.getOrThrow(Listing.add(both, names))).toContain("[webapp, cacheController3]")
+    for (const kind of ["Switch", "Eval", "Arguments", "Undefined"]) {
+      const word = Names.of({ ...names, kind })
+      const listed = Either.getOrThrow(Listing.add(written("controllers: []"), word))
+      expect(listed).toContain(`[${kind.toLowerCase()}Controller]`)
+    }
   })
 
   test("unless there is none, or several: then what to write by hand is told", () => {

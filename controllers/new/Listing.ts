@@ -40,9 +40,9 @@ const listsIn = (nodes: ReadonlyArray<Node>): ReadonlyArray<Node> =>
     return isNode(value) && value.type === "ArrayExpression" ? [value] : []
   })
 
-/** Words that can't be a variable's name in a module, as far as they are no variables themselves. */
+/** Words that can't be a variable's name in a module, for the language or for its types. */
 const reserved =
-  /^(await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|export|extends|false|finally|for|function|if|implements|import|in|instanceof|interface|let|new|null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|var|void|while|with|yield)$/
+  /^(arguments|await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|eval|export|extends|false|finally|for|function|globalThis|if|implements|import|in|instanceof|interface|let|new|null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|undefined|var|void|while|with|yield)$/
 
 /** What is to be written by hand where the list is not found. */
 const byHand = ({ package: from, variable }: Names): string =>
@@ -77,8 +77,10 @@ export const add = (text: string, names: Names): Either.Either<string, string> =
         return Either.left(`imports ${names.package} already, which is not there: take that line out first`)
       }
       const taken = new Set(nodes.filter(({ type }) => type === "Identifier").map(nameOf))
-      const isFree = !reserved.test(names.variable) && !taken.has(names.variable)
-      const variable = isFree ? names.variable : `${names.variable}Controller`
+      const isFree = (name: string) => !reserved.test(name) && !taken.has(name)
+      const other = `${names.variable}Controller`
+      let variable = isFree(names.variable) ? names.variable : other
+      for (let count = 2; !isFree(variable); count++) variable = `${other}${count}`
       const line = `\nimport { controller as ${variable} } from "${names.package}"`
       const elements = field(list, "elements")
       const last: unknown = Array.isArray(elements) ? elements.at(-1) : undefined

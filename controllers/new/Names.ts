@@ -23,32 +23,43 @@ export interface Names extends Wanted {
   readonly one: string
 }
 
-/** What the modules that are written import or declare. */
-const used: ReadonlySet<string> = new Set([
+/** What the modules that are written import, declare or take for a type, by names that a kind could have. */
+export const used: ReadonlySet<string> = new Set([
   "Client",
   "Condition",
   "Controller",
   "Crd",
   "CustomResource",
   "Deployment",
+  "Desired",
   "Effect",
   "Field",
   "Harness",
   "Manager",
+  "NonNullable",
   "Owned",
+  "Patch",
   "Result",
   "Schema",
   "Spec",
   "Status",
+  "TestClock",
   "Time"
 ])
 
 /** A kind, or what is wrong with it. */
 export const kindOf = (text: string): Either.Either<string, string> => {
-  if (!/^[A-Z][A-Za-z0-9]{0,62}$/.test(text)) {
-    return Either.left(`"${text}" is no kind: letters and digits in PascalCase, such as RedisCache`)
+  // `-controller` behind it makes the value of a label, which has 63 characters at most.
+  if (!/^[A-Z][A-Za-z0-9]{0,51}$/.test(text)) {
+    return Either.left(
+      `"${text}" is no kind: letters and digits in PascalCase, 52 characters at most, such as RedisCache`
+    )
   }
   if (used.has(text)) return Either.left(`"${text}" is what a module of every controller imports: choose another kind`)
+  // On many disks they would be one file.
+  if (/^(children|controller|status)$/i.test(text)) {
+    return Either.left(`"${text}" is a file of every controller's module: choose another kind`)
+  }
   // Its type would hide it in the whole module.
   return text in globalThis
     ? Either.left(`"${text}" is something that JavaScript has already: choose another kind`)
