@@ -4,6 +4,8 @@ import type { StructuralSchema } from "./StructuralSchema.ts"
 
 const string = { type: "string" } as const
 const integer = { type: "integer" } as const
+/** Not `open`: what such values hold is pruned. The type of a schema of ours has no place for it. */
+const anything: object = { additionalProperties: true }
 const open = { "x-kubernetes-preserve-unknown-fields": true } as const
 
 const definition = (
@@ -25,6 +27,9 @@ const object = (properties: { readonly [name: string]: StructuralSchema }, more:
   properties,
   ...more
 })
+
+const keys = (...names: ReadonlyArray<string>) =>
+  ({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": names }) as const
 
 const ofField = (x: StructuralSchema) => definition(object({ spec: object({ x }) }))
 
@@ -67,6 +72,24 @@ const cases: ReadonlyArray<readonly [what: string, from: StructuralSchema, to: S
     "must be more than 1 now, where 1 was"
   ],
   ["a lower maximum", { ...integer, maximum: 9 }, { ...integer, maximum: 8 }, "must be at most 8 now, where 9 was"],
+  [
+    "a bound that is no whole number",
+    { type: "number", minimum: 4, exclusiveMinimum: true },
+    { type: "number", minimum: 5 },
+    "must be at least 5 now, where 4 was"
+  ],
+  [
+    "a bound of whole numbers",
+    { ...integer, maximum: 5, exclusiveMaximum: true },
+    { ...integer, maximum: 4, exclusiveMaximum: true },
+    "must be less than 4 now, where 5 was"
+  ],
+  [
+    "a fraction",
+    { type: "number", multipleOf: 0.3 },
+    { type: "number", multipleOf: 0.2 },
+    "must be a multiple of 0.2 now"
+  ],
   ["a step", { ...integer, multipleOf: 3 }, { ...integer, multipleOf: 2 }, "must be a multiple of 2 now"],
   ["a length", string, { ...string, minLength: 1 }, "must have at least 1 characters now, where 0 were enough"],
   [
@@ -154,6 +177,18 @@ const cases: ReadonlyArray<readonly [what: string, from: StructuralSchema, to: S
     "no longer keeps fields that it does not name: they would be pruned"
   ],
   [
+    "all that it kept in a map, now that values are numbers",
+    { type: "object", ...open },
+    { type: "object", ...open, additionalProperties: integer },
+    ".* was kept whatever it was, and is checked and pruned now"
+  ],
+  [
+    "what is inside of values, now that they may be anything",
+    { type: "object", ...open },
+    { type: "object", ...anything },
+    ".* was kept whatever it was, and is checked and pruned now"
+  ],
+  [
     "an object that is no whole one",
     { type: "object", "x-kubernetes-embedded-resource": true, ...open },
     { type: "object", "x-kubernetes-embedded-resource": true },
@@ -169,7 +204,7 @@ const cases: ReadonlyArray<readonly [what: string, from: StructuralSchema, to: S
 
 describe("a definition narrows another one where it takes away", () => {
   test.each(cases)("%s", (_, from, to, says) => {
-    expect(described(ofField(from), ofField(to))).toEqual([`v1 spec.x ${says}`])
+    expect(described(ofField(from), ofField(to))).toEqual([`v1 spec.x${says.startsWith(".") ? "" : " "}${says}`])
   })
 
   const fields: ReadonlyArray<readonly [what: string, from: object, to: object, says: ReadonlyArray<string>]> = [
@@ -206,6 +241,42 @@ describe("a definition narrows another one where it takes away", () => {
         "spec.x was string and is integer: other values would be refused",
         "spec.* is gone: entries of other names would be pruned"
       ]
+    ],
+    [
+      "what values of a map held, in lists too, that may be anything now",
+      {
+        type: "object",
+        additionalProperties: object({ a: string, b: { type: "array", items: object({ c: string }) } })
+      },
+      { type: "object", ...anything },
+      ["spec.*.a is gone: what it holds would be pruned", "spec.*.b is gone: what it holds would be pruned"]
+    ],
+    [
+      "what items of lists held in a map whose values may be anything now",
+      { type: "object", additionalProperties: { type: "array", items: object({ c: string }) } },
+      { type: "object", ...anything },
+      ["spec.*[].c is gone: what it holds would be pruned"]
+    ],
+    [
+      "the room for one property that is filled in",
+      object({ x: string, y: string }, { maxProperties: 1 }),
+      object({ x: string, y: { ...string, default: "a" } }, { maxProperties: 1 }),
+      ["spec.y is filled in now, which the conditions around it may not take"]
+    ],
+    ...(["anyOf", "oneOf", "allOf"] as const).map(
+      (key) =>
+        [
+          `what ${key} asks for, of what is filled in deep down`,
+          object({ x: object({ y: string }) }, { [key]: [{ required: ["x"] }] }),
+          object({ x: object({ y: { ...string, default: "a" } }) }, { [key]: [{ required: ["x"] }] }),
+          ["spec.x.y is filled in now, which the conditions around it may not take"]
+        ] as const
+    ),
+    [
+      "what may not be, of what is filled in with something else",
+      object({ x: { ...string, default: "a" } }, { not: { required: ["y"] } }),
+      object({ x: { ...string, default: "b" } }, { not: { required: ["y"] } }),
+      ["spec.x is filled in with something else now, which the conditions around it may not take"]
     ],
     [
       "what a field held that had no schema",
@@ -297,6 +368,30 @@ describe("a definition narrows nothing that", () => {
       object({ x: { ...integer, minimum: 1, maximum: 9 } }),
       object({ x: { ...integer, minimum: 1, maximum: 9, format: "int32" } })
     ],
+    [
+      "fills in what has to be there anyway, or what no condition is about",
+      object({ x: string, y: object({ z: string }, { required: ["z"], maxProperties: 1 }) }),
+      object({
+        x: { ...string, default: "a" },
+        y: object({ z: { ...string, default: "a" } }, { required: ["z"], maxProperties: 1 })
+      })
+    ],
+    [
+      "says a bound of whole numbers otherwise",
+      object({ x: { ...integer, minimum: 4, exclusiveMinimum: true, maximum: 8 } }),
+      object({ x: { ...integer, minimum: 5, maximum: 9, exclusiveMaximum: true } })
+    ],
+    [
+      "asks for multiples that they all are",
+      object({ x: { type: "number", multipleOf: 0.3 }, y: integer }),
+      object({ x: { type: "number", multipleOf: 0.1 }, y: { ...integer, multipleOf: 1 } })
+    ],
+    [
+      "tells items apart by one key more",
+      { type: "array", items: object({ a: string, b: string }, { required: ["a", "b"] }), ...keys("a") },
+      { type: "array", items: object({ a: string, b: string }, { required: ["a", "b"] }), ...keys("a", "b") }
+    ],
+    ["keeps of a map what it kept before", { type: "object", ...anything }, { type: "object", ...anything, ...open }],
     ["keeps what it no longer names", object({ x: string }), { type: "object", ...open }],
     ["takes other names too", object({ x: string }), { type: "object", additionalProperties: string }],
     [

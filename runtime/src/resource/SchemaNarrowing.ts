@@ -1,6 +1,7 @@
 /**
  * What one structural schema takes of what another took: a value that was valid may be refused now, or lose a part. Rules and
- * patterns are compared as texts, for nobody can tell whether one of them asks for less than another.
+ * patterns are compared as texts, for nobody can tell whether one of them asks for less than another. Whether a rule in CEL takes
+ * what a new default fills in is not looked at.
  *
  * Pure. Schemas are read as the JSON that they are, since one of them comes from a cluster and may say anything.
  */
@@ -39,6 +40,8 @@ interface Pair {
   readonly from: Node
   readonly to: Node
   readonly field: string
+  /** Whether a value that this one is part of has conditions (`oneOf` and the like): they may be about this part too. */
+  readonly isConditioned: boolean
 }
 
 const below = (field: string, name: string): string => (field === "" ? name : `${field}.${name}`)
@@ -48,7 +51,7 @@ const below = (field: string, name: string): string => (field === "" ? name : `$
  * stays as it is.
  */
 export const between = (from: unknown, to: unknown): ReadonlyArray<Finding> =>
-  compare({ from: nodeOf(from), to: nodeOf(to), field: "" })
+  compare({ from: nodeOf(from), to: nodeOf(to), field: "", isConditioned: false })
 
 const compare = (pair: Pair): ReadonlyArray<Finding> => {
   const types = typeFindings(pair)
@@ -104,25 +107,45 @@ const valueFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
 /** What bounds count, as one says it. */
 const units = { Length: "characters", Items: "items", Properties: "properties" } as const
 
-const boundFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+/** The last value that a bound lets in, of whole numbers; else the bound, and whether it is outside itself. */
+const boundOf = (node: Node, key: "minimum" | "maximum", isWhole: boolean) => {
+  const value = numberAt(node, key)
+  const isOutside = node[key === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"] === true
+  if (value === undefined || !isWhole) return { value, isOutside }
+  const last = key === "minimum" ? Math.ceil(value) : Math.floor(value)
+  const next = key === "minimum" ? last + 1 : last - 1
+  return { value: isOutside && last === value ? next : last, isOutside: false }
+}
+
+/** Whether the one of two bounds lets in less; `sign` is 1 where more is less, as it is for a minimum. */
+const isCloser = (pair: Pair, key: "minimum" | "maximum", sign: 1 | -1): boolean => {
+  const isWhole = !typesOf(pair.from).includes("number")
+  const [bound, before] = [boundOf(pair.to, key, isWhole), boundOf(pair.from, key, isWhole)]
+  if (bound.value === undefined) return false
+  if (before.value === undefined) return true
+  return bound.value === before.value ? bound.isOutside && !before.isOutside : (bound.value - before.value) * sign > 0
+}
+
+/** Whether what is a multiple of the one is one of the other; fractions are never quite what they are written as. */
+const isMultiple = (value: number, step: number): boolean => {
+  const quotient = value / step
+  return Math.abs(quotient - Math.round(quotient)) < 1e-9
+}
+
+const boundFindings = (pair: Pair): ReadonlyArray<Finding> => {
+  const { field, from, to } = pair
   const found: Array<Finding> = []
   const say = (problem: string): void => void found.push({ field, problem })
   const was = (bound: number | undefined): string => (bound === undefined ? "nothing was asked for" : `${bound} was`)
 
-  const [least, leastBefore] = [numberAt(to, "minimum"), numberAt(from, "minimum")]
-  const isOutside = (key: string): boolean => to[key] === true && from[key] !== true
-  if (least !== undefined) {
-    const isSame = least === leastBefore && isOutside("exclusiveMinimum")
-    if (leastBefore === undefined || least > leastBefore || isSame) {
-      say(`must be ${to.exclusiveMinimum === true ? "more than" : "at least"} ${least} now, where ${was(leastBefore)}`)
-    }
+  const [least, most] = [numberAt(to, "minimum"), numberAt(to, "maximum")]
+  if (least !== undefined && isCloser(pair, "minimum", 1)) {
+    const how = to.exclusiveMinimum === true ? "more than" : "at least"
+    say(`must be ${how} ${least} now, where ${was(numberAt(from, "minimum"))}`)
   }
-  const [most, mostBefore] = [numberAt(to, "maximum"), numberAt(from, "maximum")]
-  if (most !== undefined) {
-    const isSame = most === mostBefore && isOutside("exclusiveMaximum")
-    if (mostBefore === undefined || most < mostBefore || isSame) {
-      say(`must be ${to.exclusiveMaximum === true ? "less than" : "at most"} ${most} now, where ${was(mostBefore)}`)
-    }
+  if (most !== undefined && isCloser(pair, "maximum", -1)) {
+    const how = to.exclusiveMaximum === true ? "less than" : "at most"
+    say(`must be ${how} ${most} now, where ${was(numberAt(from, "maximum"))}`)
   }
   for (const [what, unit] of Object.entries(units)) {
     const [min, minBefore] = [numberAt(to, `min${what}`) ?? 0, numberAt(from, `min${what}`) ?? 0]
@@ -132,8 +155,9 @@ const boundFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
       say(`may have at most ${max} ${unit} now, where ${maxBefore ?? "any number"} were allowed`)
     }
   }
-  const [step, stepBefore] = [numberAt(to, "multipleOf"), numberAt(from, "multipleOf")]
-  if (step !== undefined && (stepBefore === undefined || stepBefore % step !== 0)) {
+  const step = numberAt(to, "multipleOf")
+  const stepBefore = numberAt(from, "multipleOf") ?? (typesOf(from).includes("number") ? undefined : 1)
+  if (step !== undefined && (stepBefore === undefined || !isMultiple(stepBefore, step))) {
     say(`must be a multiple of ${step} now`)
   }
   if (to.pattern !== undefined && to.pattern !== "" && to.pattern !== from.pattern) {
@@ -180,7 +204,8 @@ const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
   return found
 }
 
-const listFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
+const listFindings = (pair: Pair): ReadonlyArray<Finding> => {
+  const { field, from, to } = pair
   const found: Array<Finding> = []
   const kindOf = (node: Node): string => String(node["x-kubernetes-list-type"] ?? "atomic")
   const keysOf = (node: Node): ReadonlyArray<string> => namesAt(node, "x-kubernetes-list-map-keys").toSorted()
@@ -190,23 +215,33 @@ const listFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
       field,
       problem: `is a list of type ${kind}, where it was ${before}: one with repetitions would be refused`
     })
-  } else if (kind === "map" && !isDeepStrictEqual(keysOf(to), keysOf(from))) {
+  } else if (kind === "map" && !keysOf(from).every((key) => keysOf(to).includes(key))) {
+    // One key more tells more items apart. That each item has it is another matter: it is required then, or has a default.
     found.push({
       field,
       problem: `is a map by ${keysOf(to).join(", ")}, where it was one by ${keysOf(from).join(", ")}: others repeat themselves`
     })
   }
-  if (to.items === undefined) return found
-  return [...found, ...compare({ from: nodeOf(from.items), to: nodeOf(to.items), field: `${field}[]` })]
+  if (to.items === undefined && (from.items === undefined || keepsUnknown(to))) return found
+  const isConditioned = isBelowConditions(pair)
+  return [...found, ...compare({ from: nodeOf(from.items), to: nodeOf(to.items), field: `${field}[]`, isConditioned })]
 }
 
-/** Whether fields stay that the schema does not name. */
-const keepsUnknown = (node: Node): boolean =>
-  node["x-kubernetes-preserve-unknown-fields"] === true || node.additionalProperties === true
+/** Whether fields stay that the schema does not name, with all that is in them. */
+const keepsUnknown = (node: Node): boolean => node["x-kubernetes-preserve-unknown-fields"] === true
 
-/** The schema of a map's values. */
-const valuesOf = (node: Node): Node | undefined =>
-  isNode(node.additionalProperties) ? node.additionalProperties : undefined
+/** The schema of a map's values; `true` lets in every value, and of an object nothing that is inside: so does an empty schema. */
+const valuesOf = (node: Node): Node | undefined => {
+  const { additionalProperties } = node
+  return additionalProperties === true ? {} : isNode(additionalProperties) ? additionalProperties : undefined
+}
+
+/** Whether there are conditions that may be about any part of a value; the items of a set have to differ somewhere. */
+const isConditional = (node: Node): boolean =>
+  node["x-kubernetes-list-type"] === "set" ||
+  ["anyOf", "oneOf", "not", "allOf", "enum"].some((key) => node[key] !== undefined)
+
+const isBelowConditions = ({ isConditioned, to }: Pair): boolean => isConditioned || isConditional(to)
 
 /** What every object of Kubernetes has, be it named in the schema or not. */
 const everywhere: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"])
@@ -218,6 +253,9 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
   const implied = (name: string): boolean => isObject && everywhere.has(name)
   const [properties, former] = [nodeOf(to.properties), nodeOf(from.properties)]
   const [values, valuesBefore] = [valuesOf(to), valuesOf(from)]
+  const isConditioned = isBelowConditions(pair)
+  const compareAt = (at: string, before: unknown, after: unknown): void =>
+    void found.push(...compare({ from: nodeOf(before), to: nodeOf(after), field: at, isConditioned }))
 
   if (isObject && field !== "" && from["x-kubernetes-embedded-resource"] !== true) {
     found.push({ field, problem: "must be a whole object now, with apiVersion and kind" })
@@ -226,7 +264,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
     if (implied(name)) continue
     const next = Object.hasOwn(properties, name) ? properties[name] : values
     const at = below(field, name)
-    if (next !== undefined) found.push(...compare({ from: nodeOf(schema), to: nodeOf(next), field: at }))
+    if (next !== undefined) compareAt(at, schema, next)
     else if (!keepsUnknown(to)) {
       found.push({ field: at, problem: "is gone: what it holds would be pruned" })
     }
@@ -234,7 +272,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
   for (const [name, schema] of Object.entries(properties)) {
     const at = below(field, name)
     if (Object.hasOwn(former, name) || implied(name)) continue
-    if (valuesBefore !== undefined) found.push(...compare({ from: valuesBefore, to: nodeOf(schema), field: at }))
+    if (valuesBefore !== undefined) compareAt(at, valuesBefore, schema)
     else if (keepsUnknown(from) && !keepsAll(schema)) {
       found.push({ field: at, problem: "was kept whatever it was, and is checked and pruned now" })
     }
@@ -242,18 +280,29 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
   if (isObject) found.push(...metadataFindings(former.metadata, properties.metadata, below(field, "metadata")))
   const isNamedOnly = values === undefined && !keepsUnknown(to)
   if (valuesBefore !== undefined && values !== undefined) {
-    found.push(...compare({ from: valuesBefore, to: values, field: below(field, "*") }))
+    compareAt(below(field, "*"), valuesBefore, values)
   } else if (valuesBefore !== undefined && isNamedOnly) {
     found.push({ field: below(field, "*"), problem: "is gone: entries of other names would be pruned" })
   } else if (keepsUnknown(from) && isNamedOnly) {
     found.push({ field, problem: "no longer keeps fields that it does not name: they would be pruned" })
-  } else if (keepsUnknown(from) && values !== undefined && !keepsUnknown(to)) {
+  } else if (keepsUnknown(from) && values !== undefined && !keepsAll(values)) {
     found.push({ field: below(field, "*"), problem: "was kept whatever it was, and is checked and pruned now" })
   } else if (from["x-kubernetes-embedded-resource"] === true && !isObject && isNamedOnly) {
     found.push({ field, problem: "is no whole object any more: its apiVersion, kind and metadata would be pruned" })
   }
 
   const needed = namesAt(from, "required")
+  for (const [name, schema] of Object.entries(properties)) {
+    const [filled, before] = [schema, former[name]].map((node) => nodeOf(node).default ?? null)
+    // What was there anyway is not filled in.
+    if (before === null && needed.includes(name)) continue
+    const isMore = before === null && to.maxProperties !== undefined
+    if (filled !== null && (isMore || (isConditioned && !isDeepStrictEqual(filled, before)))) {
+      const what = before === null ? "is filled in now" : "is filled in with something else now"
+      found.push({ field: below(field, name), problem: `${what}, which the conditions around it may not take` })
+    }
+  }
+
   const fills = (node: unknown): boolean => (nodeOf(node).default ?? null) !== null
   for (const name of namesAt(to, "required")) {
     // What is absent is filled in when the object is read.
@@ -269,12 +318,17 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
 const metadataFindings = (before: unknown, after: unknown, field: string): ReadonlyArray<Finding> => {
   const former = nodeOf(nodeOf(before).properties)
   return Object.entries(nodeOf(nodeOf(after).properties)).flatMap(([name, schema]) =>
-    compare({ from: { type: "string", ...nodeOf(former[name]) }, to: nodeOf(schema), field: below(field, name) })
+    compare({
+      from: { type: "string", ...nodeOf(former[name]) },
+      to: nodeOf(schema),
+      field: below(field, name),
+      isConditioned: false
+    })
   )
 }
 
 /** Whether a schema takes everything and keeps all of it. */
 const keepsAll = (schema: unknown): boolean => {
-  const node = nodeOf(schema)
-  return typesOf(node) === all && keepsUnknown(node) && node.properties === undefined
+  const from = { "x-kubernetes-preserve-unknown-fields": true }
+  return compare({ from, to: nodeOf(schema), field: "*", isConditioned: false }).length === 0
 }

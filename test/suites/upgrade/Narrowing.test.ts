@@ -68,7 +68,7 @@ const number = FastCheck.constantFrom("integer", "number").chain((type) =>
       exclusiveMinimum: FastCheck.boolean(),
       maximum: small,
       exclusiveMaximum: FastCheck.boolean(),
-      multipleOf: FastCheck.constantFrom(1, 2, 4),
+      multipleOf: FastCheck.constantFrom(0.5, 1, 2, 4),
       format: FastCheck.constantFrom("int32", "int64"),
       default: small
     },
@@ -106,6 +106,20 @@ const node = (depth: number): FastCheck.Arbitrary<Case> =>
 
 const names = ["a", "b", "c"]
 
+/** What may be asked of an object as a whole; mostly nothing. */
+const demand = FastCheck.oneof(
+  { weight: 3, arbitrary: FastCheck.constant<Json.JsonObject>({}) },
+  {
+    weight: 1,
+    arbitrary: FastCheck.constantFrom<Json.JsonObject>(
+      { maxProperties: 2 },
+      { not: { required: ["a", "b"] } },
+      { oneOf: [{ required: ["a"] }, { required: ["c"] }] },
+      { anyOf: [{ not: { required: ["a"] } }, { properties: { a: { enum: ["a", 1] } } }] }
+    )
+  }
+)
+
 const struct = (depth: number): FastCheck.Arbitrary<Case> =>
   FastCheck.tuple(
     FastCheck.array(FastCheck.tuple(node(depth), FastCheck.integer({ min: 0, max: 15 })), {
@@ -115,8 +129,9 @@ const struct = (depth: number): FastCheck.Arbitrary<Case> =>
     FastCheck.subarray(names),
     FastCheck.subarray(names),
     FastCheck.tuple(FastCheck.boolean(), FastCheck.integer({ min: 0, max: 9 })),
-    FastCheck.subarray([...names, "d"])
-  ).map(([members, required, other, [isOpen, dice], present]) => {
+    FastCheck.subarray([...names, "d"]),
+    demand
+  ).map(([members, required, other, [isOpen, dice], present, demands]) => {
     const half = (part: "from" | "to", needed: ReadonlyArray<string>, keeps: boolean): Json.JsonObject => ({
       type: "object",
       properties: Object.fromEntries(
@@ -125,6 +140,7 @@ const struct = (depth: number): FastCheck.Arbitrary<Case> =>
         )
       ),
       ...(needed.length === 0 ? {} : { required: needed }),
+      ...demands,
       ...(keeps ? unknown : {})
     })
     const value = Object.fromEntries(
@@ -137,16 +153,23 @@ const struct = (depth: number): FastCheck.Arbitrary<Case> =>
     return { from: half("from", required, opens), to: half("to", dice % 4 === 1 ? other : required, closes), value }
   })
 
+/** Maps of anything, with what their values hold, without it, and by the word of both. */
+const loose: ReadonlyArray<Json.JsonObject> = [
+  unknown,
+  { additionalProperties: true },
+  { additionalProperties: true, ...unknown }
+]
+
 const map = (depth: number): FastCheck.Arbitrary<Case> =>
   FastCheck.tuple(node(depth), FastCheck.subarray(names), FastCheck.integer({ min: 0, max: 9 })).map(
     ([{ from, to, value }, present, dice]) => ({
-      from: { type: "object", additionalProperties: from },
-      to:
-        dice === 0
-          ? { type: "object", properties: { a: to } }
-          : dice === 1
-            ? { type: "object", ...unknown }
-            : { type: "object", additionalProperties: to },
+      from: { type: "object", ...(loose.at(dice - 10) ?? { additionalProperties: from }) },
+      to: {
+        type: "object",
+        ...(dice === 0
+          ? { properties: { a: to } }
+          : (loose[dice - 1] ?? { additionalProperties: to, ...(dice % 2 === 0 ? unknown : {}) }))
+      },
       value: Object.fromEntries(present.flatMap((name) => (value === undefined ? [] : [[name, value] as const])))
     })
   )
