@@ -11,9 +11,13 @@ import * as Run from "@homeostat/runtime/command/Run"
 import * as Setting from "@homeostat/runtime/command/Setting"
 import * as Connections from "@homeostat/runtime/manager/Connections"
 import { live } from "@homeostat/testkit/Test"
-import { ConfigProvider, Effect, Either } from "effect"
+import { ConfigProvider, Duration, Effect, Either } from "effect"
 import { program } from "../../../controllers/main.ts"
+import * as Markdown from "../docs/Markdown.ts"
 import * as Overlay from "./Overlay.ts"
+
+/** What the Jaeger of tests is built of. */
+const built = await Bun.file(join(import.meta.dir, "../../cluster/envtest/assets/jaeger/go.mod")).text()
 
 type Labels = { readonly [label: string]: string } | undefined
 type PodTemplate = ReturnType<typeof Overlay.manager>["template"]
@@ -32,6 +36,17 @@ interface NetworkPolicy {
     readonly podSelector: { readonly matchLabels: Labels }
     readonly ingress: ReadonlyArray<{ readonly from: ReadonlyArray<Peer>; readonly ports: ReadonlyArray<Port> }>
     readonly egress: ReadonlyArray<{ readonly to?: ReadonlyArray<Peer>; readonly ports: ReadonlyArray<Port> }>
+  }
+}
+
+interface Monitor {
+  readonly spec: {
+    readonly selector: { readonly matchLabels: Labels }
+    readonly endpoints: ReadonlyArray<{
+      readonly port: string
+      readonly scheme?: string
+      readonly authorization?: { readonly credentials: { readonly name: string; readonly key: string } }
+    }>
   }
 }
 
@@ -192,6 +207,39 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     })
   )
 
+  live("namespaced with the monitoring that has no TLS is scraped as it serves its metrics", () =>
+    Effect.gen(function* () {
+      const folder = yield* Overlay.own(
+        "resources: [homeostat/deploy/overlays/namespaced, homeostat/deploy/monitoring]"
+      )
+      const rendered = yield* Overlay.render(folder)
+      expect(settingsOf(Overlay.manager(rendered).container)).toMatchObject({ "metrics-secure": false })
+      const monitor = rendered.one<Monitor>("ServiceMonitor")
+      const service = rendered.one<BuiltIn.Service>("Service", "homeostat-metrics")
+      expect(monitor.spec.endpoints).toMatchObject([{ port: service.spec?.ports?.[0]?.name }])
+      // Prometheus' own default is http.
+      expect(monitor.spec.endpoints.map(({ authorization, scheme }) => ({ authorization, scheme }))).toEqual([
+        { authorization: undefined, scheme: undefined }
+      ])
+      expect(monitor.metadata.namespace).toBe(service.metadata.namespace)
+    })
+  )
+
+  live("of somebody's own for OpenShift, as the page shows it, adds the right that is wanted there", () =>
+    Effect.gen(function* () {
+      const page = yield* Effect.promise(() => Bun.file(join(Overlay.folder, "README.md")).text())
+      const shown = Markdown.blocks(page).find(({ heading }) => heading === "On OpenShift")?.text ?? ""
+      const folder = yield* Overlay.own(`resources: [homeostat/deploy/overlays/default]\n${shown}`)
+      const before = yield* Overlay.render(Overlay.path("default"))
+      const rulesOf = (rendered: Overlay.Rendered) =>
+        rendered.one<BuiltIn.ClusterRole>("ClusterRole", "homeostat").rules ?? []
+      expect(rulesOf(yield* Overlay.render(folder))).toEqual([
+        ...rulesOf(before),
+        { apiGroups: ["apps.kubedojo.io"], resources: ["webapps/finalizers"], verbs: ["update"] }
+      ])
+    })
+  )
+
   each("leads probes, Service and NetworkPolicy to the ports that the program opens", (rendered) => {
     const { container, template } = Overlay.manager(rendered)
     const settings = settingsOf(container)
@@ -214,17 +262,19 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     expect(selects(policy.podSelector.matchLabels, template.metadata?.labels)).toBe(true)
   })
 
-  each("runs the images that are built, of the program's version, as the user that they are for", (rendered) =>
+  each("runs the images that are built, of the program's version, as the user that they name", (rendered) =>
     Effect.gen(function* () {
       const { container, template } = Overlay.manager(rendered)
       const mover = environmentOf(container).HOMEOSTAT_BACKUP_MOVER_IMAGE
       expect([container.image, mover]).toEqual([`homeostat:${program.version}`, `homeostat-mover:${program.version}`])
       const read = (path: string) => Effect.promise(() => Bun.file(join(Overlay.folder, path)).text())
       const [dockerfile, moverDockerfile] = yield* Effect.all([read("Dockerfile"), read("mover/Dockerfile")])
-      expect(dockerfile).toContain(`--tag ${container.image} `)
-      expect(moverDockerfile).toContain(`--tag ${mover} `)
-      const { runAsGroup, runAsUser } = template.spec?.securityContext ?? {}
-      expect(dockerfile).toMatch(new RegExp(`^USER ${runAsUser}:${runAsGroup}$`, "m"))
+      expect(dockerfile).toContain(`--tag registry.example.com/${container.image} `)
+      expect(moverDockerfile).toContain(`--tag registry.example.com/${mover} `)
+      const { runAsGroup, runAsNonRoot, runAsUser } = template.spec?.securityContext ?? {}
+      expect([runAsNonRoot, runAsUser, runAsGroup]).toEqual([true, undefined, undefined])
+      // A name could be root's, and such a pod would be refused.
+      for (const file of [dockerfile, moverDockerfile]) expect(file).toMatch(/^USER 65532:65532$/m)
     })
   )
 
@@ -236,24 +286,30 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       limits: { memory: "512Mi" }
     })
     expect(container.resources?.limits?.cpu).toBeUndefined()
-    // 30 s of grace, 5 s to clean up, 3 s for Events and for the Lease, 0.5 s for spans.
-    expect(template.spec?.terminationGracePeriodSeconds).toBeGreaterThan(30 + 5 + 3 + 3 + 0.5)
+    const { "graceful-shutdown-timeout": grace } = settingsOf(container)
+    if (!Duration.isDuration(grace)) throw new Error("--graceful-shutdown-timeout is no duration")
+    // After the grace 5 s to clean up, 3 s for Events and for the Lease, 0.5 s for spans.
+    expect(template.spec?.terminationGracePeriodSeconds).toBeGreaterThan(Duration.toSeconds(grace) + 5 + 3 + 3 + 0.5)
   })
 
-  only("high-availability", "keeps two of three while a node is drained, and no two on one node", (rendered) => {
-    const { deployment, template } = Overlay.manager(rendered)
-    const budget = rendered.one<BuiltIn.PodDisruptionBudget>("PodDisruptionBudget")
-    expect(deployment.spec?.replicas).toBe(3)
-    expect(budget.spec?.maxUnavailable).toBe(1)
-    const { labels } = template.metadata ?? {}
-    expect(selects(budget.spec?.selector?.matchLabels, labels)).toBe(true)
-    const spread = template.spec?.topologySpreadConstraints ?? []
-    expect(spread.map(({ topologyKey, whenUnsatisfiable }) => [topologyKey, whenUnsatisfiable])).toEqual([
-      ["kubernetes.io/hostname", "DoNotSchedule"],
-      ["topology.kubernetes.io/zone", "ScheduleAnyway"]
-    ])
-    for (const { labelSelector } of spread) expect(selects(labelSelector?.matchLabels, labels)).toBe(true)
-  })
+  only(
+    "high-availability",
+    "keeps two of three while one of several nodes is drained, and spreads them over these",
+    (rendered) => {
+      const { deployment, template } = Overlay.manager(rendered)
+      const budget = rendered.one<BuiltIn.PodDisruptionBudget>("PodDisruptionBudget")
+      expect(deployment.spec?.replicas).toBe(3)
+      expect(budget.spec?.maxUnavailable).toBe(1)
+      const { labels } = template.metadata ?? {}
+      expect(selects(budget.spec?.selector?.matchLabels, labels)).toBe(true)
+      const spread = template.spec?.topologySpreadConstraints ?? []
+      expect(spread.map(({ topologyKey, whenUnsatisfiable }) => [topologyKey, whenUnsatisfiable])).toEqual([
+        ["kubernetes.io/hostname", "DoNotSchedule"],
+        ["topology.kubernetes.io/zone", "ScheduleAnyway"]
+      ])
+      for (const { labelSelector } of spread) expect(selects(labelSelector?.matchLabels, labels)).toBe(true)
+    }
+  )
 
   only("tracing", "sends traces to a Service that leads to Jaeger, and the network lets them through", (rendered) => {
     const environment = environmentOf(Overlay.manager(rendered).container)
@@ -262,6 +318,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
     const jaeger = rendered.one<{ readonly spec: { readonly template: PodTemplate } }>("Deployment", "jaeger")
     const { labels } = jaeger.spec.template.metadata ?? {}
     const [container] = jaeger.spec.template.spec?.containers ?? []
+    expect(container?.image).toBe(`jaegertracing/all-in-one:${/jaegertracing\/jaeger v(\S+)/.exec(built)?.[1]}`)
     expect(selects(service?.selector, labels)).toBe(true)
     const target = service?.ports?.find((each) => String(each.port) === port)?.targetPort
     expect(container && portNamed(container, target)).toBe(Number(port))
@@ -274,23 +331,15 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
   })
 
   only("monitoring", "has Prometheus find the Service, and show a token that may read the metrics", (rendered) => {
-    const monitor = rendered.one<{
-      readonly spec: {
-        readonly selector: { readonly matchLabels: Labels }
-        readonly endpoints: ReadonlyArray<{
-          readonly port: string
-          readonly scheme: string
-          readonly authorization: { readonly credentials: { readonly name: string; readonly key: string } }
-        }>
-      }
-    }>("ServiceMonitor")
+    const monitor = rendered.one<Monitor>("ServiceMonitor")
     const service = rendered.one<BuiltIn.Service>("Service", "homeostat-metrics")
     const [endpoint] = monitor.spec.endpoints
     expect(selects(monitor.spec.selector.matchLabels, service.metadata.labels)).toBe(true)
     expect(monitor.metadata.namespace).toBe(service.metadata.namespace)
     expect(service.spec?.ports?.map(({ name }) => name)).toContain(endpoint?.port)
-    expect([endpoint?.scheme, endpoint?.authorization.credentials.key]).toEqual(["https", "token"])
-    const secret = rendered.one<BuiltIn.Secret>("Secret", endpoint?.authorization.credentials.name)
+    const token = endpoint?.authorization?.credentials
+    expect([endpoint?.scheme, token?.key]).toEqual(["https", "token"])
+    const secret = rendered.one<BuiltIn.Secret>("Secret", token?.name)
     const account = secret.metadata.annotations?.["kubernetes.io/service-account.name"]
     const binding = rendered.one<BuiltIn.ClusterRoleBinding>("ClusterRoleBinding", "homeostat-metrics-reader")
     expect(binding.subjects).toMatchObject([{ name: account, namespace: secret.metadata.namespace }])
