@@ -55,20 +55,15 @@ describe("kubectl apply -k", () => {
         const rendered = yield* Overlay.render(folder)
         expect(JSON.stringify(rendered.all)).not.toContain(namespace)
         const { container, deployment } = Overlay.manager(rendered)
-        expect(deployment).toMatchObject({ metadata: { namespace: "platform" }, spec: { replicas: 3 } })
+        expect(deployment).toMatchObject({ metadata: { namespace: "homeostat" }, spec: { replicas: 3 } })
+        const monitor = rendered.one<object>("ServiceMonitor")
+        expect(monitor.metadata.labels).toMatchObject({ release: "kube-prometheus-stack" })
         expect(container.image).toBe("registry.example.com/homeostat:0.1.0")
         expect(container.env).toContainEqual({
           name: "HOMEOSTAT_BACKUP_MOVER_IMAGE",
           value: "registry.example.com/homeostat-mover:0.1.0"
         })
         const cluster = yield* prepared
-        yield* kubectl(cluster, ["create", "namespace", "platform"])
-        yield* kubectl(cluster, [
-          "annotate",
-          "namespace",
-          "platform",
-          "kubectl.kubernetes.io/last-applied-configuration={}"
-        ])
         yield* apply(cluster, folder)
         const before = yield* state(cluster, folder)
         yield* apply(cluster, folder)
