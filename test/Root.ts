@@ -34,7 +34,7 @@ export interface Mount {
 /** The user and group of the program: `nonroot` of the distroless images. */
 export const user = 65532
 
-/** What the dynamic linker would load, by path; nothing for a program that is linked statically. */
+/** What the dynamic linker would load, by path. */
 const librariesOf = (program: string): Effect.Effect<ReadonlyArray<string>, NoRoot> =>
   Effect.flatMap(Process.run("ldd", [program]), ({ exitCode, stderr, stdout }) => {
     if (exitCode !== 0) return new NoRoot({ message: `ldd does not know what ${program} needs: ${stderr}${stdout}` })
