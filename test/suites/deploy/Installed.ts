@@ -76,12 +76,24 @@ class Taken extends Data.TaggedError("Taken")<{ readonly port: number; readonly 
   }
 }
 
+/** Listens as the manager does. */
+const listen = (port: number) => {
+  const on = (hostname: string) => Bun.listen({ hostname, port, socket: { data() {} } })
+  try {
+    return on("::")
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") throw error
+    // A machine without IPv6.
+    return on("0.0.0.0")
+  }
+}
+
 /** The manager's ports, which it would otherwise wait for in a loop of crashes. */
 const portsAreFree = Managed.eventually(
   "that nobody else on this machine has the manager's ports, 8080 and 8081",
   Effect.forEach([8080, 8081], (port) =>
     Effect.try({
-      try: () => Bun.listen({ hostname: "::", port, socket: { data() {} } }).stop(true),
+      try: () => listen(port).stop(true),
       catch: (error) => new Taken({ port, reason: String(error) })
     })
   ),
