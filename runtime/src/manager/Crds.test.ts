@@ -134,6 +134,21 @@ describe("installing CRDs", () => {
     )
   )
 
+  effect(
+    "proposes no command that would be refused, where ours lacks a version that objects are stored in",
+    withServer((server, lines) =>
+      Effect.gen(function* () {
+        put(server, newer)
+        const versions = Crd.of(newer).spec.versions.map((version) => ({ ...version, name: "v0" }))
+        server.change(CustomResourceDefinition, name, { spec: { versions: JSON.parse(JSON.stringify(versions)) } })
+        yield* Crds.install([newer])
+        expect(lines).toEqual([
+          `WARN CRD ${name} is left as it is in the cluster, for ours would narrow it: v0 version is gone: objects that are stored in it could not be read. If a newer version of homeostat applied it, all is well`
+        ])
+      })
+    )
+  )
+
   for (const [what, before] of [
     ["appears", undefined],
     ["changes", older]

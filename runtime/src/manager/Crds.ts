@@ -108,11 +108,14 @@ const names = ({ spec: found }: BuiltIn.CustomResourceDefinition, { spec }: Crd.
 /** Few enough for a line that is read. */
 const shown = 5
 
-/** One line: what ours would take away, and how to have it so nevertheless. */
+/** One line: what ours would take away, and how to have it so nevertheless, where that is possible. */
 const refusal = (name: string, narrowings: ReadonlyArray<Narrowing.Narrowing>, program: string): string => {
   const more = narrowings.length - shown
   const all = [...narrowings.slice(0, shown).map(Narrowing.describe), ...(more > 0 ? [`and ${more} more`] : [])]
-  return `CRD ${name} is left as it is in the cluster, for ours would narrow it: ${all.join("; ")}. If a newer version of ${program} applied it, all is well; to have ours nevertheless: ${program} crd | kubectl apply --server-side --force-conflicts -f -`
+  const wayOut = narrowings.some(({ isRefused }) => isRefused)
+    ? ""
+    : `; to have ours nevertheless: ${program} crd | kubectl apply --server-side --force-conflicts -f -`
+  return `CRD ${name} is left as it is in the cluster, for ours would narrow it: ${all.join("; ")}. If a newer version of ${program} applied it, all is well${wayOut}`
 }
 
 /** Waits until the API server serves a kind. */

@@ -116,3 +116,19 @@ test("the CRD of a small kind has only what says something", () => {
     }
   })
 })
+
+test("a column, and a kind, say nothing where there is nothing to say: the API server would leave it out", () => {
+  const column = { name: "Size", path: ".spec.size" }
+  const kind = (description: string, more: Partial<CustomResource.Column>) =>
+    CustomResource.make({
+      group: "example.com",
+      version: "v1",
+      kind: "Widget",
+      spec: Schema.Struct({ size: Schema.Int }),
+      description,
+      columns: [{ ...column, ...more }]
+    })
+  const [version] = Crd.of(kind("", { priority: 0, description: "", format: "" })).spec.versions
+  expect(version?.additionalPrinterColumns).toStrictEqual([{ name: "Size", type: "integer", jsonPath: ".spec.size" }])
+  expect(version?.schema?.openAPIV3Schema).not.toHaveProperty("description")
+})

@@ -10,7 +10,11 @@ export type Crd = Desired<CustomResourceDefinition> & {
   readonly kind: "CustomResourceDefinition"
 }
 
-/** The CRD of a custom kind, with the one version that is declared. Optional parts appear only where they say something. */
+/**
+ * The CRD of a custom kind, with the one version that is declared. Optional parts appear only where they say something.
+ *
+ * @throws InvalidDefinition where a CRD can't hold it: see {@link CustomResource.check}
+ */
 export const of = (resource: CustomResource.Any): Crd => {
   const { singular, listKind, shortNames, categories, schema, hasStatus, columns, scale } = resource.definition
   return {
@@ -65,8 +69,9 @@ const printerColumn = ({
 }: CustomResource.Definition["columns"][number]) => ({
   name,
   type,
-  ...(format === undefined ? {} : { format }),
-  ...(description === undefined ? {} : { description }),
-  ...(priority === undefined ? {} : { priority }),
+  // The API server leaves out what is empty: what it has and what is made here are to be the same.
+  ...(format === undefined || format === "" ? {} : { format }),
+  ...(description === undefined || description === "" ? {} : { description }),
+  ...(priority === undefined || priority === 0 ? {} : { priority }),
   jsonPath: path
 })

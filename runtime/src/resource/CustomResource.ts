@@ -95,15 +95,27 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
   readonly rules?: ReadonlyArray<Rule> | undefined
 }
 
-/** What the CRD says beyond the coordinates; `Crd.of` writes it out. */
+/**
+ * What the CRD says beyond the coordinates; `Crd.of` writes it out. The schema and the columns are compiled when one of them is
+ * first read.
+ */
 export interface Definition {
   readonly singular: string
   readonly listKind: string
   readonly shortNames: ReadonlyArray<string>
   readonly categories: ReadonlyArray<string>
-  /** The schema of the whole object. */
+  /**
+   * The schema of the whole object.
+   *
+   * @throws InvalidDefinition where a CRD can't hold it: see {@link check}
+   */
   readonly schema: StructuralSchema
   readonly hasStatus: boolean
+  /**
+   * The columns, each with its type.
+   *
+   * @throws InvalidDefinition where a CRD can't hold the schema, or a path leads nowhere: see {@link check}
+   */
   readonly columns: ReadonlyArray<Column & { readonly type: NonNullable<Column["type"]> }>
   readonly scale: Scale | undefined
 }
@@ -205,7 +217,7 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
     return compiled.type === "object" ? compiled : refuse(kind, field, "is no object", "Make it a Schema.Struct")
   }
   const schema = finished({
-    ...(options.description === undefined ? {} : { description: options.description }),
+    ...(options.description === undefined || options.description === "" ? {} : { description: options.description }),
     type: "object",
     properties: {
       ...metadataFor(options.rules ?? []),
@@ -232,7 +244,8 @@ const refuse = (kind: string, field: string, problem: string, fix: string): neve
   throw new InvalidDefinition({ kind, field, problem, fix })
 }
 
-const pluralOf = (kind: string): string => {
+/** The plural of a kind that states none: in lower case, and as in English by its last letters: `policies` of `Policy`. */
+export const pluralOf = (kind: string): string => {
   const word = kind.toLowerCase()
   if (/(s|x|z|ch|sh)$/.test(word)) return `${word}es`
   return /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`

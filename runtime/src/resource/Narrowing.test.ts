@@ -324,6 +324,27 @@ describe("a definition narrows another one where it takes away", () => {
     expect(described({ spec }, to)).toEqual(["v1 → v2 spec.x is gone: what it holds would be pruned"])
   })
 
+  test("fields that objects are selected by", () => {
+    const selectable = (...paths: ReadonlyArray<string>) =>
+      definition(object({}), { selectableFields: paths.map((jsonPath) => ({ jsonPath })) })
+    expect(described(selectable(".spec.a", ".spec.b", ".spec.c"), selectable(".spec.b", ".spec.d"))).toEqual([
+      "v1 selectable field .spec.a is gone: kubectl get --field-selector would be refused",
+      "v1 selectable field .spec.c is gone: kubectl get --field-selector would be refused"
+    ])
+    expect(described(definition(object({})), selectable(".spec.a"))).toEqual([])
+  })
+
+  test("a status that was written with the object", () => {
+    const apart = { subresources: { status: {} } }
+    const properties = { status: object({}) }
+    for (const schema of [object(properties), object({}, open), undefined]) {
+      expect(described(definition(schema), definition(schema, apart))).toEqual([
+        "v1 subresource status is new: a status that is written with the object would be dropped"
+      ])
+    }
+    expect(described(definition(object({})), definition(object(properties), apart))).toEqual([])
+  })
+
   test("subresources, the scope and the kind", () => {
     const from = definition(object({}), {
       subresources: { status: {}, scale: { specReplicasPath: ".spec.a", statusReplicasPath: ".status.a" } }

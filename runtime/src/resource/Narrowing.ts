@@ -2,8 +2,8 @@
  * Whether a CustomResourceDefinition takes something away from those who have objects of the kind: whether a stored object
  * would be refused by the newer one, or lose a part of what it holds, or could not be read or written as before.
  *
- * What only looks different is none of that: descriptions, printed columns, short names, and a default that is another one,
- * for what is stored has its value.
+ * What only looks different is none of that: descriptions, printed columns, short names, and a default that is another one: no
+ * object is refused or loses anything by it.
  */
 import * as SchemaNarrowing from "./SchemaNarrowing.ts"
 
@@ -24,16 +24,19 @@ export interface Version {
   readonly storage: boolean
   readonly schema?: { readonly openAPIV3Schema?: object | undefined } | undefined
   readonly subresources?: { readonly status?: unknown; readonly scale?: object | undefined } | undefined
+  readonly selectableFields?: ReadonlyArray<{ readonly jsonPath: string }> | undefined
 }
 
 /** One thing that a definition takes away. */
 export interface Narrowing {
   /** Of the kind; none where it is about all. Two, as in `v1 → v2`, where objects stored in one are read by the other. */
   readonly version: string | undefined
-  /** As one writes it: `spec.env[].name`, `spec.labels.*`, `subresource scale`, `scope`. */
+  /** As one writes it: `spec.env[].name`, `spec.labels.*`, `subresource scale`, `selectable field .spec.size`, `scope`. */
   readonly field: string
   /** Goes after the field: `is gone: what it holds would be pruned`. */
   readonly problem: string
+  /** The API server refuses such a definition while the other is there, so that it can't be had by applying it. */
+  readonly isRefused?: true
 }
 
 /**
@@ -62,24 +65,37 @@ const kindFindings = ({ spec: from }: Definition, { spec: to }: Definition): Rea
   ].flatMap(({ after, before, field }) =>
     before === after
       ? []
-      : [{ version: undefined, field, problem: `was ${before} and is ${after}: objects that exist are none of it` }]
+      : [
+          {
+            version: undefined,
+            field,
+            problem: `was ${before} and is ${after}: objects that exist are none of it`,
+            isRefused: true
+          }
+        ]
   )
 
 const versionFindings = (from: Definition, before: Version, { spec }: Definition): ReadonlyArray<Narrowing> => {
   const after = spec.versions.find(({ name }) => name === before.name)
   const version = before.name
   if (after === undefined) {
-    const problem =
-      before.storage || isStored(from, version)
-        ? "is gone: objects that are stored in it could not be read"
-        : "is gone: it would be no longer served"
-    return [{ version, field: "version", problem }]
+    return before.storage || isStored(from, version)
+      ? [
+          {
+            version,
+            field: "version",
+            problem: "is gone: objects that are stored in it could not be read",
+            isRefused: true
+          }
+        ]
+      : [{ version, field: "version", problem: "is gone: it would be no longer served" }]
   }
   const unserved = { version, field: "version", problem: "would be no longer served" }
   return [
     ...(before.served && !after.served ? [unserved] : []),
     ...schemaFindings(version, before, after),
-    ...subresourceFindings(before, after)
+    ...subresourceFindings(before, after),
+    ...selectionFindings(before, after)
   ]
 }
 
@@ -102,6 +118,9 @@ const subresourceFindings = (before: Version, after: Version): ReadonlyArray<Nar
   if (status !== undefined && next.status === undefined) {
     const problem = "is gone: whoever writes the status there would be refused"
     found.push({ version, field: "subresource status", problem })
+  } else if (status === undefined && next.status !== undefined && hasStatus(schemaOf(before))) {
+    const problem = "is new: a status that is written with the object would be dropped"
+    found.push({ version, field: "subresource status", problem })
   }
   if (scale !== undefined && next.scale === undefined) {
     const problem = "is gone: kubectl scale and autoscalers would be refused"
@@ -111,6 +130,30 @@ const subresourceFindings = (before: Version, after: Version): ReadonlyArray<Nar
     found.push({ version, field: "subresource scale", problem })
   }
   return found
+}
+
+/** Whether objects may have a status that is one more field of theirs. */
+const hasStatus = (schema: object): boolean => {
+  const properties: unknown = Reflect.get(schema, "properties")
+  return (
+    (typeof properties === "object" && properties !== null && Object.hasOwn(properties, "status")) ||
+    Reflect.get(schema, "x-kubernetes-preserve-unknown-fields") === true
+  )
+}
+
+const selectionFindings = (before: Version, after: Version): ReadonlyArray<Narrowing> => {
+  const paths = (after.selectableFields ?? []).map(({ jsonPath }) => jsonPath)
+  return (before.selectableFields ?? []).flatMap(({ jsonPath }) =>
+    paths.includes(jsonPath)
+      ? []
+      : [
+          {
+            version: before.name,
+            field: `selectable field ${jsonPath}`,
+            problem: "is gone: kubectl get --field-selector would be refused"
+          }
+        ]
+  )
 }
 
 /** A path that was none before takes nothing away. */
