@@ -9,17 +9,17 @@ import { dirname, join } from "node:path"
 import { FileSystem } from "@effect/platform/FileSystem"
 import * as Flag from "@homeostat/runtime/command/Flag"
 import * as Verb from "@homeostat/runtime/command/Verb"
+import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Files from "./Files.ts"
 import * as Listing from "./Listing.ts"
 import * as Names from "./Names.ts"
 import * as Papers from "./Papers.ts"
 import * as Root from "./Root.ts"
 import * as Snapshot from "./Snapshot.ts"
-import * as Sources from "./Sources.ts"
-import * as Tests from "./Tests.ts"
 
 /** It can't be made; the message is one line that says what to do. */
 export class NotMade extends Data.TaggedError("NotMade")<{ readonly message: string }> {}
@@ -53,29 +53,25 @@ const flags = {
 
 const mainFile = "controllers/main.ts"
 
-/** The files of the module and what belongs to it elsewhere, by their paths from the root. */
-const filesOf = (names: Names.Names, version: string): ReadonlyMap<string, string> => {
-  const folder = `controllers/${names.name}`
-  return new Map([
-    [`${folder}/package.json`, Papers.manifest(names, version)],
-    [`${folder}/${names.kind}.ts`, Sources.kind(names)],
-    [`${folder}/children.ts`, Sources.children(names)],
-    [`${folder}/status.ts`, Sources.status(names)],
-    [`${folder}/status.test.ts`, Tests.status(names)],
-    [`${folder}/controller.ts`, Sources.controller(names)],
-    [`${folder}/controller.test.ts`, Tests.controller(names)],
-    [`${folder}/README.md`, Papers.page(names)],
-    [`deploy/samples/${names.name}.yaml`, Papers.sample(names)]
-  ])
-}
+/** What there is already and is written by this, or follows from the code. Elsewhere people may save what they like meanwhile. */
+const touched = [
+  mainFile,
+  "package.json",
+  "bun.lock",
+  "deploy/crds",
+  "deploy/rbac",
+  "docs/metrics.md",
+  "docs/reference"
+]
 
 /** Why the names can't be taken, if others have them. */
 const clash = (names: Names.Names, existing: ReadonlyArray<Existing>): string | undefined => {
+  const plural = names.plural ?? CustomResource.pluralOf(names.kind)
   const same = existing.find(
     ({ name, resource }) =>
       name === names.name ||
       resource.kind.toLowerCase() === names.name ||
-      (resource.group === names.group && resource.plural === names.plural)
+      (resource.group === names.group && resource.plural === plural)
   )
   return same === undefined
     ? undefined
@@ -86,29 +82,30 @@ const resourceText = ({ resource }: Existing): string => `${resource.kind}.${res
 
 /** Runs a program of the workspace to its end. What it wrote is told if it failed. */
 const ran = (root: string, what: string, command: ReadonlyArray<string>) =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      const child = Bun.spawn([process.execPath, ...command], {
-        cwd: root,
-        stdio: ["ignore", "pipe", "pipe"],
-        signal
+  Effect.acquireUseRelease(
+    Effect.try(() => {
+      const child = Bun.spawn([process.execPath, ...command], { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
+      // What it wrote ends when the last of what it has started is gone too.
+      const end = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+      return { child, end }
+    }),
+    ({ end }) => Effect.tryPromise(() => end),
+    // Where it is interrupted, nothing is put back beside what still writes.
+    ({ child, end }) =>
+      Effect.promise(() => {
+        child.kill("SIGINT")
+        return end.catch(() => child.exited)
       })
-      const [out, err, code] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-        child.exited
-      ])
-      return { code, text: `${out}${err}`.trim().split("\n").slice(-20).join("\n") }
-    },
-    catch: (error) => new NotMade({ message: `${what}: ${error instanceof Error ? error.message : String(error)}` })
-  }).pipe(
-    Effect.flatMap(({ code, text }) =>
-      code === 0
-        ? Effect.void
-        : Effect.fail(
-            new NotMade({ message: `${what} ended with ${code}; everything is as before. It wrote:\n${text}` })
-          )
-    )
+  ).pipe(
+    Effect.mapError(({ error }) => {
+      const why = error instanceof Error ? error.message : String(error)
+      return new NotMade({ message: `${what}: ${why}; everything is as before` })
+    }),
+    Effect.flatMap(([out, err, code]) => {
+      if (code === 0) return Effect.void
+      const text = `${out}${err}`.trim().split("\n").slice(-20).join("\n")
+      return new NotMade({ message: `${what} ended with ${code}; everything is as before. It wrote:\n${text}` })
+    })
   )
 
 /** The names of the workspace's modules, which a new one can't have. */
@@ -133,7 +130,7 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
     }
     const manifest = Either.mapLeft(Root.read(yield* read("package.json")), (why) => `package.json ${why}`)
     if (Either.isLeft(manifest)) return yield* new NotMade({ message: manifest.left })
-    const files = filesOf(names, manifest.right.version)
+    const files = Files.of(names, manifest.right.version)
     for (const path of [`controllers/${names.name}`, ...files.keys()]) {
       if (yield* fs.exists(join(root, path))) {
         return yield* new Verb.UsageError({ message: `${path} exists already: choose another kind, or remove it` })
@@ -142,13 +139,10 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
     const main = Either.mapLeft(Listing.add(yield* read(mainFile), names), (why) => `${mainFile} ${why}`)
     if (Either.isLeft(main)) return yield* new Verb.UsageError({ message: main.left })
 
-    const touched = [mainFile, "package.json", "bun.lock", "deploy", "docs/reference"]
     const restore = yield* Snapshot.take(touched.map((path) => join(root, path)))
-    const undo = restore.pipe(
-      Effect.zipRight(fs.remove(join(root, "controllers", names.name), { recursive: true, force: true })),
-      Effect.zipRight(fs.remove(join(root, "node_modules", names.package), { force: true })),
-      Effect.orDie
-    )
+    const added = [`controllers/${names.name}`, `deploy/samples/${names.name}.yaml`, `node_modules/${names.package}`]
+    const removals = added.map((path) => fs.remove(join(root, path), { recursive: true, force: true }))
+    const undo = Effect.orDie(Snapshot.each([restore, ...removals]))
     yield* Effect.gen(function* () {
       for (const [path, text] of files) {
         yield* fs.makeDirectory(dirname(join(root, path)), { recursive: true })
@@ -160,7 +154,7 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
       // Linting looks at the whole project, and has nothing to say here: a test sees to that.
       const formatted = [mainFile, "package.json", ...files.keys()]
       yield* ran(root, "biome", ["x", "--bun", "biome", "check", "--write", "--linter-enabled=false", ...formatted])
-      // What of deploy/ and docs/reference follows from the code.
+      // What of deploy/ and docs/ follows from the code.
       if (manifest.right.scripts.generate !== undefined) yield* ran(root, "bun run generate", ["run", "generate"])
     }).pipe(Effect.onError(() => undo))
     return [...files.keys()]

@@ -1,21 +1,27 @@
 /** `bun run new controller`: what it writes is complete, and where it can't write all of it, it writes nothing. */
 import { describe, expect } from "bun:test"
-import { readFile, writeFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { eventually } from "@homeostat/testkit/Eventually"
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
 import { live } from "@homeostat/testkit/Test"
 import { Clock, Effect, Exit, Scope } from "effect"
 import { loadAll } from "js-yaml"
-import type * as Running from "../binary/Running.ts"
+import * as Running from "../binary/Running.ts"
 import * as Copy from "./Copy.ts"
 
 /** A copy that all tests of this file share, as each has a kind of its own. */
 let shared: Promise<Copy.Copy> | undefined
 
-const copy: Effect.Effect<Copy.Copy> = Effect.promise(() => {
+const made = (): Promise<Copy.Copy> => {
   const scope = Effect.runSync(Scope.make())
   AtEnd.add(() => Effect.runPromise(Scope.close(scope, Exit.void)))
-  shared ??= Effect.runPromise(Scope.extend(Copy.make, scope))
+  return Effect.runPromise(Scope.extend(Copy.make, scope))
+}
+
+const copy: Effect.Effect<Copy.Copy> = Effect.promise(() => {
+  shared ??= made()
   return shared
 })
 
@@ -31,6 +37,13 @@ const definitionsOf = ({ run }: Copy.Copy) =>
   Effect.map(run(["bun", "controllers/main.ts", "crd"]), ({ stdout }) =>
     loadAll(stdout).map((definition) => (definition as { readonly metadata: { readonly name: string } }).metadata.name)
   )
+
+/** Has `bun run generate` do something else until the end of the Scope. */
+const generate = (tree: Copy.Copy, script: string) =>
+  edit(tree, "package.json", (text) => {
+    const manifest = JSON.parse(text)
+    return JSON.stringify({ ...manifest, scripts: { ...manifest.scripts, generate: script } })
+  })
 
 /** Changes a file of a copy until the end of the Scope. */
 const edit = ({ folder }: Copy.Copy, path: string, change: (text: string) => string) =>
@@ -117,13 +130,19 @@ describe("A new controller", () => {
         expect(main).toContain("    // ours ]\n")
         expect(main).toContain("radixIndex")
         succeeded(yield* tree.run(["bun", "test", "controllers/radixindex"]))
+        // Whose plural, by default, would be the same.
+        const { code, stderr } = yield* create(tree, "Radixindice", "--group", "index.example.com")
+        expect([code, stderr]).toEqual([2, expect.stringContaining("the controller radixindex of RadixIndex.index")])
       }),
     limitMillis
   )
 
   const wrong: ReadonlyArray<readonly [words: ReadonlyArray<string>, line: string]> = [
     [[], "say which kind it is for: controller KIND, such as Cache"],
-    [["cache", "--group", "a.example.com"], '"cache" is no kind: letters and digits in PascalCase, such as RedisCache'],
+    [
+      ["cache", "--group", "a.example.com"],
+      '"cache" is no kind: letters and digits in PascalCase, 52 characters at most'
+    ],
     [["Shelf"], "--group: say which API group the kind is of, a domain such as cache.example.com"],
     [["Shelf", "--group", "shelf"], '--group: "shelf" is no group: a domain in lower case, such as cache.example.com'],
     [["Shelf", "--group", "a.example.com", "--colour", "red"], "there is no flag --colour"],
@@ -159,20 +178,42 @@ describe("A new controller", () => {
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
-        yield* edit(tree, "package.json", (text) => {
-          const manifest = JSON.parse(text)
-          return JSON.stringify({
-            ...manifest,
-            scripts: { ...manifest.scripts, generate: "touch deploy/half; exit 3" }
-          })
-        })
+        yield* generate(
+          tree,
+          "rm -r deploy/crds docs/reference; date >docs/metrics.md; touch deploy/rbac/half deploy/ours; exit 3"
+        )
         yield* edit(tree, "controllers/main.ts", (text) => `${text}\n// by hand\n`)
         const before = yield* tree.state
         const { code, stderr } = yield* create(tree, "Shelf", "--group", "shelf.example.com")
         expect(code).toBe(1)
         expect(stderr).toContain("bun run new: bun run generate ended with 3; everything is as before")
+        // What somebody saves meanwhile is theirs.
+        yield* Effect.promise(() => rm(join(tree.folder, "deploy/ours")))
         expect(yield* tree.state).toBe(before)
         succeeded(yield* tree.run(["bun", "install", "--frozen-lockfile"]))
+      }),
+    limitMillis
+  )
+
+  live(
+    "leaves everything as it was when it is interrupted, once the step has ended",
+    () =>
+      Effect.gen(function* () {
+        const tree = yield* copy
+        yield* generate(tree, "trap '' INT; touch deploy/crds/half; sleep 1; touch deploy/crds/late")
+        const before = yield* tree.state
+        const words = ["controllers/new.ts", "controller", "Shelf", "--group", "shelf.example.com"]
+        const running = yield* Running.start(
+          ["sh", "-c", 'cd "$0" && exec bun "$@"', tree.folder, ...words],
+          tree.environment
+        )
+        const half = Effect.sync(() => existsSync(join(tree.folder, "deploy/crds/half")))
+        yield* eventually("the step is in its midst", half, (isThere) => isThere, "60 seconds")
+        yield* running.signal("SIGINT")
+        expect((yield* running.ended("30 seconds")).stdout).toBe("")
+        // What the step had left to write would be there by now.
+        yield* Effect.sleep("1500 millis")
+        expect(yield* tree.state).toBe(before)
       }),
     limitMillis
   )

@@ -1,0 +1,21 @@
+/** The files of a new controller. Pure. */
+import type { Names } from "./Names.ts"
+import * as Papers from "./Papers.ts"
+import * as Sources from "./Sources.ts"
+import * as Tests from "./Tests.ts"
+
+/** What they say, by their paths from the root: the module's, and what belongs to it elsewhere. */
+export const of = (names: Names, version: string): ReadonlyMap<string, string> => {
+  const folder = `controllers/${names.name}`
+  return new Map([
+    [`${folder}/package.json`, Papers.manifest(names, version)],
+    [`${folder}/${names.kind}.ts`, Sources.kind(names)],
+    [`${folder}/children.ts`, Sources.children(names)],
+    [`${folder}/status.ts`, Sources.status(names)],
+    [`${folder}/status.test.ts`, Tests.status(names)],
+    [`${folder}/controller.ts`, Sources.controller(names)],
+    [`${folder}/controller.test.ts`, Tests.controller(names)],
+    [`${folder}/README.md`, Papers.page(names)],
+    [`deploy/samples/${names.name}.yaml`, Papers.sample(names)]
+  ])
+}
