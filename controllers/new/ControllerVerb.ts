@@ -157,7 +157,6 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
       // What of deploy/ and docs/ follows from the code.
       if (manifest.right.scripts.generate !== undefined) yield* ran(root, "bun run generate", ["run", "generate"])
     }).pipe(Effect.onError(() => undo))
-    return [...files.keys()]
   })
 
 const told = ({ kind, name }: Names.Names): string =>

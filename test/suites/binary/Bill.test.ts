@@ -62,7 +62,9 @@ describe("The bill of materials", () => {
         bill.components.filter(({ purl = "" }) => purl.startsWith("pkg:npm/")),
         bill.components.filter(({ purl = "" }) => !purl.startsWith("pkg:npm/"))
       ]
-      expect(others).toMatchObject([{ name: "bun", version: Bun.version, type: "platform" }])
+      expect(others).toMatchObject([
+        { name: "bun", version: Bun.version, type: "platform", licenses: [{ license: { id: "MIT" } }] }
+      ])
       const names = packages.map(({ purl = "" }) =>
         decodeURIComponent(purl.slice("pkg:npm/".length)).replace(/@[^@]*$/, "")
       )
