@@ -1,16 +1,16 @@
 /** What the comparison makes of servers that do not work. */
 import { describe, expect, test } from "bun:test"
 import { Cause, Effect, Exit } from "effect"
+import type { Server } from "../comparison/Server.ts"
 import * as Agreement from "./Agreement.ts"
-import type { Server } from "./Server.ts"
 
 const always =
   (status: number, said: string): Server =>
   (request) =>
     Effect.succeed(
       request.method === "GET" || request.method === "DELETE"
-        ? { status: 404, body: {}, warnings: "", at: 0 }
-        : { status, body: { kind: "Status", message: said }, warnings: "", at: 0 }
+        ? { status: 404, body: {}, headers: {}, at: 0 }
+        : { status, body: { kind: "Status", message: said }, headers: {}, at: 0 }
     )
 
 const compared = (real: Server, embedded: Server) =>

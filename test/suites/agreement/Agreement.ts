@@ -11,10 +11,10 @@ import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Data, Effect, Runtime } from "effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Comparable from "../comparison/Comparable.ts"
+import * as Server from "../comparison/Server.ts"
 import * as BuiltIns from "./BuiltIns.ts"
-import * as Comparable from "./Comparable.ts"
 import * as Parcel from "./Parcel.ts"
-import * as Server from "./Server.ts"
 import * as Step from "./Step.ts"
 import * as Subject from "./Subject.ts"
 
@@ -56,6 +56,10 @@ export interface Pair {
 export class NotReady extends Data.TaggedError("NotReady")<{ readonly message: string }> {}
 
 const subjects = [Parcel.parcel, BuiltIns.deployment, BuiltIns.service, BuiltIns.configMap, BuiltIns.job]
+
+/** The subject with this kind. */
+export const subjectOf = (kind: string): Subject.Subject =>
+  subjects.find((subject) => subject.kind === kind) ?? Parcel.parcel
 
 /** Puts an embedded server beside a real one. */
 export const pair = (cluster: ControlPlane) =>
@@ -128,12 +132,13 @@ let objects = 0
 /** Takes the steps on both, on an object of that name that was not there before, until the two differ. */
 export const play = (pair: Pair, { kind, steps }: Sequence): Effect.Effect<Difference | undefined> =>
   Effect.suspend(() => {
-    const subject = subjects.find((subject) => subject.kind === kind) ?? Parcel.parcel
+    const subject = subjectOf(kind)
     const name = `o${++objects}`
     return Effect.ensuring(
       Effect.gen(function* () {
-        const real = side(pair, subject, name, pair.real)
-        const embedded = side(pair, subject, name, pair.embedded)
+        const began = yield* Clock.currentTimeMillis
+        const real = side(pair, subject, name, pair.real, began)
+        const embedded = side(pair, subject, name, pair.embedded, began)
         for (const [index, step] of steps.entries()) {
           const there = yield* real.take(step, yield* Clock.currentTimeMillis)
           const here = yield* embedded.take(step, there.at)
@@ -159,21 +164,21 @@ const besides = (embedded: Json, real: Json): Json => {
 }
 
 /** An object on one of the two, from step to step. */
-const side = ({ namespace }: Pair, subject: Subject.Subject, name: string, server: Server.Server) => {
-  const numbering = new Comparable.Numbering()
+const side = ({ namespace }: Pair, subject: Subject.Subject, name: string, server: Server.Server, began: number) => {
+  const comparer = Comparable.make(namespace, began)
   const path = Subject.path(subject, namespace, name)
   let live: JsonObject | undefined
   let first: string | undefined
   const take = (step: Step.Step, now: number) =>
     Effect.gen(function* () {
       const answer = yield* server(Step.request(step, { subject, namespace, name, live, first }), now)
-      const read = yield* server({ method: "GET", path, body: undefined, contentType: "" }, now)
+      const read = yield* server({ method: "GET", path }, now)
       live = read.status === 200 ? J.object(read.body) : undefined
       first ??= J.text(J.at(live, "metadata", "resourceVersion"))
       // What was not written has no time.
       const at = answer.at ?? (answer.status >= 300 ? now : undefined)
       if (at === undefined) return yield* new Straddled()
-      const comparable = Comparable.of(numbering, answer, live)
+      const comparable = comparer.answer(answer, live)
       return { comparable, message: J.text(J.at(answer.body, "message")), at }
     })
   return { take }
@@ -184,7 +189,7 @@ const remove = (server: Server.Server, path: string): Effect.Effect<void> =>
   Effect.ignore(
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const removed = yield* server({ method: "DELETE", path, body: undefined, contentType: "" }, now)
+      const removed = yield* server({ method: "DELETE", path }, now)
       if (removed.status === 404) return
       const body = { metadata: { finalizers: null } }
       yield* server({ method: "PATCH", path, body, contentType: "application/merge-patch+json" }, now)

@@ -3,6 +3,7 @@ import type { DraftObject, Json, JsonObject } from "@homeostat/testkit/server/Js
 import * as J from "@homeostat/testkit/server/Json"
 import * as MergePatch from "@homeostat/testkit/server/patch/MergePatch"
 import * as FastCheck from "effect/FastCheck"
+import type { Request } from "../comparison/Server.ts"
 import * as Subject from "./Subject.ts"
 import * as Value from "./Value.ts"
 
@@ -34,14 +35,6 @@ export interface Place {
   readonly live: JsonObject | undefined
   /** Its first resourceVersion. */
   readonly first: string | undefined
-}
-
-/** What goes over the wire. */
-export interface Request {
-  readonly method: string
-  readonly path: string
-  readonly body: Json | undefined
-  readonly contentType: string
 }
 
 const contentTypes: { readonly [verb in Verb]?: string } = {

@@ -1,0 +1,67 @@
+/**
+ * The recorded answers of a kube-apiserver, one file for each suite: `recording.json` in the suite's folder. The unit lane compares
+ * the embedded cluster with them, and `bun run record` makes them.
+ */
+import { createHash } from "node:crypto"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Json } from "@homeostat/testkit/server/Json"
+import { Data } from "effect"
+
+/** What was recorded under a name. */
+export interface Entry {
+  /** The digest of what was asked: it changes with the catalogue, and then the entry is stale. */
+  readonly asked: string
+  readonly answers: ReadonlyArray<Json>
+}
+
+/** All entries of a suite, by name. */
+export type Entries = ReadonlyMap<string, Entry>
+
+/** A recording does not fit the catalogue or the version that is tested. */
+export class Stale extends Data.TaggedError("Stale")<{ readonly suite: string; readonly reason: string }> {
+  override get message(): string {
+    return `stale recording: ${this.suite}: ${this.reason} (run "bun run record ${this.suite}")`
+  }
+}
+
+const root = join(import.meta.dir, "..", "..")
+const suites = join(root, "suites")
+const module = join(root, "cluster", "envtest", "assets", "controlplane", "go.mod")
+
+/** The version of Kubernetes that the repository builds its control plane from, such as `v1.37.1`. */
+export const version: string = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(module, "utf8"))?.[1] ?? ""
+
+/** A digest of what was asked. */
+export const digest = (asked: Json): string =>
+  createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 16)
+
+const file = (suite: string): string => join(suites, suite, "recording.json")
+
+/** The entries of a suite. Throws `Stale` if they are of another version of Kubernetes. */
+export const read = (suite: string): Entries => {
+  const recording = JSON.parse(readFileSync(file(suite), "utf8"))
+  if (recording.version !== version) {
+    throw new Stale({ suite, reason: `made of ${recording.version}, but the control plane is ${version}` })
+  }
+  return new Map(Object.entries<Entry>(recording.entries))
+}
+
+/** Writes the entries of a suite, one line for each answer. */
+export const write = (suite: string, entries: Entries): void => {
+  const lines = [...entries].map(
+    ([name, { answers, asked }]) =>
+      `${JSON.stringify(name)}:{"asked":"${asked}","answers":[\n${answers.map((answer) => JSON.stringify(answer)).join(",\n")}]}`
+  )
+  writeFileSync(file(suite), `{"version":"${version}","entries":{\n${lines.join(",\n")}\n}}\n`)
+}
+
+/** Throws `Stale` unless the recording has exactly these names. */
+export const complete = (suite: string, entries: Entries, names: ReadonlyArray<string>): void => {
+  const lacking = names.find((name) => !entries.has(name))
+  if (lacking !== undefined) throw new Stale({ suite, reason: `"${lacking}" is not recorded` })
+  const extra = [...entries.keys()].find((name) => !names.includes(name))
+  if (extra !== undefined) throw new Stale({ suite, reason: `"${extra}" is not in the catalogue` })
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new Stale({ suite, reason: `"${twice}" is twice in the catalogue` })
+}

@@ -1,0 +1,92 @@
+/** A kube-apiserver over the network and the embedded server in memory, behind one function. */
+import type { User } from "@homeostat/testkit/envtest/User"
+import type { ApiServer } from "@homeostat/testkit/server/ApiServer"
+import type { Json } from "@homeostat/testkit/server/Json"
+import { Clock, Effect } from "effect"
+import * as Raw from "../conformance/Raw.ts"
+
+/** A request to either server. */
+export interface Request {
+  readonly method: string
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: Json | undefined
+  /** Default `application/json`. */
+  readonly contentType?: string | undefined
+  /** Default `application/json`. */
+  readonly accept?: string | undefined
+  readonly headers?: { readonly [name: string]: string } | undefined
+}
+
+/** An answer. */
+export interface Answer {
+  readonly status: number
+  /** The headers by their names in lower case. */
+  readonly headers: { readonly [name: string]: string }
+  /** Parsed JSON, or the text where the body is not JSON. */
+  readonly body: Json
+  /** When the server answered, in milliseconds since 1970. Undefined: a second ended between request and answer. */
+  readonly at: number | undefined
+}
+
+/** Answers a request. `now` is the time of the embedded server, in milliseconds since 1970; a real server has its own. */
+export type Server = (request: Request, now: number) => Effect.Effect<Answer>
+
+/** The status for a request that got no answer: a kube-apiserver panics over a few of them. */
+export const silent = 0
+
+/** A real server on this machine, which shares the clock of this process. */
+export const real =
+  (user: User): Server =>
+  ({ accept, body, contentType, headers, method, path }, now) =>
+    Effect.gen(function* () {
+      const began = yield* Clock.currentTimeMillis
+      const answer = yield* Raw.request(user, method, path, { json: body, contentType, accept, headers })
+      const ended = yield* Clock.currentTimeMillis
+      return {
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers),
+        body: answer.body ?? answer.text,
+        at: Math.floor(began / 1000) === Math.floor(ended / 1000) ? ended : undefined
+      }
+    }).pipe(
+      Effect.catchAll(({ message }) => Effect.succeed({ status: silent, headers: {}, body: { message }, at: now }))
+    )
+
+/** An embedded server. */
+export const embedded =
+  (server: ApiServer): Server =>
+  ({ accept = "application/json", body, contentType = "application/json", headers, method, path }, now) =>
+    server
+      .handle({
+        method,
+        path,
+        headers: {
+          accept,
+          "user-agent": Raw.userAgent,
+          ...(body !== undefined && { "content-type": contentType }),
+          ...headers
+        },
+        body: body === undefined ? undefined : JSON.stringify(body)
+      })
+      .pipe(
+        Effect.withClock(standing(now)),
+        Effect.map(({ body, headers, status }): Answer => {
+          const text = typeof body === "string" ? body : ""
+          return { status, headers, body: parsed(text), at: now }
+        })
+      )
+
+const parsed = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}
+
+const standing = (now: number): Clock.Clock => ({
+  ...Clock.make(),
+  unsafeCurrentTimeMillis: () => now,
+  currentTimeMillis: Effect.succeed(now)
+})
