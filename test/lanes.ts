@@ -1,22 +1,61 @@
 /**
- * The test command: every test file, by lanes.
+ * The test command: `bun run test [--lanes LANE,...] [WORD...]` runs test files in lanes. Words choose the files whose path contains one of them.
  *
- * - unit: always. Virtual time, nothing but this process (and, for the binary's own tests, the compiled program).
- * - embedded (`*.cluster.test.ts`): always. On the embedded cluster, in real time and over HTTP.
- * - real (`*.cluster.test.ts` again, and `*.real.test.ts`): on a real control plane, when one is named by
- *   `KUBEBUILDER_ASSETS`, `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER`. A lane that is asked for and can't run fails.
+ * - unit: in virtual time and in one process, or with the compiled program. Bun is enough.
+ * - embedded (`*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. Bun is enough.
+ * - tools (`*.tools.test.ts`): with programs of the machine, such as git, bubblewrap and shellcheck (README.md lists them).
+ * - real (`*.real.test.ts`, and `*.cluster.test.ts` again): on a real control plane, which `KUBEBUILDER_ASSETS`,
+ *   `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER` names.
  *
- * Some tests see real time pass, beside others and on machines that have more to do. A file with a failure is therefore run once
- * more, alone: what fails again has failed, and what does not is named as unsteady.
- *
- * Words on the command line choose files whose path contains one of them. Ends with `N passed, N failed`.
+ * The default lanes are unit and embedded, and real where the environment names a control plane. A lane that was asked for and
+ * cannot run fails. The last line is `N passed, N failed`; `test/lanes/Verdict.ts` says what counts as failed.
  */
-import { dirname, join } from "node:path"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import * as Broker from "@homeostat/testkit/Broker"
 import * as Lane from "@homeostat/testkit/Lane"
 import { Glob } from "bun"
+import { Effect, Exit, Scope } from "effect"
+import * as Batch from "./lanes/Batch.ts"
+import * as Schedule from "./lanes/Schedule.ts"
+import * as Verdict from "./lanes/Verdict.ts"
 
 const root = join(import.meta.dir, "..")
-const words = process.argv.slice(2)
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+
+/** The lanes in the order in which they run, with the number of processes that run at a time. */
+const lanes = {
+  unit: { processes: 2, has: (file: string) => !/\.(cluster|real|tools)\.test\.ts$/.test(file) },
+  // Tests on a cluster mostly wait.
+  embedded: { processes: 3, has: (file: string) => file.endsWith(".cluster.test.ts") },
+  tools: { processes: 2, has: (file: string) => file.endsWith(".tools.test.ts") },
+  real: { processes: 3, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
+}
+type Name = keyof typeof lanes
+const names = Object.keys(lanes) as ReadonlyArray<Name>
+const isName = (name: string): name is Name => names.some((one) => one === name)
+
+const usage = (problem: string): never => {
+  process.stderr.write(`${problem}\n`)
+  process.exit(2)
+}
+const parsed = () => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { lanes: { type: "string" }, "record-durations": { type: "boolean", default: false } }
+    })
+  } catch (error) {
+    return usage(error instanceof Error ? error.message : String(error))
+  }
+}
+const { positionals: words, values } = parsed()
+const wanted = values.lanes?.split(",") ?? ["unit", "embedded", ...(Lane.realIsNamed ? ["real"] : [])]
+const unknown = wanted.find((name) => !isName(name))
+if (unknown !== undefined) usage(`unknown lane: ${unknown} (must be one of ${names.join(", ")})`)
 
 const files = ["controllers", "observability", "runtime", "test"]
   .flatMap((folder) => Array.from(new Glob(`${folder}/**/*.test.ts`).scanSync(root)))
@@ -24,140 +63,90 @@ const files = ["controllers", "observability", "runtime", "test"]
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .sort()
 
-const isReal = (file: string): boolean => file.endsWith(".real.test.ts")
-const isCluster = (file: string): boolean => file.endsWith(".cluster.test.ts")
-
-/** What a process of tests came to. */
-interface Report {
-  readonly passed: number
-  /** The tests that failed, or 1 if only the process did. */
-  readonly failed: number
-  /** Whether the process came to its end, and nothing failed outside of a test. */
-  readonly whole: boolean
-  readonly failures: ReadonlyArray<{ readonly file: string; readonly test: string }>
-}
+const durationsFile = join(import.meta.dir, "lanes", "durations.json")
+const durations: { [lane: string]: { [file: string]: number } } = JSON.parse(readFileSync(durationsFile, "utf8"))
 
 let stopped = false
-
-/** Runs test files in a process of their own. */
-const run = async (lane: string, chosen: ReadonlyArray<string>): Promise<Report> => {
-  const child = Bun.spawn([process.execPath, "test", "--timeout", "120000", ...chosen.map((file) => `./${file}`)], {
-    cwd: root,
-    // The child ends when this pipe does: with us, even if we are killed (see the preloaded hook).
-    stdin: "pipe",
-    stdout: "inherit",
-    stderr: "pipe",
-    env: { ...process.env, FORCE_COLOR: "0", HOMEOSTAT_TEST_LANE: lane, HOMEOSTAT_TEST_INPUT: "pipe" }
-  })
-  const stop = () => {
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.on(signal, () => {
     stopped = true
-    child.kill("SIGTERM")
-  }
-  process.on("SIGINT", stop).on("SIGTERM", stop)
-  const failures: Array<{ readonly file: string; readonly test: string }> = []
-  const counts = new Map<string, number>()
-  let file = ""
-  let summary = false
-  const read = (line: string): void => {
-    // Bun repeats the failures below its list, as many as there are.
-    summary ||= /^\d+ tests? (failed|skipped):$/.test(line)
-    file = /^(\S+\.test\.ts):$/.exec(line)?.[1] ?? file
-    const test = /^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/.exec(line)?.[1]
-    if (test !== undefined && !summary) failures.push({ file, test })
-    const [, count, what] = /^\s*(\d+) (pass|fail|errors?)$/.exec(line) ?? []
-    if (what !== undefined) counts.set(what, Number(count))
-  }
-  let rest = ""
-  for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
-    process.stderr.write(chunk)
-    const lines = (rest + chunk).split("\n")
-    rest = lines.pop() ?? ""
-    lines.forEach(read)
-  }
-  read(rest)
-  const code = await child.exited
-  process.off("SIGINT", stop).off("SIGTERM", stop)
-  const failed = counts.get("fail") ?? 0
-  const errors = (counts.get("error") ?? 0) + (counts.get("errors") ?? 0)
-  return {
-    passed: counts.get("pass") ?? 0,
-    // A run that died, or that failed outside of a test, is a failure even if no test says so.
-    failed: code === 0 || failed > 0 ? failed : 1,
-    whole: counts.has("pass") && errors === 0 && failed === failures.length,
-    failures
-  }
+    Batch.stop()
+  })
 }
 
-let passed = 0
-let failed = 0
-const lasting: Array<string> = []
-const unsteady: Array<string> = []
+const runs: Array<Verdict.Run> = []
+const began = performance.now()
+const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed()} s`
 
-/** Runs a file again whose tests failed, and says which of them do not any more. */
-const again = async (lane: string, first: Report): Promise<void> => {
-  // Of a process that died nobody knows what else would have failed.
-  if (!first.whole) {
-    failed = Math.max(failed, 1)
-    lasting.push(`${lane}: a process ended early, or failed outside of a test`)
-    lasting.push(...first.failures.map(({ file, test }) => `${lane}: ${file} > ${test}`))
-    return
-  }
-  for (const [file, failures] of Map.groupBy(first.failures, (failure) => failure.file)) {
-    if (stopped) return
-    process.stdout.write(`\n# Lane ${lane}, once more: ${file}\n`)
-    const second = await run(lane, [file])
-    const still = new Set(second.failures.map(({ test }) => test))
-    const known = new Set(failures.map(({ test }) => test))
-    const mended = second.whole ? failures.filter(({ test }) => !still.has(test)) : []
-    const fresh = second.failures.filter(({ test }) => !known.has(test))
-    passed += mended.length - fresh.length
-    failed += fresh.length - mended.length
-    for (const failure of [...failures, ...fresh]) {
-      const list = mended.includes(failure) ? unsteady : lasting
-      list.push(`${lane}: ${file} > ${failure.test}`)
-    }
-  }
+/** Runs a batch of a lane, and repeats it if a test failed. */
+const batch = async (lane: Name, chosen: ReadonlyArray<string>, environment: { readonly [name: string]: string }) => {
+  const start = performance.now()
+  const run = () => Batch.run(root, chosen, { HOMEOSTAT_TEST_LANE: lane, ...environment })
+  const first = await run()
+  print(
+    `${lane}: ${first.passed.length} passed, ${first.failed.length} failed in ${chosen.length} files, ${seconds(start)}`
+  )
+  durations[lane] = { ...durations[lane], ...Object.fromEntries(first.seconds) }
+  const failed = first.failed.length > 0 || first.error !== undefined
+  if (failed) process.stderr.write(first.output)
+  if (!failed || stopped) return runs.push({ lane, first, repeat: undefined })
+  print(`${lane}: repeating ${chosen.length} files: ${first.error ?? first.failed.map(({ name }) => name).join("; ")}`)
+  const repeat = await run()
+  print(`${lane}: on the repeat ${repeat.passed.length} passed, ${repeat.failed.length} failed`)
+  if (repeat.failed.length > 0 || repeat.error !== undefined) process.stderr.write(repeat.output)
+  return runs.push({ lane, first, repeat })
 }
 
-/** Runs the files of a lane: in one process, or each folder in one of its own, that many at a time, the largest first. */
-const lane = async (name: string, chosen: ReadonlyArray<string>, processes = 1): Promise<void> => {
-  if (chosen.length === 0 || stopped) return
-  process.stdout.write(`\n# Lane ${name}: ${chosen.length} files\n`)
-  const parts = processes === 1 ? [chosen] : [...Map.groupBy(chosen, dirname).values()]
-  parts.sort((one, other) => other.length - one.length)
-  const reports: Array<Report> = []
+/** Runs the batches of a lane, the longest first. */
+const runLane = async (name: Name, chosen: ReadonlyArray<string>, environment: { readonly [name: string]: string }) => {
+  const { processes } = lanes[name]
+  const start = performance.now()
+  const parts = [...Schedule.batches(chosen, durations[name] ?? {}, processes)]
+  print(`\n# Lane ${name}: ${chosen.length} files in ${parts.length} batches`)
   const work = async (): Promise<void> => {
     for (let part = parts.shift(); part !== undefined && !stopped; part = parts.shift()) {
-      reports.push(await run(name, part))
+      await batch(name, part, environment)
     }
   }
   await Promise.all(Array.from({ length: processes }, work))
-  for (const report of reports) {
-    passed += report.passed
-    failed += report.failed
-  }
-  for (const report of reports) await again(name, report)
+  print(`# Lane ${name}: ${seconds(start)}`)
 }
 
-await lane(
-  "unit",
-  files.filter((file) => !isReal(file) && !isCluster(file))
-)
-// These tests mostly wait, and a cluster costs nothing.
-await lane("embedded", files.filter(isCluster), 3)
-// A control plane costs a quarter of a core.
-const real = files.filter((file) => isReal(file) || isCluster(file))
-if (Lane.realIsNamed) await lane("real", real, 2)
-else process.stdout.write("\n# Lane real: not asked for. Set KUBEBUILDER_ASSETS to run it (see README.md)\n")
-
-if (passed + failed === 0) {
-  process.stdout.write(`No test file matches ${words.join(", ")}\n`)
-  failed = 1
+const planes = Effect.runSync(Scope.make())
+for (const name of names) {
+  const chosen = files.filter(lanes[name].has)
+  if (!wanted.includes(name) || chosen.length === 0 || stopped) continue
+  const shared =
+    name === "real" ? { [Broker.variable]: await Effect.runPromise(Scope.extend(Broker.serve, planes)) } : {}
+  await runLane(name, chosen, shared)
 }
+await Effect.runPromise(Scope.close(planes, Exit.void))
+
+const { failed, flaky, passed } = Verdict.of(runs)
 const list = (title: string, tests: ReadonlyArray<string>): void => {
-  if (tests.length > 0) process.stdout.write(`\n${title}\n${tests.map((test) => `  ${test}\n`).join("")}`)
+  if (tests.length > 0) print(`\n${title}\n${tests.map((test) => `  ${test}`).join("\n")}`)
 }
-list("Unsteady: failed beside others, passed alone", unsteady)
-list("Failed:", lasting)
-process.stdout.write(`\n${passed} passed, ${failed} failed\n`)
-process.exit(failed === 0 && !stopped ? 0 : 1)
+if (values["record-durations"]) {
+  const long = Object.entries(durations).map(([lane, times]) => [
+    lane,
+    Object.fromEntries(
+      Object.entries(times)
+        .filter(([file, time]) => time > 1 && files.includes(file))
+        .sort()
+    )
+  ])
+  writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`)
+}
+const counted = names.map((name) => {
+  const of = runs.filter(({ lane }) => lane === name).flatMap(({ first }) => [...first.passed, ...first.failed])
+  return `${name} ${of.length}`
+})
+print(`\nTests by lane: ${counted.join(", ")}; ${seconds(began)}`)
+list(`Flaky: failed, and passed on the repeat (up to ${Verdict.tolerated} are tolerated)`, flaky)
+list("Failed:", failed)
+const left = names.filter((name) => !wanted.includes(name))
+if (left.length > 0) print(`\nNot asked for: ${left.join(", ")} (see "Work on it" in README.md)`)
+const none = runs.length === 0
+if (none) print(`no test file matches: ${words.join(" ")}`)
+print(`\n${passed} passed, ${failed.length + (none ? 1 : 0)} failed`)
+process.exit(failed.length === 0 && !none && !stopped ? 0 : 1)

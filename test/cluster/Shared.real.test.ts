@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
+import * as Broker from "./Broker.ts"
 import * as Directory from "./envtest/Directory.ts"
 import { isAlive } from "./envtest/fixtures/pids.ts"
 import * as Process from "./envtest/Process.ts"
@@ -42,7 +43,7 @@ describe("Shared", () => {
         const fixture = join(import.meta.dirname, "envtest", "fixtures", "failing.fixture.ts")
         const preload = join(import.meta.dirname, "envtest", "preload.ts")
         const result = yield* Process.run(process.execPath, ["test", "--preload", preload, fixture], {
-          env: { ...process.env, HOLDS: file }
+          env: { ...process.env, HOLDS: file, [Broker.variable]: undefined }
         })
         const { directory, pids } = JSON.parse(readFileSync(file, "utf8"))
         expect([...pids.map(isAlive), existsSync(directory)]).toEqual([false, false, false])

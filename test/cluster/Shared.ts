@@ -1,8 +1,10 @@
 /**
- * One control plane per test run, real or embedded: started by the first test that needs it, used by all others of the process,
- * ended when the run is over. Tests keep out of each other's way by a namespace per test.
+ * The control planes, real or embedded, that tests share. A plane starts when the first test asks for its options, and stops when
+ * the run is over. The test command shares the real planes `{}` and `Envtest.everything` among all its processes. Tests share a
+ * plane without conflicts because each has a namespace of its own.
  */
 import { Effect, Exit, Scope } from "effect"
+import * as Broker from "./Broker.ts"
 import * as EmbeddedControlPlane from "./EmbeddedControlPlane.ts"
 import * as AtEnd from "./envtest/AtEnd.ts"
 import type { ControlPlane } from "./envtest/ControlPlane.ts"
@@ -12,7 +14,7 @@ import * as Lane from "./Lane.ts"
 import { live } from "./Test.ts"
 
 /** Why there is no control plane. */
-export type Failure = Envtest.Failure | EmbeddedControlPlane.Failure
+export type Failure = Envtest.Failure | EmbeddedControlPlane.Failure | Broker.BrokerFailed
 
 interface Running {
   readonly scope: Scope.CloseableScope
@@ -28,11 +30,12 @@ const running = new Map<string, Running>()
  */
 export const controlPlane = (
   options: Envtest.Options = {},
-  lane: Lane.Lane = "real"
+  lane: Lane.Lane = "real",
+  alone = false
 ): Effect.Effect<ControlPlane, Failure> =>
   Effect.suspend(() => {
-    const key = keyOf(options, lane)
-    const found = running.get(key) ?? begin(key, start(options, lane))
+    const key = `${keyOf(options, lane)}${alone}`
+    const found = running.get(key) ?? begin(key, alone ? start(options, lane) : shared(options, lane))
     return Effect.flatten(Effect.promise(() => found.started))
   })
 
@@ -57,6 +60,8 @@ export const stop: Effect.Effect<void> = Effect.suspend(() => {
 
 /** What a test wants besides its control plane. */
 export interface TestOptions extends Envtest.Options {
+  /** The plane is of this process alone: the test changes what tests in other processes rely on. */
+  readonly alone?: boolean | undefined
   /** How long the test may take, the start of the control plane not counted; default 120 000: no limit to be met. */
   readonly timeoutMillis?: number | undefined
 }
@@ -66,12 +71,12 @@ const on =
   <A, E>(
     name: string,
     body: (cluster: ControlPlane) => Effect.Effect<A, E, Scope.Scope>,
-    { timeoutMillis = 120_000, ...options }: TestOptions = {}
+    { alone = false, timeoutMillis = 120_000, ...options }: TestOptions = {}
   ): void =>
     live(
       name,
       () =>
-        Effect.flatMap(controlPlane(options, lane), (cluster) =>
+        Effect.flatMap(controlPlane(options, lane, alone), (cluster) =>
           // The limit is inside, as a test that `bun test` gives up on could not say why it was waiting.
           body(cluster).pipe(Effect.timeout(timeoutMillis), showingLogs(cluster))
         ),
@@ -96,6 +101,15 @@ const startMillis = 180_000
 const start = (options: Envtest.Options, lane: Lane.Lane): Effect.Effect<ControlPlane, Failure, Scope.Scope> =>
   lane === "real" ? Envtest.start(options) : EmbeddedControlPlane.start(options)
 
+/** The plane of the broker, where one serves these options. */
+const shared = (options: Envtest.Options, lane: Lane.Lane): Effect.Effect<ControlPlane, Failure, Scope.Scope> => {
+  const broker = process.env[Broker.variable]
+  const brokered = [{}, Envtest.everything].find((one) => keyOf(one, lane) === keyOf(options, lane))
+  return lane === "real" && broker !== undefined && brokered !== undefined
+    ? Broker.connect(broker, brokered)
+    : start(options, lane)
+}
+
 const begin = (key: string, start: Effect.Effect<ControlPlane, Failure, Scope.Scope>): Running => {
   if (running.size === 0) AtEnd.add(() => Effect.runPromise(stop))
   const scope = Effect.runSync(Scope.make())
@@ -116,11 +130,11 @@ const keyOf = (options: Envtest.Options, lane: Lane.Lane): string =>
   ])
 
 const showingLogs = (cluster: ControlPlane) => {
-  const before = new Map(cluster.processes.map((process) => [process.name, Log.size(process.log)]))
+  const before = new Map(cluster.logFiles.map((file) => [file.name, Log.size(file.log)]))
   return <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.tapErrorCause(effect, () =>
       Effect.sync(() => {
-        for (const { name, log } of cluster.processes) {
+        for (const { name, log } of cluster.logFiles) {
           const lines = Log.tail(log, 20, before.get(name))
           if (lines !== "") process.stderr.write(`--- ${name} wrote during the test that failed\n${lines}\n`)
         }

@@ -13,12 +13,18 @@ import type { User } from "./User.ts"
 /** Something was asked of a cluster that only a control plane which we started can do. */
 export class NotOurs extends Data.TaggedError("NotOurs")<{ readonly wanted: string }> {
   override get message(): string {
-    return `${this.wanted} takes a control plane of our own: unset USE_EXISTING_CLUSTER for this test`
+    return `${this.wanted} needs a control plane of the test's own (unset USE_EXISTING_CLUSTER, or use Shared.own)`
   }
 }
 
 /** A program of a control plane. */
 export type Program = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler" | "kwok"
+
+/** The file that a program writes to. */
+export interface LogFile {
+  readonly name: string
+  readonly log: string
+}
 
 /** A running control plane, until the end of the Scope in which it was started. */
 export interface ControlPlane {
@@ -60,6 +66,10 @@ export interface ControlPlane {
   readonly process: (name: Program) => Effect.Effect<Process.Process, NotOurs>
   /** The last lines that a program has written; empty when we did not start it. */
   readonly logs: (name: Program, lines?: number) => string
+  /** The files that the programs write to. */
+  readonly logFiles: ReadonlyArray<LogFile>
+  /** Starts kube-controller-manager again if it is one of the programs: it learns of a new kind at its start. */
+  readonly restartControllers: Effect.Effect<void, Process.StartFailed>
   /** The audit log, when it was asked for: one JSON object a line. */
   readonly auditLogPath: string | undefined
   /** The folder with everything that belongs to this control plane; a test may put files of its own there. */
@@ -73,24 +83,30 @@ export interface Parts {
   readonly processes: ReadonlyArray<Process.Process>
   readonly auditLogPath: string | undefined
   readonly directory: string
+  /** Default: the files of `processes`. */
+  readonly logFiles?: ReadonlyArray<LogFile> | undefined
+  /** Default: starts the program among `processes` again. */
+  readonly restartControllers?: Effect.Effect<void, Process.StartFailed> | undefined
 }
 
 /** Makes a control plane of its parts. */
 export const make = (parts: Parts): ControlPlane => {
   const named = (name: Program) => parts.processes.find((process) => process.name === name)
+  const logFiles = parts.logFiles ?? parts.processes
+  const controllers = named("kube-controller-manager")
+  const restartControllers =
+    parts.restartControllers ??
+    (controllers === undefined ? Effect.void : Effect.zipRight(controllers.kill, controllers.start))
   return {
     ...parts,
+    logFiles,
+    restartControllers,
     url: parts.admin.server,
     ca: parts.admin.ca,
     namespace: (prefix = "test") => namespace(parts.admin, prefix),
     install: (...crds) =>
       Effect.forEach(crds, (crd) => Crds.install(parts.admin, crd)).pipe(
-        Effect.flatMap((isNew) => {
-          const controllers = named("kube-controller-manager")
-          return controllers !== undefined && isNew.includes(true)
-            ? Effect.zipRight(controllers.kill, controllers.start)
-            : Effect.void
-        })
+        Effect.flatMap((isNew) => (isNew.includes(true) ? restartControllers : Effect.void))
       ),
     kubectl: (args, options) =>
       Kubectl.run(
@@ -104,8 +120,8 @@ export const make = (parts: Parts): ControlPlane => {
       return process === undefined ? new NotOurs({ wanted: `Handling ${name}` }) : Effect.succeed(process)
     },
     logs: (name, lines = 40) => {
-      const process = named(name)
-      return process === undefined ? "" : Log.tail(process.log, lines)
+      const file = logFiles.find((file) => file.name === name)
+      return file === undefined ? "" : Log.tail(file.log, lines)
     }
   }
 }

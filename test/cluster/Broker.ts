@@ -1,0 +1,100 @@
+/**
+ * Control planes that several test processes share: the test command serves them, and `Shared` in each process connects to them.
+ * A plane starts when the first process asks for its options, and stops with the Scope of `serve`.
+ */
+import { Data, Effect, Exit, Runtime, Scope } from "effect"
+import * as ControlPlane from "./envtest/ControlPlane.ts"
+import * as Directory from "./envtest/Directory.ts"
+import * as Envtest from "./envtest/Envtest.ts"
+import type { User } from "./envtest/User.ts"
+
+/** The broker did not answer, or could not start the plane. */
+export class BrokerFailed extends Data.TaggedError("BrokerFailed")<{ readonly reason: string }> {
+  override get message(): string {
+    return `no shared control plane: ${this.reason}`
+  }
+}
+
+/** The environment variable with the address of the broker. */
+export const variable = "HOMEOSTAT_TEST_BROKER"
+
+/** A user to be added: `ControlPlane.addUser` takes it. */
+type NewUser = Parameters<ControlPlane.ControlPlane["addUser"]>[0]
+
+/** What a process asks for. */
+type Request =
+  | { readonly want: "plane"; readonly options: Envtest.Options }
+  | { readonly want: "user"; readonly options: Envtest.Options; readonly user: NewUser }
+  | { readonly want: "restart"; readonly options: Envtest.Options }
+
+/** What a process learns of a plane. */
+interface Described {
+  readonly admin: User
+  readonly logs: ReadonlyArray<ControlPlane.LogFile>
+}
+
+/** Serves control planes on the loopback interface. Returns the address. */
+export const serve: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
+  const scope = yield* Effect.scope
+  const run = Runtime.runPromiseExit(yield* Effect.runtime<never>())
+  const planes = new Map<string, Promise<Exit.Exit<ControlPlane.ControlPlane, Envtest.Failure>>>()
+  const plane = (options: Envtest.Options) =>
+    Effect.suspend(() => {
+      const key = JSON.stringify(options)
+      const started = planes.get(key) ?? run(Scope.extend(Envtest.start(options), scope))
+      planes.set(key, started)
+      return Effect.flatten(Effect.promise(() => started))
+    })
+  const answer = (request: Request) =>
+    Effect.gen(function* () {
+      const found = yield* plane(request.options)
+      if (request.want === "user") return yield* found.addUser(request.user)
+      if (request.want === "restart") return yield* Effect.as(found.restartControllers, {})
+      return { admin: found.admin, logs: found.logFiles } satisfies Described
+    })
+  const server = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        // A control plane takes longer to start than Bun lets a request idle by default.
+        idleTimeout: 0,
+        fetch: async (request) => {
+          const exit = await run(answer(JSON.parse(await request.text()) as Request))
+          return Exit.isSuccess(exit) ? Response.json(exit.value) : new Response(String(exit.cause), { status: 500 })
+        }
+      })
+    ),
+    (server) => Effect.promise(() => server.stop(true))
+  )
+  return `http://127.0.0.1:${server.port}`
+})
+
+/** Connects to the plane with these options. Its programs are the broker's: a test that stops them needs a plane of its own. */
+export const connect = (
+  broker: string,
+  options: Envtest.Options
+): Effect.Effect<ControlPlane.ControlPlane, BrokerFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { admin, logs } = yield* ask<Described>(broker, { want: "plane", options })
+    return ControlPlane.make({
+      admin,
+      addUser: (user) => Effect.orDie(ask<User>(broker, { want: "user", options, user })),
+      processes: [],
+      logFiles: logs,
+      restartControllers: Effect.orDie(ask(broker, { want: "restart", options })),
+      auditLogPath: undefined,
+      directory: yield* Directory.make
+    })
+  })
+
+const ask = <A>(broker: string, request: Request): Effect.Effect<A, BrokerFailed> =>
+  Effect.tryPromise({
+    try: async () => {
+      const response = await fetch(broker, { method: "POST", body: JSON.stringify(request) })
+      const text = await response.text()
+      if (!response.ok) throw new Error(text)
+      return JSON.parse(text) as A
+    },
+    catch: (error) => new BrokerFailed({ reason: String(error) })
+  })

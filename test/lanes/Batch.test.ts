@@ -1,0 +1,55 @@
+import { describe, expect, test } from "bun:test"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as Batch from "./Batch.ts"
+
+/** Runs files with these contents. */
+const run = async (files: { readonly [name: string]: string }) => {
+  const folder = mkdtempSync(join(tmpdir(), "homeostat-batch-"))
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(folder, name), `import { describe, expect, test } from "bun:test"\n${text}`)
+    }
+    return await Batch.run(folder, Object.keys(files), {})
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+describe("A batch", () => {
+  test("names the tests that passed and failed, by file and group", async () => {
+    const { error, failed, passed } = await run({
+      "a.test.ts": `describe("one", () => describe("two", () => { test('of "x" & <y>', () => {}); test("bad", () => expect(1).toBe(2)) }))`,
+      "b.test.ts": `test("top", () => {})`
+    })
+    expect(passed).toEqual([
+      { file: "a.test.ts", name: 'one > two > of "x" & <y>' },
+      { file: "b.test.ts", name: "top" }
+    ])
+    expect(failed).toEqual([{ file: "a.test.ts", name: "one > two > bad" }])
+    expect(error).toBeUndefined()
+  })
+
+  test("reports a file that cannot be loaded", async () => {
+    const { error, passed } = await run({
+      "a.test.ts": `test("fine", () => {})`,
+      "b.test.ts": `throw new Error("broken")`
+    })
+    expect(passed).toHaveLength(1)
+    expect(error).toBe("no test has run in b.test.ts")
+  })
+
+  test("reports a process that a test ends", async () => {
+    const { error, output } = await run({ "a.test.ts": `test("fatal", () => process.exit(0))` })
+    expect(error).toBe("the process ended early, with exit code 0")
+    expect(output).toContain("a.test.ts")
+  })
+
+  test("reports an error after the last test", async () => {
+    const { error } = await run({
+      "a.test.ts": `import { afterAll } from "bun:test"\ntest("fine", () => {})\nafterAll(() => { throw new Error("late") })`
+    })
+    expect(error).toBeDefined()
+  })
+})

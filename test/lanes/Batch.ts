@@ -1,0 +1,120 @@
+/** A batch: test files that one process of `bun test` runs, one after the other. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+/** A test, by its file and its full name. */
+export interface Test {
+  readonly file: string
+  readonly name: string
+}
+
+/** The results of a batch. */
+export interface Report {
+  readonly passed: ReadonlyArray<Test>
+  readonly failed: ReadonlyArray<Test>
+  /** An error outside of the tests: the process died, or a file could not be loaded. */
+  readonly error: string | undefined
+  /** How long the tests of each file took, in seconds. */
+  readonly seconds: ReadonlyMap<string, number>
+  /** Everything that `bun test` printed to standard error. */
+  readonly output: string
+}
+
+/** The longest that a batch may take. A file that hangs while it loads meets no other limit. */
+const limitMillis = 20 * 60_000
+
+const children = new Set<Bun.Subprocess>()
+
+/** Stops all batches that are running. */
+export const stop = (): void => {
+  for (const child of children) child.kill("SIGTERM")
+}
+
+/** Runs a batch. `environment` is added to the environment of this process. */
+export const run = async (
+  folder: string,
+  files: ReadonlyArray<string>,
+  environment: { readonly [name: string]: string }
+): Promise<Report> => {
+  const directory = mkdtempSync(join(tmpdir(), "homeostat-test-"))
+  const results = join(directory, "results.xml")
+  try {
+    const child = Bun.spawn(
+      [
+        ...[process.execPath, "test", "--timeout", "120000", "--reporter=junit", `--reporter-outfile=${results}`],
+        ...files.map((file) => `./${file}`)
+      ],
+      {
+        cwd: folder,
+        // The child ends when this pipe does: with this process, even if it is killed (see the preloaded hook).
+        stdin: "pipe",
+        stdout: "pipe",
+        stderr: "pipe",
+        timeout: limitMillis,
+        env: { ...process.env, FORCE_COLOR: "0", HOMEOSTAT_TEST_INPUT: "pipe", ...environment }
+      }
+    )
+    children.add(child)
+    const [output, , code] = await Promise.all([child.stderr.text(), pass(child.stdout), child.exited])
+    children.delete(child)
+    return { ...read(resultsIn(results), files, code), output }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Passes on what tests print to standard output: seeds and counts. */
+const pass = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
+  const text = await new Response(stream).text()
+  process.stdout.write(text.replace(/^bun test v.*\n/, ""))
+}
+
+const resultsIn = (file: string): string => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return ""
+  }
+}
+
+/** Reads the JUnit report of a batch that ended with this exit code. A process that dies writes no report. */
+export const read = (xml: string, files: ReadonlyArray<string>, code: number): Omit<Report, "output"> => {
+  const passed: Array<Test> = []
+  const failed: Array<Test> = []
+  const seconds = new Map<string, number>()
+  for (const [, attributes = "", content = ""] of xml.matchAll(testcase)) {
+    const { classname = "", file = "", name = "", time = "0" } = attributesOf(attributes)
+    const groups = classname === "" ? [] : classname.split(" > ").reverse()
+    const test = { file, name: [...groups, name].join(" > ") }
+    const outcome = content.includes("<failure") ? failed : passed
+    outcome.push(test)
+    seconds.set(file, (seconds.get(file) ?? 0) + Number(time))
+  }
+  const lacking = files.filter((file) => !seconds.has(file))
+  const error =
+    xml === ""
+      ? `the process ended early, with exit code ${code}`
+      : lacking.length > 0
+        ? `no test has run in ${lacking.join(", ")}`
+        : code !== 0 && failed.length === 0
+          ? `exit code ${code}, though no test failed`
+          : undefined
+  return { passed, failed, error, seconds }
+}
+
+const testcase = /<testcase ((?:[^">]|"[^"]*")*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g
+
+const attributesOf = (text: string): { readonly [name: string]: string } =>
+  Object.fromEntries([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, plain(value)]))
+
+const characters: { readonly [entity: string]: string } = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }
+
+const plain = (text: string): string =>
+  text.replaceAll(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, (whole, decimal, hex, entity) =>
+    decimal !== undefined
+      ? String.fromCodePoint(Number(decimal))
+      : hex !== undefined
+        ? String.fromCodePoint(Number.parseInt(hex, 16))
+        : (characters[entity] ?? whole)
+  )

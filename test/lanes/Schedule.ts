@@ -1,0 +1,44 @@
+/** Divides the files of a lane into batches for a few processes. */
+import { dirname } from "node:path"
+
+/** How long a file takes, in seconds; files that are not listed take about one. */
+export type Durations = { readonly [file: string]: number }
+
+/** A batch repeats as a whole when one of its tests fails, so a batch is not much longer than this, in seconds. */
+const longest = 45
+
+/**
+ * Batches of files, the longest batch first. Files of one folder stay together where they fit, because they use the same control
+ * planes. There are at least as many batches as processes, as long as there are files.
+ */
+export const batches = (
+  files: ReadonlyArray<string>,
+  durations: Durations,
+  processes: number
+): ReadonlyArray<ReadonlyArray<string>> => {
+  const secondsOf = (some: ReadonlyArray<string>): number => some.reduce((sum, file) => sum + (durations[file] ?? 1), 0)
+  const limit = Math.min(longest, secondsOf(files) / processes)
+  const pieces = [...Map.groupBy(files, dirname).values()].flatMap((folder) =>
+    packed(
+      folder.map((file) => [file]),
+      secondsOf,
+      limit
+    )
+  )
+  return packed(pieces, secondsOf, limit).toSorted((one, other) => secondsOf(other) - secondsOf(one))
+}
+
+/** Joins pieces into batches of at most `limit` seconds, the longest piece first. A longer piece is a batch by itself. */
+const packed = (
+  pieces: ReadonlyArray<ReadonlyArray<string>>,
+  secondsOf: (files: ReadonlyArray<string>) => number,
+  limit: number
+): ReadonlyArray<ReadonlyArray<string>> => {
+  const made: Array<Array<string>> = []
+  for (const piece of pieces.toSorted((one, other) => secondsOf(other) - secondsOf(one))) {
+    const fitting = made.find((batch) => secondsOf(batch) + secondsOf(piece) <= limit)
+    if (fitting === undefined) made.push([...piece])
+    else fitting.push(...piece)
+  }
+  return made
+}

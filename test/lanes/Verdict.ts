@@ -1,0 +1,52 @@
+/**
+ * What the reports of a run come to. A batch with a failure is repeated, with the same files in the same order. The repeat is a
+ * diagnosis: it shows whether a failure is flaky.
+ *
+ * - In the unit lane a flaky test has failed.
+ * - In the other lanes together, up to three flaky tests are tolerated. With a fourth, all of them have failed.
+ */
+import type { Report, Test } from "./Batch.ts"
+
+/** A batch that was run, and its repeat if a test failed. */
+export interface Run {
+  readonly lane: string
+  readonly first: Report
+  readonly repeat: Report | undefined
+}
+
+/** The verdict. `failed` and `flaky` name each test once, with its lane. */
+export interface Verdict {
+  readonly passed: number
+  readonly failed: ReadonlyArray<string>
+  readonly flaky: ReadonlyArray<string>
+}
+
+/** The number of flaky tests that a run tolerates. */
+export const tolerated = 3
+
+/** Judges all runs. */
+export const of = (runs: ReadonlyArray<Run>): Verdict => {
+  let passed = 0
+  const failed: Array<string> = []
+  const flaky: Array<string> = []
+  for (const { first, lane, repeat } of runs) {
+    const named = ({ file, name }: Test): string => `${lane}: ${file} > ${name}`
+    passed += first.passed.length
+    if (first.error !== undefined) failed.push(`${lane}: ${first.error}`)
+    const whole = repeat !== undefined && repeat.error === undefined && first.error === undefined
+    const again = new Set(repeat?.failed.map(named))
+    for (const test of first.failed.map(named)) {
+      if (!whole || again.has(test)) failed.push(test)
+      else if (lane === "unit") failed.push(`${test} (flaky: it passed on the repeat)`)
+      else flaky.push(test)
+    }
+    if (!whole || lane === "unit") continue
+    const before = new Set(first.failed.map(named))
+    const fresh = [...again].filter((test) => !before.has(test))
+    flaky.push(...fresh.map((test) => `${test} (it failed on the repeat)`))
+    passed -= fresh.length
+  }
+  return flaky.length > tolerated
+    ? { passed, failed: [...failed, ...flaky], flaky: [] }
+    : { passed: passed + flaky.length, failed, flaky }
+}
