@@ -46,10 +46,10 @@ describe("A batch", () => {
     expect(output).toContain("a.test.ts")
   })
 
-  test("reports an error after the last test", async () => {
-    const { error } = await run({
+  test("counts an error after the last test as a failed test", async () => {
+    const { failed } = await run({
       "a.test.ts": `import { afterAll } from "bun:test"\ntest("fine", () => {})\nafterAll(() => { throw new Error("late") })`
     })
-    expect(error).toBeDefined()
+    expect(failed).toEqual([{ file: "a.test.ts", name: "(unnamed)" }])
   })
 })
