@@ -101,6 +101,8 @@ export interface Kind {
   /** The apiVersion in which they are stored, where that is not this one: its hash is told by discovery. */
   readonly storageVersion?: string
   readonly schema: Schema
+  /** The members that the Go type of a built-in kind always writes, with their empty values. Absent for custom kinds. */
+  readonly zero?: JsonObject
   /** Whether it was declared by a CRD. Custom objects need a resourceVersion in a PUT, and know no strategic merge patch. */
   readonly custom: boolean
   readonly strategy: Strategy
@@ -144,7 +146,9 @@ export const apiVersionOf = ({ group, version }: Pick<Kind, "group" | "version">
   group === "" ? version : `${group}/${version}`
 
 /** What an object of the kind says of itself. */
-export const typeOf = (kind: Kind): { readonly apiVersion: string; readonly kind: string } => ({
+export const typeOf = (
+  kind: Pick<Kind, "group" | "version" | "kind">
+): { readonly apiVersion: string; readonly kind: string } => ({
   apiVersion: apiVersionOf(kind),
   kind: kind.kind
 })

@@ -15,7 +15,8 @@ const owned = (group: string, version: string, kind: string): Owned => ({
   version,
   kind,
   custom: false,
-  schema: schemaOf(group, version, kind) ?? {}
+  schema: schemaOf(group, version, kind) ?? {},
+  zero: Shape.zero(Shape.of(Shape.nameOf({ group, version, kind })))
 })
 
 /** The members that have defaults: what the server filled in is taken from its answer. */
@@ -62,9 +63,9 @@ const fill = (draft: Draft | undefined, answer: Json | undefined): void => {
 const read =
   (shape: string) =>
   (draft: DraftObject, answer: JsonObject): void => {
-    Shape.canonicalize(Shape.of(shape), draft)
+    Shape.canonicalize(Shape.of(shape), draft, "kept")
     if (answer.kind !== "Status") fill(draft.spec, answer.spec)
-    Shape.canonicalize(Shape.of(shape), draft)
+    Shape.canonicalize(Shape.of(shape), draft, "kept")
   }
 
 const replicas: Scale = {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Shape from "../builtin/Shape.ts"
 import { Failure } from "../Failure.ts"
 import type { DraftObject, Json, JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
@@ -41,7 +42,8 @@ const deployment: ManagedFields.Owned = {
   version: "v1",
   kind: "Deployment",
   custom: false,
-  schema: schemaOf("apps", "v1", "Deployment") ?? {}
+  schema: schemaOf("apps", "v1", "Deployment") ?? {},
+  zero: Shape.zero(Shape.of("apps.Deployment"))
 }
 
 const second = 1_000

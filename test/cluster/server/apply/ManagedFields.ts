@@ -21,7 +21,7 @@ import * as Typing from "./Typing.ts"
 import * as Updater from "./Updater.ts"
 
 /** What of a kind matters to who owns its fields. */
-export type Owned = Pick<Kind, "group" | "version" | "kind" | "schema" | "custom">
+export type Owned = Pick<Kind, "group" | "version" | "kind" | "schema" | "custom" | "zero">
 
 /** A write, and who writes. */
 export interface Write {

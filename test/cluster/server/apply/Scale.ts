@@ -18,7 +18,8 @@ export const kind = (): Owned => ({
   version: "v1",
   kind: "Scale",
   custom: false,
-  schema: schemaNamed("io.k8s.api.autoscaling.v1.Scale")
+  schema: schemaNamed("io.k8s.api.autoscaling.v1.Scale"),
+  zero: { metadata: {}, spec: {}, status: { replicas: 0 } }
 })
 
 /** An object with a `/scale`, as the managers see it. */

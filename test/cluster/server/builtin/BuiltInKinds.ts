@@ -21,6 +21,7 @@ import { ingress, ingressClass, networkPolicy } from "./network/Ingress.ts"
 import { pod, podTemplate } from "./pods/Pod.ts"
 import { rbac } from "./rbac/Rbac.ts"
 import { reviews } from "./rbac/Reviews.ts"
+import * as Shape from "./Shape.ts"
 import { service } from "./services/Service.ts"
 import { persistentVolume, persistentVolumeClaim, storageClass } from "./storage/Volumes.ts"
 import { cronJob } from "./workloads/CronJob.ts"
@@ -37,7 +38,8 @@ const customResourceDefinition: Definition = {
   version: "v1",
   kind: "CustomResourceDefinition",
   strategy: CustomResourceDefinition.definition,
-  status: CustomResourceDefinition.definitionStatus
+  status: CustomResourceDefinition.definitionStatus,
+  zero: CustomResourceDefinition.zero
 }
 
 const definitions: ReadonlyArray<Definition> = [
@@ -98,6 +100,7 @@ const kindOf = (definition: Definition): Kind => {
     gracePeriod: () => 0,
     fromStorage: same,
     toStorage: same,
+    zero: Shape.zero(Shape.of(Shape.nameOf(definition))),
     ...definition,
     ...name,
     listKind: `${kind}List`,

@@ -31,6 +31,7 @@ export interface Definition
         | "fromStorage"
         | "forChange"
         | "toStorage"
+        | "zero"
       >
     > {
   /** The form that names of the kind have; absent: a DNS subdomain. */
@@ -65,19 +66,19 @@ export const strategy = (own: Own): Strategy => {
   return {
     resetFields: status === undefined ? [] : [["status"]],
     default: (draft) => {
-      Shape.canonicalize(shape, draft)
+      Shape.canonicalize(shape, draft, "kept")
       own.default?.(draft)
     },
     prepareForCreate: (draft, writing) => {
       if (status !== undefined) draft.status = Json.copy(status)
       if (generation !== undefined) Json.member(draft, "metadata").generation = 1
       own.prepareForCreate?.(draft, writing)
-      Shape.canonicalize(shape, draft)
+      Shape.canonicalize(shape, draft, "null")
     },
     prepareForUpdate: (draft, old, writing) => {
       if (status !== undefined) keep(draft, old, "status")
       own.prepareForUpdate?.(draft, old, writing)
-      Shape.canonicalize(shape, draft)
+      Shape.canonicalize(shape, draft, "null")
       if (generation !== undefined) countGeneration(draft, old, generation)
     },
     validate: (object, writing) => {
@@ -109,7 +110,7 @@ export const statusStrategy = (main: Strategy, shape: string, own: OwnStatus = {
     prepareForUpdate: (draft, old, writing) => {
       for (const path of kept) keep(draft, old, ...path)
       own.prepareForUpdate?.(draft, old, writing)
-      Shape.canonicalize(Shape.of(shape), draft)
+      Shape.canonicalize(Shape.of(shape), draft, "null")
     },
     validate: () => [],
     validateUpdate: (object, old, writing) => [...(own.validateUpdate?.(object, old, writing) ?? [])]

@@ -4,7 +4,7 @@ import * as Shape from "./Shape.ts"
 
 const canonical = (shape: string, object: Json.JsonObject): Json.JsonObject => {
   const draft = Json.copy(object)
-  Shape.canonicalize(Shape.of(shape), draft)
+  Shape.canonicalize(Shape.of(shape), draft, "null")
   return draft
 }
 
@@ -21,6 +21,13 @@ test("what a Go type always writes appears", () => {
     spec: { selector: null, template: { metadata: {}, spec: { containers: null } }, strategy: {} },
     status: {}
   })
+})
+
+test("an empty list that a Go type always writes becomes null when it is stored", () => {
+  const decoded: Json.DraftObject = { addressType: "IPv4", endpoints: [] }
+  Shape.canonicalize(Shape.of("discovery.EndpointSlice"), decoded, "kept")
+  expect(decoded).toMatchObject({ endpoints: [], ports: null })
+  expect(canonical("discovery.EndpointSlice", decoded)).toMatchObject({ endpoints: null, ports: null })
 })
 
 test("amounts, times and bytes get the one way of being written", () => {

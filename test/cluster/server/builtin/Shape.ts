@@ -5,6 +5,7 @@
  */
 
 import type { Draft, DraftObject } from "../Json.ts"
+import type { Kind } from "../Kind.ts"
 import { timestamp } from "../Timestamp.ts"
 import * as Quantity from "./Quantity.ts"
 import shapes from "./shapes/shapes.json"
@@ -41,21 +42,37 @@ export const of = (name: string): Shape => {
   return made
 }
 
+/** How an empty list reads that is always written: a kube-apiserver keeps it until it stores the object, which makes it null. */
+export type Empty = "kept" | "null"
+
 /** Brings the object, in place, into the form in which a kube-apiserver would write it. */
-export const canonicalize = (shape: Shape, draft: DraftObject): void => {
+export const canonicalize = (shape: Shape, draft: DraftObject, empty: Empty): void => {
   for (const name in draft) {
     const member = shape.members.get(name)
     if (member === undefined) continue
     const value = draft[name]
-    const canonical = value === null || value === undefined ? undefined : canonicalOf(member.type, value)
+    const canonical = value === null || value === undefined ? undefined : canonicalOf(member.type, value, empty)
     if (canonical === undefined || (member.presence === "dropped" && isZero(canonical))) delete draft[name]
     else if (canonical !== value) draft[name] = canonical
   }
   for (const [name, { presence, type }] of shape.always) {
     const value = draft[name]
     if (value === undefined) draft[name] = presence === "null" ? null : zeroOf(type)
-    else if (type.is === "list" && Array.isArray(value) && value.length === 0) draft[name] = null
+    else if (empty === "null" && type.is === "list" && Array.isArray(value) && value.length === 0) draft[name] = null
   }
+}
+
+/** The name that `shapes.go` gives the Go type of a kind: `Pod`, `apps.Deployment`, `autoscalingv2.HorizontalPodAutoscaler`. */
+export const nameOf = ({ group, kind, version }: Pick<Kind, "group" | "version" | "kind">): string => {
+  const [first = ""] = group.split(".")
+  return first === "" ? kind : `${first}${first === "autoscaling" ? version : ""}.${kind}`
+}
+
+/** An object of the shape without a word: only the members that are always written, with their empty values. */
+export const zero = (shape: Shape): DraftObject => {
+  const made: DraftObject = {}
+  canonicalize(shape, made, "kept")
+  return made
 }
 
 const sources: { readonly [type: string]: { readonly [field: string]: string } } = shapes
@@ -93,22 +110,22 @@ const typeOf = (code: string): Type => {
   }
 }
 
-const canonicalOf = (type: Type, value: Draft): Draft => {
+const canonicalOf = (type: Type, value: Draft, empty: Empty): Draft => {
   switch (type.is) {
     case "object":
-      if (isObject(value)) canonicalize(type.shape(), value)
+      if (isObject(value)) canonicalize(type.shape(), value, empty)
       return value
     case "list":
       if (Array.isArray(value)) {
         for (const [index, item] of value.entries())
-          value[index] = item === null ? zeroOf(type.of) : canonicalOf(type.of, item)
+          value[index] = item === null ? zeroOf(type.of) : canonicalOf(type.of, item, empty)
       }
       return value
     case "map":
       if (isObject(value)) {
         for (const key in value) {
           const item = value[key]
-          value[key] = item === null || item === undefined ? zeroOf(type.of) : canonicalOf(type.of, item)
+          value[key] = item === null || item === undefined ? zeroOf(type.of) : canonicalOf(type.of, item, empty)
         }
       }
       return value
@@ -139,11 +156,8 @@ const zeroOf = (type: Type): Draft => {
       return false
     case "quantity":
       return "0"
-    case "object": {
-      const made: DraftObject = {}
-      canonicalize(type.shape(), made)
-      return made
-    }
+    case "object":
+      return zero(type.shape())
     default:
       return null
   }

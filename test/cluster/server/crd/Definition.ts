@@ -43,6 +43,13 @@ export const definition: Strategy = {
   resetFields: [["status"]]
 }
 
+/** What its Go type always writes. */
+export const zero: Json.JsonObject = {
+  metadata: {},
+  spec: { group: "", names: { plural: "", kind: "" }, scope: "", versions: null },
+  status: { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: null }
+}
+
 /** The strategy of its `/status`. */
 export const definitionStatus: Strategy = {
   ...definition,

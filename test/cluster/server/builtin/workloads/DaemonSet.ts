@@ -1,6 +1,6 @@
 /** apps/v1 DaemonSet. */
 import * as FieldError from "../../FieldError.ts"
-import type { JsonObject } from "../../Json.ts"
+import type { DraftObject, JsonObject } from "../../Json.ts"
 import * as Json from "../../Json.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, part, spec, statusStrategy, strategy } from "../Definition.ts"
@@ -17,6 +17,8 @@ const main = strategy({
   status: {},
   generation: spec,
   default: (draft) => {
+    // The internal type has a number, which becomes this annotation again.
+    annotate(draft, generationOf(draft))
     const given = Json.member(draft, "spec")
     PodDefaults.template(part(given, "template"))
     const update = Json.member(given, "updateStrategy")
@@ -28,14 +30,11 @@ const main = strategy({
     }
     fill(given, "revisionHistoryLimit", 10)
   },
-  prepareForCreate: (draft) => {
-    const annotations = Json.member(Json.member(draft, "metadata"), "annotations")
-    if (generationOf(draft) < 1) annotations[templateGeneration] = "1"
-  },
+  prepareForCreate: (draft) => annotate(draft, Math.max(1, generationOf(draft))),
   prepareForUpdate: (draft, old) => {
     const before = generationOf(old)
     const changed = !Json.equal(Json.at(draft, "spec", "template"), Json.at(old, "spec", "template"))
-    Json.member(Json.member(draft, "metadata"), "annotations")[templateGeneration] = String(before + (changed ? 1 : 0))
+    annotate(draft, before + (changed ? 1 : 0))
   },
   warnings: (object, old) => PodWarnings.ofTemplate("spec.template", object, old),
   validate: mistakes,
@@ -44,6 +43,10 @@ const main = strategy({
     yield* mistakes(object)
   }
 })
+
+const annotate = (draft: DraftObject, generation: number): void => {
+  Json.member(Json.member(draft, "metadata"), "annotations")[templateGeneration] = String(generation)
+}
 
 const generationOf = (object: JsonObject): number =>
   Number(Json.text(Json.at(object, "metadata", "annotations", templateGeneration)) ?? 0)
