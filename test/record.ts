@@ -1,10 +1,10 @@
 /**
- * `bun run record [SUITE...]` asks a new kube-apiserver all dialogues of the suites, by default of all suites, and writes their
- * recordings. It needs a control plane in `KUBEBUILDER_ASSETS`, as the real lane does.
+ * `bun run record [SUITE...]` plays the suites, by default all of them, on new real control planes, and writes their recordings. It
+ * needs the programs in `KUBEBUILDER_ASSETS`, as the real lane does.
  */
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"
-import * as Dialogues from "./suites/comparison/Dialogues.ts"
+import * as Recording from "./suites/comparison/Recording.ts"
 import { suites } from "./suites/comparison/Suites.ts"
 
 const names = process.argv.slice(2)
@@ -14,12 +14,8 @@ if (unknown !== undefined) {
   process.exit(2)
 }
 
-const recording = Effect.gen(function* () {
-  const cluster = yield* Envtest.start({})
-  for (const suite of suites.filter(({ name }) => names.length === 0 || names.includes(name))) {
-    yield* Dialogues.record(suite, cluster)
-    process.stdout.write(`recorded ${suite.name}: ${suite.dialogues.length} dialogues\n`)
-  }
-})
-
-await Effect.runPromise(Effect.scoped(recording))
+for (const { name, plane, record } of suites.filter(({ name }) => names.length === 0 || names.includes(name))) {
+  const entries = await Effect.runPromise(Effect.scoped(Effect.flatMap(Envtest.start(plane), record)))
+  Recording.write(name, entries)
+  process.stdout.write(`recorded ${name}: ${entries.size} entries\n`)
+}

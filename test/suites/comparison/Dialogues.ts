@@ -45,14 +45,17 @@ export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
     Effect.retry({ while: ({ _tag }) => _tag === "Straddled", schedule: Schedule.recurs(20) })
   )
 
-/** Records all dialogues of a suite, several at a time. */
-export const record = ({ definitions = [], dialogues, name }: Suite, cluster: ControlPlane) =>
-  Effect.gen(function* () {
-    yield* cluster.install(...definitions)
-    const entries = yield* Effect.forEach(
-      dialogues,
-      (dialogue) => Effect.map(live(cluster, dialogue), (entry) => [dialogue.name, entry] as const),
-      { concurrency: 8 }
-    )
-    Recording.write(name, new Map(entries))
-  })
+/** The suite as something that `bun run record` records: several dialogues at a time. */
+export const recorded = ({ definitions = [], dialogues, name }: Suite): Recording.Recorded => ({
+  name,
+  record: (cluster) =>
+    Effect.gen(function* () {
+      yield* cluster.install(...definitions)
+      const entries = yield* Effect.forEach(
+        dialogues,
+        (dialogue) => Effect.map(live(cluster, dialogue), (entry) => [dialogue.name, entry] as const),
+        { concurrency: 8 }
+      )
+      return new Map(entries)
+    })
+})

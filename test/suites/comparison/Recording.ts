@@ -5,8 +5,10 @@
 import { createHash } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import type { Options } from "@homeostat/testkit/envtest/Envtest"
 import type { Json } from "@homeostat/testkit/server/Json"
-import { Data } from "effect"
+import { Data, type Effect } from "effect"
 
 /** What was recorded under a name. */
 export interface Entry {
@@ -17,6 +19,15 @@ export interface Entry {
 
 /** All entries of a suite, by name. */
 export type Entries = ReadonlyMap<string, Entry>
+
+/** What `bun run record` records in one file. */
+export interface Recorded {
+  /** The folder below `test/suites` that holds the recording. */
+  readonly name: string
+  /** The control plane that the suite needs; default: etcd and kube-apiserver. */
+  readonly plane?: Options | undefined
+  readonly record: (cluster: ControlPlane) => Effect.Effect<Entries, unknown>
+}
 
 /** A recording does not fit the catalogue or the version that is tested. */
 export class Stale extends Data.TaggedError("Stale")<{ readonly suite: string; readonly reason: string }> {

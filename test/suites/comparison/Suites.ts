@@ -1,7 +1,8 @@
-/** The suites whose answers of a kube-apiserver are recorded. */
+/** The suites whose answers of a real control plane are recorded. */
 import { regressions } from "../agreement/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
-import type { Suite } from "./Dialogues.ts"
+import * as Dialogues from "./Dialogues.ts"
+import type { Recorded } from "./Recording.ts"
 
 /** All of them. */
-export const suites: ReadonlyArray<Suite> = [regressions, builtin]
+export const suites: ReadonlyArray<Recorded> = [regressions, builtin].map(Dialogues.recorded)
