@@ -261,6 +261,25 @@ describe("an informer that cannot list", () => {
   )
 })
 
+describe("the idle time of an informer", () => {
+  effect(
+    "starts again when the server answers a list, though the server then refuses the watch",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        let answers = 0
+        server.refuse = () => (server.requests.at(-1)?.endsWith(" initial") ? 422 : answers-- > 0 ? undefined : 503)
+        const informer = yield* Cache.informer(WebApp)
+        yield* TestClock.adjust("1 minute")
+        expect(informer.state()).toMatchObject({ synced: false, idleMillis: 60_000 })
+        answers = 1
+        yield* TestClock.adjust("1 minute")
+        expect(informer.state()).toMatchObject({ status: "failing", synced: true })
+        expect(informer.state().idleMillis).toBeLessThan(60_000)
+      })
+    )
+  )
+})
+
 describe("what runs for the cache", () => {
   effect("begins anew, after a line in the log, when something fails that cannot", () => {
     const { layer, log } = logged()

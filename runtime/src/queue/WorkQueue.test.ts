@@ -593,6 +593,23 @@ effect(
   2000
 )
 
+effect("a key that a worker puts back after shutDown is gone: no taker gets it, and the queue is drained", () =>
+  Effect.gen(function* () {
+    const queue = yield* make
+    queue.add("a", "1")
+    const item = yield* next(queue)
+    queue.shutDown()
+    const drained = yield* Effect.fork(queue.drained)
+    yield* settle
+    expect(Option.isNone(yield* Fiber.poll(drained))).toBe(true)
+    queue.putBack(item)
+    yield* Fiber.join(drained)
+    expect(yield* queue.take).toEqual(Option.none())
+    expect(queue.position("a")).toEqual({ _tag: "Absent" })
+    expect(queue.snapshot()).toMatchObject({ ready: 0, processing: 0 })
+  })
+)
+
 effect("to end or put back a run that is not in progress changes nothing", () =>
   Effect.gen(function* () {
     const queue = yield* make
