@@ -121,27 +121,45 @@ describe("Credentials", () => {
   )
 })
 
+/** Credentials that come from a plugin alone. */
+const from = (plugin: NonNullable<Source["plugin"]>): Source => ({
+  ca: undefined,
+  cert: undefined,
+  key: undefined,
+  token: undefined,
+  basic: undefined,
+  plugin,
+  serverName: undefined,
+  insecure: false,
+  impersonate: undefined
+})
+
+describe("Credentials that expire", () => {
+  effect("are read again at the time of expiry, and not a millisecond before", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const plugin = Effect.sync(() => ({ authorization: `run ${++runs}`, expiresAt: runs * 30_000 }))
+      const { credentials } = yield* Effect.provide(rotating(Effect.succeed(from(plugin))), fileSystem)
+      const current = Effect.map(credentials, ({ headers }) => headers.authorization)
+      yield* TestClock.adjust("29999 millis")
+      expect(yield* current).toBe("run 1")
+      yield* TestClock.adjust("1 millis")
+      expect(yield* current).toBe("run 2")
+    })
+  )
+})
+
 describe("A plugin that takes ten seconds", () => {
   /** Credentials of a plugin that counts its runs, and fails from the second on if it is told to; and who waits for a renewal. */
   const slow = (fails = false) =>
     Effect.gen(function* () {
       let runs = 0
-      const source: Source = {
-        ca: undefined,
-        cert: undefined,
-        key: undefined,
-        token: undefined,
-        basic: undefined,
-        plugin: Effect.suspend(() => {
-          const authorization = `run ${++runs}`
-          const end = fails && runs > 1 ? new CredentialsError({ message: "no" }) : Effect.succeed({ authorization })
-          return Effect.zipRight(Effect.sleep("10 seconds"), end)
-        }),
-        serverName: undefined,
-        insecure: false,
-        impersonate: undefined
-      }
-      const loading = yield* Effect.fork(Effect.provide(rotating(Effect.succeed(source)), fileSystem))
+      const plugin = Effect.suspend(() => {
+        const authorization = `run ${++runs}`
+        const end = fails && runs > 1 ? new CredentialsError({ message: "no" }) : Effect.succeed({ authorization })
+        return Effect.zipRight(Effect.sleep("10 seconds"), end)
+      })
+      const loading = yield* Effect.fork(Effect.provide(rotating(Effect.succeed(from(plugin))), fileSystem))
       yield* TestClock.adjust("10 seconds")
       const { renew } = yield* Fiber.join(loading)
       const renewal = Effect.fork(Effect.map(renew, ({ headers }) => headers.authorization))

@@ -31,6 +31,8 @@ const serve = (options: {
         hostname: "127.0.0.1",
         port: 0,
         fetch: options.fetch,
+        // Only the transport ends a request.
+        idleTimeout: 0,
         ...(options.tls !== undefined && { tls: { cert: options.tls.certificate, key: options.tls.key } })
       })
     ),
@@ -194,6 +196,10 @@ describe("Transport", () => {
     Effect.gen(function* () {
       let arrived = yield* Deferred.make<void>()
       let left = yield* Deferred.make<void>()
+      const ended = (what: string) =>
+        Effect.suspend(() => Deferred.await(left)).pipe(
+          Effect.timeoutFail({ duration: "3 seconds", onTimeout: () => `the server does not see the end of ${what}` })
+        )
       const server = yield* serve({
         fetch: (request) => {
           const [here, gone] = [arrived, left]
@@ -214,7 +220,7 @@ describe("Transport", () => {
       const interrupted = yield* Effect.fork(transport.send(get))
       yield* Deferred.await(arrived)
       yield* Fiber.interrupt(interrupted)
-      yield* Deferred.await(left)
+      yield* ended("an interrupted request")
 
       yield* renewed
       const abort = new AbortController()
@@ -222,16 +228,36 @@ describe("Transport", () => {
       yield* Deferred.await(arrived)
       abort.abort()
       expect((yield* Fiber.join(aborted))._tag).toBe("Transport")
-      yield* Deferred.await(left)
+      yield* ended("an aborted request")
 
       yield* renewed
       const first = yield* Effect.scoped(
         Effect.flatMap(transport.open({ ...get, path: "/watch" }), (streaming) => streaming.next)
       )
       expect(new TextDecoder().decode(first)).toBe("first")
-      yield* Deferred.await(left)
+      yield* ended("a stream whose scope is closed")
     })
   )
+
+  for (const way of ["send", "open"] as const) {
+    live(`${way} gives a redirect as its answer, and asks nothing of the server that the redirect names`, () =>
+      Effect.gen(function* () {
+        const seen: Array<string | null> = []
+        const other = yield* serve({
+          fetch: (request) => {
+            seen.push(request.headers.get("authorization"))
+            return new Response("taken")
+          }
+        })
+        const location = `http://127.0.0.1:${other.port}/stolen`
+        const server = yield* serve({ fetch: () => Response.redirect(location, 302) })
+        const transport = yield* connect(Cluster.make({ server: `http://127.0.0.1:${server.port}`, token: "t" }))
+        const { headers, status } = yield* transport[way](get)
+        expect([status, headers.get("location")]).toEqual([302, location])
+        expect(seen).toEqual([])
+      })
+    )
+  }
 
   live("a stream gives bytes as they come, and undefined at its end", () =>
     Effect.gen(function* () {
