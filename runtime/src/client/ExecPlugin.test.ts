@@ -26,16 +26,22 @@ const counting = (name: string, expires?: number) =>
 const tokenOf = (cluster: Effect.Effect.Success<ReturnType<typeof loadText>>) =>
   Effect.map(cluster.credentials, ({ headers }) => headers.authorization)
 
-/** Waits in real time, as programs run in it. */
-const real = (condition: () => boolean) =>
+/** Waits in real time, because programs run in real time. Too late, it dies with what it waited for. */
+const real = (what: string, seconds: number, condition: () => boolean) =>
   Effect.promise(async () => {
-    while (!condition()) await Bun.sleep(5)
+    const end = performance.now() + seconds * 1000
+    while (!condition()) {
+      if (performance.now() > end) throw new Error(`${what} did not happen within ${seconds} s`)
+      await Bun.sleep(5)
+    }
   })
 
+/** Whether a program runs. A killed one stays in state Z until the init process collects it, which may take seconds. */
 const alive = (pid: number): boolean => {
+  const stat = `/proc/${pid}/stat`
   try {
     process.kill(pid, 0)
-    return true
+    return !existsSync(stat) || !readFileSync(stat, "utf8").includes(") Z ")
   } catch {
     return false
   }
@@ -142,12 +148,12 @@ describe("An exec plugin", () => {
         const file = join(folder, `pid${where.length}`)
         const load = failureOf(loadText(scripted(`sleep 600 & echo $! > ${file}; wait`)))
         const loading = yield* Effect.fork(where === "" ? load : Effect.uninterruptible(load))
-        yield* real(() => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"))
+        yield* real("the start of the plugin", 20, () => existsSync(file) && readFileSync(file, "utf8").endsWith("\n"))
         yield* TestClock.adjust("30 seconds")
         expect(yield* Fiber.join(loading)).toBe(
           'exec plugin "sh" of user "main" of DIR/FILE did not finish within 30 s'
         )
-        yield* real(() => !alive(Number(readFileSync(file, "utf8"))))
+        yield* real("the end of what the plugin started", 3, () => !alive(Number(readFileSync(file, "utf8"))))
       })
     )
   }
