@@ -201,6 +201,28 @@ describe("when deletion is asked for", () => {
   )
 
   effect(
+    "a new object of the same name gets its own clean-up, though the removal for the old one finds the new one",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held(name))
+        const { finalizer, state } = cleaning(() => Effect.void)
+        yield* run({ ...done(), finalizer, retry: Schedule.spaced("1 second") })
+        const removal = server.hold(/PATCH .*widgets/)
+        server.remove(Widget, "a")
+        yield* settle
+        expect(state.runs).toBe(1)
+        server.change(Widget, "a", { metadata: { finalizers: [] } })
+        server.put(Widget, held(name))
+        server.remove(Widget, "a")
+        removal.release()
+        yield* pass("1 second")
+        expect(state.runs).toBe(2)
+        expect(server.get(Widget, "a")).toBeUndefined()
+      })
+    )
+  )
+
+  effect(
     "an entry that is not there asks for no clean-up",
     withWorld(({ server }) =>
       Effect.gen(function* () {

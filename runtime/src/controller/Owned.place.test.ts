@@ -1,5 +1,6 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
@@ -11,8 +12,8 @@ import { counted, pass, run, settle, Widget, widget, withWorld } from "./World.f
 
 const adoptAnnotation = "example.com/adopt"
 
-/** A reconcile that makes one ConfigMap, reports a taken place instead of failing, and what it reported. */
-const makes = () => {
+/** A reconcile that makes one ConfigMap after a delay, reports a taken place instead of failing, and what it reported. */
+const makes = (delay: Duration.DurationInput = 0) => {
   const reported: Array<Owned.NotOwned | Owned.OwnerGone> = []
   const report = (error: Owned.NotOwned | Owned.OwnerGone) => Effect.sync(() => void reported.push(error))
   const { reconcile, names } = counted((_, owner) =>
@@ -21,7 +22,7 @@ const makes = () => {
       ConfigMap,
       { metadata: { name: owner.metadata.name }, data: { a: "1" } },
       { adoptAnnotation }
-    ).pipe(Effect.catchTags({ NotOwned: report, OwnerGone: report }), Effect.as(Result.done))
+    ).pipe(Effect.catchTags({ NotOwned: report, OwnerGone: report }), Effect.as(Result.done), Effect.delay(delay))
   )
   return { options: { owns: [ConfigMap], reconcile, retry: Schedule.spaced("1 second") }, reported, names }
 }
@@ -133,6 +134,26 @@ describe("a place that is taken", () => {
   )
 
   effect(
+    "causes an Event for a new owner, too, after a namesake that was deleted during its reconcile",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, foreign())
+        yield* run(makes("1 second").options)
+        server.remove(Widget, "a")
+        yield* pass("1 second")
+        expect(notes(server)).toHaveLength(1)
+        server.put(Widget, widget("a"))
+        yield* pass("1 second")
+        expect(notes(server).map((note) => note.split(":")[0])).toEqual([
+          "Warning NameConflict",
+          "Warning NameConflict"
+        ])
+      })
+    )
+  )
+
+  effect(
     "by somebody who was faster by a moment is noticed by the conflict, which is not won by force",
     withWorld(({ server }) =>
       Effect.gen(function* () {
@@ -181,22 +202,27 @@ describe("a place becomes ours", () => {
     )
   )
 
-  effect(
-    "but not for an owner that is gone itself, of which the cache has not heard",
-    withWorld(({ server }) =>
-      Effect.gen(function* () {
-        server.put(Widget, widget("a"))
-        server.put(ConfigMap, foreign({ annotations: { [adoptAnnotation]: "true" } }))
-        const held = server.hold(/GET .*widgets/)
-        const { options, reported } = makes()
-        yield* run(options)
-        server.remove(Widget, "a")
-        held.release()
-        yield* settle
-        expect(reported.map(({ _tag }) => _tag)).toEqual(["OwnerGone"])
-        expect(ownersOf(server)).toBeUndefined()
-        expect(writes(server)).toEqual([])
-      })
+  for (const [state, finalizers] of [
+    ["gone", []],
+    ["being deleted", ["example.com/other"]]
+  ] as const) {
+    effect(
+      `but not for an owner that is ${state}, which the cache does not know yet`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers } })
+          server.put(ConfigMap, foreign({ annotations: { [adoptAnnotation]: "true" } }))
+          const held = server.hold(/GET .*widgets/)
+          const { options, reported } = makes()
+          yield* run(options)
+          server.remove(Widget, "a")
+          held.release()
+          yield* settle
+          expect(reported.map(({ _tag }) => _tag)).toEqual(["OwnerGone"])
+          expect(ownersOf(server)).toBeUndefined()
+          expect(writes(server)).toEqual([])
+        })
+      )
     )
-  )
+  }
 })

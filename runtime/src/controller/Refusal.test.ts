@@ -132,15 +132,17 @@ describe("a reconcile that is refused", () => {
   )
 
   const others: ReadonlyArray<readonly [string, Effect.Effect<never, unknown>, boolean]> = [
-    ["an invalid object: the right was granted", Effect.fail(answered(422, "Invalid")), true],
+    ["a 422, which shows that the permission is there", Effect.fail(answered(422, "Invalid")), true],
     ["a terminal error", Effect.fail(new TerminalError({ message: "hopeless" })), true],
     ["a defect", Effect.dieMessage("bad"), true],
-    ["a conflict, which says nothing of rights", Effect.fail(answered(409, "Conflict")), false],
-    ["no answer at all, which says nothing of rights", Effect.fail(unreachable), false]
+    ["a conflict, which says nothing about permissions", Effect.fail(answered(409, "Conflict")), false],
+    ["a 500, which says nothing about permissions", Effect.fail(answered(500, "InternalError")), false],
+    ["a 503, which says nothing about permissions", Effect.fail(answered(503, "ServiceUnavailable")), false],
+    ["a missing answer, which says nothing about permissions", Effect.fail(unreachable), false]
   ]
   for (const [what, failure, goes] of others) {
     effect(
-      `is told of ${goes ? "no more" : "still"} when it fails then for ${what}`,
+      `${goes ? "loses" : "keeps"} its conditions when the next attempt fails with ${what}`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, { ...widget("a"), status: { phase: "Old" } })

@@ -36,6 +36,27 @@ describe("no grace period at all", () => {
   )
 })
 
+describe("the default grace period", () => {
+  effect(
+    "ends after 30 seconds: the runner then interrupts a reconcile, and not before",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { close, scope } = yield* closable
+        const reconcile = () => Effect.never
+        yield* Scope.extend(run({ reconcile, timeout: "1 hour" }, { gracePeriod: undefined }), scope)
+        const closing = yield* close
+        yield* pass("29999 millis")
+        expect(attempts).toEqual([])
+        expect(yield* ended(closing)).toBe(false)
+        yield* pass("1 millis")
+        expect(story(attempts)).toEqual(["Interrupted"])
+        expect(yield* ended(closing)).toBe(true)
+      })
+    )
+  )
+})
+
 describe("a controller of which nothing is said about leaders", () => {
   test("is the leader's, where leaders are elected", () => {
     const reconcile = () => Effect.succeed(Result.done)

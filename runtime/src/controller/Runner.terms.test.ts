@@ -11,13 +11,15 @@ import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
 import { Reachability } from "./Reachability.ts"
+import { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
+import * as Status from "./Status.ts"
 import * as Trigger from "./Trigger.ts"
 import { counted, ended, pass, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const prepare = (
-  reconcile: (widget: Widget) => Effect.Effect<Result.Result, unknown, Client.Client>,
+  reconcile: (widget: Widget) => Effect.Effect<Result.Result, unknown, Controller.Services | Reconciliation>,
   settings?: Runner.Settings
 ) =>
   Runner.prepare(Controller.make("widgets", { for: Widget, reconcile, retry: undefined }), {
@@ -195,6 +197,30 @@ describe("a term that is stopped", () => {
         expect(attempts).toHaveLength(before)
         yield* term(runner)
         expect(story(attempts)[before]).toBe("Failed +5")
+      })
+    )
+  )
+
+  effect(
+    "hands its record of writes to the next term, without objects that were deleted between the two",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+        const sizes: Array<number> = []
+        const runner = yield* prepare((owner) =>
+          Effect.gen(function* () {
+            sizes.push((yield* Reconciliation).memory.hotLoop.size())
+            yield* Status.update(owner, { seen: 1 })
+            return Result.done
+          })
+        )
+        const first = yield* term(runner)
+        yield* first.stop
+        server.remove(Widget, "a")
+        yield* settle
+        sizes.length = 0
+        yield* term(runner)
+        expect(sizes).toEqual([2, 2])
       })
     )
   )

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -248,6 +249,24 @@ describe("a turn comes", () => {
       })
     )
   )
+
+  for (const [chance, millis] of [
+    [0, 54_000],
+    [1, 66_000]
+  ] as const) {
+    effect(
+      `to every object ${millis / 1000} s later for a sync period of one minute and a random number of ${chance}`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { reconcile, times } = counted(() => Effect.succeed(Result.done))
+          yield* Effect.withRandom(run({ reconcile }, { syncPeriod: "1 minute" }), Random.fixed([chance]))
+          yield* pass("70 seconds")
+          expect(times().map(Math.round)).toEqual([0, millis])
+        })
+      )
+    )
+  }
 
   effect(
     "to no object by time alone when the sync period is 0",
