@@ -204,6 +204,21 @@ describe("repeats", () => {
       yield* Fiber.join(yield* close)
     })
   )
+
+  effect("add one lost event when the server refuses their count", () =>
+    Effect.gen(function* () {
+      const { close, record, recorder, server } = yield* start
+      yield* record()
+      yield* settle
+      server.fail(/PATCH .*events/, 403)
+      yield* record()
+      yield* TestClock.adjust("10 seconds")
+      expect(recorder.dropped()).toBe(1)
+      yield* TestClock.adjust("1 minute")
+      expect(recorder.dropped()).toBe(1)
+      yield* Fiber.join(yield* close)
+    })
+  )
 })
 
 describe("recording", () => {

@@ -1,6 +1,8 @@
 import { describe, expect } from "bun:test"
 import { live } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import * as Endpoints from "./Endpoints.ts"
 import * as Health from "./Health.ts"
 
@@ -115,6 +117,17 @@ describe("/readyz", () => {
       const page = yield* get("/readyz")
       expect(page).toContain("[-]dead failed: Error: boom\n")
       expect(page).toContain("[-]slow failed: no result within 900 millis\n")
+    })
+  )
+
+  live("keeps a check that replaced another of its name when the scope of the first one closes", () =>
+    Effect.gen(function* () {
+      const { get, readiness } = yield* probed
+      const first = yield* Scope.make()
+      yield* Scope.extend(readiness("a", Effect.fail("the first")), first)
+      yield* readiness("a", Effect.fail("the second"))
+      yield* Scope.close(first, Exit.void)
+      expect(yield* get("/readyz/a")).toBe("500 the second\n")
     })
   )
 

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
 import * as TestClock from "effect/TestClock"
 import * as Transport from "../client/Transport.ts"
 import { capture, ended, settle } from "../controller/World.fixture.ts"
@@ -455,6 +456,21 @@ describe("a standby", () => {
         yield* settle
         expect(leaders(a, b)).toEqual(["b"])
       })
+  )
+
+  effect("whose claim the server always refuses as stale claims twice at once, and then once per retry period", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      server.put(Lease, { metadata: { name: "homeostat" }, spec: { holderIdentity: "" } })
+      server.fail(/PUT .*leases/, 409, 50)
+      const a = yield* Effect.withRandom(Replica.start(server, "a"), Random.fixed([0]))
+      const claims = () => server.writes().length
+      yield* settle
+      expect(claims()).toBe(2)
+      yield* pass("20 seconds")
+      expect(claims()).toBe(12)
+      expect(a.leads()).toBe(false)
+    })
   )
 
   effect("goes on trying while it lacks a right", () =>

@@ -1,5 +1,6 @@
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
+import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -14,15 +15,20 @@ import { capture, counted, ended, settle, Widget, widget } from "../controller/W
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { ConfigMap, Event, Secret } from "../resource/BuiltIn.ts"
+import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Health from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as Manager from "./Manager.ts"
 
-/** A manager whose process a test can stop: `stop` closes everything, as a signal does. */
+/** A manager, on the present clock or the given one, that a test can stop: `stop` closes everything, as a signal does. */
 const start = <R extends Manager.Runtime>(
   server: ApiServer.ApiServer,
   controllers: ReadonlyArray<Controller.Controller<R>>,
-  { namespaces, ...settings }: Manager.Settings & { readonly namespaces?: ReadonlyArray<string> } = {}
+  {
+    clock,
+    namespaces,
+    ...settings
+  }: Manager.Settings & { readonly namespaces?: ReadonlyArray<string>; readonly clock?: Clock.Clock } = {}
 ) =>
   Effect.gen(function* () {
     const logs: Array<string> = []
@@ -31,10 +37,16 @@ const start = <R extends Manager.Runtime>(
       Layer.provide(server.transport),
       Layer.provideMerge(capture(logs))
     )
-    const services = yield* Layer.buildWithScope(layer, scope)
+    const clocked = Effect.withClock(clock ?? (yield* Effect.clock))
+    const services = yield* clocked(Layer.buildWithScope(layer, scope))
     // The services of a manager are all that the controllers of these tests need.
     const running = Manager.start(controllers as ReadonlyArray<Controller.Controller<Manager.Runtime>>, settings)
-    const runners = yield* running.pipe(Effect.provide(services), Effect.provide(capture(logs)), Scope.extend(scope))
+    const runners = yield* running.pipe(
+      Effect.provide(services),
+      Effect.provide(capture(logs)),
+      Scope.extend(scope),
+      clocked
+    )
     yield* settle
     return { logs, runners, stop: Effect.fork(Scope.close(scope, Exit.void)) }
   })
@@ -185,6 +197,28 @@ describe("controllers of one manager", () => {
     })
   )
 })
+
+effect("a manager drops the journal of an object one hour after the object is deleted", () =>
+  Effect.gen(function* () {
+    const server = ApiServer.make()
+    server.put(Widget, widget("a"))
+    server.put(Widget, widget("b"))
+    const controller = Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
+    // Moving the machine's time instead of the virtual one skips an hour of timers.
+    const wall = yield* WallClock.make
+    const { runners, stop } = yield* start(server, [controller], { clock: wall.clock })
+    const known = () => ["default/a", "default/b"].filter((key) => runners[0]?.journal.of(key) !== undefined)
+    server.remove(Widget, "a")
+    yield* settle
+    wall.set(58 * 60_000)
+    yield* TestClock.adjust("1 minute")
+    expect(known()).toEqual(["default/a", "default/b"])
+    wall.set(60 * 60_000)
+    yield* TestClock.adjust("1 minute")
+    expect(known()).toEqual(["default/b"])
+    yield* stop
+  })
+)
 
 describe("a manager that stops", () => {
   const slow = (name: string, ends: Array<string>) =>
