@@ -56,6 +56,20 @@ describe("List", () => {
     })
   )
 
+  effect("ends with its last page, even a full one", () =>
+    Effect.gen(function* () {
+      const server = yield* withThings(4)
+      const all = yield* pages(server, "limit=2")
+      expect(all.map(names)).toEqual([
+        ["t0", "t1"],
+        ["t2", "t3"]
+      ])
+      const { body } = yield* ask(server, "GET", `${things}?limit=4`)
+      expect(names(body)).toHaveLength(4)
+      expect(metadata(body)).toEqual({ resourceVersion: String(server.store.revision), continue: "" })
+    })
+  )
+
   effect("does not tell how many follow where it cannot know", () =>
     Effect.gen(function* () {
       const server = yield* withThings(5)

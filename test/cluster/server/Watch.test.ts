@@ -79,6 +79,25 @@ describe("Watch", () => {
       })
   )
 
+  effect("with a selector does not report the changes and the deletion of an object that it never chose", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("other", {}, { labels: { app: "y" } }))
+      const { next } = yield* watch(
+        server,
+        `${things}?watch=true&labelSelector=app%3Dx&resourceVersion=${server.store.revision}`
+      )
+      yield* merge(server, `${things}/other`, { spec: { color: "red" } })
+      yield* ask(server, "DELETE", `${things}/other`)
+      yield* ask(server, "POST", things, thing("a", {}, { labels: { app: "x" } }))
+      yield* ask(server, "DELETE", `${things}/a`)
+      expect(seen(yield* next)).toEqual([
+        ["ADDED", "a"],
+        ["DELETED", "a"]
+      ])
+    })
+  )
+
   effect("goes on where another ended, without gap or repetition", () =>
     Effect.gen(function* () {
       const server = yield* make()

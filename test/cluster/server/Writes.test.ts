@@ -2,8 +2,11 @@ import { describe, expect } from "bun:test"
 import { Effect, TestClock } from "effect"
 import { effect } from "../Test.ts"
 import * as ApiServer from "./ApiServer.ts"
-import { ask, configMaps, make, merge, thing, things } from "./Client.fixture.ts"
+import { type Answer, ask, configMaps, make, merge, thing, things } from "./Client.fixture.ts"
 import * as Json from "./Json.ts"
+
+const apply = (server: ApiServer.ApiServer, path: string, body: Json.JsonObject) =>
+  ask(server, "PATCH", path, body, { headers: { "content-type": "application/apply-patch+yaml" } })
 
 const metadata = (body: Json.JsonObject) => Json.object(body.metadata)
 
@@ -96,6 +99,69 @@ describe("Update", () => {
     })
   )
 
+  const changes: ReadonlyArray<
+    readonly [what: string, change: (server: ApiServer.ApiServer, live: Json.JsonObject) => Effect.Effect<Answer>]
+  > = [
+    ["a PUT", (server, live) => ask(server, "PUT", `${things}/a?dryRun=All`, { ...live, spec: { color: "blue" } })],
+    ["a merge patch", (server) => merge(server, `${things}/a?dryRun=All`, { spec: { color: "blue" } })],
+    [
+      "an apply",
+      (server) =>
+        apply(server, `${things}/a?dryRun=All&fieldManager=ann&force=true`, thing("a", { spec: { color: "blue" } }))
+    ]
+  ]
+  for (const [what, change] of changes) {
+    effect(`as a dry run of ${what} answers the change and stores nothing`, () =>
+      Effect.gen(function* () {
+        const server = yield* make()
+        yield* ask(server, "POST", things, thing("a", { spec: { color: "red" } }))
+        const live = yield* ask(server, "GET", `${things}/a`)
+        const before = server.store.revision
+        const { body, status } = yield* change(server, live.body)
+        expect(status).toBe(200)
+        expect(body).toMatchObject({ spec: { color: "blue" }, metadata: { generation: 2 } })
+        expect((yield* ask(server, "GET", `${things}/a`)).text).toBe(live.text)
+        expect(server.store.revision).toBe(before)
+      })
+    )
+  }
+
+  effect("as a dry run creates no object and does not end a deletion", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a", {}, { finalizers: ["x.io/y"] }))
+      yield* ask(server, "DELETE", `${things}/a`)
+      const before = server.store.revision
+      const lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/a"
+      const answers = [
+        yield* ask(server, "PUT", `${lease}?dryRun=All`, { metadata: { name: "a" } }),
+        yield* merge(server, `${things}/a?dryRun=All`, { metadata: { finalizers: null } })
+      ]
+      expect(answers.map(({ status }) => status)).toEqual([201, 200])
+      expect((yield* ask(server, "GET", lease)).status).toBe(404)
+      expect((yield* ask(server, "GET", `${things}/a`)).status).toBe(200)
+      expect(server.store.revision).toBe(before)
+    })
+  )
+
+  effect("does not take back a deletion that waits for a finalizer", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      yield* ask(server, "POST", things, thing("a", {}, { finalizers: ["x.io/y"] }))
+      const { body } = yield* ask(server, "DELETE", `${things}/a`)
+      const { deletionGracePeriodSeconds: _, deletionTimestamp, ...rest } = metadata(body)
+      const put = yield* ask(server, "PUT", `${things}/a`, { ...body, metadata: rest, spec: { color: "blue" } })
+      expect(put.body).toMatchObject({
+        spec: { color: "blue" },
+        metadata: { deletionTimestamp, deletionGracePeriodSeconds: 0 }
+      })
+      const patched = yield* merge(server, `${things}/a`, { metadata: { deletionTimestamp: null, labels: { a: "b" } } })
+      expect(metadata(patched.body)).toMatchObject({ deletionTimestamp, labels: { a: "b" } })
+      yield* merge(server, `${things}/a`, { metadata: { finalizers: null } })
+      expect((yield* ask(server, "GET", `${things}/a`)).status).toBe(404)
+    })
+  )
+
   effect("makes what is not there where the kind allows it", () =>
     Effect.gen(function* () {
       const server = yield* make()
@@ -106,131 +172,12 @@ describe("Update", () => {
   )
 })
 
-describe("Delete", () => {
-  effect("takes an object away at once and answers with what it was", () =>
-    Effect.gen(function* () {
-      const server = yield* make()
-      const made = yield* ask(server, "POST", things, thing("a"))
-      const { body, status } = yield* ask(server, "DELETE", `${things}/a`)
-      expect(status).toBe(200)
-      expect(body).toEqual({
-        kind: "Status",
-        apiVersion: "v1",
-        metadata: {},
-        status: "Success",
-        details: { name: "a", group: "probe.io", kind: "things", uid: metadata(made.body).uid ?? null }
-      })
-      expect((yield* ask(server, "DELETE", `${things}/a`)).status).toBe(404)
-    })
-  )
-
-  effect("waits for finalizers, and ends with the last", () =>
-    Effect.gen(function* () {
-      const server = yield* make()
-      yield* ask(server, "POST", things, thing("a", {}, { finalizers: ["x.io/y"] }))
-      const first = yield* ask(server, "DELETE", `${things}/a`)
-      expect(metadata(first.body)).toMatchObject({ deletionGracePeriodSeconds: 0, generation: 2 })
-      yield* TestClock.adjust("1 minute")
-      expect((yield* ask(server, "DELETE", `${things}/a`)).text).toBe(first.text)
-      const again = yield* ask(server, "POST", things, thing("a"))
-      expect(again.body.message).toBe('object is being deleted: things.probe.io "a" already exists')
-      const added = yield* merge(server, `${things}/a`, { metadata: { finalizers: ["x.io/y", "x.io/z"] } })
-      expect(added.body.message).toContain('found new finalizers []string{"x.io/z"}')
-      expect((yield* merge(server, `${things}/a`, { metadata: { finalizers: [] } })).status).toBe(200)
-      expect((yield* ask(server, "GET", `${things}/a`)).status).toBe(404)
-    })
-  )
-
-  const policies: ReadonlyArray<
-    readonly [asked: Json.JsonObject, finalizers: ReadonlyArray<string> | "gone", status: number]
-  > = [
-    [{ propagationPolicy: "Foreground" }, ["foregroundDeletion"], 200],
-    [{ propagationPolicy: "Orphan" }, ["orphan"], 200],
-    [{ propagationPolicy: "Background" }, "gone", 200],
-    [{ orphanDependents: true }, ["orphan"], 200],
-    [{ orphanDependents: false }, "gone", 200]
-  ]
-  for (const [asked, finalizers, status] of policies) {
-    effect(`with ${JSON.stringify(asked)} leaves ${JSON.stringify(finalizers)}`, () =>
-      Effect.gen(function* () {
-        const server = yield* make()
-        yield* ask(server, "POST", things, thing("a"))
-        expect((yield* ask(server, "DELETE", `${things}/a`, asked)).status).toBe(status)
-        const { body } = yield* ask(server, "GET", `${things}/a`)
-        expect(body.code === 404 ? "gone" : Json.list(metadata(body).finalizers)).toEqual(finalizers)
-      })
-    )
-  }
-
-  effect("gives a pod that runs its time, which can only be shortened", () =>
-    Effect.gen(function* () {
-      const server = yield* make()
-      const pods = "/api/v1/namespaces/default/pods"
-      const containers = [{ name: "c", image: "i" }]
-      yield* TestClock.setTime(Date.parse("2026-11-20T10:00:00Z"))
-      yield* ask(server, "POST", pods, { metadata: { name: "a" }, spec: { containers, nodeName: "n" } })
-      const end = (asked: Json.JsonObject) =>
-        Effect.map(ask(server, "DELETE", `${pods}/a`, asked), ({ body }) => [
-          metadata(body).deletionTimestamp,
-          metadata(body).deletionGracePeriodSeconds
-        ])
-      expect(yield* end({})).toEqual(["2026-11-20T10:00:30Z", 30])
-      expect(yield* end({ gracePeriodSeconds: 60 })).toEqual(["2026-11-20T10:00:30Z", 30])
-      expect(yield* end({ gracePeriodSeconds: 10 })).toEqual(["2026-11-20T10:00:10Z", 10])
-      yield* TestClock.adjust("1 minute")
-      expect(yield* end({ gracePeriodSeconds: 5 })).toEqual(["2026-11-20T10:01:00Z", 1])
-      expect((yield* ask(server, "GET", `${pods}/a`)).status).toBe(200)
-      yield* end({ gracePeriodSeconds: 0 })
-      expect((yield* ask(server, "GET", `${pods}/a`)).status).toBe(404)
-    })
-  )
-
-  effect("of many takes those that are chosen", () =>
-    Effect.gen(function* () {
-      const server = yield* make()
-      for (const [name, app] of [
-        ["a", "x"],
-        ["b", "x"],
-        ["c", "y"]
-      ] as const) {
-        yield* ask(server, "POST", things, thing(name, {}, { labels: { app } }))
-      }
-      const { body } = yield* ask(server, "DELETE", `${things}?labelSelector=app%3Dx`)
-      expect(Json.objects(body.items).map(({ metadata }) => Json.at(metadata, "name"))).toEqual(["a", "b"])
-      const left = yield* ask(server, "GET", things)
-      expect(Json.objects(left.body.items).map(({ metadata }) => Json.at(metadata, "name"))).toEqual(["c"])
-    })
-  )
-
-  effect("ends a namespace when its content is gone and somebody says so", () =>
-    Effect.gen(function* () {
-      const server = yield* make()
-      yield* ask(server, "POST", "/api/v1/namespaces", { metadata: { name: "x" } })
-      const { body } = yield* ask(server, "DELETE", "/api/v1/namespaces/x")
-      expect(Json.at(body, "status", "phase")).toBe("Terminating")
-      const inside = yield* ask(server, "POST", "/api/v1/namespaces/x/configmaps", { metadata: { name: "a" } })
-      expect(inside.body).toMatchObject({
-        code: 403,
-        details: { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] }
-      })
-      const finalized = yield* ask(server, "PUT", "/api/v1/namespaces/x/finalize", { ...body, spec: {} })
-      expect(finalized.status).toBe(200)
-      expect((yield* ask(server, "GET", "/api/v1/namespaces/x")).status).toBe(404)
-    })
-  )
-})
-
 const jobs = "/apis/batch/v1/namespaces/default/jobs"
 const services = "/api/v1/namespaces/default/services"
 const job = (name: string, spec: Json.JsonObject = {}): Json.JsonObject => ({
   metadata: { name },
   spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "app", image: "a" }] } }, ...spec }
 })
-const apply = (server: ApiServer.ApiServer, path: string, body: Json.JsonObject) =>
-  ask(server, "PATCH", `${path}?fieldManager=ann`, body, {
-    headers: { "content-type": "application/apply-patch+yaml" }
-  })
-
 describe("What a kube-apiserver does with what is seldom said", () => {
   effect("a PUT with an empty list of managers forgets them", () =>
     Effect.gen(function* () {
@@ -339,7 +286,7 @@ describe("What a kube-apiserver does with what is seldom said", () => {
   effect("what is applied and is no value of Go's type is refused", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
-      const { body, status } = yield* apply(server, `${jobs}/a`, {
+      const { body, status } = yield* apply(server, `${jobs}/a?fieldManager=ann`, {
         apiVersion: "batch/v1",
         kind: "Job",
         ...job("a", { parallelism: 1.5 }),
