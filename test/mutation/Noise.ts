@@ -1,0 +1,91 @@
+/**
+ * The parts of a module that are not mutated: types, imports, exports, log lines, identities of services, and texts for people. A
+ * test that fails for a changed word of a message shows nothing. Pure.
+ */
+import { childrenOf, type Node, namesOf, unwrapped } from "./Syntax.ts"
+
+/** Properties and methods whose values are texts for people. */
+const texts = new Set([
+  "description",
+  "documentation",
+  "explanation",
+  "help",
+  "hint",
+  "message",
+  "note",
+  "summary",
+  "title"
+])
+
+/** Functions whose arguments are texts for people, or the identity of a service, which no caller spells out. */
+const callees =
+  /^(Effect\.(log\w*|annotateLogs\w*|withLogSpan|dieMessage|withSpan|annotate\w*Span\w*)|Console\.\w+|console\.\w+|Context\.(Generic)?Tag|Error|TypeError|RangeError)$/
+
+/** Two words in a row. A template counts with a word for each of its expressions. */
+const isProse = (text: string): boolean => /\p{L}{2,}[^\w\s]*\s+\W?\p{L}/u.test(text)
+
+const isText = (node: Node): boolean => {
+  switch (node.type) {
+    case "StringLiteral":
+      return isProse(node.value)
+    case "TemplateLiteral":
+      return isProse(node.quasis.map(({ value }) => value.raw).join("word"))
+    case "BinaryExpression":
+      return node.operator === "+" && (isText(node.left) || isText(node.right))
+    default:
+      return false
+  }
+}
+
+const nameOf = (key: Node): string =>
+  key.type === "Identifier" ? key.name : key.type === "StringLiteral" ? key.value : ""
+
+/** Whether an expression only writes a log line, or makes a function that does. */
+export const isLog = (node: Node): boolean => {
+  const inner = unwrapped(node)
+  switch (inner.type) {
+    case "ExpressionStatement":
+      return isLog(inner.expression)
+    case "ArrowFunctionExpression":
+      return isLog(inner.body)
+    case "CallExpression": {
+      const { callee } = inner
+      if (/^(Effect\.(log|annotateLogs)|Console\.|console\.)/.test(namesOf(callee).join("."))) return true
+      return callee.type === "MemberExpression" && isLog(callee.object) && inner.arguments.every(isLog)
+    }
+    default:
+      return false
+  }
+}
+
+/** Whether a node, with all below it, stays as it is. */
+export const isNoise = (node: Node): boolean => {
+  switch (node.type) {
+    case "ImportDeclaration":
+    case "ExportAllDeclaration":
+      return true
+    case "ObjectProperty":
+    case "ObjectMethod":
+    case "ClassProperty":
+    case "ClassMethod":
+      return !node.computed && texts.has(nameOf(node.key))
+    case "CallExpression":
+    case "NewExpression":
+      return callees.test(namesOf(node.callee).join(".")) || isLog(node)
+    case "ExpressionStatement":
+      return isLog(node)
+    default:
+      return isText(node)
+  }
+}
+
+/** The nodes below a node that may change: no types, no names of properties, no class that is extended. */
+export const variableIn = (node: Node): ReadonlyArray<Node> => {
+  const fixed = new Set<unknown>()
+  if ("key" in node && !("computed" in node && node.computed === true)) fixed.add(node.key)
+  if (node.type === "ClassDeclaration" || node.type === "ClassExpression") fixed.add(node.superClass)
+  if (node.type === "ExportNamedDeclaration") for (const specifier of node.specifiers) fixed.add(specifier)
+  return childrenOf(node).filter(
+    (child) => !fixed.has(child) && (unwrapped(child) !== child || !child.type.startsWith("TS")) && !isNoise(child)
+  )
+}

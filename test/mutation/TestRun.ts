@@ -1,0 +1,37 @@
+/** One test file in a process of its own. */
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { Duration, Effect } from "effect"
+
+/** The result of a test file. `test` is the name of the first test that failed, as far as a test failed. */
+export type Result =
+  | { readonly _tag: "Passed"; readonly millis: number }
+  | { readonly _tag: "Failed"; readonly test: string }
+  | { readonly _tag: "TimedOut" }
+
+/** Tests of mutants have no cluster of their own, no settings of another test run, and no colours. */
+const environmentOf = (file: string): Process.Environment => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(HOMEOSTAT_|KUBE|USE_EXISTING_CLUSTER|TEST_ASSET_)/.test(name))
+  ),
+  HOMEOSTAT_TEST_LANE: file.endsWith(".cluster.test.ts") ? "embedded" : "unit",
+  FORCE_COLOR: "0",
+  NO_COLOR: "1"
+})
+
+/** Runs a test file of a copy until its first failure. Ends it, with all that it started, when the time is over. */
+export const run = (folder: string, file: string, limit: Duration.Duration): Effect.Effect<Result> =>
+  Effect.gen(function* () {
+    const bun = [process.execPath, "test", "--bail", "--timeout", "120000", `./${file}`]
+    const [took, { exitCode, stderr }] = yield* Effect.timed(
+      Process.run("sh", ["-c", 'cd "$0" && exec "$@"', folder, ...bun], { env: environmentOf(file) })
+    )
+    if (exitCode === 0) return { _tag: "Passed", millis: Duration.toMillis(took) } as const
+    const test = /^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/m.exec(stderr)?.[1] ?? "an error outside of a test"
+    return { _tag: "Failed", test } as const
+  }).pipe(
+    Effect.timeoutTo({
+      duration: limit,
+      onSuccess: (result): Result => result,
+      onTimeout: () => ({ _tag: "TimedOut" })
+    })
+  )
