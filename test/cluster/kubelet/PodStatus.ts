@@ -1,6 +1,7 @@
 /**
  * The status of a pod, derived from those of its containers, as the kubelet does it.
  */
+import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 
 /** The status of a pod, and of a container in it. */
@@ -60,7 +61,7 @@ const unready = (all: ReadonlyArray<ContainerStatus>): string =>
     .map(({ name }) => name)
     .join(" ")}]`
 
-/** The conditions; those that did not change keep their times, and what others set stays. */
+/** The conditions that a kubelet sets; a condition that did not change keeps its time. */
 const conditionsOf = (known: Known, phase: string): ReadonlyArray<Condition> => {
   const { containers, failed, init, ip, now, pod } = known
   const before = pod.status?.conditions ?? []
@@ -86,7 +87,7 @@ const conditionsOf = (known: Known, phase: string): ReadonlyArray<Condition> => 
       : over === undefined
         ? condition(type, false, "ContainersNotReady", unready(containers))
         : condition(type, false, over)
-  const ours = [
+  return [
     condition("PodReadyToStartContainers", ip !== undefined && over === undefined),
     initialized
       ? condition("Initialized", true, over === "PodCompleted" ? over : undefined)
@@ -97,11 +98,9 @@ const conditionsOf = (known: Known, phase: string): ReadonlyArray<Condition> => 
       ? [condition("DisruptionTarget", true, "TerminationByKubelet", failed.message)]
       : [])
   ]
-  const kept = before.filter(({ type }) => ours.every((one) => one.type !== type))
-  return [...ours, ...kept]
 }
 
-/** The status to be written. */
+/** The status to be written, without the conditions of other writers. */
 export const of = (known: Known): Status => {
   const { containers, failed, hostIp, init, ip, pod, startTime } = known
   const phase = phaseOf(known)
@@ -119,6 +118,21 @@ export const of = (known: Known): Status => {
     ...(pod.status?.qosClass === undefined ? {} : { qosClass: pod.status.qosClass })
   }
 }
+
+/**
+ * The patch that writes a status to the pod with this uid. It merges conditions by their type, as the patch of a real kubelet
+ * does: the eviction API may have added a condition that this kubelet has not seen yet.
+ */
+export const patch = (uid: string, { conditions = [], ...status }: Status): Patch.Patch =>
+  Patch.strategic({
+    metadata: { uid },
+    status: {
+      ...status,
+      "$setElementOrder/conditions": conditions.map(({ type }) => ({ type })),
+      // A merge keeps the old reason and message unless the patch removes them.
+      conditions: conditions.map((condition) => ({ reason: null, message: null, ...condition }))
+    }
+  })
 
 /** Whether nothing will happen to a pod of this phase any more. */
 export const isOver = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed"

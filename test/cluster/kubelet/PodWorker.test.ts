@@ -1,6 +1,14 @@
 import { expect, test } from "bun:test"
-import { Duration } from "effect"
+import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Duration, Effect, TestClock } from "effect"
+import * as EmbeddedCluster from "../EmbeddedCluster.ts"
+import { effect } from "../Test.ts"
 import * as PodWorker from "./PodWorker.ts"
+import * as Pretence from "./Pretence.ts"
+import * as Volumes from "./Volumes.ts"
 
 test.each([
   [0, 0],
@@ -12,3 +20,41 @@ test.each([
 ])("A container that was restarted %p times waits %p s", (restarts, seconds) => {
   expect(Duration.toSeconds(PodWorker.backOff(restarts))).toBe(seconds)
 })
+
+const node: PodWorker.Node = {
+  name: "node",
+  ip: "127.0.0.1",
+  images: {},
+  unpullable: [],
+  times: Pretence.defaults,
+  pods: undefined,
+  places: Volumes.places(""),
+  environment: {},
+  address: () => "10.244.0.1"
+}
+
+effect("A kubelet keeps the condition of another writer that it has not seen yet", () =>
+  Effect.gen(function* () {
+    const { client } = yield* EmbeddedCluster.make({ controllers: [], kubelet: false })
+    const key = { namespace: "default", name: "web" }
+    yield* Effect.gen(function* () {
+      const pod = yield* Client.create(Pod, {
+        metadata: key,
+        spec: { nodeName: node.name, containers: [{ name: "main", image: "web:1" }] }
+      })
+      const { run } = yield* PodWorker.make(node, pod)
+      const disruption = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" }
+      yield* Client.status.patch(Pod, key, Patch.strategic({ status: { conditions: [disruption] } }))
+      yield* Effect.fork(run)
+      yield* TestClock.adjust("1 second")
+      const { status } = yield* Client.get(Pod, key)
+      expect(status?.conditions?.map(({ reason, status, type }) => [type, status, reason])).toEqual([
+        ["PodReadyToStartContainers", "True", undefined],
+        ["Initialized", "True", undefined],
+        ["Ready", "True", undefined],
+        ["ContainersReady", "True", undefined],
+        ["DisruptionTarget", "True", "EvictionByEvictionAPI"]
+      ])
+    }).pipe(Effect.provide(client), Effect.provide(BunFileSystem.layer))
+  })
+)

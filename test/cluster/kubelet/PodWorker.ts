@@ -4,7 +4,6 @@
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
-import * as Patch from "@homeostat/runtime/client/Patch"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
 import type * as Cause from "effect/Cause"
@@ -92,7 +91,7 @@ export const make = (node: Node, first: Pod): Effect.Effect<Worker> =>
         now: yield* timestamp
       })
       const { name, namespace = "default", uid } = pod.metadata
-      pod = yield* Client.status.patch(Pod, { namespace, name }, Patch.merge({ metadata: { uid }, status }), {
+      pod = yield* Client.status.patch(Pod, { namespace, name }, PodStatus.patch(uid, status), {
         fieldManager: "kubelet"
       })
     }).pipe(
