@@ -1,8 +1,9 @@
 /**
  * `bun run demo`: a cluster, the manager and a story in one process, with nothing installed but this project.
  *
- * `--keep` goes on when the story is over, until Ctrl-C. On a terminal the objects are shown as they are; `--plain` writes lines
- * only, as into a pipe. Exit code 0, or 1 and the reason.
+ * The story of a WebApp comes first. The story of a backup follows where this machine has restic, or where `--backup` has Go build
+ * it. `--keep` keeps the cluster and the manager until Ctrl-C. On a terminal the demo also shows the objects; `--plain` writes
+ * lines only, as into a pipe. Exit code 0, or 1 and the reason.
  */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,6 +14,7 @@ import type { WebApp } from "@homeostat/webapp/WebApp"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import { load } from "js-yaml"
 import * as Backups from "./demo/Backups.ts"
@@ -24,9 +26,10 @@ import * as Trace from "./demo/Trace.ts"
 import * as World from "./demo/World.ts"
 
 const args = new Set(process.argv.slice(2))
-const unknown = [...args].find((arg) => !["--keep", "--plain"].includes(arg))
+const options = ["--backup", "--keep", "--plain"]
+const unknown = [...args].find((arg) => !options.includes(arg))
 if (unknown !== undefined) {
-  process.stderr.write(`demo: ${unknown} is no option; there are --keep and --plain\n`)
+  process.stderr.write(`demo: unknown option: ${unknown} (accepted: ${options.join(", ")})\n`)
   process.exit(2)
 }
 
@@ -44,25 +47,34 @@ const demo = Effect.gen(function* () {
     write: (text) => process.stdout.write(text)
   })
   yield* narrator.part("A cluster, and Homeostat")
+  const found = yield* Effect.either(Restic.find(process.env))
+  const restic = Either.isRight(found)
+    ? Effect.succeed(found.right)
+    : args.has("--backup")
+      ? yield* Restic.build(narrator, process.env, found.left)
+      : undefined
   const world = yield* World.start(narrator)
   const why = `http://${world.probes}/why?kind=webapp&namespace=${namespace}&name=${sample.metadata.name}`
   yield* Effect.gen(function* () {
-    const { restic } = yield* Restic.prepare(narrator, process.env)
     yield* Observer.observe(narrator, namespace)
     yield* Story.tell(narrator, namespace, sample)
     yield* Trace.show(narrator, world.lastRollout(), columns)
-    yield* Backups.tell(narrator, namespace, {
-      claimFolder: (claim) => world.claimFolder(namespace, claim),
-      mover: world.mover,
-      restic
-    })
     yield* narrator.part("And why is it as it is? The manager explains")
     const answer = yield* Effect.tryPromise(async () => (await fetch(why)).text())
     yield* narrator.write(
       [`curl '${why}'`, ...answer.trimEnd().split("\n")].map((line) => (live ? line.slice(0, columns) : line))
     )
+    if (restic !== undefined) {
+      yield* Backups.tell(narrator, namespace, {
+        claimFolder: (claim) => world.claimFolder(namespace, claim),
+        mover: world.mover,
+        restic
+      })
+    }
   }).pipe(Effect.provide(world.client), Effect.raceFirst(world.broken))
+  const leftOut = restic === undefined && Either.isLeft(found) ? [found.left.message] : []
   yield* narrator.end([
+    ...leftOut.map((message) => `The demo leaves out the story of a backup, as ${message}`),
     args.has("--keep")
       ? "That was the demo. It stays until Ctrl-C; to go on yourself, in another terminal:"
       : "That was the demo. With --keep it stays until Ctrl-C, and ends with what to type in another terminal, like this:",

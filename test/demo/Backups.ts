@@ -1,6 +1,7 @@
 /**
- * The second story of the demo: a volume is saved, a file of it is lost and comes back, byte for byte. The mover is the script of
- * its image and restic is the real one; only the container around them is missing. Fails when something does not come about.
+ * The second story of the demo: the manager saves a volume, you lose a file of it and get it back, byte for byte. The mover is the
+ * script of its image and restic is the real one; only the container around them is missing. The story fails when one of its
+ * steps does not happen in time.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { symlinkSync } from "node:fs"
@@ -82,7 +83,7 @@ const ended = <
  * Tells the story of the samples.
  *
  * @param claimFolder where a claim's files are on the node
- * @param restic waited for when it is needed; without it, the story is one line that says how to get it
+ * @param restic the path of restic, which is awaited before the first step
  */
 export const tell = (
   narrator: Narrator,
@@ -99,9 +100,7 @@ export const tell = (
 ) =>
   Effect.gen(function* () {
     yield* narrator.part("A backup, a lost file, and its return")
-    const found = yield* Effect.either(restic)
-    if (found._tag === "Left") return yield* narrator.say("cluster", `this part is left out: ${found.left.message}`)
-    mover.use(found.right)
+    mover.use(yield* restic)
 
     const manifests = yield* read("backup-to-volume.yaml")
     const [backup] = ofKind(manifests, Backup)

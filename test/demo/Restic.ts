@@ -1,8 +1,8 @@
 /**
- * The restic of the demo: one that is here, or one that Go builds from its module, once.
+ * The restic of the demo: a program of this machine or, with `--backup`, one that Go builds from its module, once.
  *
- * Looked for in this order: `RESTIC_BIN`, the `PATH`, `KUBEBUILDER_ASSETS`, and the folder where earlier demos and
- * `test/cluster/envtest/assets/build` have built it. One that is older than the mover can use counts as none.
+ * The demo looks for it in this order: `RESTIC_BIN`, the `PATH`, `KUBEBUILDER_ASSETS`, and the folder that
+ * `test/cluster/envtest/assets/build` builds into. The demo does not use a restic that is too old for the mover.
  */
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -12,11 +12,11 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { Narrator } from "./Narrator.ts"
 
-/** The demo goes on without it. The message is one line, and ends with how to get it. */
+/** This machine has no restic for the mover. The message is one line, and ends with what to do. */
 export class NoRestic extends Data.TaggedError("NoRestic")<{ readonly message: string }> {}
 
 const advice =
-  "install restic 0.17.1 or newer (https://restic.net), or name it by RESTIC_BIN, or have Go 1.26 or newer on the PATH, which builds it once"
+  "install restic 0.17.1 or newer (https://restic.net) or name it by RESTIC_BIN; with Go 1.26 or newer on the PATH, --backup builds it once"
 
 const none = (why: string) => new NoRestic({ message: `${why}: ${advice}` })
 
@@ -37,27 +37,18 @@ const builtIn = ({ HOME = "", HOMEOSTAT_ASSETS = "", XDG_CACHE_HOME = "" }: Node
 
 const usable = (path: string) =>
   Effect.map(
-    // Whoever is not executable says so with an exit code.
+    // The shell exits with an error for a path that it cannot execute.
     Process.run(path, ["version"]),
     ({ exitCode, stdout }) => exitCode === 0 && isUsable(stdout)
   )
 
-/** The restic, as soon as there is one. */
-export interface Prepared {
-  /** Waits for it where it is being built; interruption ends that. */
-  readonly restic: Effect.Effect<string, NoRestic>
-}
-
-const found = (path: string): Prepared => ({ restic: Effect.succeed(path) })
-const missing = (why: string): Prepared => ({ restic: Effect.fail(none(why)) })
-
-/** Finds restic, or begins to build it, beside the rest of the story. */
-export const prepare = (narrator: Narrator, environment: NodeJS.ProcessEnv) =>
+/** The path of a restic that the mover can use. */
+export const find = (environment: NodeJS.ProcessEnv): Effect.Effect<string, NoRestic> =>
   Effect.gen(function* () {
     const own = environment.RESTIC_BIN ?? ""
     if (own !== "") {
-      const isUsable = yield* usable(own)
-      return isUsable ? found(own) : missing(`RESTIC_BIN names ${own}, which is no restic that the mover can use`)
+      if (yield* usable(own)) return own
+      return yield* none(`RESTIC_BIN names ${own}, which the mover cannot use`)
     }
     const folder = builtIn(environment)
     const asset = yield* Effect.option(Assets.find("restic"))
@@ -67,25 +58,28 @@ export const prepare = (narrator: Narrator, environment: NodeJS.ProcessEnv) =>
       folder === undefined ? null : Bun.which("restic", { PATH: folder })
     ].filter((path) => path !== null)
     const path = yield* Effect.findFirst(places, usable)
-    if (path._tag === "Some") return found(path.value)
-    const problem = places.length === 0 ? "there is no restic here" : `${places[0]} is older than 0.17.1`
-    const go = Bun.which("go", { PATH: environment.PATH ?? "" })
-    if (go === null || folder === undefined || Bun.which("bash") === null) return missing(problem)
-    yield* narrator.say("cluster", `builds restic from its Go module meanwhile, once, into ${folder}: about 90 s`)
-    const building = yield* Effect.forkScoped(Process.run(join(Assets.folder, "build"), ["restic"]))
-    return { restic: built(narrator, building, folder, problem) }
+    if (path._tag === "Some") return path.value
+    return yield* none(places.length === 0 ? "this machine has no restic" : `${places[0]} is older than 0.17.1`)
   })
 
-const built = (
-  narrator: Narrator,
-  building: Fiber.Fiber<Process.Result>,
-  folder: string,
-  problem: string
-): Prepared["restic"] =>
+/**
+ * Has Go build restic beside the rest of the story. Fails with `missing` where Go, bash or a folder to build into is missing. The
+ * effect that it gives waits for the program.
+ */
+export const build = (narrator: Narrator, environment: NodeJS.ProcessEnv, missing: NoRestic) =>
   Effect.gen(function* () {
-    const isOver = (yield* Fiber.poll(building))._tag === "Some"
-    if (!isOver) yield* narrator.say("cluster", "restic is not built yet: this waits for it")
-    const { exitCode, stderr } = yield* Fiber.join(building)
-    if (exitCode === 0) return join(folder, "restic")
-    return yield* none(`${problem}, and Go could not build it (${stderr.trim().split("\n").at(-1)})`)
+    const folder = builtIn(environment)
+    const PATH = environment.PATH ?? ""
+    if (folder === undefined || Bun.which("go", { PATH }) === null || Bun.which("bash", { PATH }) === null) {
+      return yield* missing
+    }
+    yield* narrator.say("cluster", `builds restic from its Go module meanwhile, once, into ${folder}: about 90 s`)
+    const building = yield* Effect.forkScoped(Process.run(join(Assets.folder, "build"), ["restic"]))
+    return Effect.gen(function* () {
+      const isOver = (yield* Fiber.poll(building))._tag === "Some"
+      if (!isOver) yield* narrator.say("cluster", "waits for Go, which still builds restic")
+      const { exitCode, stderr } = yield* Fiber.join(building)
+      if (exitCode === 0) return join(folder, "restic")
+      return yield* none(`Go could not build restic (${stderr.trim().split("\n").at(-1)})`)
+    })
   })

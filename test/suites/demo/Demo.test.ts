@@ -1,7 +1,7 @@
 /** `bun run demo`: what it tells, how it ends, and that nothing of it is left. */
 import { describe, expect } from "bun:test"
 import { existsSync } from "node:fs"
-import { mkdir, symlink } from "node:fs/promises"
+import { mkdir, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -9,9 +9,7 @@ import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import { demo, places, story } from "./Demonstrated.ts"
 
-/**
- * A machine with nothing on it but what every one has, and a user who has just come: neither restic nor Go, no cluster's programs.
- */
+/** A machine of a new user: neither restic nor Go, and no program of a cluster. */
 const bare = Effect.gen(function* () {
   const home = yield* Directory.make
   const bin = join(home, "bin")
@@ -22,12 +20,23 @@ const bare = Effect.gen(function* () {
   return { PATH: bin, HOME: join(home, "empty"), TMPDIR: process.env.TMPDIR }
 })
 
+/** The same machine with a Go that only writes down that the demo has called it; gives the path of that note too. */
+const withGo = Effect.gen(function* () {
+  const machine = yield* bare
+  const [program, note] = [join(machine.PATH, "go"), join(machine.PATH, "called")]
+  yield* Effect.promise(() => writeFile(program, `#!/bin/sh\necho "$@" >>'${note}'\nexit 1\n`, { mode: 0o755 }))
+  return { machine, note }
+})
+
+const leavesOut = "The demo leaves out the story of a backup, as"
+
 describe("The demo", () => {
   live(
     "tells of a WebApp, of what breaks and of its repair, in plain lines into a pipe, and ends by itself; without restic it says how to get it",
     () =>
       Effect.gen(function* () {
-        const { exitCode, stderr, stdout } = yield* demo([], yield* bare)
+        const { machine, note } = yield* withGo
+        const { exitCode, stderr, stdout } = yield* demo([], machine)
         expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
         expect(stdout).not.toContain("\x1b")
         const order = places(stdout, [
@@ -49,14 +58,17 @@ describe("The demo", () => {
           /^ PATCH deployments\/{name} █+ [\d.]+ ms$/,
           /^ answered 200, changed it$/,
           /^ status █+ [\d.]+ ms$/,
-          /^cluster this part is left out: there is no restic here: install restic .*, or name it by RESTIC_BIN, or have Go .*$/,
           /^WebApp default\/demo-app /,
           /^Attempts .*ok/,
+          /^The demo leaves out the story of a backup, as this machine has no restic: install .* RESTIC_BIN; .*--backup builds it once$/,
           /^ export KUBECONFIG=\//
         ])
         expect(order).not.toContain(-1)
         expect(order).toEqual([...order].sort((one, other) => one - other))
         expect(stdout).toMatch(/event +Normal DeploymentCreated: Created Deployment demo-app/)
+
+        // The compiler takes minutes, which only somebody who asks for the backup may want to spend.
+        expect(existsSync(note)).toBe(false)
 
         const [, kubeconfig = ""] = /KUBECONFIG=(.*)/.exec(stdout) ?? []
         yield* eventually(
@@ -76,21 +88,29 @@ describe("The demo", () => {
       const { exitCode, stderr } = yield* demo(["--fast"])
       expect({ exitCode, stderr }).toEqual({
         exitCode: 2,
-        stderr: "demo: --fast is no option; there are --keep and --plain\n"
+        stderr: "demo: unknown option: --fast (accepted: --backup, --keep, --plain)\n"
       })
     })
   )
 
+  live("fails at once when --backup asks for a backup and neither restic nor Go is there", () =>
+    Effect.gen(function* () {
+      const { exitCode, stderr, stdout } = yield* demo(["--backup"], yield* bare)
+      expect(exitCode).toBe(1)
+      expect(stderr).toStartWith("demo: this machine has no restic: install restic ")
+      expect(stderr.trimEnd()).not.toContain("\n")
+      expect(stdout).not.toContain("apply -f")
+    })
+  )
+
   live(
-    "that is given a restic which the mover can't use says so, and goes on",
+    "names a restic that the mover cannot use, and goes on",
     () =>
       Effect.gen(function* () {
         const { exitCode, stderr, stdout } = yield* demo([], { ...(yield* bare), RESTIC_BIN: "/nowhere/restic" })
         expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
         expect(story(stdout)).toContainEqual(
-          expect.stringMatching(
-            /^cluster this part is left out: RESTIC_BIN names \/nowhere\/restic, which is no restic that/
-          )
+          expect.stringContaining(`${leavesOut} RESTIC_BIN names /nowhere/restic, which the mover cannot use: install `)
         )
       }),
     120_000
