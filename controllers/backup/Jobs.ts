@@ -2,7 +2,7 @@
  * The Jobs of movers in the cluster: followed, begun when it is their turn, ended.
  *
  * A Job is begun only while no mover works on its repository: none in the cache, and none on the server, which may know of one
- * that another manager has made a moment ago. A Job that is being deleted works on until its pods are gone.
+ * that another manager has made a moment ago. A Job that is being deleted works on until its pods have stopped.
  *
  * Needs the rights of {@link access}, and those that following Jobs and Pods implies.
  */
@@ -244,8 +244,8 @@ const occupiedUnseen = ({ owner, repository }: MoverJob.Work) =>
     return unseen === undefined ? undefined : busy(unseen, repository.hash)
   })
 
-/** A Job that is being deleted works until it is gone: in the foreground, that is when its pods are. */
-const works = (job: Job): boolean => !Run.isOver(job) || job.metadata.deletionTimestamp !== undefined
+/** A Job that is being deleted works until it is over or gone. A Job that is over has no pod that still runs. */
+const works = (job: Job): boolean => !Run.isOver(job)
 
 const busy = ({ metadata: { name, namespace } }: Job, repository: string): Busy => ({
   what: repository,

@@ -1,14 +1,19 @@
 /** Whose turn it is: one mover at a time on a repository, and only so many in all. */
 import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/Backup"
+import * as MoverJob from "@homeostat/backup/Job"
+import * as Names from "@homeostat/backup/Names"
 import { Restore } from "@homeostat/backup/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
-import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Job } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Storages from "@homeostat/testkit/server/controllers/Storages"
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Virtual from "./Virtual.ts"
+import type { VirtualManager } from "./VirtualManager.ts"
 
 const isOver = ({ status }: Pick<Job, "status">): boolean =>
   status?.conditions?.some(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed")) ===
@@ -119,6 +124,98 @@ Virtual.test("A Restore waits until the repository is free, and says for whom", 
     expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", active: { token: "T" } })
     expect(most()).toBe(1)
   })
+)
+
+/** Keeps the cache of a manager from learning what happens to some kinds. The server ends the open watches within ten minutes. */
+const holdWatches = (world: Virtual.Virtual, manager: VirtualManager, kinds: RegExp) => {
+  manager.cut(({ path }) => (kinds.test(path) && path.includes("watch=") ? "silent" : "pass"))
+  return world.pass("11 minutes")
+}
+
+Virtual.test("A Backup does not begin while a Job that only the server knows works on its repository", (world) =>
+  Effect.gen(function* () {
+    const manager = yield* world.manage()
+    yield* Virtual.create("shop")
+    const { status } = yield* Virtual.rests("shop")
+    yield* holdWatches(world, manager, /\/(jobs|pods)\?/)
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    const most = yield* counting(world)
+    const labels = { ...Names.moverLabels, [Names.repositoryLabel]: status?.repositoryHash ?? "" }
+    const containers = [{ name: MoverJob.container, image: "mover:1", args: ["preflight", "backup"] }]
+    yield* Client.create(Job, {
+      metadata: { ...Virtual.key("former-leader"), labels },
+      spec: { template: { metadata: { labels }, spec: { restartPolicy: "Never", containers } } }
+    })
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.pass("2 minutes")
+    expect((yield* Virtual.status("shop")).message).toBe(
+      "A run is due and waits for its turn: Job shop/former-leader works on the repository"
+    )
+    yield* world.pass("6 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", active: { token: "T" } })
+    expect(world.begun().map(({ job }) => job === "former-leader")).toEqual([false, true, false])
+    expect(most()).toBe(1)
+  })
+)
+
+Virtual.test(
+  "A Job that is deleted keeps its repository until its mover has stopped, even if the cache lacks its pod",
+  (world) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      world.movers((mover) => ({
+        ...PretendedMover.succeeds(mover, "1 hour"),
+        stopped: PretendedMover.stopped("50 seconds")
+      }))
+      yield* holdWatches(world, manager, /\/pods\?/)
+      yield* Virtual.create("one", path("shared"))
+      const { status } = yield* Virtual.runs("one")
+      yield* Virtual.create("two", path("shared"))
+      yield* world.pass("1 minute")
+      yield* Client.delete(Job, Virtual.key(status?.active?.job ?? ""), { propagation: "Foreground" })
+      yield* world.pass("45 seconds")
+      expect([(yield* Virtual.status("two")).phase, (yield* Virtual.pods).length]).toEqual(["Pending", 1])
+      yield* world.pass("45 seconds")
+      expect((yield* Virtual.status("two")).phase).toBe("Running")
+      expect(world.begun().map(({ tag }) => tag)).toEqual(["shop/one", "shop/two"])
+    })
+)
+
+Virtual.test("A Job that is over holds up no run, even if a finalizer keeps it", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage({ settings: { maxJobs: 1 } })
+    yield* Virtual.create("shop")
+    const { status } = yield* Virtual.rests("shop")
+    const job = Virtual.key(status?.lastRun?.job ?? "")
+    yield* Client.patch(Job, job, Patch.merge({ metadata: { finalizers: ["example.com/kept"] } }))
+    yield* Client.delete(Job, job, { propagation: "Background" })
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.pass("2 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
+    expect((yield* Client.get(Job, job)).metadata.finalizers).toEqual(["example.com/kept"])
+  })
+)
+
+Virtual.test(
+  "A Backup that is deleted while it waits leaves its turn to the next, even if a finalizer keeps it",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { retryPeriod: Duration.hours(1) } })
+      world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+      for (const name of ["one", "two", "three", "four"]) {
+        yield* Virtual.create(name, path("shared"))
+        yield* Virtual.until(name, "it runs or waits", ({ phase }) => phase === "Running" || phase === "Pending")
+      }
+      for (const name of ["two", "three"]) {
+        const { metadata } = yield* Virtual.get(name)
+        const finalizers = [...(metadata.finalizers ?? []), "example.com/kept"]
+        yield* Client.patch(Backup, Virtual.key(name), Patch.merge({ metadata: { finalizers } }))
+        yield* Client.delete(Backup, Virtual.key(name))
+      }
+      yield* world.until("2026-11-20T00:06:00Z")
+      expect((yield* Virtual.get("two")).metadata.finalizers).toEqual(["example.com/kept"])
+      expect(world.begun().map(({ tag }) => tag)).toEqual(["shop/one", "shop/four"])
+    })
 )
 
 describe("A run that finds the repository locked", () => {
