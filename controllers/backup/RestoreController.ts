@@ -49,7 +49,7 @@ export const controller = Controller.make("restore", {
       const [job] = yield* Jobs.of(restore)
       if (isOver(restore)) {
         yield* turns.leave("Restore", keyOf(restore))
-        // One that was given up, if its end was not reached then.
+        // The controller gives up a mover that does not start. The event of its last status leads here, and so does a restart.
         if (job !== undefined && !Run.isOver(job)) yield* Jobs.end(job)
         return Result.done
       }
@@ -59,7 +59,6 @@ export const controller = Controller.make("restore", {
       const status = statusOf(restore, standing, now)
       yield* Status.update(restore, status)
       yield* tell(restore, status, standing)
-      if (standing._tag === "Ended" && job !== undefined && !Run.isOver(job)) yield* Jobs.end(job)
       // Others are not to wait behind one that can't.
       if (standing._tag === "Pending" && standing.reason !== busyReason) yield* turns.leave("Restore", keyOf(restore))
       switch (standing._tag) {

@@ -1,9 +1,11 @@
 /** Runs that do not come to their end, and what becomes of them. */
 import { describe, expect } from "bun:test"
+import { Restore } from "@homeostat/backup/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { Duration, Effect } from "effect"
+import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as Virtual from "./Virtual.ts"
 
@@ -97,6 +99,29 @@ describe("A mover that does not start", () => {
     })
   )
 })
+
+Virtual.test("A Restore whose mover does not start fails after the start timeout, and its Job is gone", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Claims.bound(Virtual.namespace, "fresh")
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    const backups = (yield* Virtual.jobs).map(({ metadata }) => metadata.name)
+    world.movers(() => ({ waits: { reason: "ImagePullBackOff", message: pull } }))
+    yield* Client.create(Restore, { metadata: Virtual.key("back"), spec: { backupRef: "shop", targetPVC: "fresh" } })
+    yield* world.pass("9 minutes")
+    const restore = Client.get(Restore, Virtual.key("back"))
+    expect((yield* restore).status).toMatchObject({ phase: "Running", job: "back-restore" })
+    yield* world.pass("2 minutes")
+    const { status } = yield* restore
+    expect(status).toMatchObject({ phase: "Failed", message: expect.stringContaining(pull) })
+    expect(status?.conditions?.find(({ type }) => type === "Ready")?.reason).toBe("ImagePullFailed")
+    expect((yield* Virtual.jobs).map(({ metadata }) => metadata.name)).toEqual(backups)
+    yield* world.pass("1 hour")
+    expect((yield* restore).status).toEqual(status)
+    expect(world.begun()).toHaveLength(2)
+  })
+)
 
 Virtual.test("A Job that somebody deletes is a failed run, which is not made again", (world) =>
   Effect.gen(function* () {
