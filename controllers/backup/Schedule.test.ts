@@ -149,6 +149,14 @@ describe("Missed runs", () => {
     expect(Schedule.decide(spec({ startingDeadlineSeconds: 8 * 3600 + 1 }), ran, now).due?.at).toBe(
       at("2026-11-20T02:00:00Z")
     ))
+  test("run until one millisecond before the deadline", () => {
+    const strict = spec({ startingDeadlineSeconds: 3600 })
+    const deadline = at("2026-11-20T03:00:00Z")
+    const before = Schedule.decide(strict, ran, deadline - 1)
+    expect([iso(before.due?.at), before.missed]).toEqual(["2026-11-20T02:00:00Z", undefined])
+    const late = Schedule.decide(strict, ran, deadline)
+    expect([late.due, iso(late.missed)]).toEqual([undefined, "2026-11-20T02:00:00Z"])
+  })
   test("are not lost where the first two ticks are closer than the others", () =>
     expect(
       Schedule.decide(
