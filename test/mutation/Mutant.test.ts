@@ -1,10 +1,13 @@
 /** Which mutations a source has, and which of them a seed draws. */
 import { describe, expect, test } from "bun:test"
 import * as Mutant from "./Mutant.ts"
+import * as Syntax from "./Syntax.ts"
 
 /** The mutations of a source, as `operator: from → to`. */
-const mutationsOf = (text: string): ReadonlyArray<string> =>
-  Mutant.editsIn(text).map(({ end, operator, start, to }) => `${operator}: ${text.slice(start, end)} → ${to}`)
+const mutationsOf = (text: string): ReadonlyArray<string> => {
+  if (Syntax.parse(text) === undefined) throw new Error(`Not TypeScript: ${text}`)
+  return Mutant.editsIn(text).map(({ end, operator, start, to }) => `${operator}: ${text.slice(start, end)} → ${to}`)
+}
 
 const cases: { readonly [what: string]: readonly [source: string, ...mutations: ReadonlyArray<string>] } = {
   "the boundary of a comparison, and its opposite": ["const a = b < c", "comparison: < → <=", "comparison: < → >="],
@@ -86,7 +89,8 @@ describe("The mutations of a source are those of", () => {
 
 describe("No mutation changes", () => {
   for (const [what, source] of Object.entries({
-    "an import or an export": 'import a from "b"; export * from "c"; export { d } from "e"; export { f as g }',
+    "an import or an export":
+      'import a from "b"; export * from "c"; export * as d from "e"; export { f } from "g"; export { a as h }',
     "a type": 'type A = "b" | 3; interface C { d: "e" }; const f: "g" = h as "i" satisfies "j"; const k = l<"m">(n)',
     "a comment": '// "a" + b\n/** c === d */',
     "a sentence": `const a = "not found"; const b = \`\${c} is not here\`; const d = "The " + "end of" + \`\${e + 1}\``,

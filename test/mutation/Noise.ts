@@ -84,7 +84,7 @@ export const variableIn = (node: Node): ReadonlyArray<Node> => {
   const fixed = new Set<unknown>()
   if ("key" in node && !("computed" in node && node.computed === true)) fixed.add(node.key)
   if (node.type === "ClassDeclaration" || node.type === "ClassExpression") fixed.add(node.superClass)
-  if (node.type === "ExportNamedDeclaration") for (const specifier of node.specifiers) fixed.add(specifier)
+  if (node.type === "ExportNamedDeclaration") for (const part of [node.source, ...node.specifiers]) fixed.add(part)
   return childrenOf(node).filter(
     (child) => !fixed.has(child) && (unwrapped(child) !== child || !child.type.startsWith("TS")) && !isNoise(child)
   )
