@@ -22,8 +22,15 @@ const cases: { readonly [what: string]: readonly [source: string, ...mutations: 
     "if (a) b",
     "condition: a → true",
     "condition: a → false",
-    "condition: a → !(a)",
+    "condition: a → !a",
     "statement: b → ;"
+  ],
+  "a condition that needs parentheses to be negated": [
+    "const a = b && c ? d : e",
+    "condition: b && c → true",
+    "condition: b && c → false",
+    "condition: b && c → !(b && c)",
+    "logic: && → ||"
   ],
   "a condition that its own operator negates": [
     "const a = !b ? c : d",
@@ -34,7 +41,7 @@ const cases: { readonly [what: string]: readonly [source: string, ...mutations: 
   "a loop, which never becomes endless": [
     "while (a) b",
     "condition: a → false",
-    "condition: a → !(a)",
+    "condition: a → !a",
     "statement: b → ;"
   ],
   "and, or, and a default": [

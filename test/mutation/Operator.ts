@@ -95,6 +95,9 @@ const isStringy = (node: Node): boolean =>
   node.type === "TemplateLiteral" ||
   (node.type === "BinaryExpression" && node.operator === "+" && (isStringy(node.left) || isStringy(node.right)))
 
+/** Whether `!` before an expression needs no parentheses. */
+const isSimple = ({ type }: Node): boolean => /^(Identifier|(Optional)?(Call|Member)Expression)$/.test(type)
+
 const isUndefined = (node: Node): boolean =>
   (node.type === "Identifier" && node.name === "undefined") ||
   (node.type === "UnaryExpression" && node.operator === "void")
@@ -110,12 +113,14 @@ export const editsOf = (node: Node, text: string, parent: Node | undefined): Rea
     const [from, to] = rangeOf(test)
     if (test.type === "BooleanLiteral") return []
     const isNegated = (test.type === "BinaryExpression" && test.operator in binary) || test.type === "UnaryExpression"
-    return [...values, ...(isNegated ? [] : [`!(${source(test)})`])].map((value) => ({
-      operator: "condition",
-      start: from,
-      end: to,
-      to: value
-    }))
+    return [...values, ...(isNegated ? [] : [isSimple(test) ? `!${source(test)}` : `!(${source(test)})`])].map(
+      (value) => ({
+        operator: "condition",
+        start: from,
+        end: to,
+        to: value
+      })
+    )
   }
 
   /** The operator between two nodes, or beside one. */
