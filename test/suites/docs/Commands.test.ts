@@ -71,7 +71,7 @@ describe("What a block names as running it", () => {
 
   test("is asked for its flags too", async () => {
     const built = { place: "a.md:1", text: "bun run build --all\nbun run build --bogus\n" }
-    const file = "test/suites/binary/Build.test.ts"
+    const file = "test/suites/binary/Build.tools.test.ts"
     expect(await Commands.unproven({ ...built, form: "elsewhere", file }, scripts)).toEqual(["bun run build --bogus"])
   })
 

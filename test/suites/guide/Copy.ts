@@ -7,6 +7,7 @@ import { join } from "node:path"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { Effect, type Scope } from "effect"
 import * as Running from "../binary/Running.ts"
+import * as Tree from "./Tree.ts"
 
 const root = join(import.meta.dir, "../../..")
 
@@ -21,14 +22,9 @@ export interface Copy {
     command: ReadonlyArray<string>,
     environment?: Running.Environment
   ) => Effect.Effect<Running.End, Running.StillRunning, Scope.Scope>
-  /** Tells one state of all its files from every other, those that git ignores not counted. */
-  readonly state: Effect.Effect<string, Running.StillRunning, Scope.Scope>
+  /** All its files with their content, without those that git ignores: two states differ where a file does. */
+  readonly state: Effect.Effect<string>
 }
-
-/** The files of the tree: those that are committed, and those that will be. */
-const copied = `git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d "" file; do
-  if [ -e "$file" ]; then printf "%s\\0" "$file"; fi
-done | tar -cf - --null -T - | tar -xf - -C "$0"`
 
 const kept = (name: string): boolean => !/^(HOMEOSTAT_|KUBE|USE_EXISTING_CLUSTER|TEST_ASSET_|NODE_ENV|OTEL_)/.test(name)
 
@@ -52,13 +48,9 @@ export const make: Effect.Effect<Copy, Running.StillRunning, Scope.Scope> = Effe
       Running.start(["sh", "-c", 'cd "$0" && exec "$@"', folder, ...command], { ...environment, ...more }),
       (running) => running.ended("5 minutes")
     )
-  const done = (command: ReadonlyArray<string>) =>
-    Effect.flatMap(run(command), ({ code, stderr, stdout }) =>
-      code === 0 ? Effect.succeed(stdout) : Effect.dieMessage(`${command.join(" ")} ended with ${code}: ${stderr}`)
-    )
-  yield* done(["sh", "-c", `cd "$0" && exec bash -o pipefail -c '${copied}' "$1"`, root, folder])
-  yield* done(["git", "init", "--quiet"])
-  yield* done(["bun", "install", "--frozen-lockfile"])
-  const state = Effect.zipRight(done(["git", "add", "--all"]), done(["git", "write-tree"]))
-  return { folder, environment, run, state }
+  yield* Effect.promise(() => Tree.copy(root, folder))
+  const installed = yield* run(["bun", "install", "--frozen-lockfile"])
+  if (installed.code !== 0)
+    return yield* Effect.dieMessage(`bun install ended with ${installed.code}: ${installed.stderr}`)
+  return { folder, environment, run, state: Effect.promise(() => Tree.state(folder)) }
 })

@@ -1,28 +1,11 @@
-/** The mover's script is what any POSIX shell understands, and its image has it and the restic that it is tested with. */
+/** The mover's image has the mover's script and the restic that the tests use. */
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
-import * as Process from "@homeostat/testkit/envtest/Process"
-import * as Test from "@homeostat/testkit/Test"
-import { Effect } from "effect"
-import * as Mover from "./Mover.ts"
+import * as Mover from "../../Mover.ts"
 
 const root = join(import.meta.dirname, "../../..")
-
-for (const [program, args] of [
-  ["shellcheck", ["--shell", "sh", "--severity", "style"]],
-  ["dash", ["-n"]],
-  ["busybox", ["sh", "-n"]]
-] as const) {
-  Test.live(`${program} finds nothing wrong with the mover's script`, () =>
-    Effect.gen(function* () {
-      const path = Bun.which(program)
-      if (path === null) return yield* Effect.dieMessage(`${program} is missing: apt-get install ${program}`)
-      expect(yield* Process.run(path, [...args, Mover.script])).toEqual({ exitCode: 0, stdout: "", stderr: "" })
-    })
-  )
-}
 
 test("The mover's image has the restic of the tests, the script, a user that is not root, and nothing of its own to hide", () => {
   const dockerfile = readFileSync(join(root, "deploy/mover/Dockerfile"), "utf8")

@@ -1,0 +1,161 @@
+/** What is built: for whom, of what, and that it is always the same. */
+import { describe, expect } from "bun:test"
+import { readdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Sources from "../../../deploy/build/Sources.ts"
+import * as Target from "../../../deploy/build/Target.ts"
+import manifest from "../../../package.json" with { type: "json" }
+import * as Release from "./Release.ts"
+
+const sumOf = (file: string) => Release.run(["sha256sum", file]).pipe(Effect.map((line) => line.split(" ")[0]))
+
+/** The machine of an ELF file, by the number in its header. */
+const machines: { readonly [number: number]: string } = { 62: "x64", 183: "arm64" }
+
+/** What the header of a program says, and whether it has one of ours in it. */
+const looked = (file: string, target: string) =>
+  Effect.promise(async () => {
+    const bytes = Buffer.from(await Bun.file(file).arrayBuffer())
+    return {
+      isElf: bytes.subarray(0, 4).toString("latin1") === "\u007fELF",
+      machine: machines[bytes.readUInt16LE(18)],
+      linker: /\/lib(?:64)?\/ld-[a-z0-9_.-]+/.exec(bytes.subarray(0, 4096).toString("latin1"))?.[0],
+      saysItsTarget: bytes.includes(`target:"${target}"`),
+      hasPaths: bytes.includes(join(file, "../../node_modules"))
+    }
+  })
+
+/** What runs a program of arm64: this machine, or an emulator of it with the C library of Debian. */
+const arm64: ReadonlyArray<string> =
+  process.arch === "arm64" ? [] : ["qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu"]
+
+describe("A build", () => {
+  live(
+    "is for Linux on x64 and arm64, with glibc and with musl, and has checksums",
+    () =>
+      Effect.gen(function* () {
+        const { dist } = yield* Release.get
+        const linkers: { readonly [target: string]: string } = {
+          "linux-x64": "/lib64/ld-linux-x86-64.so.2",
+          "linux-x64-musl": "/lib/ld-musl-x86_64.so.1",
+          "linux-arm64": "/lib/ld-linux-aarch64.so.1",
+          "linux-arm64-musl": "/lib/ld-musl-aarch64.so.1"
+        }
+        for (const target of Target.released) {
+          expect([target, yield* looked(join(dist, `homeostat-${target}`), target)]).toEqual([
+            target,
+            {
+              isElf: true,
+              machine: target.includes("arm64") ? "arm64" : "x64",
+              linker: linkers[target],
+              saysItsTarget: true,
+              hasPaths: false
+            }
+          ])
+        }
+        const checked = yield* Release.run(["sh", "-c", 'cd "$0" && sha256sum --check --strict SHA256SUMS', dist])
+        expect(checked.split("\n").sort()).toEqual(
+          [...Target.released.map((target) => `homeostat-${target}: OK`), "homeostat.cdx.json: OK"].sort()
+        )
+      }),
+    Release.millis
+  )
+
+  live(
+    "has the same bytes wherever it is made, under whatever name and environment, and leaves nothing of an earlier one beside it",
+    () =>
+      Effect.gen(function* () {
+        const { dist, repository } = yield* Release.get
+        const folder = yield* Directory.make
+        const [elsewhere, out] = [join(folder, "some", "folder", "else"), join(folder, "out")]
+        yield* Release.clone(repository, elsewhere)
+        const environment = { ...process.env, NODE_ENV: "development", TZ: "Asia/Tokyo", LANG: "C" }
+        yield* Effect.promise(async () => {
+          for (const earlier of ["homeostat-linux-arm64-musl", "SHA256SUMS", "packages/runtime.tgz"]) {
+            await Bun.write(join(out, earlier), "earlier")
+          }
+        })
+        yield* Release.build(elsewhere, ["--outdir", out], environment)
+        const target = yield* Target.host
+        expect(yield* sumOf(join(out, "homeostat"))).toBe(yield* sumOf(join(dist, `homeostat-${target}`)))
+        expect(yield* sumOf(join(out, "homeostat.cdx.json"))).toBe(yield* sumOf(join(dist, "homeostat.cdx.json")))
+        expect((yield* Effect.promise(() => readdir(out))).sort()).toEqual([
+          "SHA256SUMS",
+          "homeostat",
+          "homeostat.cdx.json",
+          "packages"
+        ])
+        yield* Release.run(["sh", "-c", 'cd "$0" && sha256sum --check --strict SHA256SUMS', out])
+      }),
+    Release.millis
+  )
+
+  live(
+    "says which commit it was made of, when that was made, for what and how",
+    () =>
+      Effect.gen(function* () {
+        const { commit, dist, repository } = yield* Release.get
+        const target = yield* Target.host
+        const seconds = yield* Release.run(["git", "-C", repository, "log", "-1", "--format=%ct"])
+        const told = yield* Release.run([join(dist, `homeostat-${target}`), "version", "--output=json"])
+        expect(JSON.parse(told)).toEqual({
+          name: "homeostat",
+          version: manifest.version,
+          commit,
+          date: new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z"),
+          target,
+          runtime: `bun ${Bun.version}`,
+          settings: ["bytecode", "minify", "sourcemap=linked", "splitting", "jitPolicy=20"]
+        })
+      }),
+    Release.millis
+  )
+
+  live(
+    "for arm64 starts there",
+    () =>
+      Effect.gen(function* () {
+        const { commit, dist } = yield* Release.get
+        const [executable, ...args] = [...arm64, join(dist, "homeostat-linux-arm64"), "version"] as const
+        const told = yield* Process.run(executable ?? "", args)
+        // 127: no emulator.
+        if (told.exitCode === 127) return yield* Effect.dieMessage("apt-get install qemu-user-static libc6-arm64-cross")
+        expect(told).toMatchObject({ exitCode: 0, stderr: "" })
+        expect(told.stdout).toStartWith(`homeostat ${manifest.version}\ncommit:   ${commit}\n`)
+        expect(told.stdout).toContain("target:   linux-arm64\n")
+      }),
+    Release.millis
+  )
+})
+
+describe("Sources", () => {
+  live(
+    "that differ from their commit are dirty, and those without a repository are unknown",
+    () =>
+      Effect.gen(function* () {
+        const { commit, repository } = yield* Release.get
+        const folder = join(yield* Directory.make, "clone")
+        yield* Release.run(["git", "clone", "--quiet", repository, folder])
+        const { date, ...clean } = yield* Sources.of(folder, undefined)
+        expect(clean).toEqual({ commit })
+        expect(date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+        // As an archive that was unpacked into a repository.
+        expect(yield* Sources.of(join(folder, "controllers"), undefined)).toEqual({
+          commit: "unknown",
+          date: undefined
+        })
+        yield* Effect.promise(() => Bun.write(join(folder, "controllers/new.ts"), "export {}\n"))
+        expect(yield* Sources.of(folder, undefined)).toEqual({ commit: `${commit}-dirty`, date })
+        expect(yield* Sources.of(folder, "")).toEqual({ commit: `${commit}-dirty`, date })
+        expect(yield* Sources.of(folder, "86400")).toEqual({ commit: `${commit}-dirty`, date: "1970-01-02T00:00:00Z" })
+        yield* Effect.promise(() => rm(join(folder, ".git"), { recursive: true }))
+        expect(yield* Sources.of(folder, "0")).toEqual({ commit: "unknown", date: "1970-01-01T00:00:00Z" })
+        expect(yield* Sources.of(folder, "")).toEqual({ commit: "unknown", date: undefined })
+      }),
+    Release.millis
+  )
+})

@@ -1,0 +1,31 @@
+/** The manager's image and a release: the files that the Dockerfile copies are those that a build leaves. */
+import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import { live } from "@homeostat/testkit/Test"
+import { Effect } from "effect"
+import * as Dockerfile from "./Dockerfile.ts"
+import * as Release from "./Release.ts"
+
+describe("The image of the manager", () => {
+  live(
+    "is made of what a build leaves, and has for each system the program that is for it",
+    () =>
+      Effect.gen(function* () {
+        const { repository } = yield* Release.get
+        for (const [from = "", to] of Dockerfile.copied) {
+          const file = Bun.file(join(repository, from))
+          expect([from, yield* Effect.promise(() => file.exists())]).toEqual([from, true])
+          if (to !== "/usr/local/bin/homeostat") continue
+          const header = Buffer.from(yield* Effect.promise(() => file.slice(0, 20).arrayBuffer()))
+          // As Docker and the Linux kernel call the machine of a program.
+          const machine = { 62: "amd64", 183: "arm64" }[header.readUInt16LE(18)]
+          const stage = Dockerfile.text
+            .slice(0, Dockerfile.text.indexOf(from))
+            .match(/AS (\S+)/g)
+            ?.at(-1)
+          expect([from, stage]).toEqual([from, `AS ${machine}`])
+        }
+      }),
+    Release.millis
+  )
+})
