@@ -1,10 +1,11 @@
-/**
- * Built-in kinds, as kubectl and controllers write them.
- */
+/** Writes of built-in kinds, as kubectl and controllers send them. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
-import * as BuiltIns from "./BuiltIns.ts"
-import { apply, create, force, merge, on, put, type Script, spec, status } from "./Script.ts"
+import { apply, create, force, type Kind, merge, on, put, type Script, spec, status } from "./Script.ts"
+
+const deployments: Kind = { apiVersion: "apps/v1", kind: "Deployment", plural: "deployments" }
+const services: Kind = { apiVersion: "v1", kind: "Service", plural: "services" }
+const configMaps: Kind = { apiVersion: "v1", kind: "ConfigMap", plural: "configmaps" }
 
 const labels = { app: "x" }
 const container = { name: "c", image: "i:1" }
@@ -18,8 +19,8 @@ const deployment = (replicas: number, ...containers: ReadonlyArray<JsonObject>):
 /** Scripts of built-in kinds. */
 export const scripts: ReadonlyArray<Script> = [
   {
-    name: "a Deployment that is created, changed and applied",
-    subject: BuiltIns.deployments,
+    name: "managers create, patch and apply a Deployment",
+    kind: deployments,
     steps: [
       create(
         "creator",
@@ -100,8 +101,8 @@ export const scripts: ReadonlyArray<Script> = [
     ]
   },
   {
-    name: "a Deployment that is applied",
-    subject: BuiltIns.deployments,
+    name: "managers only apply a Deployment",
+    kind: deployments,
     steps: [
       apply("a", deployment(1, container)),
       apply("b", deployment(1, container)),
@@ -112,8 +113,8 @@ export const scripts: ReadonlyArray<Script> = [
     ]
   },
   {
-    name: "a Deployment that is scaled",
-    subject: BuiltIns.deployments,
+    name: "managers scale a Deployment",
+    kind: deployments,
     steps: [
       create("creator", deployment(1, container)),
       on("scale", merge("scaler", spec({ replicas: 3 }))),
@@ -127,8 +128,8 @@ export const scripts: ReadonlyArray<Script> = [
     ]
   },
   {
-    name: "a Service",
-    subject: BuiltIns.services,
+    name: "managers apply and patch a Service",
+    kind: services,
     steps: [
       apply("a", spec({ selector: labels, ports: [{ port: 80, name: "http" }] })),
       apply("b", spec({ ports: [{ port: 443, name: "https" }] })),
@@ -157,8 +158,8 @@ export const scripts: ReadonlyArray<Script> = [
     ]
   },
   {
-    name: "a Service that is created",
-    subject: BuiltIns.services,
+    name: "managers create, replace and apply a Service",
+    kind: services,
     steps: [
       create("creator", spec({ selector: labels, ports: [{ port: 80 }] })),
       put("editor", (live) => {
@@ -170,8 +171,8 @@ export const scripts: ReadonlyArray<Script> = [
     ]
   },
   {
-    name: "a ConfigMap",
-    subject: BuiltIns.configMaps,
+    name: "managers write a ConfigMap",
+    kind: configMaps,
     steps: [
       create("creator", { data: { a: "1", b: "2" } }),
       apply("a", { data: { a: "1", c: "3" } }),

@@ -1,13 +1,11 @@
-/**
- * Who is noted as a manager, and when: updates, subresources, versions, resets, too many of them, kubectl.
- */
+/** How the server tracks managers: updates, subresources, versions, resets, a limit on entries, kubectl. */
 import * as J from "@homeostat/testkit/server/Json"
 import { apply, as, create, force, merge, on, put, type Script, spec, status } from "./Script.ts"
 import * as Things from "./Things.ts"
 
-const lives: ReadonlyArray<Omit<Script, "subject">> = [
+const lives: ReadonlyArray<Omit<Script, "kind">> = [
   {
-    name: "update after apply, apply after update",
+    name: "managers update after an apply, and apply after an update",
     steps: [
       create("creator", spec({ name: "one", granular: { x: "1" }, items: [{ name: "x", value: "1" }] })),
       apply("a", spec({ name: "two" })),
@@ -32,7 +30,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "owner references, of which uid is the key",
+    name: "the server merges owner references by uid",
     steps: [
       apply("a", { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "x", uid: "u-1" }] } }),
       apply("b", { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "y", uid: "u-2" }] } }),
@@ -44,7 +42,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "status is owned apart from the rest",
+    name: "managers own the status apart from the spec",
     steps: [
       apply("a", { ...spec({ name: "one" }), ...status({ phase: "ignored" }) }),
       on(
@@ -85,7 +83,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "managers that a client writes",
+    name: "clients write managedFields",
     steps: [
       create("creator", {
         ...spec({ name: "one" }),
@@ -139,7 +137,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "more managers than are kept",
+    name: "the server merges the oldest entries when more than ten managers update",
     steps: [
       create("m0", spec({ granular: { m0: "0" } })),
       ...Array.from({ length: 13 }, (_, index) =>
@@ -153,7 +151,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "two versions",
+    name: "managers write two versions",
     steps: [
       apply("a", spec({ name: "one", granular: { x: "1", y: "2" }, items: [{ name: "x" }] })),
       as(Things.v2, apply("a", spec({ name: "one", granular: { x: "1" } }))),
@@ -174,7 +172,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "kubectl, which applied on the client's side before",
+    name: "kubectl applies on the server after an apply on the client",
     steps: [
       create("kubectl-client-side-apply", {
         metadata: {
@@ -203,7 +201,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "scale",
+    name: "managers write the scale",
     steps: [
       apply("a", spec({ name: "one", replicas: 1 })),
       on("scale", merge("scaler", spec({ replicas: 3 }))),
@@ -222,4 +220,4 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
 ]
 
 /** Scripts of Things. */
-export const scripts: ReadonlyArray<Script> = lives.map((life) => ({ ...life, subject: Things.v1 }))
+export const scripts: ReadonlyArray<Script> = lives.map((life) => ({ ...life, kind: Things.v1 }))

@@ -1,13 +1,11 @@
-/**
- * How values come together: for each way of merging, what managers make of it who apply and leave.
- */
+/** For each way of merging values: several managers apply, change and give up fields. */
 import * as J from "@homeostat/testkit/server/Json"
 import { apply, create, force, merge, put, type Script, spec } from "./Script.ts"
 import * as Things from "./Things.ts"
 
-const lives: ReadonlyArray<Omit<Script, "subject">> = [
+const lives: ReadonlyArray<Omit<Script, "kind">> = [
   {
-    name: "two who apply: conflict, force, sharing, leaving",
+    name: "managers that apply conflict, force, share and give up fields",
     steps: [
       apply("a", spec({ name: "one", count: 2, granular: { x: "1", y: "2" } })),
       apply("a", spec({ name: "one", count: 2, granular: { x: "1", y: "2" } })),
@@ -23,7 +21,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "lists by key",
+    name: "the server merges lists by one key",
     steps: [
       apply(
         "a",
@@ -71,7 +69,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "lists by several keys, with defaults",
+    name: "the server merges lists by two keys, one of which has a default",
     steps: [
       apply(
         "a",
@@ -100,7 +98,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "sets",
+    name: "the server merges sets",
     steps: [
       apply("a", spec({ tags: ["x", "<y>", 'q"&'], numbers: [1, 2, 10] })),
       apply("b", spec({ tags: ["z", "x"], numbers: [3, 1] })),
@@ -113,7 +111,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "the order of lists",
+    name: "the server orders merged lists",
     steps: [
       create(
         "creator",
@@ -130,7 +128,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "what is one value",
+    name: "the server replaces atomic lists and maps",
     steps: [
       apply("a", spec({ atoms: ["x", "y"], plain: [{ a: "1" }], whole: { a: "1" }, block: { a: "1" } })),
       apply("b", spec({ atoms: ["x"] })),
@@ -143,7 +141,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "what no schema knows",
+    name: "the server merges fields without a schema",
     steps: [
       apply(
         "a",
@@ -178,7 +176,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "objects in objects, and maps of objects",
+    name: "the server merges nested objects and maps of objects",
     steps: [
       apply("a", spec({ deep: { a: { b: { c: "1", d: "2" } } }, groups: { g: { a: "1" }, h: {} } })),
       apply("b", spec({ deep: { a: { b: { d: "2" } } }, groups: { g: { b: "2" } } })),
@@ -192,7 +190,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "nulls",
+    name: "the server applies nulls",
     steps: [
       apply("a", spec({ maybe: null, deep: null, granular: null })),
       apply("a", spec({ maybe: "x", granular: { x: "1" }, atoms: ["a"] })),
@@ -202,7 +200,7 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
     ]
   },
   {
-    name: "bodies that are not of the kind's type",
+    name: "the server refuses to apply bodies that do not fit the schema",
     steps: [
       apply("a", spec({ unknown: 1 })),
       apply("a", { other: 1 }),
@@ -237,4 +235,4 @@ const lives: ReadonlyArray<Omit<Script, "subject">> = [
 ]
 
 /** Scripts of Things. */
-export const scripts: ReadonlyArray<Script> = lives.map((life) => ({ ...life, subject: Things.v1 }))
+export const scripts: ReadonlyArray<Script> = lives.map((life) => ({ ...life, kind: Things.v1 }))

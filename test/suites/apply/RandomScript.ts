@@ -1,19 +1,18 @@
 /**
- * Scripts that nobody thought of: three managers who apply, with force mostly, patch and put Things, in both versions. The same seed
- * gives the same script.
+ * Random scripts: three managers apply (mostly with force), patch and replace a Thing in both versions. The same seed gives the same
+ * script.
  */
 import type { Draft, DraftObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
-import type { Step } from "./Judge.ts"
-import { apply, as, force, merge, put, type Script, spec } from "./Script.ts"
+import { apply, as, force, merge, put, type Script, type Step, spec } from "./Script.ts"
 import * as Things from "./Things.ts"
 
-/** A script of so many steps. */
+/** A script with `length` steps after the first. */
 export const script = (seed: number, length: number): Script => {
   const die = dieOf(seed)
   return {
-    name: `random, seed ${seed}`,
-    subject: Things.v1,
+    name: `three managers write at random, seed ${seed}`,
+    kind: Things.v1,
     steps: [apply("a", spec(fieldsOf(die))), ...Array.from({ length }, () => stepOf(die))]
   }
 }

@@ -1,32 +1,97 @@
-/**
- * Scripts of writes by several managers. Each is one object's life.
- */
+/** Scripts of writes by several managers. Each script is the life of one object. */
 import type { DraftObject, JsonObject } from "@homeostat/testkit/server/Json"
-import type { Step, Subject } from "./Judge.ts"
+import * as J from "@homeostat/testkit/server/Json"
+import type { Dialogue } from "../comparison/Dialogue.ts"
+import type { Request } from "../comparison/Server.ts"
 
-/** A script. */
+/** A kind in one of its versions. */
+export interface Kind {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+}
+
+/** A script. The name becomes the name of a test. */
 export interface Script {
   readonly name: string
-  readonly subject: Subject
+  readonly kind: Kind
   readonly steps: ReadonlyArray<Step>
+}
+
+/** A write. `by` is the field manager. */
+export interface Step {
+  readonly by: string
+  readonly subresource?: "status" | "scale"
+  /** The kind in another version. */
+  readonly as?: Kind
+  readonly write:
+    | { readonly create: JsonObject }
+    | { readonly put: (live: DraftObject) => void }
+    | { readonly merge: JsonObject }
+    | { readonly apply: JsonObject; readonly force?: boolean }
 }
 
 /** POST. */
 export const create = (by: string, body: JsonObject): Step => ({ by, write: { create: body } })
-/** PUT of the live object, changed. */
+/** PUT of the live object with a change. */
 export const put = (by: string, change: (live: DraftObject) => void): Step => ({ by, write: { put: change } })
 /** A merge patch. */
 export const merge = (by: string, patch: JsonObject): Step => ({ by, write: { merge: patch } })
 /** Server-side apply. */
 export const apply = (by: string, intent: JsonObject): Step => ({ by, write: { apply: intent } })
-/** Server-side apply that takes what others own. */
+/** Server-side apply with `force`. */
 export const force = (by: string, intent: JsonObject): Step => ({ by, write: { apply: intent, force: true } })
-/** The same on a subresource. */
+/** The same write to a subresource. */
 export const on = (subresource: "status" | "scale", step: Step): Step => ({ ...step, subresource })
-/** The same in another version. */
-export const as = (subject: Subject, step: Step): Step => ({ ...step, as: subject })
+/** The same write in another version. */
+export const as = (kind: Kind, step: Step): Step => ({ ...step, as: kind })
 
 /** A body that only has a spec. */
 export const spec = (fields: JsonObject): JsonObject => ({ spec: fields })
 /** A body that only has a status. */
 export const status = (fields: JsonObject): JsonObject => ({ status: fields })
+
+const name = "one"
+
+const collectionOf = ({ apiVersion, plural }: Kind): string =>
+  `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}/namespaces/NAMESPACE/${plural}`
+
+/** A dialogue that takes the steps one after the other, each in a second of its own. */
+export const dialogue = ({ kind, name: shows, steps }: Script): Dialogue => ({
+  name: shows,
+  spaced: true,
+  reads: `${collectionOf(kind)}/${name}`,
+  steps: steps.map(
+    (step) =>
+      ({ live }) =>
+        request(step, step.as ?? kind, live)
+  )
+})
+
+const request = ({ by, subresource, write }: Step, kind: Kind, live: JsonObject | undefined): Request => {
+  const path = `${collectionOf(kind)}/${name}${subresource === undefined ? "" : `/${subresource}`}?fieldManager=${by}`
+  const { apiVersion, kind: named } = subresource === "scale" ? { apiVersion: "autoscaling/v1", kind: "Scale" } : kind
+  const whole = (body: JsonObject): JsonObject => ({
+    apiVersion,
+    kind: named,
+    ...body,
+    metadata: { name, namespace: "NAMESPACE", ...J.object(body.metadata) }
+  })
+  if ("create" in write) {
+    return { method: "POST", path: `${collectionOf(kind)}?fieldManager=${by}`, body: whole(write.create) }
+  }
+  if ("put" in write) {
+    const body = J.copy(live ?? {})
+    write.put(body)
+    return { method: "PUT", path, body }
+  }
+  if ("merge" in write) {
+    return { method: "PATCH", path, body: write.merge, contentType: "application/merge-patch+json" }
+  }
+  return {
+    method: "PATCH",
+    path: `${path}${write.force === true ? "&force=true" : ""}`,
+    body: whole(write.apply),
+    contentType: "application/apply-patch+yaml"
+  }
+}

@@ -1,11 +1,8 @@
 /**
  * A custom kind with a field for each way in which values are merged and owned.
  */
-import * as CustomKinds from "@homeostat/testkit/server/crd/CustomKinds"
-import * as Prune from "@homeostat/testkit/server/crd/Prune"
 import type { JsonObject } from "@homeostat/testkit/server/Json"
-import type { Kind } from "@homeostat/testkit/server/Kind"
-import type { Subject } from "./Judge.ts"
+import type { Kind } from "./Script.ts"
 
 const text = { type: "string" }
 const texts = { type: "object", additionalProperties: text }
@@ -110,7 +107,7 @@ const version = (name: string, storage: boolean) => ({
 })
 
 /** The definition of the kind Thing. */
-export const crd = {
+export const definition = {
   metadata: { name: "things.apply.example.com" },
   spec: {
     group: "apply.example.com",
@@ -120,27 +117,13 @@ export const crd = {
   }
 } satisfies JsonObject
 
-const kinds: ReadonlyMap<string, Kind> = new Map(
-  CustomKinds.kindsOf(crd).map((kind) => [`${kind.group}/${kind.version}`, kind])
-)
+const versioned = (version: string): Kind => ({
+  apiVersion: `apply.example.com/${version}`,
+  kind: "Thing",
+  plural: "things"
+})
 
-const subject = (version: string): Subject => {
-  const kind = kinds.get(`apply.example.com/${version}`)
-  if (kind === undefined) throw new Error(`${version} is not served`)
-  return {
-    kind,
-    kindIn: (apiVersion) => kinds.get(apiVersion),
-    resetFields: [["status"]],
-    statusResetFields: [["metadata"], ["spec"]],
-    default: (draft) => {
-      kind.strategy.default(draft)
-      Object.assign(draft, Prune.prune(kind.schema, draft).value)
-    },
-    prepared: []
-  }
-}
-
-/** Things as their two versions show them. */
-export const v1 = subject("v1")
-/** The same, in the version that is not stored. */
-export const v2 = subject("v2")
+/** Things in the version that is stored. */
+export const v1 = versioned("v1")
+/** Things in the other version, which has the same schema. */
+export const v2 = versioned("v2")

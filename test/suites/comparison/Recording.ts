@@ -8,6 +8,7 @@ import { join } from "node:path"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Options } from "@homeostat/testkit/envtest/Envtest"
 import type { Json } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
 import { Data, type Effect } from "effect"
 
 /** What was recorded under a name. */
@@ -55,16 +56,54 @@ export const read = (suite: string): Entries => {
   if (recording.version !== version) {
     throw new Stale({ suite, reason: `made of ${recording.version}, but the control plane is ${version}` })
   }
-  return new Map(Object.entries<Entry>(recording.entries))
+  return new Map(
+    Object.entries<Entry>(recording.entries).map(([name, { answers, asked }]) => [
+      name,
+      { asked, answers: expanded(answers) }
+    ])
+  )
 }
 
 /** Writes the entries of a suite, one line for each answer. */
 export const write = (suite: string, entries: Entries): void => {
   const lines = [...entries].map(
     ([name, { answers, asked }]) =>
-      `${JSON.stringify(name)}:{"asked":"${asked}","answers":[\n${answers.map((answer) => JSON.stringify(answer)).join(",\n")}]}`
+      `${JSON.stringify(name)}:{"asked":"${asked}","answers":[\n${shortened(answers)
+        .map((answer) => JSON.stringify(answer))
+        .join(",\n")}]}`
   )
   writeFileSync(file(suite), `{"version":"${version}","entries":{\n${lines.join(",\n")}\n}}\n`)
+}
+
+/** Stand in the file for a live object that equals the body of the answer, or the live object of the answer before. */
+const same = { body: "SAME AS BODY", before: "SAME AS BEFORE" }
+
+/** The answers with another live object in each of them. */
+const withLive = (
+  answers: ReadonlyArray<Json>,
+  other: (live: Json, body: Json | undefined) => Json | undefined
+): ReadonlyArray<Json> =>
+  answers.map((exchange) => {
+    const [at = null, answer] = J.isList(exchange) ? exchange : []
+    const { body, live } = J.object(answer)
+    return live === undefined ? exchange : [at, { ...J.object(answer), live: other(live, body) ?? null }]
+  })
+
+const shortened = (answers: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+  let last: Json | undefined
+  return withLive(answers, (live, body) => {
+    const short = J.equal(live, body) ? same.body : J.equal(live, last) ? same.before : live
+    last = live
+    return short
+  })
+}
+
+const expanded = (answers: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+  let last: Json | undefined
+  return withLive(answers, (live, body) => {
+    last = live === same.body ? body : live === same.before ? last : live
+    return last
+  })
 }
 
 /** Throws `Stale` unless the recording has exactly these names. */

@@ -1,0 +1,39 @@
+/** Tables of patches of one object. */
+import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
+import type { Dialogue } from "../comparison/Dialogue.ts"
+
+const contentTypes = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json"
+} as const
+
+/** Patches, each of which a server applies to the same object in a dry run. */
+export interface Table {
+  /** The name of a test. */
+  readonly name: string
+  /** The path of the object's collection. */
+  readonly collection: string
+  readonly object: JsonObject
+  readonly type: keyof typeof contentTypes
+  readonly patches: ReadonlyArray<Json>
+}
+
+/** Creates the object, tries all patches, and reads the object, which is the same as before. */
+export const dialogue = ({ collection, name, object, patches, type }: Table): Dialogue => {
+  const path = `${collection}/${J.text(J.at(object, "metadata", "name"))}`
+  return {
+    name,
+    steps: [
+      { method: "POST", path: collection, body: object },
+      ...patches.map((body) => ({
+        method: "PATCH",
+        path: `${path}?dryRun=All`,
+        body,
+        contentType: contentTypes[type]
+      })),
+      { method: "GET", path }
+    ]
+  }
+}
