@@ -2,17 +2,12 @@
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import { Backup } from "@homeostat/backup/Backup"
-import { Restore } from "@homeostat/backup/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
-import * as RuntimeCrd from "@homeostat/runtime/resource/Crd"
-import * as Flags from "@homeostat/testkit/envtest/Flags"
 import * as Process from "@homeostat/testkit/envtest/Process"
-import * as Shared from "@homeostat/testkit/Shared"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Kubectl from "../webapp/Kubectl.ts"
 import * as Backups from "./Backups.ts"
-import * as Crd from "./Crd.ts"
 import * as Specs from "./Specs.ts"
 
 const root = join(import.meta.dir, "../../..")
@@ -98,24 +93,6 @@ spec:
       expect(spec).toContain("source <string> -required- What is saved: a PersistentVolumeClaim by its name")
       expect(spec).toContain("retentionPolicy <string> Snapshots that are so much older than the newest are deleted")
       expect(yield* explain("restore.spec.targetPVC")).toContain("The PersistentVolumeClaim that is written to.")
-    })
-  )
-
-  Backups.real("hears the same from a real API server and from the embedded one", (scene) =>
-    Effect.gen(function* () {
-      const embedded = yield* Shared.controlPlane({ controllers: Flags.controllers, scheduler: true }, "embedded")
-      yield* embedded.install(RuntimeCrd.of(Backup), RuntimeCrd.of(Restore))
-      const namespace = yield* embedded.namespace("backup")
-      const compare = (kind: Crd.Kind, specs: ReadonlyArray<object>) =>
-        Effect.forEach(specs, (spec) =>
-          Effect.gen(function* () {
-            const said = yield* Crd.ask(scene.cluster, scene.namespace, kind, spec)
-            expect([spec, yield* Crd.ask(embedded, namespace, kind, spec)]).toEqual([spec, said])
-          })
-        )
-      const specOf = ({ spec }: Specs.Bad) => spec
-      yield* compare("Backup", [...Specs.goodBackups, ...Specs.badBackups.map(specOf)])
-      yield* compare("Restore", [...Specs.goodRestores, ...Specs.badRestores.map(specOf)])
     })
   )
 })

@@ -1,7 +1,9 @@
 /** Specs of Backups and Restores that the API server takes, and such that it refuses: for which field, and with which advice. */
 
-/** A change to a spec that is good. */
-type Change = { readonly [field: string]: unknown }
+import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+
+/** A change of a good spec. */
+export type Change = JsonObject
 
 /** A spec that is refused. */
 export interface Bad {
@@ -18,7 +20,7 @@ export const backup = { source: "app", destination: "s3://bucket" }
 /** The least that a Restore says. */
 export const restore = { backupRef: "shop", targetPVC: "fresh" }
 
-const values = (field: string, ...all: ReadonlyArray<unknown>): ReadonlyArray<Change> =>
+const values = (field: string, ...all: ReadonlyArray<Json>): ReadonlyArray<Change> =>
   all.map((value) => ({ ...backup, [field]: value }))
 
 /** Backups that are stored. Whether a schedule ever comes, and whether a bucket may be named so, is the controller's to say. */
@@ -102,7 +104,7 @@ const bad = (field: string, says: string, ...specs: ReadonlyArray<Change>): Read
   specs.map((spec) => ({ field: `spec.${field}`, says, spec }))
 
 /** One field with each of the values. */
-const badValues = (field: string, says: string, ...all: ReadonlyArray<unknown>): ReadonlyArray<Bad> =>
+const badValues = (field: string, says: string, ...all: ReadonlyArray<Json>): ReadonlyArray<Bad> =>
   bad(field, says, ...values(field, ...all))
 
 const schedule = "write five fields such as 0 2 * * *"

@@ -1,10 +1,11 @@
 /** The suites whose answers of a real control plane are recorded. */
 import { regressions } from "../agreement/Dialogues.ts"
 import { apply } from "../apply/Dialogues.ts"
+import { backup } from "../backup/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
 import { patch } from "../patch/Dialogues.ts"
 import * as Dialogues from "./Dialogues.ts"
 import type { Recorded } from "./Recording.ts"
 
 /** All of them. */
-export const suites: ReadonlyArray<Recorded> = [apply, builtin, patch, regressions].map(Dialogues.recorded)
+export const suites: ReadonlyArray<Recorded> = [apply, backup, builtin, patch, regressions].map(Dialogues.recorded)
