@@ -78,6 +78,11 @@ const runs: Array<Verdict.Run> = []
 const began = performance.now()
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed()} s`
 
+/** Prints what a batch with a failure has written, without the tests that passed. */
+const show = ({ output }: Batch.Report): void => {
+  process.stderr.write(output.replaceAll(/^\(pass\) .*\n/gm, ""))
+}
+
 /** Runs a batch of a lane, and repeats it if a test failed. */
 const batch = async (lane: Name, chosen: ReadonlyArray<string>, environment: { readonly [name: string]: string }) => {
   const start = performance.now()
@@ -88,12 +93,12 @@ const batch = async (lane: Name, chosen: ReadonlyArray<string>, environment: { r
   )
   durations[lane] = { ...durations[lane], ...Object.fromEntries(first.seconds) }
   const failed = first.failed.length > 0 || first.error !== undefined
-  if (failed) process.stderr.write(first.output)
+  if (failed) show(first)
   if (!failed || stopped) return runs.push({ lane, first, repeat: undefined })
   print(`${lane}: repeating ${chosen.length} files: ${first.error ?? first.failed.map(({ name }) => name).join("; ")}`)
   const repeat = await run()
   print(`${lane}: on the repeat ${repeat.passed.length} passed, ${repeat.failed.length} failed`)
-  if (repeat.failed.length > 0 || repeat.error !== undefined) process.stderr.write(repeat.output)
+  if (repeat.failed.length > 0 || repeat.error !== undefined) show(repeat)
   return runs.push({ lane, first, repeat })
 }
 
@@ -117,7 +122,9 @@ for (const name of names) {
   const chosen = files.filter(lanes[name].has)
   if (!wanted.includes(name) || chosen.length === 0 || stopped) continue
   const shared =
-    name === "real" ? { [Broker.variable]: await Effect.runPromise(Scope.extend(Broker.serve, planes)) } : {}
+    Lane.realIsNamed && (name === "real" || name === "tools")
+      ? { [Broker.variable]: await Effect.runPromise(Scope.extend(Broker.serve, planes)) }
+      : {}
   await runLane(name, chosen, shared)
 }
 await Effect.runPromise(Scope.close(planes, Exit.void))
