@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Destination from "./Destination.ts"
@@ -145,7 +146,7 @@ describe("Anything else is refused with what to write", () => {
           }
         }
       ),
-      { numRuns: 2000 }
+      { numRuns: 2000, seed: Seed.current() }
     ))
 })
 

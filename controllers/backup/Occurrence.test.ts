@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Cron from "./Cron.ts"
@@ -133,7 +134,7 @@ describe("Whatever the schedule and the zone are", () => {
           expect(second).toBeGreaterThanOrEqual(first ?? 0)
         }
       ),
-      { numRuns: 500 }
+      { numRuns: 500, seed: Seed.current() }
     ))
 
   test("around each change of the clocks, times are exactly those at which the clocks show them (whole hours)", () =>
@@ -170,7 +171,7 @@ describe("Whatever the schedule and the zone are", () => {
           expect(found.map(iso)).toEqual(wanted.slice(0, found.length > 60 ? 61 : undefined).map(iso))
         }
       ),
-      { numRuns: 40 }
+      { numRuns: 40, seed: Seed.current() }
     ))
 
   test("the latest time is the one that a walk from the start ends at", () =>
@@ -194,7 +195,7 @@ describe("Whatever the schedule and the zone are", () => {
           expect(Occurrence.count(cron(schedule), zone(name), after, now, 100)).toBe(Math.min(100, steps))
         }
       ),
-      { numRuns: 100 }
+      { numRuns: 100, seed: Seed.current() }
     ))
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as FastCheck from "effect/FastCheck"
 import * as Result from "./Result.ts"
 
@@ -131,7 +132,7 @@ describe("A mover's result", () => {
           expect(message).not.toMatch(/[\n\r\0]/)
         }
       ),
-      { numRuns: 500 }
+      { numRuns: 500, seed: Seed.current() }
     ))
 })
 

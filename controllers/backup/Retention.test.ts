@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Retention from "./Retention.ts"
@@ -50,7 +51,8 @@ describe("A policy is whole hours for restic, rounded up", () => {
           expect(Number.parseInt(within, 10) * 3600).toBeGreaterThanOrEqual(asked)
           expect((Number.parseInt(within, 10) - 1) * 3600).toBeLessThan(asked)
         }
-      )
+      ),
+      { seed: Seed.current() }
     ))
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as FastCheck from "effect/FastCheck"
 import type { Backup, BackupStatus } from "./Backup.ts"
 import { accepted, at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
@@ -300,7 +301,7 @@ describe("Whatever happens", () => {
           expect(second.status).toEqual(first.status)
         }
       }),
-      { numRuns: 150, seed: 20261121 }
+      { numRuns: 150, seed: Seed.current() }
     ))
 
   test("the schedule never goes back but where it is mended, and a condition's time changes with its status alone", () =>
@@ -326,6 +327,6 @@ describe("Whatever happens", () => {
           of = written(of, next)
         })
       }),
-      { numRuns: 60, seed: 20261121 }
+      { numRuns: 60, seed: Seed.current() }
     ))
 })

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { effect } from "@homeostat/testkit/Test"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as TestClock from "effect/TestClock"
@@ -63,15 +65,6 @@ const parse = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Watch.Event> =>
   return chunks.flatMap((chunk) => parser.push(chunk))
 }
 
-// A small generator with a seed, so that a failure can be repeated.
-const random = (seed: number) => {
-  let state = seed
-  return (below: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 describe("Watch parsing", () => {
   const bytes = new TextEncoder().encode(stream)
 
@@ -89,16 +82,23 @@ describe("Watch parsing", () => {
 
   test("cut at any places, down to single bytes, they give the same events", () => {
     expect<ReadonlyArray<unknown>>(parse(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(events)
-    for (let seed = 1; seed <= 200; seed++) {
-      const next = random(seed)
-      const chunks: Array<Uint8Array> = []
-      for (let at = 0; at < bytes.length; ) {
-        const length = next(3) === 0 ? next(3) : 1 + next(200)
-        chunks.push(bytes.slice(at, at + length))
-        at += length
-      }
-      expect<ReadonlyArray<unknown>>(parse(chunks)).toEqual(events)
-    }
+    const place = FastCheck.nat(bytes.length)
+    // A chunk that is empty or a byte or two long comes from two places close to each other.
+    const places = FastCheck.array(FastCheck.tuple(place, FastCheck.option(FastCheck.nat(2))), {
+      size: "max",
+      maxLength: 60
+    })
+    FastCheck.assert(
+      FastCheck.property(places, (cuts) => {
+        const all = cuts.flatMap(([at, further]) =>
+          further === null ? [at] : [at, Math.min(at + further, bytes.length)]
+        )
+        const ends = [...all, 0, bytes.length].sort((one, other) => one - other)
+        const chunks = ends.slice(1).map((end, index) => bytes.slice(ends[index], end))
+        expect<ReadonlyArray<unknown>>(parse(chunks)).toEqual(events)
+      }),
+      { numRuns: 200, seed: Seed.current() }
+    )
   })
 
   test.each([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as FastCheck from "effect/FastCheck"
 import { canonical, equal, type Json, mergePatch, missing, restoration, strangers } from "./Drift.ts"
 
@@ -168,7 +169,8 @@ test("a merge patch turns what it was made from into what it was made for", () =
       const [start, end] = [withoutNulls(from), withoutNulls(to)]
       const patch = mergePatch(start, end)
       expect(patch === undefined ? start : applyPatch(start, patch)).toEqual(end)
-    })
+    }),
+    { seed: Seed.current() }
   )
 })
 
@@ -179,6 +181,7 @@ test("an object lacks nothing of itself, and equals itself by its canonical text
       const reordered: Json = JSON.parse(canonical(json))
       expect(equal(json, reordered)).toBe(true)
       expect(canonical(reordered)).toBe(canonical(json))
-    })
+    }),
+    { seed: Seed.current() }
   )
 })

@@ -1,6 +1,8 @@
 /** Rules of style that no linter of ours knows. */
 import { expect, test } from "bun:test"
-import { all } from "./Modules.ts"
+import { join } from "node:path"
+import { Glob } from "bun"
+import { all, root } from "./Modules.ts"
 
 const lines = all.map(({ file, text }) => ({ file, lines: text.split("\n") }))
 
@@ -44,6 +46,23 @@ test("time is only read from Effect's Clock, and effects are only run at the rim
       lines.flatMap((line, index) => (forbidden.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : []))
     )
   expect(found).toEqual([])
+})
+
+test("every property draws its cases from the seed of the tests", async () => {
+  const files = [...new Glob("{controllers,observability,runtime,test}/**/*.test.ts").scanSync(root)]
+  const texts = await Promise.all(
+    files
+      .filter((file) => !file.includes("node_modules"))
+      .map(async (file) => ({ file, text: await Bun.file(join(root, file)).text() }))
+  )
+  const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0
+  const properties = texts.map(({ file, text }) => ({
+    file,
+    asserted: count(text, /\bFastCheck\.assert\(/g),
+    seeded: count(text, /\bseed: Seed\.current\(\)/g)
+  }))
+  expect(properties.filter(({ asserted, seeded }) => asserted !== seeded)).toEqual([])
+  expect(properties.filter(({ asserted }) => asserted > 0).length).toBeGreaterThan(5)
 })
 
 test("no rule is switched off for a line or a file", () => {
