@@ -202,7 +202,8 @@ export type Trigger = (typeof triggers)[number]
 /** What is told of a run, whether it goes on or has ended. */
 const run = {
   trigger: Schema.Literal(...triggers).annotations({ description: "Why it began." }),
-  startTime: Field.Time.annotations({ description: "When it began." })
+  startTime: Field.Time.annotations({ description: "When it began." }),
+  uid: optional(text(253), "The uid of that Job: a later Job may have the same name.")
 } as const
 
 /** What a status may say: a text that is longer than it has room for would have the API server refuse all of it. */

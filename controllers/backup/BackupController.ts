@@ -89,8 +89,9 @@ const follow = (backup: Backup, jobs: ReadonlyArray<Job>, now: number) =>
     const { startTimeout } = yield* Settings
     if (known === undefined && status.active === undefined) return Standing.idle(BackupStatus.draft(backup))
     // One that the cache lacks may be one that it does not know yet.
-    const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: status.active?.job ?? "" }))
-    const found = job && { job, progress: yield* Jobs.progress(job) }
+    const { active } = status
+    const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
+    const found = job && Plan.isOf(job, active) ? { job, progress: yield* Jobs.progress(job) } : undefined
     return Standing.of(backup, found, { now, startTimeout })
   })
 
@@ -198,7 +199,7 @@ const act = (
     }
     if (Either.isLeft(begun.right)) return { ...looked, wake, waiting: waitingFor(begun.right.left) }
     const job = begun.right.right
-    const active = remaining === undefined ? Plan.activeOf(job) : { ...remaining.active, job: job.metadata.name }
+    const active = remaining === undefined ? Plan.activeOf(job) : Plan.continued(remaining.active, job)
     return {
       ...looked,
       draft: BackupStatus.started(scheduled.draft, active, request?.tick, request?.missed),

@@ -17,7 +17,7 @@ export const tokenAnnotation = `${domain}/token`
 export const claimsAnnotation = `${domain}/claims`
 /** On Jobs: which run they belong to; the same in all Jobs of a run. */
 export const runIdAnnotation = `${domain}/run-id`
-/** On Jobs: the Job of the run that was told last when they were begun; empty if there was none. */
+/** On Jobs: the uid of the last Job of the run before, as the status had it when this Job was made; empty if there was none. */
 export const afterAnnotation = `${domain}/after`
 /** On Jobs: the claims of the same run that are left to another Job, on another node. */
 export const remainingAnnotation = `${domain}/remaining`

@@ -70,11 +70,28 @@ describe("The run that goes on is found", () => {
     expect(name({ lastRun: lastRun("a", "2026-11-20T02:05:00Z", "StartTimeout") }, [job("a")])).toBeUndefined()
     expect(name({}, [job("a", { deleted: true })])).toBeUndefined()
   })
+  test("after two crashes in the order in which the runs began", () => {
+    const [b, c] = [job("b", { ended: "Complete", after: "uid-of-a" }), job("c", { after: "uid-of-b" })]
+    const ended = (job: string) => ({ ...lastRun(job, "2026-11-20T02:05:00Z"), uid: `uid-of-${job}` })
+    expect(name({ lastRun: ended("a") }, [b, c])).toBe("b")
+    expect(name({ lastRun: ended("b") }, [b, c])).toBe("c")
+  })
+  test("by its uid where an older Job had the same name, before the clock was set back", () => {
+    const now = job("a", { uid: "new", after: "uid-of-b" })
+    const old = { ...lastRun("a", "2026-11-20T02:05:00Z"), uid: "old" }
+    expect(name({ lastRun: old }, [now])).toBe("a")
+    expect(Plan.abandoned({ lastRun: old }, [now])).toEqual([])
+    expect(name({ active: { ...active("a"), uid: "old" } }, [now])).toBeUndefined()
+    // The status reported `a` before `b`, and reports `a` again. That does not make the end of `b` news.
+    const again = { ...lastRun("a", "2026-11-20T02:05:00Z"), uid: "new" }
+    expect(name({ lastRun: again }, [job("b", { ended: "Failed", after: "old" }), now])).toBeUndefined()
+  })
 })
 
 test("What is known of a run by its Job alone is what its Job was given", () => {
   expect(Plan.activeOf(job("a", { made: "2026-11-20T02:00:00Z", trigger: "manual", token: "T" }))).toEqual({
     job: "a",
+    uid: "uid-of-a",
     trigger: "manual",
     startTime: "2026-11-20T02:00:00Z",
     token: "T"

@@ -25,16 +25,25 @@ const isFromFuture = (job: Job, now: number): boolean => Run.madeAt(job) > now +
 /** The Job whose end is still to be told: that of the run that goes on, or one of which the status does not know yet. */
 export const current = (status: BackupStatus, jobs: ReadonlyArray<Job>): Job | undefined => {
   const { active, lastRun } = status
-  if (active !== undefined) return jobs.find(({ metadata }) => metadata.name === active.job)
-  return jobs
-    .filter(
-      (job) =>
-        job.metadata.deletionTimestamp === undefined &&
-        job.metadata.name !== lastRun?.job &&
-        (!Run.isOver(job) || !isTold(job, lastRun))
-    )
-    .at(-1)
+  if (active !== undefined) return jobs.find((job) => isOf(job, active))
+  const untold = jobs.filter(
+    (job) =>
+      job.metadata.deletionTimestamp === undefined && !isOf(job, lastRun) && (!Run.isOver(job) || !isTold(job, lastRun))
+  )
+  // After two crashes there may be two: the run that came next is reported first.
+  return untold.find((job) => lastRun !== undefined && afterOf(job) === identity(lastRun)) ?? untold.at(-1)
 }
+
+type Told = Pick<Active, "job" | "uid">
+
+/** Names come again when the clock is set back. A status that an older manager wrote has no uid. */
+const identity = ({ job, uid = job }: Told): string => uid
+
+/** Whether a Job is the one that a status names. */
+export const isOf = ({ metadata }: Job, run: Told | undefined): boolean =>
+  metadata.name === run?.job && metadata.uid === (run.uid ?? metadata.uid)
+
+const afterOf = (job: Job): string | undefined => job.metadata.annotations?.[Names.afterAnnotation]
 
 /**
  * Whether the end of a Job was told, given the run that was told last: if that is another than it was when the Job was begun. The
@@ -42,8 +51,8 @@ export const current = (status: BackupStatus, jobs: ReadonlyArray<Job>): Job | u
  */
 const isTold = (job: Job, lastRun: BackupStatus["lastRun"]): boolean => {
   if (lastRun === undefined) return false
-  const after = job.metadata.annotations?.[Names.afterAnnotation]
-  return after === undefined ? Run.madeAt(job) <= (millis(lastRun.completionTime) ?? 0) : after !== lastRun.job
+  const after = afterOf(job)
+  return after === undefined ? Run.madeAt(job) <= (millis(lastRun.completionTime) ?? 0) : after !== identity(lastRun)
 }
 
 /** The run of a Job that the status does not know of: its manager ended between making it and saying so. */
@@ -52,11 +61,19 @@ export const activeOf = (job: Job): Active => {
   const token = job.metadata.annotations?.[Names.tokenAnnotation]
   return {
     job: job.metadata.name,
+    uid: job.metadata.uid,
     trigger: triggers.find((trigger) => trigger === label) ?? "schedule",
     startTime: Time.seconds(Run.madeAt(job)),
     ...(token !== undefined && { token })
   }
 }
+
+/** A run that goes on in another Job. */
+export const continued = (active: Active, { metadata }: Job): Active => ({
+  ...active,
+  job: metadata.name,
+  uid: metadata.uid
+})
 
 /** What the schedule is to know of the past. */
 export const past = (backup: Backup, status: BackupStatus, jobs: ReadonlyArray<Job>): Schedule.Past => {
@@ -89,7 +106,7 @@ const token = (backup: Backup, annotation: string): string | undefined => {
 
 /** Tells runs that were asked for apart, by what was before: a token may come back after another, and again. */
 const chained = (status: BackupStatus, before: string | undefined, token: string): string =>
-  MoverJob.shortHash(`${status.lastRun?.job ?? ""}\n${before ?? ""}\n${token}`)
+  MoverJob.shortHash(`${status.lastRun === undefined ? "" : identity(status.lastRun)}\n${before ?? ""}\n${token}`)
 
 /** Minutes as CronJob has them in the names of its Jobs, or seconds where a schedule is finer. */
 const stamp = (at: number): string => `${at % 60_000 === 0 ? at / 60_000 : Math.floor(at / 1000)}`
@@ -99,7 +116,7 @@ const ofTick = (backup: Backup, { lastRun }: BackupStatus, jobs: ReadonlyArray<J
   const id = stamp(tick)
   const name = MoverJob.nameOf(backup.metadata.name, id)
   const told = jobs.find(
-    (job) => job.metadata.name === name && Run.isOver(job) && (name === lastRun?.job || isTold(job, lastRun))
+    (job) => job.metadata.name === name && Run.isOver(job) && (isOf(job, lastRun) || isTold(job, lastRun))
   )
   return told === undefined ? id : `${id}x${MoverJob.shortHash(told.metadata.uid)}`
 }
@@ -228,7 +245,7 @@ export const work = (
       [Names.runIdAnnotation]: id,
       [Names.scheduledAtAnnotation]: request?.tick === undefined ? undefined : Time.seconds(request.tick),
       [Names.tokenAnnotation]: request === undefined ? active?.token : request.token,
-      [Names.afterAnnotation]: status.lastRun?.job ?? "",
+      [Names.afterAnnotation]: status.lastRun === undefined ? "" : identity(status.lastRun),
       [Names.claimsAnnotation]: part.group.claims.map(({ name }) => name).join(","),
       [Names.remainingAnnotation]: isLast ? undefined : part.later.join(",")
     },
@@ -248,10 +265,7 @@ const nextId = (before: Job | undefined): string => {
 export const abandoned = ({ active, lastRun }: BackupStatus, jobs: ReadonlyArray<Job>): ReadonlyArray<Job> =>
   jobs.filter(
     (job) =>
-      job.metadata.name === lastRun?.job &&
-      job.metadata.name !== active?.job &&
-      !Run.isOver(job) &&
-      job.metadata.deletionTimestamp === undefined
+      isOf(job, lastRun) && !isOf(job, active) && !Run.isOver(job) && job.metadata.deletionTimestamp === undefined
   )
 
 /** Jobs of runs that are told, and that are more than should be kept: the oldest of each kind. */

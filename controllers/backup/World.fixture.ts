@@ -24,13 +24,14 @@ export type Crash = "never" | "before the Job" | "before the status" | "after th
 export interface History {
   /** First Jobs of runs, in order. */
   readonly begun: ReadonlyArray<{
+    /** The uid of the Job. */
     readonly job: string
     readonly tick: number | undefined
     readonly trigger: string
     /** How often the clock had been set back. */
     readonly epoch: number
   }>
-  /** Runs that the status came to tell of, by their last Job. */
+  /** Runs that the status reported as ended, by the uid of their last Job. */
   readonly told: ReadonlyArray<string>
   readonly events: ReadonlyArray<string>
 }
@@ -77,7 +78,7 @@ export const make = (
         ...(endings.get(job.metadata.uid) ?? { ending: { _tag: "Lost", succeeded: true }, at: 0 })
       }
     }
-    return late.has(job.metadata.name)
+    return late.has(job.metadata.uid)
       ? {
           _tag: "Starting",
           since: now - Duration.toMillis(settings.startTimeout),
@@ -121,22 +122,23 @@ export const make = (
         if (crash === "before the Job") return
         const desired = MoverJob.desired(work)
         made += 1
+        const uid = `job-${made}`
         const metadata = {
           ...desired.metadata,
-          uid: `job-${made}`,
+          uid,
           resourceVersion: "1",
           creationTimestamp: Time.seconds(server())
         }
         // What a server adds to a Job that is made.
         jobs = [...jobs, { ...desired, metadata, status: {} } as Job]
         if (request !== undefined) {
-          begun = [...begun, { job: work.name, tick: request.tick, trigger: request.trigger, epoch }]
+          begun = [...begun, { job: uid, tick: request.tick, trigger: request.trigger, epoch }]
         }
       }
       const job = jobs.find(({ metadata }) => metadata.name === work.name)
       if (job === undefined || job.metadata.deletionTimestamp !== undefined) waiting = "it waits"
       else {
-        const active = remaining === undefined ? Plan.activeOf(job) : { ...remaining.active, job: job.metadata.name }
+        const active = remaining === undefined ? Plan.activeOf(job) : Plan.continued(remaining.active, job)
         draft = Status.started(draft, active, request?.tick, request?.missed)
       }
     }
@@ -152,7 +154,7 @@ export const make = (
     })
     const { lastRun } = whole.status
     const isNews = JSON.stringify(lastRun) !== JSON.stringify(object.status?.lastRun)
-    if (lastRun !== undefined && isNews) told.push(lastRun.job)
+    if (lastRun !== undefined && isNews) told.push(lastRun.uid ?? lastRun.job)
     object = { ...object, status: accepted(whole.status) }
     events.push(...whole.told.map(({ reason }) => reason))
     if (crash === "after the status") return
@@ -204,16 +206,16 @@ export const make = (
     },
     /** Somebody deletes the Job that goes on. Of one that no status has named, nobody will ever know. */
     vanish: () => {
-      const known = object.status?.active?.job
+      const known = object.status?.active?.uid
       const unknown = new Set(
-        open().flatMap(({ metadata: { name } }) => (name === known || told.includes(name) ? [] : [name]))
+        open().flatMap(({ metadata: { uid } }) => (uid === known || told.includes(uid) ? [] : [uid]))
       )
       begun = begun.filter(({ job }) => !unknown.has(job))
       jobs = jobs.filter((job) => Run.isOver(job))
     },
     /** Its pod finds no node for too long. */
     stick: () => {
-      for (const { metadata } of open()) late.add(metadata.name)
+      for (const { metadata } of open()) late.add(metadata.uid)
     },
     annotate: (name: string, value: string) => {
       object = {

@@ -123,6 +123,7 @@ export const ended = (
         job: run.job,
         trigger: run.trigger,
         startTime: run.startTime,
+        ...(run.uid !== undefined && { uid: run.uid }),
         completionTime: time,
         reason: outcome.reason,
         message,
