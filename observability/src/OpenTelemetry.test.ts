@@ -260,11 +260,18 @@ test("The SDK's limits of spans are met", async () => {
 })
 
 describe("Of spans on their way", () => {
-  /** An exporter that answers when it is told to. */
+  type Answer = (result: ExportResult) => void
+
+  /** An exporter that answers when the test does; `answer` waits until the next batch has arrived. */
   const slow = () => {
-    const waiting: Array<(result: ExportResult) => void> = []
-    const exporter: SpanExporter = { export: (_, done) => void waiting.push(done), shutdown: () => Promise.resolve() }
-    return { exporter, answer: (result: ExportResult) => waiting.shift()?.(result) }
+    const batches: Array<PromiseWithResolvers<Answer>> = []
+    const at = (index: number) => (batches[index] ??= Promise.withResolvers())
+    let [arrived, asked] = [0, 0]
+    const exporter: SpanExporter = {
+      export: (_, done) => at(arrived++).resolve(done),
+      shutdown: () => Promise.resolve()
+    }
+    return { exporter, answer: async (result: ExportResult) => (await at(asked++).promise)(result) }
   }
   const recording = (spans: number) => {
     const top = root()
@@ -278,19 +285,17 @@ describe("Of spans on their way", () => {
     const { pipeline, told } = open([{ exporter, batched: true }], { OTEL_BSP_SCHEDULE_DELAY: "1" })
     pipeline.write(recording(3))
     expect([pipeline.inFlight(), pipeline.room()]).toEqual([3, 97])
-    await Bun.sleep(10)
-    answer({ code: ExportResultCode.SUCCESS })
+    await answer({ code: ExportResultCode.SUCCESS })
     expect([pipeline.inFlight(), pipeline.room()]).toEqual([0, 100])
     pipeline.write(recording(2))
-    await Bun.sleep(10)
-    answer({ code: ExportResultCode.FAILED, error: new Error("refused") })
-    await Bun.sleep(1)
+    await answer({ code: ExportResultCode.FAILED, error: new Error("refused") })
     expect(pipeline.inFlight()).toBe(0)
     expect(told.slice(0, 2)).toEqual([
       ["exported", 3],
       ["failed", [2, "refused"]]
     ])
     // The SDK's own words come after ours, and without the stack.
+    while (told.length < 3) await Bun.sleep(1)
     expect(told.slice(2)).toEqual([["warned", "refused"]])
   })
 
@@ -312,12 +317,22 @@ describe("Of spans on their way", () => {
 
   test("the slowest way counts", async () => {
     const { exporter } = slow()
+    const finished = Promise.withResolvers<void>()
+    let left = 3
+    const fast: SpanExporter = {
+      export: (spans, done) => {
+        done({ code: ExportResultCode.SUCCESS })
+        left -= spans.length
+        if (left === 0) finished.resolve()
+      },
+      shutdown: () => Promise.resolve()
+    }
     const { pipeline } = open([
       { exporter, batched: true },
-      { exporter: new InMemorySpanExporter(), batched: false }
+      { exporter: fast, batched: false }
     ])
     pipeline.write(recording(3))
-    await Bun.sleep(1)
+    await finished.promise
     expect(pipeline.inFlight()).toBe(3)
   })
 })

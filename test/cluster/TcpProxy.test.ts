@@ -100,7 +100,14 @@ describe("A TcpProxy", () => {
       yield* caller.say(text)
       yield* until(() => caller.heard().length === text.length)
       expect(caller.heard()).toBe(text)
-      expect(proxy.counted()).toEqual({ connections: 1, open: 1, sent: text.length, received: text.length })
+      expect(proxy.counted()).toEqual({
+        connections: 1,
+        open: 1,
+        joined: 1,
+        sent: text.length,
+        received: text.length,
+        held: 0
+      })
     }))
 
   test("passes the end of a connection on, after what came before", ({ proxy, target }) =>
@@ -120,8 +127,7 @@ describe("A TcpProxy", () => {
       yield* proxy.delay(1_000)
       const begun = performance.now()
       yield* caller.say("first ")
-      // Time for it to arrive at the proxy.
-      yield* Effect.sleep("300 millis")
+      yield* until(() => proxy.counted().held === "first ".length)
       yield* proxy.delay(0)
       yield* caller.say("second")
       yield* until(() => caller.heard().endsWith("second"))
@@ -172,9 +178,10 @@ describe("A TcpProxy", () => {
       const much = "old".repeat(1 << 20)
       yield* old.say(much)
       yield* late.say("late")
-      yield* Effect.sleep("200 millis")
+      // As much as the proxy takes; the one that is late waits before that.
+      yield* until(() => proxy.counted().held >= 1 << 20 && proxy.counted().open === 2)
       expect([old.heard(), late.heard(), old.end(), late.end()]).toEqual(["", "", undefined, undefined])
-      expect(target.sockets.size).toBe(1)
+      expect([target.sockets.size, proxy.counted().joined]).toEqual([1, 1])
       yield* proxy.heal
       yield* until(() => old.heard() === much && late.heard() === "late")
     }))
@@ -185,8 +192,8 @@ describe("A TcpProxy", () => {
       yield* until(() => target.sockets.size === 1)
       yield* proxy.blackhole
       for (const socket of target.sockets) socket.resetAndDestroy()
-      yield* Effect.sleep("200 millis")
-      expect(caller.end()).toBeUndefined()
+      yield* until(() => proxy.counted().joined === 0)
+      expect([caller.end(), proxy.counted().open]).toEqual([undefined, 1])
       yield* proxy.heal
       yield* until(() => caller.end() !== undefined)
     }))
@@ -202,7 +209,11 @@ describe("A TcpProxy", () => {
       yield* next.say("hello")
       yield* until(() => next.heard() === "hello")
       yield* proxy.heal
-      yield* Effect.sleep("200 millis")
+      // Later than anything that the old one could still hear.
+      for (const word of ["one", "two", "three"]) {
+        yield* next.say(word)
+        yield* until(() => next.heard().endsWith(word))
+      }
       expect([old.heard(), old.end()]).toEqual(["", undefined])
       expect(proxy.counted().open).toBe(2)
       yield* old.hangUp

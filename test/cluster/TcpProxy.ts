@@ -12,10 +12,14 @@ export interface Count {
   readonly connections: number
   /** Those that clients have open now. */
   readonly open: number
+  /** Those of them that the target has open too. */
+  readonly joined: number
   /** Bytes that reached the target. */
   readonly sent: number
   /** Bytes that reached clients. */
   readonly received: number
+  /** Bytes that this wire has taken and not yet passed on, both ways. */
+  readonly held: number
 }
 
 /** The wire, and what can be done to it. What is done lasts until `heal`, and adds to what was done before. */
@@ -49,10 +53,14 @@ export interface TcpProxy {
 interface Way {
   /** Goes on, now that more may pass than before. */
   readonly pump: () => void
+  /** Bytes that have come and not gone. */
+  readonly held: () => number
 }
 
 interface Connection {
   readonly client: Socket
+  readonly isJoined: () => boolean
+  readonly held: () => number
   /** Connects to the target, unless that has been done, and lets pass what may. */
   readonly pump: () => void
   /** Lets go of the target without a word to the client. */
@@ -116,7 +124,7 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
         blocked = false
         pump()
       })
-      return { pump }
+      return { pump, held: () => size }
     }
 
     const accept = (client: Socket): void => {
@@ -155,6 +163,8 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
       }
       const connection: Connection = {
         client,
+        isJoined: () => server !== undefined && !server.destroyed,
+        held: () => ways.reduce((sum, way) => sum + way.held(), 0),
         reset,
         pump: () => {
           if (silent) return
@@ -229,9 +239,14 @@ export const make = (target: { readonly port: number }): Effect.Effect<TcpProxy,
         for (const { pump } of [...connections]) pump()
         return listening === undefined ? listen : Effect.void
       }),
-      counted: () => ({
-        ...count,
-        open: [...connections].filter(({ client }) => !client.destroyed).length
-      })
+      counted: () => {
+        const open = [...connections].filter(({ client }) => !client.destroyed)
+        return {
+          ...count,
+          open: open.length,
+          joined: open.filter(({ isJoined }) => isJoined()).length,
+          held: open.reduce((sum, connection) => sum + connection.held(), 0)
+        }
+      }
     }
   })

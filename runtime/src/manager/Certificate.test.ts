@@ -4,10 +4,13 @@ import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import { eventually } from "@homeostat/testkit/Eventually"
 import { effect, live } from "@homeostat/testkit/Test"
+import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { capture } from "../controller/World.fixture.ts"
 import * as Certificate from "./Certificate.ts"
@@ -37,8 +40,14 @@ const mounted = Effect.acquireRelease(
 
 const load = (dir: string) => Effect.provide(Certificate.ofDir(dir), BunFileSystem.layer)
 
-/** Files are read outside of virtual time. */
-const settle = Effect.promise(() => Bun.sleep(20))
+/** Lets virtual time pass until the next look, and real time until that look is over: the source then waits again, or has ended. */
+const nextLook = (source: Fiber.Fiber<unknown>) =>
+  Effect.gen(function* () {
+    yield* TestClock.adjust(Certificate.lookEvery)
+    while (Chunk.isEmpty(yield* TestClock.sleeps()) && Option.isNone(yield* Fiber.poll(source))) {
+      yield* Effect.promise(() => Bun.sleep(1))
+    }
+  })
 
 describe("a certificate of our own", () => {
   test("is one for its names, holds for a year, and is signed with its key", () => {
@@ -127,11 +136,9 @@ describe("the certificate of a folder", () => {
       const source = yield* load(dir)
       expect(source.first).toEqual(a)
       const next = yield* Effect.fork(source.after(a))
-      yield* TestClock.adjust(Certificate.lookEvery)
-      yield* settle
+      yield* nextLook(next)
       put(b)
-      yield* TestClock.adjust(Certificate.lookEvery)
-      yield* settle
+      yield* nextLook(next)
       expect(yield* Fiber.join(next)).toEqual(b)
     })
   )
@@ -146,8 +153,7 @@ describe("the certificate of a folder", () => {
       const next = yield* Effect.fork(source.after(a))
       put({ certificate: b.certificate, key: a.key })
       for (let looks = 0; looks < 4; looks++) {
-        yield* TestClock.adjust(Certificate.lookEvery)
-        yield* settle
+        yield* nextLook(next)
         // The files may be of two moments at a first look.
         expect(logs).toHaveLength(looks === 0 ? 0 : 1)
       }
@@ -155,8 +161,7 @@ describe("the certificate of a folder", () => {
         /^ERROR The new certificate can't be used, the one before is shown on: .*tls\.key is not the key of/
       )
       put(b)
-      yield* TestClock.adjust(Certificate.lookEvery)
-      yield* settle
+      yield* nextLook(next)
       expect(yield* Fiber.join(next)).toEqual(b)
     }).pipe(Effect.provide(capture(logs)))
   })
@@ -181,17 +186,22 @@ describe("a port that speaks TLS", () => {
         after: (shown) => (shown === a ? Effect.promise(() => changed.promise) : Effect.never)
       }
       const slow = Promise.withResolvers<Response>()
+      const arrived = Promise.withResolvers<void>()
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: free, metricsTls: source })
       yield* route("metrics", "/a", () => Effect.succeed(new Response("hello")))
-      yield* route("metrics", "/slow", () => Effect.promise(() => slow.promise))
+      yield* route("metrics", "/slow", () =>
+        Effect.promise(() => {
+          arrived.resolve()
+          return slow.promise
+        })
+      )
       yield* route("probes", "/a", () => Effect.succeed(new Response("plain")))
       expect(yield* get(addresses.metrics, a)).toBe("hello")
       expect(yield* get(addresses.metrics, b)).not.toBe("hello")
       const pending = fetch(`https://${addresses.metrics}/slow`, { tls: { ca: a.certificate } })
-      yield* settle
+      yield* Effect.promise(() => arrived.promise)
       changed.resolve(b)
-      yield* settle
-      expect(yield* get(addresses.metrics, b)).toBe("hello")
+      yield* eventually("the new certificate", get(addresses.metrics, b), (answer) => answer === "hello")
       expect(yield* get(addresses.metrics, a)).not.toBe("hello")
       slow.resolve(new Response("in the end"))
       expect(yield* Effect.promise(() => pending.then((response) => response.text()))).toBe("in the end")

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Effect, Fiber } from "effect"
 import { live } from "../Test.ts"
 import * as Directory from "./Directory.ts"
-import { isAlive, until } from "./fixtures/pids.ts"
+import { isAlive, isStopped, until } from "./fixtures/pids.ts"
 import * as Log from "./Log.ts"
 import * as Process from "./Process.ts"
 
@@ -88,11 +88,11 @@ describe("Process", () => {
   live("does nothing while it is paused, and can be stopped then", () =>
     Effect.gen(function* () {
       const process = yield* Process.start(yield* shell("echo ready; while :; do echo tick; sleep 0.02; done"))
+      const pid = process.pid() ?? 0
+      expect(isStopped(pid)).toBe(false)
       yield* process.pause
-      yield* Effect.sleep("50 millis")
+      yield* until(() => isStopped(pid), 30)
       const paused = Log.size(process.log)
-      yield* Effect.sleep("200 millis")
-      expect(Log.size(process.log)).toBe(paused)
       yield* process.resume
       yield* until(() => Log.size(process.log) > paused, 30)
       yield* process.pause

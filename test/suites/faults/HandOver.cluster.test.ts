@@ -2,8 +2,16 @@
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
-import { leads, paired, written } from "./Pair.ts"
+import { leads, paired, type Replica, written } from "./Pair.ts"
 import { converged, want } from "./Wired.ts"
+
+/** Waits until a replica has sent so many writes. */
+const writes = (replica: Replica, count: number) =>
+  Managed.eventually(
+    `that ${replica.name} has written ${count} times`,
+    Effect.sync(() => written(replica).length),
+    (length) => length >= count
+  )
 
 describe("Of two managers", () => {
   paired(
@@ -18,15 +26,12 @@ describe("Of two managers", () => {
           Effect.forever,
           Effect.forkScoped
         )
-        yield* Effect.sleep("500 millis")
+        const early = written(first).length
+        yield* writes(first, early + 5)
         expect(written(second)).toEqual([])
         yield* first.proxy.blackhole
         yield* leads(second)
-        yield* Managed.eventually(
-          "that it writes",
-          Effect.sync(() => written(second)),
-          ({ length }) => length > 10
-        )
+        yield* writes(second, 10)
         const last = written(first).at(-1)?.at ?? Number.POSITIVE_INFINITY
         expect(last).toBeLessThan(written(second)[0]?.at ?? 0)
         expect(first.state().leading).toBe(false)
@@ -38,7 +43,7 @@ describe("Of two managers", () => {
           Effect.sync(first.state),
           ({ holder, leading }) => holder === "second" && !leading
         )
-        yield* Effect.sleep("2 seconds")
+        yield* writes(second, written(second).length + 20)
         expect(written(first)).toHaveLength(count)
         expect([first.state(), second.state()]).toEqual([
           { leading: false, holder: "second" },

@@ -7,7 +7,7 @@ import { Clock, Duration, Effect } from "effect"
 export interface LeapClock {
   /** To be given to what is tested, with `Effect.withClock`. */
   readonly clock: Clock.Clock
-  /** That much time has passed: who slept for no longer wakes up. */
+  /** Moves the clock, and ends when every sleep that is due by then has ended and its fiber has come to the next wait. */
   readonly leap: (duration: Duration.DurationInput) => Effect.Effect<void>
 }
 
@@ -16,6 +16,10 @@ interface Sleeper {
   readonly wake: () => void
   timer: Timer | undefined
 }
+
+const turn = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
 
 /** What timers can wait for; longer is for ever. */
 const longestMillis = 2 ** 31 - 1
@@ -60,9 +64,13 @@ export const make = (): LeapClock => {
         })
     },
     leap: (duration) =>
-      Effect.sync(() => {
+      Effect.gen(function* () {
         leapt += Duration.toMillis(duration)
+        const by = millis()
         for (const sleeper of sleepers) arm(sleeper)
+        while ([...sleepers].some(({ wakeAt }) => wakeAt <= by)) yield* turn
+        // A fiber that has woken may wake others, without a sleep in between.
+        yield* Effect.replicateEffect(turn, 20)
       })
   }
 }
