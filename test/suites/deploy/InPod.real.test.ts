@@ -1,6 +1,7 @@
 /** What is installed by one command works, in a pod, with what the cluster gives to that pod and with no right more. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
+import * as Port from "@homeostat/testkit/envtest/Port"
 import { Effect } from "effect"
 import * as Claims from "../backup/Claims.ts"
 import * as Managed from "../Managed.ts"
@@ -49,9 +50,9 @@ const backup = (scene: Scene, where: string) =>
   })
 
 /** What /metrics answers to who shows this token, or none. */
-const metrics = (token?: string) =>
+const metrics = ({ ports }: Scene, token?: string) =>
   Effect.promise(async () => {
-    const response = await fetch("https://127.0.0.1:8080/metrics", {
+    const response = await fetch(`https://${Port.host}:${ports.metrics}/metrics`, {
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       tls: { rejectUnauthorized: false }
     })
@@ -63,13 +64,14 @@ const refusals = (log: string): ReadonlyArray<string> =>
   log.split("\n").filter((line) => /forbidden|add to a (Cluster)?Role/i.test(line))
 
 /** Adds the monitoring overlay, and reads the metrics as Prometheus does then, by the token that is made for it. */
-const monitored = ({ install, kubectl }: Scene) =>
+const monitored = (scene: Scene) =>
   Effect.gen(function* () {
-    expect((yield* metrics()).status).toBe(401)
+    const { install, kubectl } = scene
+    expect((yield* metrics(scene)).status).toBe(401)
     const installation = yield* install("monitoring")
     const secret = kubectl("get", "secret", "-n", namespace, "homeostat-metrics-reader", "-o", "jsonpath={.data.token}")
     const token = yield* Managed.eventually("its token", secret, (token) => token !== "")
-    const page = yield* metrics(Buffer.from(token, "base64").toString())
+    const page = yield* metrics(scene, Buffer.from(token, "base64").toString())
     expect(page.status).toBe(200)
     // As much as the Deployment asks for.
     const memory = Number(/^process_resident_memory_bytes (\S+)$/m.exec(page.text)?.[1])

@@ -9,6 +9,7 @@ import { Node } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import type * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Port from "@homeostat/testkit/envtest/Port"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Data, Effect, type Scope } from "effect"
@@ -55,6 +56,8 @@ export interface Scene {
    * Installs an overlay and waits until its manager is ready. At the end of the Scope it is taken away, unless the test has done so.
    */
   readonly install: (overlay: (typeof Overlay.names)[number]) => Effect.Effect<Installation, unknown, Scope.Scope>
+  /** Where the manager in the pod listens. */
+  readonly ports: { readonly metrics: number; readonly probes: number }
   /** What the manager has logged. */
   readonly log: Effect.Effect<string, unknown, Client.Client>
 }
@@ -69,37 +72,23 @@ export const options: Envtest.Options = {
 /** Where the manager runs. */
 export const namespace = "homeostat-system"
 
-/** Somebody has a port. */
-class Taken extends Data.TaggedError("Taken")<{ readonly port: number; readonly reason: string }> {
-  override get message(): string {
-    return `port ${this.port}: ${this.reason}`
+/** The folder of an overlay with ports of its own: pods have the network of this machine, where others may have the usual ports. */
+const overlayOn = (overlay: (typeof Overlay.names)[number], ports: Scene["ports"]) => {
+  const container = "/spec/template/spec/containers/0"
+  const patch = [
+    { op: "add", path: `${container}/args/-`, value: `--metrics-bind-address=:${ports.metrics}` },
+    { op: "add", path: `${container}/args/-`, value: `--health-probe-bind-address=:${ports.probes}` },
+    { op: "replace", path: `${container}/ports/0/containerPort`, value: ports.metrics },
+    { op: "replace", path: `${container}/ports/1/containerPort`, value: ports.probes }
+  ]
+  const kustomization = {
+    apiVersion: "kustomize.config.k8s.io/v1beta1",
+    kind: "Kustomization",
+    resources: [`homeostat/deploy/overlays/${overlay}`],
+    patches: [{ target: { kind: "Deployment", name: "homeostat" }, patch: JSON.stringify(patch) }]
   }
+  return Overlay.own(JSON.stringify(kustomization))
 }
-
-/** Listens as the manager does. */
-const listen = (port: number) => {
-  const on = (hostname: string) => Bun.listen({ hostname, port, socket: { data() {} } })
-  try {
-    return on("::")
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") throw error
-    // A machine without IPv6.
-    return on("0.0.0.0")
-  }
-}
-
-/** The manager's ports, which it would otherwise wait for in a loop of crashes. */
-const portsAreFree = Managed.eventually(
-  "that nobody else on this machine has the manager's ports, 8080 and 8081",
-  Effect.forEach([8080, 8081], (port) =>
-    Effect.try({
-      try: () => listen(port).stop(true),
-      catch: (error) => new Taken({ port, reason: String(error) })
-    })
-  ),
-  () => true,
-  "15 seconds"
-)
 
 const node = (cluster: ControlPlane) =>
   Effect.gen(function* () {
@@ -110,7 +99,7 @@ const node = (cluster: ControlPlane) =>
     return yield* Kubelet.start({ name: "node", directory: join(directory, "node"), apiServer: cluster.url, images })
   })
 
-/** A test in such a cluster. Its programs have the machine's network, so nobody else may have the manager's ports meanwhile. */
+/** A test in such a cluster. */
 export const installed = <A, E>(
   name: string,
   body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client>
@@ -119,7 +108,7 @@ export const installed = <A, E>(
     name,
     (cluster) =>
       Effect.gen(function* () {
-        yield* portsAreFree
+        const ports = { metrics: yield* Port.free, probes: yield* Port.free }
         const kubelet = yield* node(cluster)
         const run: Scene["kubectl"] = (...args) => kubectl(cluster, args)
         const apply: Scene["apply"] = (object) => kubectl(cluster, ["apply", "-f", "-"], JSON.stringify(object))
@@ -139,18 +128,19 @@ export const installed = <A, E>(
         const install: Scene["install"] = (overlay) =>
           Effect.gen(function* () {
             if (overlay === "monitoring") yield* cluster.install(...Operator.definitions)
+            const folder = yield* overlayOn(overlay, ports)
             // Objects first: of their kinds none goes before them, and some wait for the manager.
             const remove = [
               ["delete", "webapps,backups,restores", "--all", "--all-namespaces", "--timeout=30s"],
-              ["delete", "-k", Overlay.path(overlay), "--ignore-not-found", "--timeout=40s"]
+              ["delete", "-k", folder, "--ignore-not-found", "--timeout=40s"]
             ]
-            yield* Effect.acquireRelease(run("apply", "-k", Overlay.path(overlay)), () =>
+            yield* Effect.acquireRelease(run("apply", "-k", folder), () =>
               Effect.forEach(remove, (args) => Effect.ignore(cluster.kubectl(args)), { discard: true })
             )
             yield* run("rollout", "status", "-n", namespace, "deployment/homeostat", "--timeout=40s")
-            return { overlay: Overlay.path(overlay), account: `system:serviceaccount:${namespace}:homeostat` }
+            return { overlay: folder, account: `system:serviceaccount:${namespace}:homeostat` }
           })
-        return yield* body({ cluster, kubelet, kubectl: run, apply, install, log }).pipe(
+        return yield* body({ cluster, kubelet, kubectl: run, apply, install, log, ports }).pipe(
           Effect.tapErrorCause(() =>
             Effect.flatMap(
               Effect.orElseSucceed(log, () => "nothing"),
