@@ -149,7 +149,7 @@ export const decide = (spec: Spec, past: Past, now: number): Decision => {
   const ahead = (last ?? waitsFrom) > now + skew
   // Never later than now, whatever the clock was when things were created: no tick may be postponed by it.
   const mended = Math.min(now, Math.max(past.createdAt, past.newestRun ?? past.createdAt))
-  const after = ahead ? mended : (last ?? Math.min(past.createdAt, now))
+  const after = ahead ? mended : (last ?? (past.createdAt > now + skew ? now : past.createdAt))
   const lastScheduleTime = ahead ? mended : undefined
   if (spec.suspend) return { due: undefined, next: undefined, missed: undefined, lastScheduleTime }
 
