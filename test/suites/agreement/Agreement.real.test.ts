@@ -9,7 +9,6 @@ import * as Process from "@homeostat/testkit/envtest/Process"
 import { real } from "@homeostat/testkit/Shared"
 import { Config, Effect } from "effect"
 import * as Agreement from "./Agreement.ts"
-import { regressions } from "./Regressions.ts"
 
 /** As many as take a quarter of a minute on two cores. */
 const sequences = 100
@@ -21,23 +20,6 @@ const seedOfCommit = Effect.map(
 )
 
 describe("The embedded server and kube-apiserver", () => {
-  real("agree about the sequences on which they once did not", (cluster) =>
-    Effect.gen(function* () {
-      const pair = yield* Agreement.pair(cluster)
-      const found = yield* Effect.forEach(
-        regressions,
-        (regression) =>
-          Effect.map(Agreement.play(pair, regression), (difference) =>
-            difference === undefined
-              ? []
-              : [Agreement.explain({ ...difference, seed: regression.seed, sequence: regression })]
-          ),
-        { concurrency: 4 }
-      )
-      expect(found.flat().join("\n\n")).toBe("")
-    })
-  )
-
   real("agree about sequences at random", (cluster) =>
     Effect.gen(function* () {
       const pair = yield* Agreement.pair(cluster)

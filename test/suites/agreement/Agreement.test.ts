@@ -14,7 +14,7 @@ const always =
     )
 
 const compared = (real: Server, embedded: Server) =>
-  Effect.runPromiseExit(Agreement.check({ namespace: "a", real, embedded }, 1))
+  Effect.runPromiseExit(Agreement.check({ namespace: "somewhere", real, embedded }, 1))
 
 const none = always(0, "the connection was closed")
 
@@ -34,7 +34,12 @@ describe("A comparison", () => {
   })
 
   test("of the same answers finds nothing", async () => {
-    const exit = await compared(always(422, "a, b"), always(422, "b, a"))
+    const exit = await compared(always(422, "a, b"), always(422, "a, b"))
     expect(Exit.isSuccess(exit) && exit.value).toBeUndefined()
+  })
+
+  test("of messages with the same words in another order finds it", async () => {
+    const exit = await compared(always(422, "a, b"), always(422, "b, a"))
+    expect(Exit.isSuccess(exit) && exit.value?.seed).toBe(1)
   })
 })

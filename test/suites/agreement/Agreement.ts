@@ -1,17 +1,18 @@
 /**
- * Sequences of writes at random on a real kube-apiserver and on the embedded one: after each step both have to have said the
- * same, and to hold the same object, with who manages which field of it.
+ * Random sequences of writes on a real kube-apiserver and on the embedded server: after each step both have to answer the same, and to
+ * hold the same object, with the same managers of its fields.
  *
- * A seed stands for one sequence. One on which the two differ is shrunk, on a fresh object at each attempt, to the shortest that
- * still shows a difference.
+ * A seed stands for one sequence. A sequence on which the two differ is shrunk, in new namespaces, to the shortest that still shows a
+ * difference.
  */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import * as ApiServer from "@homeostat/testkit/server/ApiServer"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import type { Json } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
-import { Clock, Data, Effect, Runtime } from "effect"
+import { Effect, Runtime } from "effect"
 import * as FastCheck from "effect/FastCheck"
-import * as Comparable from "../comparison/Comparable.ts"
+import type * as Dialogue from "../comparison/Dialogue.ts"
+import * as Dialogues from "../comparison/Dialogues.ts"
+import * as Embedded from "../comparison/Embedded.ts"
 import * as Server from "../comparison/Server.ts"
 import * as BuiltIns from "./BuiltIns.ts"
 import * as Parcel from "./Parcel.ts"
@@ -25,18 +26,11 @@ export interface Sequence {
   readonly steps: ReadonlyArray<Step.Step>
 }
 
-/** After which step the two were different, and what each said and held. */
+/** The step after which the two servers differed, and their answers. */
 export interface Difference {
   readonly step: number
-  readonly real: Said
-  readonly embedded: Said
-}
-
-/** What a server has said and holds. */
-export interface Said {
-  readonly comparable: Json
-  /** The message of a refusal as it was. */
-  readonly message: string | undefined
+  readonly real: Json
+  readonly embedded: Json
 }
 
 /** A seed on which the two differ, and the shortest sequence that still shows it. */
@@ -45,42 +39,37 @@ export interface Disagreement extends Difference {
   readonly sequence: Sequence
 }
 
-/** Two servers side by side, with a namespace that is on both. */
+/** Two servers side by side. The namespace is on the real one. */
 export interface Pair {
   readonly namespace: string
   readonly real: Server.Server
   readonly embedded: Server.Server
 }
 
-/** The two are not ready to be compared. */
-export class NotReady extends Data.TaggedError("NotReady")<{ readonly message: string }> {}
-
 const subjects = [Parcel.parcel, BuiltIns.deployment, BuiltIns.service, BuiltIns.configMap, BuiltIns.job]
-
-/** The subject with this kind. */
-export const subjectOf = (kind: string): Subject.Subject =>
-  subjects.find((subject) => subject.kind === kind) ?? Parcel.parcel
 
 /** Puts an embedded server beside a real one. */
 export const pair = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     yield* cluster.install(Parcel.definition)
     const namespace = yield* cluster.namespace("agreement")
-    const server = yield* ApiServer.make()
-    const embedded = Server.embedded(server)
-    const now = yield* Clock.currentTimeMillis
-    for (const [path, object] of [
-      ["/api/v1/namespaces", { metadata: { name: namespace } }],
-      ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Parcel.definition]
-    ] as const) {
-      const answer = yield* embedded({ method: "POST", path, body: object, contentType: "application/json" }, now)
-      if (answer.status !== 201) return yield* new NotReady({ message: JSON.stringify(answer.body) })
-    }
+    const embedded = yield* Embedded.make({ definitions: [Parcel.definition] })
     return { namespace, real: Server.real(cluster.admin), embedded } satisfies Pair
   })
 
-/** A second ended while a real server wrote an object: at which time is not known. */
-class Straddled extends Data.TaggedError("Straddled") {}
+/** The sequence of an object as a dialogue. */
+export const dialogue = ({ kind, steps }: Sequence, name: string, object = "one"): Dialogue.Dialogue => {
+  const subject = subjects.find((subject) => subject.kind === kind) ?? Parcel.parcel
+  return {
+    name,
+    reads: Subject.path(subject, "NAMESPACE", object),
+    steps: steps.map(
+      (step) =>
+        ({ first, live, namespace }) =>
+          Step.request(step, { subject, namespace, name: object, live, first })
+    )
+  }
+}
 
 /** The sequences. */
 export const sequences: FastCheck.Arbitrary<Sequence> = FastCheck.oneof(
@@ -129,80 +118,27 @@ export const campaign = (
 
 let objects = 0
 
-/** Takes the steps on both, on an object of that name that was not there before, until the two differ. */
-export const play = (pair: Pair, { kind, steps }: Sequence): Effect.Effect<Difference | undefined> =>
-  Effect.suspend(() => {
-    const subject = subjectOf(kind)
-    const name = `o${++objects}`
-    return Effect.ensuring(
-      Effect.gen(function* () {
-        const began = yield* Clock.currentTimeMillis
-        const real = side(pair, subject, name, pair.real, began)
-        const embedded = side(pair, subject, name, pair.embedded, began)
-        for (const [index, step] of steps.entries()) {
-          const there = yield* real.take(step, yield* Clock.currentTimeMillis)
-          const here = yield* embedded.take(step, there.at)
-          if (!J.equal(there.comparable, besides(here.comparable, there.comparable)))
-            return { step: index, real: there, embedded: here }
-        }
-        return undefined
-      }),
-      Effect.forEach([pair.real, pair.embedded], (server) =>
-        remove(server, Subject.path(subject, pair.namespace, name))
-      )
-    )
-  }).pipe(Effect.catchTag("Straddled", () => play(pair, { kind, steps })))
+/** Takes the steps on both servers, on a new object: first on the real one, then on the embedded one at the same seconds. */
+export const play = (pair: Pair, sequence: Sequence): Effect.Effect<Difference | undefined> =>
+  Effect.gen(function* () {
+    const object = `o${++objects}`
+    const both = dialogue(sequence, object, object)
+    const real = Dialogues.entry(yield* Effect.orDie(Dialogues.real(pair.real, both, pair.namespace)))
+    const namespace = `${pair.namespace}-${object}`
+    const seconds = Dialogues.secondsOf(real)
+    const embedded = Dialogues.entry(yield* Effect.orDie(Embedded.replay(pair.embedded, both, namespace, seconds)))
+    const theirs = Dialogues.answersOf(real)
+    const ours = Dialogues.answersOf(embedded).map((answer, step) => Embedded.besides(answer, theirs[step]))
+    const step = theirs.findIndex((answer, step) => !J.equal(answer, ours[step]))
+    return step < 0 ? undefined : { step, real: theirs[step] ?? null, embedded: ours[step] ?? null }
+  })
 
-/**
- * What the embedded one has said, to be compared with the real one. That one does not answer where it panics over a request:
- * then the embedded one has to have refused it, and both to hold the same as before.
- */
-const besides = (embedded: Json, real: Json): Json => {
-  if (!J.isObject(real) || real.status !== Server.silent || (J.number(J.at(embedded, "status")) ?? 0) < 400)
-    return embedded
-  return { ...real, live: J.at(embedded, "live") ?? null }
-}
-
-/** An object on one of the two, from step to step. */
-const side = ({ namespace }: Pair, subject: Subject.Subject, name: string, server: Server.Server, began: number) => {
-  const comparer = Comparable.make(namespace, began)
-  const path = Subject.path(subject, namespace, name)
-  let live: JsonObject | undefined
-  let first: string | undefined
-  const take = (step: Step.Step, now: number) =>
-    Effect.gen(function* () {
-      const answer = yield* server(Step.request(step, { subject, namespace, name, live, first }), now)
-      const read = yield* server({ method: "GET", path }, now)
-      live = read.status === 200 ? J.object(read.body) : undefined
-      first ??= J.text(J.at(live, "metadata", "resourceVersion"))
-      // What was not written has no time.
-      const at = answer.at ?? (answer.status >= 300 ? now : undefined)
-      if (at === undefined) return yield* new Straddled()
-      const comparable = comparer.answer(answer, live)
-      return { comparable, message: J.text(J.at(answer.body, "message")), at }
-    })
-  return { take }
-}
-
-/** Takes an object away, as Services have addresses of which there are not many. */
-const remove = (server: Server.Server, path: string): Effect.Effect<void> =>
-  Effect.ignore(
-    Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      const removed = yield* server({ method: "DELETE", path }, now)
-      if (removed.status === 404) return
-      const body = { metadata: { finalizers: null } }
-      yield* server({ method: "PATCH", path, body, contentType: "application/merge-patch+json" }, now)
-    })
-  )
-
-/** A disagreement to be read: the seed, the steps, and where the two differ. */
+/** A disagreement for people: the seed, the steps, and where the two differ. */
 export const explain = ({ embedded, real, seed, sequence, step }: Disagreement): string =>
   [
     `seed ${seed}: after step ${step} of ${sequence.kind}`,
     ...sequence.steps.map((step) => `  ${JSON.stringify(step)}`),
-    ...shown(real.message ?? "no refusal", embedded.message ?? "no refusal"),
-    ...different("", real.comparable, embedded.comparable)
+    ...different("", real, embedded)
   ].join("\n")
 
 const different = (path: string, real: Json | undefined, embedded: Json | undefined): ReadonlyArray<string> => {

@@ -1,6 +1,8 @@
 /** Suites of dialogues, and how the answers of a kube-apiserver are recorded. */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
+import type { Json } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Effect, Schedule } from "effect"
 import * as Dialogue from "./Dialogue.ts"
 import * as Recording from "./Recording.ts"
@@ -21,6 +23,14 @@ export const entry = (exchanges: ReadonlyArray<Dialogue.Exchange>): Recording.En
   answers: exchanges.map(({ answer, at }) => [at, answer])
 })
 
+/** When a recorded exchange was answered, in seconds since the beginning of the dialogue, for each of an entry. */
+export const secondsOf = ({ answers }: Recording.Entry): ReadonlyArray<number> =>
+  answers.map((answer) => J.number(J.list(answer)[0]) ?? 0)
+
+/** The answers of an entry in their comparable form. */
+export const answersOf = ({ answers }: Recording.Entry): ReadonlyArray<Json> =>
+  answers.map((answer) => J.list(answer)[1] ?? null)
+
 /** Waits for a moment from which a request ends within the same second; with `spaced`, for one of the next second. */
 const pace =
   (spaced: boolean): Dialogue.Pace =>
@@ -33,16 +43,20 @@ const pace =
       return yield* Clock.currentTimeMillis
     })
 
+/** Has a dialogue with a real server. A dialogue that straddled a second begins again. */
+export const real = (server: Server.Server, dialogue: Dialogue.Dialogue, namespace: string) =>
+  Effect.retry(Dialogue.play(server, dialogue, namespace, pace(dialogue.spaced === true)), {
+    while: ({ _tag }) => _tag === "Straddled",
+    schedule: Schedule.recurs(20)
+  })
+
 /** Has a dialogue with a real server, in a new namespace. */
 export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
-  Effect.gen(function* () {
-    const namespace = yield* cluster.namespace("dialogue")
-    const server = Server.real(cluster.admin)
-    return entry(yield* Dialogue.play(server, dialogue, namespace, pace(dialogue.spaced === true)))
-  }).pipe(
-    Effect.scoped,
-    // A dialogue that straddled a second begins again.
-    Effect.retry({ while: ({ _tag }) => _tag === "Straddled", schedule: Schedule.recurs(20) })
+  Effect.scoped(
+    Effect.gen(function* () {
+      const namespace = yield* cluster.namespace("dialogue")
+      return entry(yield* real(Server.real(cluster.admin), dialogue, namespace))
+    })
   )
 
 /** The suite as something that `bun run record` records: several dialogues at a time. */

@@ -1,0 +1,47 @@
+/** The embedded server in memory, asked at the times at which a real server answered. */
+import * as ApiServer from "@homeostat/testkit/server/ApiServer"
+import type { Json } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
+import { Clock, Effect } from "effect"
+import * as Dialogue from "./Dialogue.ts"
+import type * as Dialogues from "./Dialogues.ts"
+import * as Server from "./Server.ts"
+
+/** When every replay begins, in milliseconds since 1970. */
+const beginning = Date.parse("2027-03-04T05:06:07Z")
+
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+/** An embedded server with the custom kinds of a suite. */
+export const make = ({ definitions = [] }: Pick<Dialogues.Suite, "definitions">) =>
+  Effect.gen(function* () {
+    const server = Server.embedded(yield* ApiServer.make({ seed: 1 }))
+    for (const definition of definitions) {
+      const body = JSON.parse(JSON.stringify(definition)) as Json
+      const { body: said, status } = yield* server({ method: "POST", path: definitionsPath, body }, beginning)
+      if (status !== 201) return yield* Effect.dieMessage(`the definition was refused: ${JSON.stringify(said)}`)
+    }
+    return server
+  }).pipe(Effect.withClock({ ...Clock.make(), unsafeCurrentTimeMillis: () => beginning }))
+
+/** Has a dialogue with an embedded server in a new namespace. Each step has its second, counted from the beginning of the dialogue. */
+export const replay = (
+  server: Server.Server,
+  dialogue: Dialogue.Dialogue,
+  namespace: string,
+  seconds: ReadonlyArray<number>
+) =>
+  Effect.zipRight(
+    server({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } }, beginning),
+    Dialogue.play(server, dialogue, namespace, (step) => Effect.succeed(beginning + (seconds[step] ?? 0) * 1000))
+  )
+
+/**
+ * The answer of the embedded server, to be compared with the real one. A kube-apiserver that panics over a request does not answer:
+ * then the embedded server has to refuse the request, and both have to hold the same object as before.
+ */
+export const besides = (embedded: Json, real: Json | undefined): Json => {
+  const { live, status } = J.object(embedded)
+  if (J.at(real, "status") !== Server.silent || (J.number(status) ?? 0) < 400) return embedded
+  return { status: Server.silent, body: null, ...(live !== undefined && { live }) }
+}
