@@ -1,16 +1,15 @@
 /**
  * The form in which an answer is compared and recorded: the answer without what differs from run to run.
  *
- * - uids, resourceVersions, addresses and node ports are numbered in the order in which they first appear, so that a new one differs
- *   from an old one;
+ * - uids, resourceVersions, addresses and node ports that the server chose are numbered in the order in which they first appear;
  * - times near the beginning of the dialogue become seconds since its beginning, `T+3`;
  * - the namespace is `NAMESPACE`;
- * - the causes of a Status, its warnings and the lines of its message are sorted, because Go iterates over maps in random order;
- * - Go shows internal types where it quotes objects, and stops at any of several unreadable values: `unquoted` lists these messages.
+ * - messages are free of Go's random order and of Go's internal types, see `Words.ts`.
  */
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { type Answer, type Request, silent } from "./Server.ts"
+import * as Words from "./Words.ts"
 
 /** Compares the requests and answers of one dialogue with one server. */
 export interface Comparer {
@@ -19,12 +18,12 @@ export interface Comparer {
   readonly answer: (answer: Answer, live: JsonObject | undefined, headers?: ReadonlyArray<string>) => JsonObject
 }
 
-/** Patterns in JSON for text in quotes, or for a number. */
+/** Patterns for values in JSON that a server chooses. A backslash stands before the quotes of JSON that a message quotes. */
 const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?: "number"]> = [
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
     "version",
-    /(?<="resourceVersion":")\d+(?=")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+/g
+    /(?<="resourceVersion\\*":\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+/g
   ],
   ["address", /\b10\.(?:\d|1[0-5])\.\d+\.\d+\b(?!\/)/g],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],
@@ -40,9 +39,11 @@ const nearSeconds = 3600
 export const make = (namespace: string, began: number): Comparer => {
   const words = new Map<string, string>()
   const counts = new Map<string, number>()
+  /** Values that the dialogue has chosen itself: they are compared as they are. */
+  const chosen = new Set<string>()
   const numbered = (what: string, value: string): string => {
     const key = `${what} ${value}`
-    const known = words.get(key)
+    const known = chosen.has(key) ? value : words.get(key)
     if (known !== undefined) return known
     const count = counts.get(what) ?? 0
     counts.set(what, count + 1)
@@ -56,9 +57,9 @@ export const make = (namespace: string, began: number): Comparer => {
       (left, [what, pattern, number]) =>
         left.replaceAll(pattern, (found) => {
           const word = numbered(what, found)
-          return number === undefined ? word : JSON.stringify(word)
+          return number === undefined || word === found ? word : JSON.stringify(word)
         }),
-      JSON.stringify(sorted(value))
+      JSON.stringify(Words.sorted(value))
         .replaceAll(namespace, "NAMESPACE")
         .replaceAll(timestamp, (time) => {
           const seconds = Math.floor(Date.parse(time) / 1000) - second
@@ -66,6 +67,12 @@ export const make = (namespace: string, began: number): Comparer => {
         })
     )
     return JSON.parse(text) as Json
+  }
+  const choose = (request: Json): void => {
+    const text = JSON.stringify(request)
+    for (const [what, pattern] of generated) {
+      for (const [value] of text.matchAll(pattern)) if (!words.has(`${what} ${value}`)) chosen.add(`${what} ${value}`)
+    }
   }
   /** A deleted object releases its addresses and ports: another object may get them. */
   const release = (live: string): void => {
@@ -75,17 +82,22 @@ export const make = (namespace: string, began: number): Comparer => {
     }
   }
   return {
-    request: ({ body, method, path, ...rest }) => steady(J.copy({ method, path, body: body ?? null, ...rest })),
+    request: ({ body, method, path, ...rest }) => {
+      const asked = J.copy({ method, path, body: body ?? null, ...rest })
+      choose(asked)
+      return steady(asked)
+    },
     answer: ({ body, headers, status }, live, compared = []) => {
-      const chosen = Object.fromEntries(compared.map((name) => [name, headers[name] ?? null]))
-      const comparable = J.object(steady({ body, live: live ?? null, headers: chosen }))
+      const named = Object.fromEntries(compared.map((name) => [name, headers[name] ?? null]))
+      const warnings = Words.warnings(headers.warning)
+      const all = { body: Words.ofBody(body), live: live ?? null, headers: named, warnings }
+      const comparable = J.object(steady(all))
       release(JSON.stringify(live) ?? "")
       if (status === silent) return { status, body: null, ...(live !== undefined && { live: comparable.live ?? null }) }
-      const warnings = (headers.warning ?? "").split(", ").sort()
       return {
         status,
-        ...(headers.warning !== undefined && { warnings }),
-        body: bodyOf(comparable.body ?? null),
+        ...(warnings.length > 0 && { warnings: comparable.warnings ?? null }),
+        body: comparable.body ?? null,
         ...(live !== undefined && { live: comparable.live ?? null }),
         ...(compared.length > 0 && { headers: comparable.headers ?? null })
       }
@@ -95,48 +107,3 @@ export const make = (namespace: string, began: number): Comparer => {
 
 /** The same without the times of the server, for answers of two runs whose seconds differ. */
 export const withoutTimes = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+/g, "T"))
-
-const bodyOf = (body: Json): Json => {
-  if (!J.isObject(body) || body.kind !== "Status") return body
-  const details = J.object(body.details)
-  const causes = J.objects(details.causes).map((cause) => ({ ...cause, message: unquoted(cause.message) }))
-  return {
-    ...body,
-    message: messageOf(unquoted(body.message), causes),
-    ...(body.details !== undefined && {
-      details: { ...details, ...(causes.length > 0 && { causes: causes.toSorted(byText) }) }
-    })
-  }
-}
-
-/** A message lists its causes in the order in which `details` does. Where it does not, the message stays as it is. */
-const messageOf = (message: string, causes: ReadonlyArray<JsonObject>): Json => {
-  const said = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))]
-  const list = `[${said.join(", ")}]`
-  const lines = (said.length > 1 ? message.replace(list, () => "[CAUSES]") : message).split("\n").sort()
-  return lines.length > 1 ? lines : (lines[0] ?? "")
-}
-
-const byText = (one: Json, other: Json): number => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)
-
-/** Without the parts of a message that depend on Go's own types. */
-const unquoted = (message: Json | undefined): string =>
-  (J.text(message) ?? "")
-    .replace(/((?:Invalid|Unsupported) value: )(?:"\{.*?\}"|"map\[.*?\]"|\{.*?\}|null)(?=: )/gs, "$1OBJECT")
-    .replace(/(is missing in )'\{.*\}'/s, "$1OBJECT")
-    .replace(
-      /(?:json: cannot unmarshal|illegal base64 data|cannot convert|cannot restore|unrecognized type).*/s,
-      "cannot be read"
-    )
-    .replace(/(unable to convert unstructured object to [^:]*): .*/s, "$1")
-    .replace(/(failed to create typed patch object).*(field not declared in schema).*/s, "$1 $2")
-
-const sorted = (value: Json): Json => {
-  if (J.isList(value)) return value.map(sorted)
-  if (!J.isObject(value)) return value
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((name) => [name, sorted(value[name] ?? null)])
-  )
-}

@@ -67,7 +67,7 @@ export function* immutableSelector(object: JsonObject, old: JsonObject): Errors 
   const labels = given.matchLabels === undefined ? {} : { matchLabels: sorted(given.matchLabels) }
   yield FieldError.invalid(
     "spec.selector",
-    selector === undefined ? null : { ...given, ...labels },
+    Json.isObject(selector) ? { ...given, ...labels } : null,
     "field is immutable"
   )
 }

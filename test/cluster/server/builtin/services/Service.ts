@@ -61,7 +61,11 @@ const main = strategy({
   *validateUpdate(service, old, writing) {
     const spec = Json.object(service.spec)
     const before = Json.object(old.spec)
-    const mistakes = [...Validation.change(spec, before), ...Validation.mistakes(spec, before)]
+    const mistakes = [
+      ...Validation.change(spec, before),
+      ...Validation.mistakes(spec, before),
+      ...Validation.healthCheckChange(spec, before)
+    ]
     yield* mistakes
     warnOfIgnored(spec, writing)
     if (mistakes.length === 0) yield* Validation.takenMistakes(service, writing)

@@ -97,6 +97,10 @@ export function* change(spec: JsonObject, before: JsonObject): Errors {
   ) {
     yield FieldError.invalid("spec.loadBalancerClass", spec.loadBalancerClass, "may not change once set")
   }
+}
+
+/** The port that balancers ask does not change. A kube-apiserver finds that after all other mistakes. */
+export function* healthCheckChange(spec: JsonObject, before: JsonObject): Errors {
   if (
     needsHealthCheck(spec) &&
     needsHealthCheck(before) &&
