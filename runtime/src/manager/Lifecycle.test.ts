@@ -335,7 +335,8 @@ describe("the name of a controller", () => {
       const counters = [done(), done(), done()]
       const make = ({ reconcile }: ReturnType<typeof done>) => Controller.make("widgets", { for: Widget, reconcile })
       const [one, two, three] = counters.map(make)
-      if (one === undefined || two === undefined || three === undefined) return
+      if (one === undefined || two === undefined || three === undefined)
+        return yield* Effect.dieMessage("there are three")
       const first = yield* start(server, [one])
       const second = yield* start(server, [two])
       yield* first.stop

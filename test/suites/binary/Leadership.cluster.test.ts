@@ -120,8 +120,7 @@ describe.concurrent("A leader with a reconcile in progress", () => {
         yield* first.written(/No longer leading/)
         yield* first.written(/Standing by: /)
         expect(yield* Replica.leads(first)).toBe(false)
-        // What it had in hand would have been written by now.
-        yield* Effect.sleep("1 seconds")
+        yield* first.written(/"msg":"(Not written|Written)"/)
         const after = yield* Client.get(ConfigMap, { namespace, name: "work" })
         expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion)
         expect(yield* Replica.leads(second)).toBe(true)
@@ -145,11 +144,18 @@ describe.concurrent("A leader with a reconcile in progress", () => {
         const leader = yield* Replica.slow(cluster, { namespace, flags, kubeconfig })
         yield* leader.written(/"msg":"Begun"/)
         yield* proxy.blackhole
-        // Its write is on the way by then.
-        yield* Effect.sleep("1200 millis")
+        yield* leader.written(/"msg":"Writes"/)
+        yield* Managed.eventually(
+          "that its write is on the way",
+          Effect.sync(() => proxy.counted().held),
+          (bytes) => bytes > 0
+        )
         const startedAt = performance.now()
         yield* leader.signal("SIGTERM")
-        expect((yield* leader.ended("15 seconds")).code).toBe(0)
+        const end = yield* leader.ended("15 seconds")
+        expect(end.code).toBe(0)
+        expect(end.stderr).toContain("interrupts 1 reconciles: the grace period is over")
+        expect(end.stderr).toContain('"msg":"Not written"')
         const millis = performance.now() - startedAt
         process.stdout.write(`  from SIGTERM to the end, with a server that went silent: ${millis.toFixed()} ms\n`)
         expect(yield* writer(namespace)).toBeUndefined()

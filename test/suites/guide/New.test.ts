@@ -200,7 +200,11 @@ describe("A new controller", () => {
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
-        yield* generate(tree, "trap '' INT; touch deploy/crds/half; sleep 1; touch deploy/crds/late")
+        // The step goes on until the test says so, and later writes one file more.
+        yield* generate(
+          tree,
+          `trap '' INT; touch deploy/crds/half; until [ -e ../signalled ]; do sleep 0.05; done; sleep 1; touch deploy/crds/late ../ended`
+        )
         const before = yield* tree.state
         const words = ["controllers/new.ts", "controller", "Shelf", "--group", "shelf.example.com"]
         const running = yield* Running.start(
@@ -210,9 +214,10 @@ describe("A new controller", () => {
         const half = Effect.sync(() => existsSync(join(tree.folder, "deploy/crds/half")))
         yield* eventually("the step is in its midst", half, (isThere) => isThere, "60 seconds")
         yield* running.signal("SIGINT")
+        yield* Effect.promise(() => Bun.write(join(tree.folder, "../signalled"), ""))
         expect((yield* running.ended("30 seconds")).stdout).toBe("")
-        // What the step had left to write would be there by now.
-        yield* Effect.sleep("1500 millis")
+        const ended = Effect.sync(() => existsSync(join(tree.folder, "../ended")))
+        yield* eventually("the step has ended", ended, (isThere) => isThere, "30 seconds")
         expect(yield* tree.state).toBe(before)
       }),
     limitMillis
