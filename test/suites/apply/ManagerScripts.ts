@@ -137,6 +137,27 @@ const lives: ReadonlyArray<Omit<Script, "kind">> = [
     ]
   },
   {
+    name: "managers own a field that the object does not have",
+    steps: [
+      create("creator", spec({ count: 2 })),
+      put("editor", (live) => {
+        J.member(live, "metadata").managedFields = [
+          {
+            manager: "a",
+            operation: "Apply",
+            apiVersion: "apply.example.com/v1",
+            fieldsType: "FieldsV1",
+            fieldsV1: { "f:spec": { "f:name": {}, "f:granular": { "f:x": {} } } }
+          }
+        ]
+      }),
+      apply("b", spec({ name: "one" })),
+      merge("c", spec({ granular: { x: "1" } })),
+      apply("a", spec({ name: "two" })),
+      apply("a", {})
+    ]
+  },
+  {
     name: "the server merges the oldest entries when more than ten managers update",
     steps: [
       create("m0", spec({ granular: { m0: "0" } })),

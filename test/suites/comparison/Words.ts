@@ -15,12 +15,36 @@ export const ofBody = (body: Json): Json => {
   const message = J.text(body.message)
   const details = J.object(body.details)
   const causes = J.objects(details.causes)
+  const ordered = inOrder(causes, isRandom(details))
   return {
     ...body,
-    ...(message !== undefined && { message: plain(message) }),
-    ...(causes.length > 0 && { details: { ...details, causes: causes.map(ofCause) } })
+    ...(message !== undefined && { message: plain(message.replace(listOf(causes), () => listOf(ordered))) }),
+    ...(causes.length > 0 && { details: { ...details, causes: ordered.map(ofCause) } })
   }
 }
+
+/**
+ * Whether Go finds a cause in the random order of a map: an owner that conflicts, or a field of a custom object. The metadata of
+ * objects has an order.
+ */
+const isRandom =
+  ({ group }: JsonObject) =>
+  ({ field, reason }: JsonObject): boolean =>
+    reason === "FieldManagerConflict" ||
+    (isCustom(J.text(group) ?? "") && /^(?!.*metadata\.)\w/.test(J.text(field) ?? ""))
+
+const isCustom = (group: string): boolean => group.includes(".") && !group.endsWith(".k8s.io")
+
+/** The causes, those that are random sorted among themselves. */
+const inOrder = (causes: ReadonlyArray<JsonObject>, random: (cause: JsonObject) => boolean) => {
+  const sorted = causes.filter(random).sort((one, other) => (sentence(one) < sentence(other) ? -1 : 1))
+  return causes.map((cause) => (random(cause) ? (sorted.shift() ?? cause) : cause))
+}
+
+/** The causes as a message lists them, each of them once. */
+const listOf = (causes: ReadonlyArray<JsonObject>): string => `[${[...new Set(causes.map(sentence))].join(", ")}]`
+
+const sentence = ({ field, message }: JsonObject): string => `${J.text(field) ?? ""}: ${J.text(message) ?? ""}`
 
 const ofCause = (cause: JsonObject): JsonObject => ({ ...cause, message: plain(J.text(cause.message) ?? "") })
 
