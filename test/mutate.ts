@@ -45,6 +45,8 @@ const main = (chosen: Options.Options) =>
       return true
     }
     const files = yield* Effect.promise(() => Project.filesOf(root))
+    const tried: Array<Trial.Tried> = []
+    const soFar = Effect.suspend(() => Console.log(Report.summary({ tried, failing: [], slow: [] })))
     const outcome = yield* Trial.run({
       root,
       mutants,
@@ -52,8 +54,11 @@ const main = (chosen: Options.Options) =>
       testsOf: yield* Effect.promise(() => Imports.read(root, files)),
       limit: chosen.limit,
       jobs: chosen.jobs,
-      report: (tried) => Console.log(Report.line(tried))
-    })
+      report: (one) => {
+        tried.push(one)
+        return Console.log(Report.line(one))
+      }
+    }).pipe(Effect.onInterrupt(() => soFar))
     yield* Console.log(Report.summary(outcome))
     return outcome.failing.length === 0
   }).pipe(Effect.scoped)
