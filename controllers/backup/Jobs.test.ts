@@ -32,7 +32,7 @@ describe("A Job that has the name of an earlier one", () => {
     ["ends", Jobs.end],
     ["discards", Jobs.discard]
   ] as const) {
-    test(`stays when a manager ${what} the earlier one, whose cache lacks its deletion`, () =>
+    test(`stays when a manager that does not know of the deletion ${what} the earlier one`, () =>
       Effect.gen(function* () {
         const earlier = yield* create("shop-1")
         yield* Client.delete(Job, key("shop-1"), { propagation: "Background" })

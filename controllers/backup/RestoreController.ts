@@ -49,7 +49,7 @@ export const controller = Controller.make("restore", {
       const [job] = yield* Jobs.of(restore)
       if (isOver(restore)) {
         yield* turns.leave("Restore", keyOf(restore))
-        // The controller gives up a mover that does not start. The event of its last status leads here, and so does a restart.
+        // The controller gives up a mover that does not start. The event of the Restore's last status leads here, as a restart does.
         if (job !== undefined && !Run.isOver(job)) yield* Jobs.end(job)
         return Result.done
       }

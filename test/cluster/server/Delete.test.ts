@@ -85,7 +85,7 @@ describe("Delete", () => {
     })
   )
 
-  effect("with the grace period that a pod has already changes nothing, even when that time is over", () =>
+  effect("with the same grace period again changes nothing, even after that time", () =>
     Effect.gen(function* () {
       const server = yield* make()
       const pods = "/api/v1/namespaces/default/pods"
