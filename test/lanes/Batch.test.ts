@@ -31,6 +31,15 @@ describe("A batch", () => {
     expect(error).toBeUndefined()
   })
 
+  test("measures a file whose tests run at the same time by the clock", () => {
+    const xml = `<testsuites><testsuite name="a.test.ts" file="a.test.ts" time="0.21">
+      <testsuite name="both" file="a.test.ts" time="0.4">
+        <testcase name="one" classname="both" time="0.2" file="a.test.ts" />
+        <testcase name="two" classname="both" time="0.2" file="a.test.ts" />
+      </testsuite></testsuite></testsuites>`
+    expect([...Batch.read(xml, ["a.test.ts"], 0).seconds]).toEqual([["a.test.ts", 0.21]])
+  })
+
   test("reports a file that cannot be loaded", async () => {
     const { error, passed } = await run({
       "a.test.ts": `test("fine", () => {})`,

@@ -15,7 +15,7 @@ export interface Report {
   readonly failed: ReadonlyArray<Test>
   /** An error outside of the tests: the process died, or a file could not be loaded. */
   readonly error: string | undefined
-  /** How long the tests of each file took, in seconds. */
+  /** How long each file took, in seconds. */
   readonly seconds: ReadonlyMap<string, number>
   /** Everything that `bun test` printed to standard error. */
   readonly output: string
@@ -84,12 +84,15 @@ export const read = (xml: string, files: ReadonlyArray<string>, code: number): O
   const failed: Array<Test> = []
   const seconds = new Map<string, number>()
   for (const [, attributes = "", content = ""] of xml.matchAll(testcase)) {
-    const { classname = "", file = "", name = "", time = "0" } = attributesOf(attributes)
+    const { classname = "", file = "", name = "" } = attributesOf(attributes)
     const groups = classname === "" ? [] : classname.split(" > ").reverse()
     const test = { file, name: [...groups, name].join(" > ") }
     const outcome = content.includes("<failure") ? failed : passed
     outcome.push(test)
-    seconds.set(file, (seconds.get(file) ?? 0) + Number(time))
+  }
+  for (const [, attributes = ""] of xml.matchAll(suite)) {
+    const { file = "", name, time } = attributesOf(attributes)
+    if (name === file) seconds.set(file, Number(time))
   }
   const lacking = files.filter((file) => !seconds.has(file))
   const error =
@@ -103,6 +106,7 @@ export const read = (xml: string, files: ReadonlyArray<string>, code: number): O
   return { passed, failed, error, seconds }
 }
 
+const suite = /<testsuite ((?:[^">]|"[^"]*")*)>/g
 const testcase = /<testcase ((?:[^">]|"[^"]*")*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g
 
 const attributesOf = (text: string): { readonly [name: string]: string } =>
