@@ -44,7 +44,8 @@ export interface Exchange {
 export const clusterOf = (user: User): Cluster.Cluster =>
   Cluster.make({ server: user.server, token: user.token, tls: { ca: user.ca, cert: user.cert, key: user.key } })
 
-const counting = (told: { requests: Array<string>; exchanges: Array<Exchange>; watches: Array<string> }) =>
+/** Notes what a manager sends over the transport below. */
+export const counting = (told: { requests: Array<string>; exchanges: Array<Exchange>; watches: Array<string> }) =>
   Layer.effect(
     Transport.Transport,
     Effect.map(Transport.Transport, (transport) => ({
