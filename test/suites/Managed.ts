@@ -36,8 +36,27 @@ export interface Managed {
   readonly attempts: () => ReadonlyArray<Attempt.Attempt>
   /** The events it recorded so far, repeats too, which the cluster shows as a count some seconds later. */
   readonly recorded: () => ReadonlyArray<EventRecorder.Entry>
-  /** The requests that it sent so far and had no right to. */
+  /** The requests that it sent so far without the permission for them. */
   readonly refused: () => ReadonlyArray<string>
+  /** How many requests are on the way, watches not counted. */
+  readonly pending: () => number
+}
+
+/** The managers that run in this process, by the namespaces that they see. */
+const running = new Map<string, ReadonlySet<Managed>>()
+
+/** The managers that run now and see a namespace. */
+export const within = (namespace: string): ReadonlyArray<Managed> => [...(running.get(namespace) ?? [])]
+
+const register = (managed: Managed, namespaces: ReadonlyArray<string>) => {
+  const change = (make: (before: ReadonlySet<Managed>) => ReadonlySet<Managed>) =>
+    Effect.sync(() => {
+      for (const namespace of namespaces) running.set(namespace, make(running.get(namespace) ?? new Set()))
+    })
+  return Effect.acquireRelease(
+    change((before) => new Set([...before, managed])),
+    () => change((before) => before.difference(new Set([managed])))
+  )
 }
 
 /** Starts controllers, and returns when their caches are synced and their workers run. */
@@ -48,7 +67,8 @@ export const start = (
 ): Effect.Effect<Managed, never, Scope.Scope> =>
   Effect.gen(function* () {
     const refused: Array<string> = []
-    const noting = Layer.provide(noteRefusals(refused), transport(user))
+    const counter = { pending: 0 }
+    const noting = Layer.provide(noteRequests(refused, counter), transport(user))
     const built = yield* Layer.build(Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(noting)))
     const recorded: Array<EventRecorder.Entry> = []
     const recorder = Context.get(built, EventRecorder.EventRecorder)
@@ -67,14 +87,17 @@ export const start = (
       Effect.provide(services)
     )
     yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
-    return {
+    const managed: Managed = {
       runners,
       client: Context.pick(Client.Client)(services),
       services,
       attempts: () => attempts,
       recorded: () => recorded,
-      refused: () => refused
+      refused: () => refused,
+      pending: () => counter.pending
     }
+    yield* register(managed, namespaces)
+    return managed
   }).pipe(Logger.withMinimumLogLevel(logLevel))
 
 /** A client for what a test itself reads and writes, to be provided: with caches and managers it has nothing to do. */
@@ -93,7 +116,7 @@ const transport = (user: User): Layer.Layer<Transport.Transport> =>
     })
   )
 
-const noteRefusals = (refused: Array<string>) =>
+const noteRequests = (refused: Array<string>, counter: { pending: number }) =>
   Layer.effect(
     Transport.Transport,
     Effect.map(Transport.Transport, (next) => {
@@ -103,7 +126,12 @@ const noteRefusals = (refused: Array<string>) =>
       }
       return {
         ...next,
-        send: (request: Request) => Effect.tap(next.send(request), ({ body, status }) => note(request, status, body)),
+        send: (request: Request) =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => counter.pending++),
+            () => Effect.tap(next.send(request), ({ body, status }) => note(request, status, body)),
+            () => Effect.sync(() => counter.pending--)
+          ),
         open: (request: Request) => Effect.tap(next.open(request), ({ status }) => note(request, status))
       }
     })

@@ -27,6 +27,8 @@ export interface Counted {
   readonly metrics: () => ReadonlyArray<Metrics.Family>
   /** What it logged as a warning or an error. */
   readonly warnings: ReadonlyArray<string>
+  /** How many requests are on the way, watches not counted. */
+  readonly pending: () => number
   readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
 }
 
@@ -44,8 +46,16 @@ export interface Exchange {
 export const clusterOf = (user: User): Cluster.Cluster =>
   Cluster.make({ server: user.server, token: user.token, tls: { ca: user.ca, cert: user.cert, key: user.key } })
 
-/** Notes what a manager sends over the transport below. */
-export const counting = (told: { requests: Array<string>; exchanges: Array<Exchange>; watches: Array<string> }) =>
+/** What is known of the requests of a manager. `pending` counts the requests that have no answer yet. */
+export interface Told {
+  readonly requests: Array<string>
+  readonly exchanges: Array<Exchange>
+  readonly watches: Array<string>
+  pending: number
+}
+
+/** Counts the requests that a manager sends over the transport below. */
+export const counting = (told: Told) =>
   Layer.effect(
     Transport.Transport,
     Effect.map(Transport.Transport, (transport) => ({
@@ -59,9 +69,13 @@ export const counting = (told: { requests: Array<string>; exchanges: Array<Excha
           }
           told.requests.push(exchange.request)
           told.exchanges.push(exchange)
-          return Effect.tap(transport.send(request), ({ status }) => {
-            exchange.status = status
-          })
+          told.pending++
+          return transport.send(request).pipe(
+            Effect.tap(({ status }) => {
+              exchange.status = status
+            }),
+            Effect.ensuring(Effect.sync(() => told.pending--))
+          )
         }),
       open: (request: Request) =>
         Effect.suspend(() => {
@@ -80,16 +94,14 @@ export const start = (
   { namespaces, ...settings }: Manager.Settings & { readonly namespaces: ReadonlyArray<string> }
 ): Effect.Effect<Counted, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const requests: Array<string> = []
-    const exchanges: Array<Exchange> = []
-    const watches: Array<string> = []
+    const told: Told = { requests: [], exchanges: [], watches: [], pending: 0 }
     const writes: Array<string> = []
     const attempts: Array<Attempt.Attempt> = []
     const warnings: Array<string> = []
     const log = Logger.make<unknown, void>(({ logLevel, message }) => {
       if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
     })
-    const transport = Layer.provide(counting({ requests, exchanges, watches }), Transport.layer(clusterOf(user)))
+    const transport = Layer.provide(counting(told), Transport.layer(clusterOf(user)))
     const services = Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport))
     const { metrics, runners } = yield* Effect.gen(function* () {
       const context = yield* Layer.build(services)
@@ -108,7 +120,8 @@ export const start = (
       ]),
       Effect.provide(Logger.replace(Logger.defaultLogger, log))
     )
-    return { requests, exchanges, watches, writes, attempts, metrics, warnings, runners }
+    const { exchanges, requests, watches } = told
+    return { requests, exchanges, watches, writes, attempts, metrics, warnings, runners, pending: () => told.pending }
   })
 
 /** Waits until all controllers have started. */

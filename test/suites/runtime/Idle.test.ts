@@ -16,7 +16,7 @@ const count = 5
 effect(`A manager sends nothing for 15 minutes while ${count} WebApps run as they should`, () =>
   Effect.gen(function* () {
     const requests: Array<string> = []
-    const told = { requests, exchanges: [], watches: [] }
+    const told = { requests, exchanges: [], watches: [], pending: 0 }
     const manager = Effect.provide(Manager.launch([controller]), Counted.counting(told))
     yield* Harness.run({ crds: [Crd.of(WebApp)], manager }, ({ server }) =>
       Effect.gen(function* () {

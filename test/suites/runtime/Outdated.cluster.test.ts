@@ -11,6 +11,7 @@ import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Schema } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Rest from "../Rest.ts"
 import * as Counted from "./Counted.ts"
 
 const text = Schema.optionalWith(Schema.String, { exact: true })
@@ -46,10 +47,7 @@ describe.concurrent("A status", () => {
           Managed.eventually("that it is told", Client.get(Older, key), ({ status }) => status?.told === "yes"),
           client
         )
-        yield* Managed.stays(
-          "what it wrote",
-          Effect.sync(() => working.writes)
-        )
+        yield* Effect.provide(Rest.of(working), client)
         expect(working.writes).toEqual(["patch Memo one/status"])
         expect(working.warnings).toEqual([
           "The API server drops status.since of a Memo: its CRD is older than this program, apply the newer one"

@@ -7,6 +7,7 @@ import * as Result from "@homeostat/runtime/controller/Result"
 import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Rest from "../Rest.ts"
 import { Chore, create, placed, touch } from "./Chore.ts"
 
 /** A controller that remembers whom it saw. */
@@ -38,22 +39,18 @@ describe.concurrent("A manager", () => {
       const { controller, seen } = watching()
       yield* create(place, "early")
       yield* create({ cluster, namespace: third }, "early")
-      const { runners } = yield* Managed.start(cluster, [controller], { namespaces: [namespace, second, namespace] })
+      const manager = yield* Managed.start(cluster, [controller], { namespaces: [namespace, second, namespace] })
       const made = yield* Effect.forEach([third, second, namespace], (namespace) =>
         create({ cluster, namespace }, "late")
       )
       yield* sees(seen, 3)
       for (const { metadata } of made) yield* touch(metadata, "again")
       yield* sees(seen, 5)
-      yield* Managed.stays(
-        "the reconciles",
-        Effect.sync(() => seen.length),
-        "500 millis"
-      )
+      yield* Rest.of(manager)
       expect(seen.toSorted()).toEqual(
         [`${namespace}/early`, `${namespace}/late`, `${namespace}/late`, `${second}/late`, `${second}/late`].toSorted()
       )
-      const [informer] = runners[0]?.informers ?? []
+      const [informer] = manager.runners[0]?.informers ?? []
       expect(Array.from(informer?.store.keys() ?? []).toSorted()).toEqual(
         [`${namespace}/early`, `${namespace}/late`, `${second}/late`].toSorted()
       )
@@ -67,11 +64,11 @@ describe.concurrent("A manager", () => {
         yield* create(place, "inside", { labels: { team: "a" } }),
         yield* create(place, "outside", { labels: { team: "b" } })
       ]
-      const { runners } = yield* Managed.start(place.cluster, [controller], {
+      const manager = yield* Managed.start(place.cluster, [controller], {
         namespaces: [place.namespace],
         labelSelector: "team in (a,c)"
       })
-      const [informer] = runners[0]?.informers ?? []
+      const [informer] = manager.runners[0]?.informers ?? []
       const held = Effect.sync(() => Array.from(informer?.store.keys() ?? []).toSorted())
       yield* sees(seen, 1)
       yield* touch(outside.metadata, "unseen")
@@ -84,11 +81,7 @@ describe.concurrent("A manager", () => {
       yield* Managed.eventually("that it is forgotten", held, (keys) => keys.join() === keyString(outside.metadata))
       const before = seen.length
       yield* touch(inside.metadata, "unseen")
-      yield* Managed.stays(
-        "the reconciles",
-        Effect.sync(() => seen.length),
-        "500 millis"
-      )
+      yield* Rest.of(manager)
       expect(seen.length).toBe(before)
     })
   )

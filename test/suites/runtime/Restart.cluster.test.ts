@@ -10,8 +10,10 @@ import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Schedule } from "effect"
+import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Rest from "../Rest.ts"
+import { isRolledOut } from "../webapp/Scene.ts"
 import * as Counted from "./Counted.ts"
 
 const names = Array.from({ length: 20 }, (_, index) => `app-${index}`)
@@ -58,12 +60,15 @@ describe("A manager that comes back", () => {
         const settings = { namespaces: [namespace] }
         yield* Effect.scoped(
           Effect.gen(function* () {
-            yield* Managed.start(cluster, [controller], settings)
+            const manager = yield* Managed.start(cluster, [controller], settings)
             yield* Effect.forEach(names, (name) => create(namespace, name), { concurrency: 8 })
             yield* running(namespace, 20)
-            yield* Managed.stays("the objects", snapshot(namespace)).pipe(
-              Effect.retry(Schedule.recurUpTo("30 seconds"))
+            yield* Managed.eventually(
+              "that the rollouts are over",
+              Client.list(Deployment, { namespace }),
+              ({ items }) => items.every(isRolledOut)
             )
+            yield* Rest.of(manager)
           })
         )
 
@@ -76,7 +81,7 @@ describe("A manager that comes back", () => {
               Effect.sync(() => new Set(manager.attempts.map(({ key }) => key)).size),
               (keys) => keys === names.length
             )
-            yield* Effect.sleep("1 seconds")
+            yield* Rest.of(manager)
             expect(manager.requests).toEqual([])
             expect(manager.writes).toEqual([])
             expect(manager.warnings).toEqual([])

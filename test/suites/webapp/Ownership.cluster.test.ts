@@ -66,8 +66,8 @@ describe.concurrent("a name that is taken", () => {
         expect(Scene.condition(app, "Reconciling")).toBeUndefined()
         yield* Managed.eventually("it is told", conflicts(scene), ({ length }) => length > 0)
 
-        const app2 = yield* Managed.stays("the WebApp", Scene.app(scene, "shop"))
-        expect(app2.status).toMatchObject({ phase: "Failed", observedGeneration: 1 })
+        yield* Scene.rest(scene)
+        expect((yield* Scene.app(scene, "shop")).status).toMatchObject({ phase: "Failed", observedGeneration: 1 })
         expect(written(yield* Scene.deployment(scene, "shop"))).toEqual(before)
         expect(yield* conflicts(scene)).toEqual([{ type: "Warning", reason: "NameConflict", note: message, count: 1 }])
         expect(scene.manager.recorded().filter(({ reason }) => reason === "NameConflict")).toHaveLength(1)
@@ -120,7 +120,7 @@ describe.concurrent("a name that is taken", () => {
         expect(Scene.condition(app, "Stalled")?.message).toContain(
           `Deployment ${namespace}/shop exists and is controlled by ConfigMap holder`
         )
-        yield* Managed.stays("the WebApp", Scene.app(scene, "shop"))
+        yield* Scene.rest(scene)
         expect(written(yield* Scene.deployment(scene, "shop"))).toEqual(before)
       })
   )

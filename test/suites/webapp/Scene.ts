@@ -18,8 +18,9 @@ import * as Shared from "@homeostat/testkit/Shared"
 import { controller } from "@homeostat/webapp"
 import { container } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, Exit, Schedule, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Rest from "../Rest.ts"
 import * as Granted from "../rbac/Granted.ts"
 
 /** A namespace with WebApps. */
@@ -180,17 +181,27 @@ const resourceVersions = (scene: Scene, name: string) =>
     (objects) => objects.map(({ metadata }) => metadata.resourceVersion)
   )
 
+/** Whether the cluster has rolled out what a Deployment says, and has reported all of that. */
+export const isRolledOut = ({ metadata, spec, status }: Deployment): boolean =>
+  status?.observedGeneration === metadata.generation &&
+  (status?.updatedReplicas ?? 0) === spec?.replicas &&
+  status?.conditions?.find(({ type }) => type === "Progressing")?.reason === "NewReplicaSetAvailable"
+
+/** Waits until the managers of the scene have nothing left to do. */
+export const rest = ({ namespace }: Scene) => Effect.suspend(() => Rest.ofAll(Managed.within(namespace)))
+
 /**
- * Waits until nobody writes the WebApp or a child of it for two seconds. Fails when the writing does not end: two that undo
- * each other's work go on for ever.
+ * Waits until neither the cluster nor a manager of this process has anything left to do for the WebApp, and gives the
+ * resourceVersions of it and its children. Fails where that does not come: two managers that undo each other's writes go on.
  */
 export const quiet = (scene: Scene, name: string) =>
-  Managed.stays(`WebApp ${name} and its children`, resourceVersions(scene, name)).pipe(
-    // The last of a rollout may be written when the WebApp runs already, and on a slow machine some seconds later.
-    Effect.retry(Schedule.recurUpTo("20 seconds"))
-  )
+  Effect.gen(function* () {
+    yield* Managed.eventually(`the rollout of ${name} is over`, deployment(scene, name), isRolledOut)
+    yield* rest(scene)
+    return yield* resourceVersions(scene, name)
+  })
 
-/** Waits until the WebApp runs, and then for quiet. */
+/** Waits until the WebApp runs, and then until nothing is left to do. */
 export const settled = (scene: Scene, name: string) => Effect.zipRight(running(scene, name), quiet(scene, name))
 
 /** A state of an object, as a watch told of it. */
