@@ -23,6 +23,14 @@ export const entry = (exchanges: ReadonlyArray<Dialogue.Exchange>): Recording.En
   answers: exchanges.map(({ answer, at }) => [at, answer])
 })
 
+/** An entry without answers for the definitions of a suite, if it has any. Descriptions may change without a new recording. */
+export const definitionsOf = ({ definitions = [] }: Suite): Recording.Entries => {
+  const asked = JSON.stringify(definitions, (name, value) =>
+    name === "description" && typeof value === "string" ? undefined : value
+  )
+  return new Map(definitions.length === 0 ? [] : [["definitions", { asked: Recording.digest(asked), answers: [] }]])
+}
+
 /** When a recorded exchange was answered, in seconds since the beginning of the dialogue, for each of an entry. */
 export const secondsOf = ({ answers }: Recording.Entry): ReadonlyArray<number> =>
   answers.map((answer) => J.number(J.list(answer)[0]) ?? 0)
@@ -60,16 +68,16 @@ export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
   )
 
 /** The suite as something that `bun run record` records: several dialogues at a time. */
-export const recorded = ({ definitions = [], dialogues, name }: Suite): Recording.Recorded => ({
-  name,
+export const recorded = (suite: Suite): Recording.Recorded => ({
+  name: suite.name,
   record: (cluster) =>
     Effect.gen(function* () {
-      yield* cluster.install(...definitions)
+      yield* cluster.install(...(suite.definitions ?? []))
       const entries = yield* Effect.forEach(
-        dialogues,
+        suite.dialogues,
         (dialogue) => Effect.map(live(cluster, dialogue), (entry) => [dialogue.name, entry] as const),
         { concurrency: 8 }
       )
-      return new Map(entries)
+      return new Map([...definitionsOf(suite), ...entries])
     })
 })

@@ -12,14 +12,12 @@ export const tests = (suite: Dialogues.Suite): void => {
   const started = Effect.runPromise(
     Effect.provideService(Embedded.make(suite), Scope.Scope, Effect.runSync(Scope.make()))
   )
-  test(`the recording of ${name} has every dialogue of the catalogue`, () => {
-    expect(() =>
-      Recording.complete(
-        name,
-        recording,
-        dialogues.map((dialogue) => dialogue.name)
-      )
-    ).not.toThrow()
+  test(`the recording of ${name} has every dialogue and definition of the catalogue`, () => {
+    const definitions = Dialogues.definitionsOf(suite)
+    Recording.complete(name, recording, [...definitions.keys(), ...dialogues.map((dialogue) => dialogue.name)])
+    for (const [what, { asked }] of definitions) {
+      if (asked !== recording.get(what)?.asked) throw new Recording.Stale({ suite: name, reason: `other ${what}` })
+    }
   })
   for (const [index, dialogue] of dialogues.entries()) {
     test(dialogue.name, async () => {
