@@ -84,7 +84,7 @@ const outcomeOf = (root: string, mutants: ReadonlyArray<Mutant>, report: Trial.O
       testsOf: yield* Effect.promise(() => Imports.read(root, all)),
       limit: Duration.seconds(60),
       jobs: 1,
-      patience: Duration.seconds(2),
+      patience: Duration.seconds(1),
       report
     })
   })
@@ -96,29 +96,34 @@ const tried = (root: string, ...mutants: ReadonlyArray<Mutant>) => {
   return Effect.map(outcomeOf(root, mutants, report), (outcome) => ({ lines, outcome }))
 }
 
+/** Each test starts several processes, on machines that have more to do. In ms. */
+const patience = 60_000
+
 describe("A trial", () => {
-  live("says of each mutant which test killed it, or that it survived", () =>
-    Effect.gen(function* () {
-      const root = yield* project
-      const before = yield* stateOf(root)
-      const { lines, outcome } = yield* tried(
-        root,
-        money("beside", "cents >= 100", "cents < 100"),
-        money("boundary", "cents >= 100", "cents > 100"),
-        money("folder", "zero = 0", "zero = 1"),
-        money("endless", "counted++", "counted--"),
-        money("gone", "cents <= 100", "cents < 100"),
-        { id: "lonely", file: "runtime/src/Lonely.ts", from: "1", to: "2" }
-      )
-      expect(lines).toEqual([
-        "beside killed runtime/src/Money.ts:1 …umber): boolean => cents >= 100 → …umber): boolean => cents < 100 (by runtime/src/Money.test.ts: beside)",
-        "boundary survived runtime/src/Money.ts:1 …mber): boolean => cents >= 100 → …mber): boolean => cents > 100 (3 of 4 test files passed)",
-        "folder killed runtime/src/Money.ts:7 export const zero = 0 → export const zero = 1 (by runtime/src/Purse.test.ts: of the folder)",
-        "endless timed out runtime/src/Money.ts:4 …(counted < coins) counted++ → …(counted < coins) counted-- (in runtime/src/Money.test.ts)",
-        "gone stale runtime/src/Money.ts (the file does not hold the replaced text exactly once)",
-        "lonely survived runtime/src/Lonely.ts:1 export const lonely = 1 → export const lonely = 2 (no test reaches the file)"
-      ])
-      expect(Report.summary(outcome)).toBe(`
+  live(
+    "says of each mutant which test killed it, or that it survived",
+    () =>
+      Effect.gen(function* () {
+        const root = yield* project
+        const before = yield* stateOf(root)
+        const { lines, outcome } = yield* tried(
+          root,
+          money("beside", "cents >= 100", "cents < 100"),
+          money("boundary", "cents >= 100", "cents > 100"),
+          money("folder", "zero = 0", "zero = 1"),
+          money("endless", "counted++", "counted--"),
+          money("gone", "cents <= 100", "cents < 100"),
+          { id: "lonely", file: "runtime/src/Lonely.ts", from: "1", to: "2" }
+        )
+        expect(lines).toEqual([
+          "beside killed runtime/src/Money.ts:1 …umber): boolean => cents >= 100 → …umber): boolean => cents < 100 (by runtime/src/Money.test.ts: beside)",
+          "boundary survived runtime/src/Money.ts:1 …mber): boolean => cents >= 100 → …mber): boolean => cents > 100 (3 of 4 test files passed)",
+          "folder killed runtime/src/Money.ts:7 export const zero = 0 → export const zero = 1 (by runtime/src/Purse.test.ts: of the folder)",
+          "endless timed out runtime/src/Money.ts:4 …(counted < coins) counted++ → …(counted < coins) counted-- (in runtime/src/Money.test.ts)",
+          "gone stale runtime/src/Money.ts (the file does not hold the replaced text exactly once)",
+          "lonely survived runtime/src/Lonely.ts:1 export const lonely = 1 → export const lonely = 2 (no test reaches the file)"
+        ])
+        expect(Report.summary(outcome)).toBe(`
 Survived:
   boundary runtime/src/Money.ts:1 (3 of 4 test files passed)
     - export const isRich = (cents: number): boolean => cents >= 100
@@ -134,29 +139,36 @@ Test files that fail without a mutation, and were not used:
   test/suites/Broken.test.ts: always fails
 
 3 of 5 mutants killed (60.0 %): 2 by a failing test, 1 by a timeout; 2 survived`)
-      expect(yield* stateOf(root)).toEqual(before)
-    })
+        expect(yield* stateOf(root)).toEqual(before)
+      }),
+    patience
   )
 
-  live("begins with the tests that a mutant names", () =>
-    Effect.gen(function* () {
-      const { lines } = yield* tried(yield* project, money("1", "zero = 0", "zero = 1", "suites/Far"))
-      expect(lines.join("\n")).toContain("(by test/suites/Far.cluster.test.ts: far away)")
-    })
+  live(
+    "begins with the tests that a mutant names",
+    () =>
+      Effect.gen(function* () {
+        const { lines } = yield* tried(yield* project, money("1", "zero = 0", "zero = 1", "suites/Far"))
+        expect(lines.join("\n")).toContain("(by test/suites/Far.cluster.test.ts: far away)")
+      }),
+    patience
   )
 
-  live("that is interrupted leaves the project as it was", () =>
-    Effect.gen(function* () {
-      const root = yield* project
-      const before = yield* stateOf(root)
-      const begun = yield* Deferred.make<void>()
-      const mutants = [money("1", "zero = 0", "zero = 1"), money("2", "counted++", "counted--")]
-      const report = () => Effect.asVoid(Deferred.succeed(begun, undefined))
-      const fiber = yield* Effect.fork(Effect.scoped(outcomeOf(root, mutants, report)))
-      yield* Deferred.await(begun)
-      yield* Fiber.interrupt(fiber)
-      expect(yield* stateOf(root)).toEqual(before)
-    })
+  live(
+    "that is interrupted leaves the project as it was",
+    () =>
+      Effect.gen(function* () {
+        const root = yield* project
+        const before = yield* stateOf(root)
+        const begun = yield* Deferred.make<void>()
+        const mutants = [money("1", "zero = 0", "zero = 1"), money("2", "counted++", "counted--")]
+        const report = () => Effect.asVoid(Deferred.succeed(begun, undefined))
+        const fiber = yield* Effect.fork(Effect.scoped(outcomeOf(root, mutants, report)))
+        yield* Deferred.await(begun)
+        yield* Fiber.interrupt(fiber)
+        expect(yield* stateOf(root)).toEqual(before)
+      }),
+    patience
   )
 })
 

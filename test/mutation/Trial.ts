@@ -62,8 +62,8 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
     const failing: Array<Outcome["failing"][number]> = []
     const slow: Array<string> = []
 
-    /** The time of a test file without a mutation, measured once, or undefined for one that cannot be used. */
-    const timeOf = yield* Effect.cachedFunction((file: string) =>
+    /** How long a test file takes without a mutation, measured once, or undefined for one that cannot be used. */
+    const measured = yield* Effect.cachedFunction((file: string) =>
       Effect.map(TestRun.run(pristine, file, limit), (result) => {
         if (result._tag === "Passed") return result.millis
         if (result._tag === "Failed") failing.push({ file, test: result.test })
@@ -84,18 +84,25 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
         if (after === undefined) return Verdict.Stale()
         yield* mutated(folder, mutant.file, text, after)
         const { test } = mutant
-        const first = test === undefined ? [] : tests.filter((file) => file.includes(test))
-        const all = [...new Set([...first, ...testsOf(mutant.file)])]
-        let left = Duration.toMillis(limit)
+        const named = test === undefined ? [] : tests.filter((file) => file.includes(test))
+        const all = [...new Set([...named, ...testsOf(mutant.file)])]
+        const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(limit)
         let passed = 0
         for (const file of all) {
-          const millis = yield* timeOf(file)
-          if (millis === undefined || millis > left) continue
-          const began = yield* Clock.currentTimeMillis
-          const result = yield* TestRun.run(folder, file, Duration.sum(Duration.millis(3 * millis), patience))
-          left -= (yield* Clock.currentTimeMillis) - began
-          if (result._tag === "Failed") return Verdict.Killed({ file, test: result.test })
-          if (result._tag === "TimedOut") return Verdict.TimedOut({ file })
+          if ((yield* Clock.currentTimeMillis) >= end) break
+          if (slow.includes(file) || failing.some((one) => one.file === file)) continue
+          // Most files pass, and are then not measured.
+          const first = yield* TestRun.run(folder, file, Duration.min(limit, Duration.times(patience, 2)))
+          if (first._tag === "Passed") {
+            passed++
+            continue
+          }
+          const millis = yield* measured(file)
+          if (millis === undefined) continue
+          if (first._tag === "Failed") return Verdict.Killed({ file, test: first.test })
+          const second = yield* TestRun.run(folder, file, Duration.sum(Duration.millis(3 * millis), patience))
+          if (second._tag === "Failed") return Verdict.Killed({ file, test: second.test })
+          if (second._tag === "TimedOut") return Verdict.TimedOut({ file })
           passed++
         }
         return Verdict.Survived({ passed, known: all.length })
