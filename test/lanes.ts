@@ -26,13 +26,16 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** The lanes in the order in which they run, with the number of processes that run at a time. */
+/**
+ * The lanes in the order in which they run, with the number of processes that run at a time, and the seconds that a file usually
+ * takes.
+ */
 const lanes = {
-  unit: { processes: 2, has: (file: string) => !/\.(cluster|real|tools)\.test\.ts$/.test(file) },
+  unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|real|tools)\.test\.ts$/.test(file) },
   // Tests on a cluster mostly wait.
-  embedded: { processes: 3, has: (file: string) => file.endsWith(".cluster.test.ts") },
-  tools: { processes: 2, has: (file: string) => file.endsWith(".tools.test.ts") },
-  real: { processes: 3, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
+  embedded: { processes: 3, usual: 2, has: (file: string) => file.endsWith(".cluster.test.ts") },
+  tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
+  real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
 }
 type Name = keyof typeof lanes
 const names = Object.keys(lanes) as ReadonlyArray<Name>
@@ -104,9 +107,9 @@ const batch = async (lane: Name, chosen: ReadonlyArray<string>, environment: { r
 
 /** Runs the batches of a lane, the longest first. */
 const runLane = async (name: Name, chosen: ReadonlyArray<string>, environment: { readonly [name: string]: string }) => {
-  const { processes } = lanes[name]
+  const { processes, usual } = lanes[name]
   const start = performance.now()
-  const parts = [...Schedule.batches(chosen, durations[name] ?? {}, processes)]
+  const parts = [...Schedule.batches(chosen, { known: durations[name] ?? {}, usual }, processes)]
   print(`\n# Lane ${name}: ${chosen.length} files in ${parts.length} batches`)
   const work = async (): Promise<void> => {
     for (let part = parts.shift(); part !== undefined && !stopped; part = parts.shift()) {
@@ -138,7 +141,7 @@ if (values["record-durations"]) {
     lane,
     Object.fromEntries(
       Object.entries(times)
-        .filter(([file, time]) => time > 1 && files.includes(file))
+        .filter(([file, time]) => time > 3 && files.includes(file))
         .sort()
     )
   ])

@@ -1,8 +1,12 @@
 /** Divides the files of a lane into batches for a few processes. */
 import { dirname } from "node:path"
 
-/** How long a file takes, in seconds; files that are not listed take about one. */
-export type Durations = { readonly [file: string]: number }
+/** How long each file takes, in seconds. */
+export interface Durations {
+  readonly known: { readonly [file: string]: number }
+  /** For every other file. */
+  readonly usual: number
+}
 
 /** A batch repeats as a whole when one of its tests fails, so a batch is not much longer than this, in seconds. */
 const longest = 45
@@ -16,7 +20,8 @@ export const batches = (
   durations: Durations,
   processes: number
 ): ReadonlyArray<ReadonlyArray<string>> => {
-  const secondsOf = (some: ReadonlyArray<string>): number => some.reduce((sum, file) => sum + (durations[file] ?? 1), 0)
+  const secondsOf = (some: ReadonlyArray<string>): number =>
+    some.reduce((sum, file) => sum + (durations.known[file] ?? durations.usual), 0)
   const limit = Math.min(longest, secondsOf(files) / processes)
   const pieces = [...Map.groupBy(files, dirname).values()].flatMap((folder) =>
     packed(
