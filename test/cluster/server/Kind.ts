@@ -41,8 +41,10 @@ export interface User {
 export interface Writing {
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Says something to the client in a `Warning` header. */
+  /** Says something to the client in a `Warning` header, unless the object is refused. */
   readonly warn: (text: string) => void
+  /** The same, also where the object is refused. Absent: `warn`. */
+  readonly warnAlways?: (text: string) => void
   /** Who writes. */
   readonly user: User
   /** What is stored now, of a namespace or of all: which addresses are taken, what a PriorityClass says. */

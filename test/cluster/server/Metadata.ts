@@ -80,7 +80,11 @@ export const mistakes = (kind: Kind, object: Json.JsonObject): ReadonlyArray<Fie
 
 /** The same for an object that there is: its name was right when it was made, and only has to fit into a path. */
 export const mistakesOfOld = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
-  allMistakes(kind, object, revalidated.has(`${kind.group}/${kind.kind}`) ? (kind.nameMistakes ?? subdomain) : segment)
+  allMistakes(kind, object, segment)
+
+/** The mistakes that some kinds find in the metadata of an object that there is, as if it were new. */
+export const mistakesAgain = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+  revalidated.has(`${kind.group}/${kind.kind}`) ? mistakes(kind, object) : []
 
 /**
  * The same for the metadata, at a path, of a resource inside of another, as Go reads it: it needs no name, and is in a

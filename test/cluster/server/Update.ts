@@ -121,7 +121,11 @@ export const commit = (
   if (ObjectMeta.isDeleting(current)) keep(metadata, before, "deletionTimestamp")
   if (metadata.deletionGracePeriodSeconds === undefined) keep(metadata, before, "deletionGracePeriodSeconds")
   const warnings: Array<string> = []
-  const errors = mistakes(kind, strategy, draft, current, { ...options, warn: (text) => warnings.push(text) })
+  const errors = mistakes(kind, strategy, draft, current, {
+    ...options,
+    warn: (text) => warnings.push(text),
+    warnAlways: options.warn
+  })
   if (errors.length > 0) throw Create.invalid(kind, draft, errors)
   for (const warning of warnings) options.warn(warning)
   const settled = ManagedFields.settled(current, { ...draft, ...typeOf(kind) })
@@ -195,6 +199,7 @@ const mistakes = (
   const errors = [
     ...Metadata.mistakesOfOld(kind, draft),
     ...ofChange,
+    ...Metadata.mistakesAgain(kind, draft),
     ...(kind.custom ? ofChange : Metadata.unqualifiedFinalizers(kind, draft)),
     ...strategy.validateUpdate(draft, current, options, ofChange)
   ]

@@ -6,6 +6,7 @@
  * - the namespace is `NAMESPACE`;
  * - messages are free of Go's random order and of Go's internal types, see `Words.ts`.
  */
+import { sorted } from "@homeostat/testkit/server/crd/Sorted"
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { type Answer, type Request, silent } from "./Server.ts"
@@ -23,10 +24,11 @@ const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?:
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
     "version",
-    /(?<="resourceVersion\\*":\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: )\d+/g
+    /(?<="resourceVersion\\*":\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: |\bmap\[.*\bresourceVersion:)\d+/g
   ],
   ["address", /\b10\.(?:\d|1[0-5])\.\d+\.\d+\b(?!\/)/g],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],
+  ["port", /(?<="(?:nodePort|healthCheckNodePort)\\+":)\d+/g],
   ["port", /(?<=Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}/g]
 ]
 
@@ -59,7 +61,7 @@ export const make = (namespace: string, began: number): Comparer => {
           const word = numbered(what, found)
           return number === undefined || word === found ? word : JSON.stringify(word)
         }),
-      JSON.stringify(Words.sorted(value))
+      JSON.stringify(sorted(value))
         .replaceAll(namespace, "NAMESPACE")
         .replaceAll(timestamp, (time) => {
           const seconds = Math.floor(Date.parse(time) / 1000) - second

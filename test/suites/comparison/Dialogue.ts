@@ -7,6 +7,7 @@ import * as J from "@homeostat/testkit/server/Json"
 import { Data, Effect } from "effect"
 import * as Comparable from "./Comparable.ts"
 import type { Answer, Request, Server } from "./Server.ts"
+import * as Words from "./Words.ts"
 
 /** What a step can depend on. */
 export interface Seen {
@@ -30,6 +31,8 @@ export interface Dialogue {
   readonly reads?: string | undefined
   /** Names of response headers to compare, in lower case. */
   readonly headers?: ReadonlyArray<string> | undefined
+  /** Parts of messages that each server puts into words of its own: they are not compared. */
+  readonly unlike?: RegExp | undefined
   /** Each step gets a second of its own, so that its times differ from those of the step before. */
   readonly spaced?: boolean | undefined
 }
@@ -51,7 +54,7 @@ export class Straddled extends Data.TaggedError("Straddled")<{ readonly dialogue
 /** Has the dialogue in a namespace, and deletes the objects that it created. */
 export const play = (
   server: Server,
-  { headers, name, reads, steps }: Dialogue,
+  { headers, name, reads, steps, unlike }: Dialogue,
   namespace: string,
   pace: Pace
 ): Effect.Effect<ReadonlyArray<Exchange>, Straddled> =>
@@ -84,14 +87,17 @@ export const play = (
         exchanges.push({
           asked,
           at: Math.floor(at / 1000) - Math.floor(began / 1000),
-          answer: comparer.answer(answer, live, headers)
+          answer: Words.without(comparer.answer(answer, live, headers), unlike)
         })
       }
       return exchanges
     })
     return Effect.ensuring(
       body,
-      Effect.suspend(() => Effect.forEach(created, (path) => remove(server, path, pace), { discard: true }))
+      // The objects of a custom kind go before their definition.
+      Effect.suspend(() =>
+        Effect.forEach([...created].reverse(), (path) => remove(server, path, pace), { discard: true })
+      )
     )
   })
 

@@ -1,7 +1,8 @@
 /** A kube-apiserver over the network and the embedded server in memory, behind one function. */
 import type { User } from "@homeostat/testkit/envtest/User"
 import type { ApiServer } from "@homeostat/testkit/server/ApiServer"
-import type { Json } from "@homeostat/testkit/server/Json"
+import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Effect } from "effect"
 import * as Raw from "../conformance/Raw.ts"
 
@@ -16,6 +17,13 @@ export interface Request {
   /** Default `application/json`. */
   readonly accept?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
+  /**
+   * A part of the expected answer: a real server is asked again until it answers so, for ten seconds at most. It needs a moment before
+   * it serves a new kind, for instance. The embedded server is asked once.
+   */
+  readonly until?: JsonObject | undefined
+  /** How long a real server needs after its answer before the next request, in milliseconds. */
+  readonly pauseMillis?: number | undefined
 }
 
 /** An answer. */
@@ -36,9 +44,8 @@ export type Server = (request: Request, now: number) => Effect.Effect<Answer>
 export const silent = 0
 
 /** A real server on this machine, which shares the clock of this process. */
-export const real =
-  (user: User): Server =>
-  ({ accept, body, contentType, headers, method, path }, now) =>
+export const real = (user: User): Server => {
+  const once: Server = ({ accept, body, contentType, headers, method, path }, now) =>
     Effect.gen(function* () {
       const began = yield* Clock.currentTimeMillis
       const answer = yield* Raw.request(user, method, path, { json: body, contentType, accept, headers })
@@ -52,6 +59,21 @@ export const real =
     }).pipe(
       Effect.catchAll(({ message }) => Effect.succeed({ status: silent, headers: {}, body: { message }, at: now }))
     )
+  const asked = (request: Request, now: number, tries: number): Effect.Effect<Answer> =>
+    Effect.flatMap(once(request, now), (answer) =>
+      tries === 0 || includes({ body: answer.body, status: answer.status }, request.until)
+        ? Effect.delay(Effect.succeed(answer), request.pauseMillis ?? 0)
+        : Effect.delay(asked(request, now, tries - 1), "20 millis")
+    )
+  return (request, now) => asked(request, now, 500)
+}
+
+const includes = (value: Json | undefined, part: Json | undefined): boolean => {
+  if (part === undefined) return true
+  if (J.isList(part)) return part.every((item, index) => includes(J.list(value)[index], item))
+  if (!J.isObject(part)) return J.equal(value, part)
+  return J.isObject(value) && Object.keys(part).every((name) => includes(value[name], part[name]))
+}
 
 /** An embedded server. */
 export const embedded =

@@ -2,6 +2,7 @@
  * The words of an answer in the form in which they are compared: without what depends on the random order of Go's maps, and without
  * the parts that show Go's internal types, which the embedded server does not have.
  */
+import { sorted } from "@homeostat/testkit/server/crd/Sorted"
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 
@@ -60,19 +61,32 @@ const rules: ReadonlyArray<(text: string) => string> = [
   (text) => text.replace(/(?<=Invalid value: )\{.*"[cC]ontainers":.*\}(?=: field is immutable)/g, "POD TEMPLATE"),
   // Go tells labels that are empty from labels that are absent.
   (text) => text.replace(/(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/g, "NO LABELS"),
+  // Go has types for some texts, which no schema names.
+  (text) =>
+    text.replace(/(?<=into Go struct field \S+ of type )v1\.(?:\w+Policy|ServiceAffinity|ServiceType)$/, "string"),
+  // An object that a patch copies into a map of texts is read in the order of its Go type: the first wrong member is told.
+  (text) =>
+    text.replace(
+      /(?<=cannot unmarshal )\w+(?= into Go struct field \S+\.(?:labels|selector) of type string$)/,
+      "VALUE"
+    ),
   // A change of an immutable field shows a diff of the internal types.
   (text) => text.replace(/(?<=\n)@@ .*/s, ""),
-  // An apply meets undeclared fields in the random order of a map.
-  (text) => text.replace(/(?<=: errors:)(?:\n {2}.*)+/, (lines) => lines.split("\n").sort().join("\n"))
+  // An apply meets fields in the random order of a map: it tells their mistakes in that order, and none after an undeclared field.
+  (text) =>
+    text.replace(/(?<=^failed to create typed patch object \(.*\): )(?:errors:\n)?(.*)$/s, (_, mistakes: string) =>
+      mistakes.includes(undeclared) ? undeclared : mistakes.split("\n").sort().join("\n")
+    )
 ]
 
-/** The same with the members of all objects in order. */
-export const sorted = (value: Json): Json => {
-  if (J.isList(value)) return value.map(sorted)
-  if (!J.isObject(value)) return value
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((name) => [name, sorted(value[name] ?? null)])
-  )
+const undeclared = "field not declared in schema"
+
+/** The object with `…` for the parts of its texts that match. */
+export const without = (object: JsonObject, unlike: RegExp | undefined): JsonObject => {
+  const each = (value: Json): Json => {
+    if (typeof value === "string") return unlike === undefined ? value : value.replace(unlike, "…")
+    if (J.isList(value)) return value.map(each)
+    return J.isObject(value) ? without(value, unlike) : value
+  }
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, each(value ?? null)]))
 }

@@ -246,22 +246,26 @@ export const definitions: { readonly [about: string]: JsonObject } = {
   "rule that is no truth": rules({ rule: "self.n" }),
   "rule with a message expression that is no text": rules({ rule: "true", messageExpression: "self.n" }),
   "rule with optionalOldSelf for nothing": rules({ rule: "true", optionalOldSelf: true }),
-  "first of two": defined(
-    "firsts",
-    { type: "object" },
-    { spec: { names: { plural: "firsts", singular: "both", kind: "Both", shortNames: ["bo", "th"] } } }
-  ),
-  "second of two": defined(
-    "seconds",
-    { type: "object" },
-    { spec: { names: { plural: "seconds", singular: "second", kind: "Both", shortNames: ["bo", "ok"] } } }
-  ),
   "rule of oldSelf in a list": one({
     type: "array",
     maxItems: 5,
     items: { type: "string", maxLength: 5, "x-kubernetes-validations": [{ rule: "self == oldSelf" }] }
   })
 }
+
+/** A definition. */
+export const first = defined(
+  "firsts",
+  { type: "object" },
+  { spec: { names: { plural: "firsts", singular: "both", kind: "Both", shortNames: ["bo", "th"] } } }
+)
+
+/** Another definition, some of whose names the first one has. */
+export const second = defined(
+  "seconds",
+  { type: "object" },
+  { spec: { names: { plural: "seconds", singular: "second", kind: "Both", shortNames: ["bo", "ok"] } } }
+)
 
 /** Rules that a server does not compile, by the kind of mistake. */
 export const uncompilable: ReadonlyArray<string> = [

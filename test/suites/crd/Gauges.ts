@@ -29,11 +29,22 @@ const properties: JsonObject = {
   }
 }
 
-/** The kind with such rules at its spec. */
-export const gauges = (rules: ReadonlyArray<JsonObject>, plural = "gauges"): JsonObject =>
-  defined(plural, { type: "object", properties, "x-kubernetes-validations": rules })
+/** The kind of this plural with a rule at its spec. */
+export const gauges = (rule: JsonObject, plural: string): JsonObject =>
+  defined(plural, { type: "object", properties, "x-kubernetes-validations": [rule] })
 
-/** The object that rules are asked of. */
+/** The members of an object that a text names. */
+const named = (members: JsonObject, text: string): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([name]) => new RegExp(`\\b${name}\\b`).test(text)))
+
+/** The kind with those fields of the spec that the rule names, and an object of it. */
+export const gauge = (rule: JsonObject, plural: string): readonly [definition: JsonObject, spec: JsonObject] => {
+  const text = JSON.stringify(rule)
+  const schema = { type: "object", properties: named(properties, text), "x-kubernetes-validations": [rule] }
+  return [defined(plural, schema), named(spec, text)]
+}
+
+/** The object of which the rules are asked. */
 export const spec: JsonObject = {
   n: 3,
   m: 5,

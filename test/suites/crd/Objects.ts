@@ -234,7 +234,6 @@ export const texts: { readonly [format: string]: ReadonlyArray<string> } = {
 
 /** Whole objects of it; without apiVersion and kind: those of the kind. */
 export const wholes: ReadonlyArray<JsonObject> = [
-  { spec: { name: "abc" } },
   {},
   { spec: null },
   { spec: "text" },
@@ -247,4 +246,17 @@ export const wholes: ReadonlyArray<JsonObject> = [
   { spec: { name: "abc" }, metadata: { name: "a", ownerReferences: [{ apiVersion: 1 }] } },
   { spec: { name: "abc" }, metadata: { name: "a", generation: "x" } },
   { spec: { name: "abc" }, metadata: "x" }
+]
+
+/** Specs of WebApps. */
+export const webApps: ReadonlyArray<JsonObject> = [
+  { image: "registry.test/web:1" },
+  { image: "registry.test/web:1", replicas: 3, port: 80 },
+  { image: "" },
+  { image: "registry.test/web:1", replicas: 51 },
+  { image: "registry.test/web:1", port: 0, replicas: -1 },
+  { image: "registry.test/web:1", env: [{ name: "lower", value: "x" }] },
+  { image: "registry.test/web:1", ingress: { enabled: true } },
+  { image: "registry.test/web:1", resources: { cpuRequest: "2", cpuLimit: "1" } },
+  {}
 ]

@@ -4,7 +4,7 @@ import { defined } from "./Definitions.ts"
 
 const text: JsonObject = { type: "string", maxLength: 20 }
 
-const kind = (strict: boolean): JsonObject => {
+const kind = (plural: string, strict: boolean): JsonObject => {
   const only = (rules: JsonObject) => (strict ? rules : {})
   const spec: JsonObject = {
     type: "object",
@@ -51,17 +51,17 @@ const kind = (strict: boolean): JsonObject => {
     type: "object",
     properties: { phase: { ...text, ...only({ enum: ["Ready"] }) }, other: text }
   }
-  return defined("ratchets", spec, {
+  return defined(plural, spec, {
     root: { properties: { spec, status } },
     version: { subresources: { status: {} } }
   })
 }
 
 /** The kind when the object is stored. */
-export const loose = kind(false)
+export const loose = (plural: string): JsonObject => kind(plural, false)
 
 /** The kind when it is changed. */
-export const strict = kind(true)
+export const strict = (plural: string): JsonObject => kind(plural, true)
 
 /** What is stored. */
 export const spec: JsonObject = {

@@ -38,8 +38,7 @@ const customResourceDefinition: Definition = {
   version: "v1",
   kind: "CustomResourceDefinition",
   strategy: CustomResourceDefinition.definition,
-  status: CustomResourceDefinition.definitionStatus,
-  zero: CustomResourceDefinition.zero
+  status: CustomResourceDefinition.definitionStatus
 }
 
 const definitions: ReadonlyArray<Definition> = [
@@ -100,11 +99,11 @@ const kindOf = (definition: Definition): Kind => {
     gracePeriod: () => 0,
     fromStorage: same,
     toStorage: same,
-    zero: Shape.zero(Shape.of(Shape.nameOf(definition))),
     ...definition,
     ...name,
     listKind: `${kind}List`,
     custom: false,
+    zero: Shape.zero(Shape.of(Shape.nameOf(definition))),
     columns: columnsOf(group, version, kind),
     below: subresources.filter((subresource) => served.has(subresource.name)),
     deprecation: deprecations[`${group}/${version}/${kind}`],

@@ -31,7 +31,6 @@ export interface Definition
         | "fromStorage"
         | "forChange"
         | "toStorage"
-        | "zero"
       >
     > {
   /** The form that names of the kind have; absent: a DNS subdomain. */

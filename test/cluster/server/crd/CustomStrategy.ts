@@ -156,7 +156,10 @@ const withRules = (
 ): ReadonlyArray<FieldError.FieldError> => {
   if (rules.none) return mistakes
   if ([...found, ...mistakes].some(({ reason }) => blocking.has(reason))) return [...mistakes, notChecked]
-  return [...mistakes, ...rules.check(object, before?.old, { before: before?.before, warn: writing.warn })]
+  return [
+    ...mistakes,
+    ...rules.check(object, before?.old, { before: before?.before, warn: writing.warnAlways ?? writing.warn })
+  ]
 }
 
 const notChecked = FieldError.make(

@@ -2,23 +2,25 @@
  * The kind CustomResourceDefinition itself: what is filled in and set when one is written, and how a server takes it up
  * (`establish`).
  */
+import * as Shape from "../builtin/Shape.ts"
 import * as Conditions from "../Conditions.ts"
 import * as Json from "../Json.ts"
 import type { Strategy, Writing } from "../Kind.ts"
 import * as DefinitionValidation from "./definition/DefinitionValidation.ts"
 import * as Warnings from "./definition/Warnings.ts"
 
+const shape = Shape.of("apiextensions.CustomResourceDefinition")
+
 /** The strategy of CustomResourceDefinition. */
 export const definition: Strategy = {
   default: (draft) => {
+    Shape.canonicalize(shape, draft, "kept")
     const spec = Json.member(draft, "spec")
     const names = Json.member(spec, "names")
     const kind = Json.text(names.kind) ?? ""
     if ((Json.text(names.singular) ?? "") === "" && kind !== "") names.singular = kind.toLowerCase()
     if ((Json.text(names.listKind) ?? "") === "" && kind !== "") names.listKind = `${kind}List`
     if (!Json.isObject(spec.conversion)) spec.conversion = { strategy: "None" }
-    // What is false or empty is not written: so do its Go types.
-    if (spec.preserveUnknownFields === false) delete spec.preserveUnknownFields
   },
   prepareForCreate: (draft) => {
     draft.status = { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: [] }
@@ -41,13 +43,6 @@ export const definition: Strategy = {
     return mistakes
   },
   resetFields: [["status"]]
-}
-
-/** What its Go type always writes. */
-export const zero: Json.JsonObject = {
-  metadata: {},
-  spec: { group: "", names: { plural: "", kind: "" }, scope: "", versions: null },
-  status: { conditions: null, acceptedNames: { plural: "", kind: "" }, storedVersions: null }
 }
 
 /** The strategy of its `/status`. */

@@ -136,7 +136,7 @@ describe("strategic merge patch", () => {
     metadata: { finalizers: ["f/1", "f/2", "f/3"], labels: { l: "1" } },
     spec: { ...J.object(pod([a, b, c]).spec), strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } } }
   }
-  const patched = (patch: Json) => strategicMergePatch(deployment.schema, live, patch)
+  const patched = (patch: Json) => strategicMergePatch(deployment.schema, live, J.copy(patch))
   const containers = (patch: Json, more?: JsonObject) =>
     J.objects(J.at(patched(pod(patch, more)), "spec", "template", "spec", "containers")).map(
       ({ image, name }) => `${name}:${image}`

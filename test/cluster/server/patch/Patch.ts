@@ -8,6 +8,7 @@ import * as JsonText from "../body/JsonText.ts"
 import type { PatchType } from "../body/Negotiation.ts"
 import * as Failure from "../Failure.ts"
 import type { Json, JsonObject } from "../Json.ts"
+import * as J from "../Json.ts"
 import type { Kind } from "../Kind.ts"
 import { jsonPatch, strictErrors } from "./JsonPatch.ts"
 import { mergePatch } from "./MergePatch.ts"
@@ -33,14 +34,18 @@ export const read = (type: Patch["type"], body: string | Uint8Array | undefined)
 /** The object as the patch makes it, without what its kind does not know. Throws a Failure. */
 export const apply = (kind: Kind, patch: Patch, object: JsonObject, options: Options): JsonObject => {
   if (patch.type === "strategic") {
-    const value = strategicMergePatch(kind.schema, object, patch.value)
+    // Go takes the directives out of the patch before it shows the patch in a refusal.
+    const change = J.copy(patch.value)
+    const value = strategicMergePatch(kind.schema, object, change)
     return Decode.patched(
       kind,
-      { value, errors: patch.duplicates, shown: GoText.plain(patch.value ?? {}), decoder: "values" },
+      { value, errors: patch.duplicates, shown: GoText.plain(change ?? {}), decoder: "values" },
       options
     )
   }
-  const value = patch.type === "json" ? jsonPatch(object, patch.value) : mergePatch(object, patch.value)
+  const result = patch.type === "json" ? jsonPatch(object, patch.value) : mergePatch(object, patch.value)
   const errors = patch.type === "json" ? strictErrors(patch.value, patch.duplicates) : patch.duplicates
-  return Decode.patched(kind, { value, errors, shown: GoText.json(value), decoder: "text" }, options)
+  // Go writes the result with its members in order, and reads it up to the first member of a wrong type.
+  const shown = GoText.json(result)
+  return Decode.patched(kind, { value: JSON.parse(shown) as Json, errors, shown, decoder: "text" }, options)
 }

@@ -8,20 +8,20 @@
  */
 import * as GoType from "../body/GoType.ts"
 import * as Failure from "../Failure.ts"
-import type { Draft, DraftObject, Json, JsonObject } from "../Json.ts"
+import type { Draft, DraftObject, JsonObject } from "../Json.ts"
 import * as J from "../Json.ts"
 import type { Schema } from "../Schema.ts"
 import * as ListMerge from "./ListMerge.ts"
 import * as Order from "./Order.ts"
 
 /**
- * The document with the patch merged into it. Throws a Failure as kube-apiserver does: 400 for directives that are written
+ * The document with the patch merged into it. The patch loses its directives. Throws a Failure as kube-apiserver does: 400 for directives that are written
  * wrongly, 422 for lists in lists, and 500 for what does not fit the document.
  */
-export const strategicMergePatch = (schema: Schema, document: JsonObject, patch: Json): JsonObject => {
+export const strategicMergePatch = (schema: Schema, document: JsonObject, patch: Draft): JsonObject => {
   if (patch === null) return document
-  if (J.isObject(patch)) return mergeObject(schema, J.copy(document), J.copy(patch))
-  const found = J.isList(patch) ? "array" : typeof patch === "boolean" ? "bool" : typeof patch
+  if (isObject(patch)) return mergeObject(schema, J.copy(document), patch)
+  const found = Array.isArray(patch) ? "array" : typeof patch === "boolean" ? "bool" : typeof patch
   throw Failure.badRequest(`json: cannot unmarshal ${found} into Go value of type map[string]interface {}`)
 }
 
@@ -43,8 +43,11 @@ const mergeObject = (schema: Schema, object: DraftObject, patch: DraftObject): D
 
 /** What a map becomes that says what is to be done with all of it. */
 const replaced = (patch: DraftObject): DraftObject => {
-  const { [directive]: wanted, ...rest } = patch
-  if (wanted === "replace") return rest
+  const wanted = patch[directive]
+  if (wanted === "replace") {
+    delete patch[directive]
+    return patch
+  }
   if (wanted === "delete") return {}
   throw ListMerge.unknownDirective(wanted ?? null, patch)
 }

@@ -81,11 +81,11 @@ const refuse = (service: JsonObject, mistakes: Errors): void => {
 }
 
 const warnOfIgnored = (spec: JsonObject, { warn }: Writing): void => {
-  if (spec.type !== "ExternalName" && (spec.externalName ?? "") !== "") {
-    warn('spec.externalName is ignored when spec.type is not "ExternalName"')
-  }
   if (spec.type === "ClusterIP" && isHeadless(spec) && spec.sessionAffinity !== "None") {
     warn("spec.SessionAffinity is ignored for headless services")
+  }
+  if (spec.type !== "ExternalName" && (spec.externalName ?? "") !== "") {
+    warn('spec.externalName is ignored when spec.type is not "ExternalName"')
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // A field is its type with a mark before it: "0" is left out when it is zero, "!" is always written, "?" is written as
 // null, and without a mark it is a pointer, which is left out when it is nil. Run it in a module that requires
-// k8s.io/api v0.37.1 (`go run .`), and let biome format what it has written.
+// k8s.io/api and k8s.io/apiextensions-apiserver v0.37.1 (`go run .`), and let biome format what it has written.
 package main
 
 import (
@@ -28,6 +28,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedv1 "k8s.io/api/scheduling/v1"
 	storv1 "k8s.io/api/storage/v1"
+	crdv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 var shapes = map[string]map[string]string{}
@@ -64,6 +65,13 @@ func code(t reflect.Type) string {
 		return "quantity"
 	case "k8s.io/apimachinery/pkg/util/intstr.IntOrString":
 		return "any"
+	case "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSON":
+		return "any"
+	case "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrStringArray":
+		return "any"
+	case "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrArray",
+		"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.JSONSchemaPropsOrBool":
+		return code(reflect.TypeOf(crdv1.JSONSchemaProps{}))
 	case "k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1":
 		return "any"
 	case "k8s.io/apimachinery/pkg/runtime.RawExtension":
@@ -146,7 +154,7 @@ func fields(t reflect.Type, m map[string]string) {
 
 func main() {
 	for _, o := range []any{corev1.Namespace{}, corev1.Pod{}, corev1.Service{}, corev1.ConfigMap{}, corev1.Secret{}, corev1.ServiceAccount{}, corev1.PersistentVolume{}, corev1.PersistentVolumeClaim{}, corev1.Node{}, corev1.Event{}, corev1.Endpoints{}, corev1.ReplicationController{}, corev1.LimitRange{}, corev1.ResourceQuota{}, corev1.PodTemplate{}, corev1.Binding{},
-		appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.StatefulSet{}, appsv1.DaemonSet{}, appsv1.ControllerRevision{}, batchv1.Job{}, batchv1.CronJob{}, asv1.HorizontalPodAutoscaler{}, asv2.HorizontalPodAutoscaler{}, asv1.Scale{}, polv1.PodDisruptionBudget{}, polv1.Eviction{}, netv1.Ingress{}, netv1.IngressClass{}, netv1.NetworkPolicy{}, rbacv1.Role{}, rbacv1.ClusterRole{}, rbacv1.RoleBinding{}, rbacv1.ClusterRoleBinding{}, coordv1.Lease{}, discv1.EndpointSlice{}, eventsv1.Event{}, storv1.StorageClass{}, schedv1.PriorityClass{},
+		appsv1.Deployment{}, appsv1.ReplicaSet{}, appsv1.StatefulSet{}, appsv1.DaemonSet{}, appsv1.ControllerRevision{}, batchv1.Job{}, batchv1.CronJob{}, asv1.HorizontalPodAutoscaler{}, asv2.HorizontalPodAutoscaler{}, asv1.Scale{}, polv1.PodDisruptionBudget{}, polv1.Eviction{}, netv1.Ingress{}, netv1.IngressClass{}, netv1.NetworkPolicy{}, rbacv1.Role{}, rbacv1.ClusterRole{}, rbacv1.RoleBinding{}, rbacv1.ClusterRoleBinding{}, coordv1.Lease{}, discv1.EndpointSlice{}, eventsv1.Event{}, storv1.StorageClass{}, schedv1.PriorityClass{}, crdv1.CustomResourceDefinition{},
 		authzv1.SelfSubjectAccessReview{}, authzv1.SubjectAccessReview{}, authzv1.LocalSubjectAccessReview{}, authzv1.SelfSubjectRulesReview{}, authnv1.SelfSubjectReview{}, authnv1.TokenReview{}, authnv1.TokenRequest{}} {
 		walk(reflect.TypeOf(o))
 	}

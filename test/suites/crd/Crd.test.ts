@@ -1,0 +1,5 @@
+/** The embedded server takes and refuses definitions and custom objects as a kube-apiserver does. */
+import * as Replay from "../comparison/Replay.ts"
+import { crd } from "./Dialogues.ts"
+
+Replay.tests(crd)

@@ -1,0 +1,183 @@
+/** Definitions of custom kinds and objects of them, valid and invalid, as dialogues. */
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import type { Dialogue, Step } from "../comparison/Dialogue.ts"
+import type { Suite } from "../comparison/Dialogues.ts"
+import type { Request } from "../comparison/Server.ts"
+import * as Backups from "./Backups.ts"
+import * as Definitions from "./Definitions.ts"
+import * as Gauges from "./Gauges.ts"
+import * as Objects from "./Objects.ts"
+import * as Ratchets from "./Ratchets.ts"
+
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+const objectsPath = (plural: string) => `/apis/crd.example.com/v1/namespaces/NAMESPACE/${plural}`
+const dry = "?dryRun=All"
+
+const post = (path: string, body: JsonObject): Request => ({ method: "POST", path, body })
+
+const object = (plural: string, more: JsonObject): JsonObject => ({
+  apiVersion: "crd.example.com/v1",
+  kind: Definitions.kindOf(plural),
+  metadata: { name: "a" },
+  ...more
+})
+
+/** Defines a kind, and waits until it is served. A kube-apiserver holds up objects of a kind that is younger than two seconds. */
+const define = (plural: string, definition: JsonObject): ReadonlyArray<Request> => [
+  post(definitionsPath, definition),
+  { method: "GET", path: objectsPath(plural), until: { status: 200 }, pauseMillis: 2_100 }
+]
+
+/** Tries to replace the object that the step with this index has stored. */
+const replaceStored =
+  (index: number, plural: string, more: JsonObject, below = ""): Step =>
+  ({ answers }) => ({
+    method: "PUT",
+    path: `${objectsPath(plural)}/a${below}${dry}`,
+    body: { ...J.object(answers[index]?.body), ...more }
+  })
+
+/** How a compiler of CEL tells what is wrong. */
+const compilers = /(?<=compilation failed: ERROR: <input>:).*/s
+
+const definitions: ReadonlyArray<Dialogue> = [
+  ...Object.entries(Definitions.definitions).map(([about, definition]) => ({
+    name: `a definition: ${about}`,
+    steps: [post(`${definitionsPath}${dry}`, definition)]
+  })),
+  ...Definitions.uncompilable.map((rule) => ({
+    name: `a rule that does not compile: ${rule}`,
+    unlike: compilers,
+    steps: [post(`${definitionsPath}${dry}`, Definitions.ruled({ rule }))]
+  })),
+  {
+    name: "a definition gives way to another one that has its names",
+    steps: [
+      ...define("firsts", Definitions.first),
+      post(definitionsPath, Definitions.second),
+      {
+        method: "GET",
+        path: `${definitionsPath}/seconds.crd.example.com`,
+        until: { body: { status: { conditions: [{}, {}] } } }
+      }
+    ]
+  }
+]
+
+/** A dialogue for each object of a kind that is there. */
+const created = (about: string, plural: string, objects: ReadonlyArray<JsonObject>): ReadonlyArray<Dialogue> =>
+  objects.map((more) => ({
+    name: `${about}: ${JSON.stringify(more)}`,
+    steps: [post(`${objectsPath(plural)}${dry}`, object(plural, more))]
+  }))
+
+const objects: ReadonlyArray<Dialogue> = [
+  ...created("an object is pruned, filled in and checked", "widgets", [
+    ...Objects.specs.map((spec) => ({ spec: { name: "abc", ...spec } })),
+    ...Objects.wholes
+  ]),
+  ...created(
+    "a text of a format",
+    "widgets",
+    Object.entries(Objects.texts).flatMap(([format, texts]) =>
+      texts.map((text) => ({ spec: { name: "abc", [format]: text } }))
+    )
+  ),
+  ...created(
+    "a Backup",
+    "backups",
+    Backups.specs.map((spec) => ({ spec }))
+  )
+]
+
+const rules: ReadonlyArray<Dialogue> = [
+  ...[...Gauges.rules.map((rule) => ({ rule })), ...Gauges.told].map((rule, index) => {
+    const plural = `gauge${index}s`
+    const [definition, spec] = Gauges.gauge(rule, plural)
+    return {
+      name: `an object keeps or breaks a rule: ${JSON.stringify(rule)}`,
+      steps: [...define(plural, definition), post(`${objectsPath(plural)}${dry}`, object(plural, { spec }))]
+    }
+  }),
+  ...Gauges.changes.map(([rule, old, next], index) => {
+    const plural = `change${index}s`
+    return {
+      name: `a change keeps or breaks a rule: ${JSON.stringify(rule)}, ${JSON.stringify(next)}`,
+      steps: [
+        ...define(plural, Gauges.gauges(rule, plural)),
+        post(objectsPath(plural), object(plural, { spec: old })),
+        replaceStored(2, plural, { spec: next })
+      ]
+    }
+  })
+]
+
+/** An object is stored while its kind is loose, and changed when the kind is strict. */
+const ratchet = (plural: string, changes: ReadonlyArray<Step>): ReadonlyArray<Step> => [
+  ...define(plural, Ratchets.loose(plural)),
+  post(objectsPath(plural), object(plural, { spec: Ratchets.spec })),
+  ({ answers }) => ({
+    method: "PUT",
+    path: `${objectsPath(plural)}/a/status`,
+    body: { ...J.object(answers[2]?.body), status: { phase: "Old" } }
+  }),
+  {
+    method: "PATCH",
+    path: `${definitionsPath}/${plural}.crd.example.com`,
+    body: { spec: Ratchets.strict(plural).spec ?? null },
+    contentType: "application/merge-patch+json"
+  },
+  // The new schema is in use as soon as it refuses an object.
+  {
+    ...post(`${objectsPath(plural)}${dry}`, object(plural, { metadata: { name: "b" }, spec: { all: "long" } })),
+    until: { status: 422 }
+  },
+  ...changes
+]
+
+const ratchets: ReadonlyArray<Dialogue> = [
+  {
+    name: "an object may keep values that its kind no longer allows",
+    steps: ratchet(
+      "ratchets",
+      Ratchets.next.map((spec) => replaceStored(3, "ratchets", { spec }))
+    )
+  },
+  {
+    name: "an object may keep a status that its kind no longer allows",
+    steps: ratchet(
+      "latches",
+      Ratchets.statuses.map((status) => replaceStored(3, "latches", { spec: {}, status }, "/status"))
+    )
+  }
+]
+
+const webApp = Crd.of(WebApp)
+const [version] = webApp.spec.versions
+const webApps: ReadonlyArray<Dialogue> = Objects.webApps.map((spec) => ({
+  name: `a WebApp: ${JSON.stringify(spec)}`,
+  steps: [
+    post(`/apis/${webApp.spec.group}/${version?.name}/namespaces/NAMESPACE/${webApp.spec.names.plural}${dry}`, {
+      apiVersion: `${webApp.spec.group}/${version?.name}`,
+      kind: webApp.spec.names.kind,
+      metadata: { name: "a" },
+      spec
+    })
+  ]
+}))
+
+const named = (definition: JsonObject): CustomResourceDefinition => ({
+  ...definition,
+  metadata: J.texts(definition.metadata)
+})
+
+/** All of it. */
+export const crd: Suite = {
+  name: "crd",
+  definitions: [...[Objects.everything, Backups.backups].map(named), webApp],
+  dialogues: [...definitions, ...objects, ...rules, ...ratchets, ...webApps]
+}
