@@ -25,13 +25,14 @@ export const ofBody = (body: Json): Json => {
 }
 
 /**
- * Whether Go finds a cause in the random order of a map: an owner that conflicts, or a field of a custom object. The metadata of
- * objects has an order.
+ * Whether Go finds a cause in the random order of a map: an owner that conflicts, a label or an annotation, or a field of a
+ * custom object. The other metadata of objects has an order.
  */
 const isRandom =
   ({ group }: JsonObject) =>
   ({ field, reason }: JsonObject): boolean =>
     reason === "FieldManagerConflict" ||
+    /(?:^|\.)(?:labels|annotations)$/.test(J.text(field) ?? "") ||
     (isCustom(J.text(group) ?? "") && /^(?!.*metadata\.)\w/.test(J.text(field) ?? ""))
 
 const isCustom = (group: string): boolean => group.includes(".") && !group.endsWith(".k8s.io")
