@@ -236,6 +236,12 @@ describe("The name of a run", () => {
     const told = (name: string) => ({ lastRun: lastRun(name, "2026-11-19T03:00:00Z"), jobs: [old] })
     expect(request(told(old.metadata.name), due)?.id).toMatch(new RegExp(`^${id}x[0-9a-f]{8}$`))
     expect(request(told("another"), due)).toEqual(request(told(old.metadata.name), due))
+    // The run that was replaced may still have its Job.
+    const replaced = job(MoverJob.nameOf("cart", id))
+    const status = {
+      lastRun: { ...lastRun(replaced.metadata.name, "2026-11-19T03:00:00Z"), uid: replaced.metadata.uid }
+    }
+    expect(request({ ...status, jobs: [replaced] }, due)?.id).not.toBe(id)
   })
 })
 

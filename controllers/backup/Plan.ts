@@ -116,7 +116,7 @@ const ofTick = (backup: Backup, { lastRun }: BackupStatus, jobs: ReadonlyArray<J
   const id = stamp(tick)
   const name = MoverJob.nameOf(backup.metadata.name, id)
   const told = jobs.find(
-    (job) => job.metadata.name === name && Run.isOver(job) && (isOf(job, lastRun) || isTold(job, lastRun))
+    (job) => job.metadata.name === name && (isOf(job, lastRun) || (Run.isOver(job) && isTold(job, lastRun)))
   )
   return told === undefined ? id : `${id}x${MoverJob.shortHash(told.metadata.uid)}`
 }
