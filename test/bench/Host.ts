@@ -5,16 +5,17 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 import { Effect } from "effect"
 import * as Programs from "./Programs.ts"
 
-/** Date, versions and machine, in a few words. */
-export const describe = (homeostat: string) =>
+/** Date, versions and machine, in a few words. `peer` says whether controller-runtime was measured too. */
+export const describe = (homeostat: string, peer: boolean) =>
   Effect.gen(function* () {
     const first = (program: string, ...args: ReadonlyArray<string>) =>
       Effect.map(Programs.output([program, ...args]), (text) => text.split("\n")[0]?.trim() ?? "")
     const date = new Date().toISOString().slice(0, 10)
     const program = yield* first(homeostat, "version")
     const commit = yield* Programs.commit
-    const controllerRuntime = yield* Programs.versionOf("sigs.k8s.io/controller-runtime")
-    const go = (yield* first("go", "version")).split(" ")[2]
+    const go = peer ? (yield* first("go", "version")).split(" ")[2] : undefined
+    const version = yield* Programs.versionOf("sigs.k8s.io/controller-runtime")
+    const other = peer ? `controller-runtime ${version} (${go}); ` : ""
     const apiServer = yield* first(yield* Assets.find("kube-apiserver"), "--version")
     const etcd = yield* first(yield* Assets.find("etcd"), "--version")
     const release = yield* Effect.promise(() => readFile("/etc/os-release", "utf8").catch(() => ""))
@@ -22,7 +23,7 @@ export const describe = (homeostat: string) =>
     const cores = `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? process.arch})`
     const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`
     return [
-      `${date}. ${program} (${commit}, Bun ${Bun.version}); controller-runtime ${controllerRuntime} (${go}); ${apiServer}; ${etcd}.`,
+      `${date}. ${program} (${commit}, Bun ${Bun.version}); ${other}${apiServer}; ${etcd}.`,
       `${cores}, ${memory}, ${system}; servers, managers and driver on the same machine.`
     ].join("\n")
   })

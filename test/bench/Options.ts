@@ -1,6 +1,7 @@
 /** The flags of `bun run bench`. */
 import { join, resolve } from "node:path"
 import { parseArgs } from "node:util"
+import * as Alone from "./Alone.ts"
 import type { Manager } from "./Driver.ts"
 import * as Scenario from "./Scenario.ts"
 
@@ -10,6 +11,8 @@ export interface Options {
   /** Instead of Homeostat and controller-runtime. */
   readonly managers: readonly [Manager, Manager] | undefined
   readonly scenarios: ReadonlyArray<Scenario.Scenario>
+  /** Scenarios of Homeostat alone. */
+  readonly alone: ReadonlyArray<Alone.Scenario>
   /** Instead of those of the scenarios. */
   readonly repeats: number | undefined
   readonly size: Scenario.Size
@@ -19,10 +22,14 @@ export interface Options {
   readonly out: string
 }
 
+/** The names of all scenarios: those beside another manager come first. */
+const names = [...Scenario.all, ...Alone.all].map(({ name }) => name)
+
 /** What the flags mean. */
 export const usage = `bun run bench [flags], with KUBEBUILDER_ASSETS naming etcd and kube-apiserver
 
-  --scenarios NAME,…       Of ${Scenario.all.map(({ name }) => name).join(", ")}; default all
+  --scenarios NAME,…       Of ${names.slice(0, Scenario.all.length).join(", ")},
+                           and, of Homeostat alone and without Go, ${names.slice(Scenario.all.length).join(", ")}; default all
   --repeats N              Runs of each scenario for each manager; default the scenario's own
   --objects N              Converged WebApps, each with two children; default 10000
   --create N               WebApps that are created at once; default 1000
@@ -58,8 +65,8 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     }
     return value
   }
-  const names = values.scenarios?.split(",") ?? Scenario.all.map(({ name }) => name)
-  const unknown = names.find((name) => !Scenario.all.some((scenario) => scenario.name === name))
+  const chosen = values.scenarios?.split(",") ?? names
+  const unknown = chosen.find((name) => !names.includes(name))
   if (unknown !== undefined) throw new Error(`--scenarios: there is no ${unknown}`)
   const managers = values.manager.map((text): Manager => {
     const at = text.indexOf("=")
@@ -74,7 +81,8 @@ export const parse = (args: ReadonlyArray<string>): Options => {
   return {
     help: values.help,
     managers: first === undefined || second === undefined ? undefined : ([first, second] as const),
-    scenarios: Scenario.all.filter(({ name }) => names.includes(name)),
+    scenarios: Scenario.all.filter(({ name }) => chosen.includes(name)),
+    alone: Alone.all.filter(({ name }) => chosen.includes(name)),
     repeats: number("repeats") ?? (quick ? 1 : undefined),
     size: {
       objects: number("objects") ?? (quick ? 200 : 10_000),

@@ -55,7 +55,7 @@ test("a run whose neighbour was thrown away counts in the median, but makes no p
     )
   )
   expect(rows[2]).toBe("| a scenario | time | 20 (10–30) | 25 (20–30) | **0.80** (0.50–1.00) | 3, 2 |")
-  expect(rows).toContain("Runs thrown away because of other load: 3. Failed: 0.")
+  expect(rows).toContain("Above the limit: 0. Runs thrown away because of other load: 3. Failed: 0.")
 })
 
 test("where there is nothing to divide, there is no ratio", () => {
@@ -68,6 +68,15 @@ test("where there is nothing to divide, there is no ratio", () => {
 test("what failed is told below the table", () => {
   const rows = rowsOf(outcome([], [], { failures: ["s, a: no answer"] }))
   expect(rows).toContain("- s, a: no answer")
+})
+
+test("a number of the first manager that is above its limit is named below the table", () => {
+  const { scenario } = outcome([], [])
+  const rows = rowsOf({
+    ...outcome([{ round: 1, ms: 11 }], [{ round: 1, ms: 12 }]),
+    scenario: { ...scenario, measures: [{ field: "ms", label: "time", limit: 10 }] }
+  })
+  expect(rows).toContain("- a scenario, time: 11 (at most 10)")
 })
 
 test("the driver's own runs have a table of their own", () => {

@@ -16,16 +16,21 @@ export const render = (outcomes: ReadonlyArray<Outcome>, managers: readonly [str
   const alone = outcomes.filter(({ scenario }) => scenario.driverAlone === true).flatMap(aloneRows)
   const noisy = outcomes.reduce((sum, outcome) => sum + outcome.noisy, 0)
   const failures = outcomes.flatMap((outcome) => outcome.failures)
+  const above = excessesOf(outcomes, a)
   return [
     ...lines,
     ...(alone.length === 0 ? [] : ["", "| the driver alone | number | | runs |", "|---|---|---|---|", ...alone]),
     "",
     `Median (min–max) of the runs; ratio ${a} / ${b} of the medians (min–max of the pairs). ↑: more is better, else less.`,
-    `Runs thrown away because of other load: ${noisy}. Failed: ${failures.length}.`,
-    ...failures.map((failure) => `- ${failure}`),
+    `Above the limit: ${above.length}. Runs thrown away because of other load: ${noisy}. Failed: ${failures.length}.`,
+    ...[...above, ...failures].map((line) => `- ${line}`),
     ""
   ].join("\n")
 }
+
+/** What is above its limit for a manager, a line for each number. */
+export const excessesOf = (outcomes: ReadonlyArray<Outcome>, manager: string): ReadonlyArray<string> =>
+  outcomes.flatMap(({ kept, scenario }) => excesses(scenario.title, scenario.measures, kept.get(manager) ?? []))
 
 const rows = ({ scenario, kept }: Outcome, [a, b]: readonly [string, string]): ReadonlyArray<string> => {
   if (scenario.driverAlone === true) return []
@@ -48,7 +53,8 @@ const aloneRows = ({ scenario, kept }: Outcome): ReadonlyArray<string> => {
 
 const name = ({ label, moreIsBetter }: Measure): string => (moreIsBetter === true ? `${label} ↑` : label)
 
-const values = (results: ReadonlyArray<Result>, { field }: Measure): ReadonlyArray<number> =>
+/** One number of the results. */
+export const values = (results: ReadonlyArray<Result>, { field }: Pick<Measure, "field">): ReadonlyArray<number> =>
   results.flatMap((result) => {
     const value = result[field]
     return typeof value === "number" ? [value] : []
@@ -62,7 +68,21 @@ export const median = (numbers: ReadonlyArray<number>): number | undefined => {
   return low === undefined || high === undefined ? undefined : (low + high) / 2
 }
 
-const spread = (numbers: ReadonlyArray<number>): string => {
+/** The numbers of a scenario whose medians are above their limits, a line for each. */
+export const excesses = (
+  title: string,
+  measures: ReadonlyArray<Pick<Measure, "field" | "label" | "limit">>,
+  results: ReadonlyArray<Result>
+): ReadonlyArray<string> =>
+  measures.flatMap(({ limit = Number.POSITIVE_INFINITY, ...measure }) => {
+    const middle = median(values(results, measure))
+    return middle !== undefined && middle > limit
+      ? [`${title}, ${measure.label}: ${text(middle)} (at most ${limit})`]
+      : []
+  })
+
+/** Median and range, or a dash where there is nothing. */
+export const spread = (numbers: ReadonlyArray<number>): string => {
   const middle = median(numbers)
   if (middle === undefined) return "–"
   return numbers.length === 1 ? text(middle) : `${text(middle)} ${range(numbers)}`

@@ -1,7 +1,8 @@
 /**
- * `bun run bench`: Homeostat beside the same controller on controller-runtime, on one API server, in turn.
+ * `bun run bench`: Homeostat beside the same controller on controller-runtime, on one API server, in turn; and Homeostat alone,
+ * against limits.
  *
- * Prints one table and keeps it, the results behind it and the managers' logs in a folder. See docs/performance.md.
+ * Prints a table of each and keeps them, the results behind it and the managers' logs in a folder. See docs/performance.md.
  */
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -10,6 +11,7 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Cause, Console, Effect, Exit, Fiber, Option } from "effect"
+import * as Alone from "./Alone.ts"
 import * as Campaign from "./Campaign.ts"
 import * as Host from "./Host.ts"
 import * as Options from "./Options.ts"
@@ -33,17 +35,17 @@ const writePids = (cluster: ControlPlane) =>
       )
   )
 
-const main = (chosen: Options.Options) =>
+/** What came of some scenarios: a part of the report, and whether all of it is as it should be. */
+interface Part {
+  readonly report: string
+  readonly isFine: boolean
+}
+
+/** Homeostat beside the other manager. */
+const compare = (chosen: Options.Options, homeostat: string, out: string) =>
   Effect.gen(function* () {
-    // What is missing is said before the minutes of the build.
-    yield* Assets.find("etcd")
-    yield* Assets.find("kube-apiserver")
-    const out = join(chosen.out, new Date().toISOString().slice(0, 19).replaceAll(":", ""))
-    yield* Effect.promise(() => mkdir(out, { recursive: true }))
-    yield* Console.error("build")
     const driver = yield* Programs.driver
     const peer = yield* Programs.controllerRuntime
-    const homeostat = yield* Programs.homeostat
     const managers = chosen.managers ?? [
       { name: "homeostat", command: `${homeostat} run ${flags} ${lease}` },
       { name: "controller-runtime", command: `${peer} ${flags}` }
@@ -57,19 +59,52 @@ const main = (chosen: Options.Options) =>
 
     const site = { driver, out, kubeconfig: cluster.admin.kubeconfigPath, state: cluster.directory }
     const outcomes = yield* Campaign.run({ ...chosen, site, managers })
-    const { objects, create } = chosen.size
+    const { size } = chosen
     const report = [
-      yield* Host.describe(homeostat),
-      `${objects} converged WebApps with two children each; ${create} created at once.`,
+      `${size.objects} converged WebApps with two children each; ${size.create} created at once.`,
       ...managers.map(({ name, command }) => `- ${name}: \`${command.replace(/^\S*\//, "")}\``),
       "",
       Table.render(outcomes, [managers[0].name, managers[1].name])
     ].join("\n")
+    const isComplete = outcomes.every(({ failures }) => failures.length === 0)
+    const above = Table.excessesOf(outcomes, managers[0].name)
+    const part: Part = { report, isFine: isComplete && (size.quick || above.length === 0) }
+    return part
+  }).pipe(Effect.scoped)
+
+/** Homeostat alone, on an API server of its own. */
+const alone = (chosen: Options.Options, out: string) =>
+  Effect.gen(function* () {
+    const { repeats, size } = chosen
+    const outcomes = yield* Alone.run(yield* Envtest.start(), chosen.alone, { out, repeats, quick: size.quick })
+    const isComplete = outcomes.every(({ failures }) => failures.length === 0)
+    const part: Part = {
+      report: Alone.render(outcomes),
+      // The numbers of a quick run say nothing.
+      isFine: isComplete && (size.quick || Alone.excesses(outcomes).length === 0)
+    }
+    return part
+  }).pipe(Effect.scoped)
+
+const main = (chosen: Options.Options) =>
+  Effect.gen(function* () {
+    // What is missing is said before the minutes of the build.
+    yield* Assets.find("etcd")
+    yield* Assets.find("kube-apiserver")
+    const out = join(chosen.out, new Date().toISOString().slice(0, 19).replaceAll(":", ""))
+    yield* Effect.promise(() => mkdir(out, { recursive: true }))
+    yield* Console.error("build")
+    const homeostat = yield* Programs.homeostat
+    const parts: Array<Part> = []
+    if (chosen.alone.length > 0) parts.push(yield* alone(chosen, out))
+    if (chosen.scenarios.length > 0) parts.push(yield* compare(chosen, homeostat, out))
+    const host = yield* Host.describe(homeostat, chosen.scenarios.length > 0)
+    const report = [host, ...parts.map((part) => part.report)].join("\n\n")
     yield* Effect.promise(() => writeFile(join(out, "table.md"), report))
     yield* Console.log(`\n${report}`)
     yield* Console.error(`Kept in ${out}`)
-    return outcomes.every(({ failures }) => failures.length === 0)
-  }).pipe(Effect.scoped)
+    return parts.every(({ isFine }) => isFine)
+  })
 
 const run = async (): Promise<number> => {
   let chosen: Options.Options

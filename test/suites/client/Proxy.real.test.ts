@@ -8,7 +8,7 @@ import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { real } from "@homeostat/testkit/Shared"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as ConnectProxy from "./ConnectProxy.ts"
 import * as Home from "./Home.ts"
@@ -141,9 +141,8 @@ describe("Through a proxy", () => {
           Effect.gen(function* () {
             home.configure({ cluster: { ...remote(cluster), "proxy-url": url }, user: userOf(cluster) })
             const run = yield* home.open(namespace)
-            const started = yield* Clock.currentTimeMillis
             const error = yield* run(Effect.flip(Client.list(ConfigMap, { namespace })))
-            return { message: error.message, millis: (yield* Clock.currentTimeMillis) - started }
+            return { message: error.message }
           }).pipe(Effect.scoped)
         const list = `GET /api/v1/namespaces/${namespace}/configmaps`
 
@@ -159,7 +158,6 @@ describe("Through a proxy", () => {
         expect(down.message).toBe(
           `${list}: connection refused, nothing listens there (proxy http://127.0.0.1:${gone} to https://${host}:${portOf(cluster)}, ECONNREFUSED)`
         )
-        expect(down.millis).toBeLessThan(15_000)
       }),
     Envtest.everything
   )

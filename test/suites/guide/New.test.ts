@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
 import { live } from "@homeostat/testkit/Test"
-import { Clock, Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { loadAll } from "js-yaml"
 import * as Running from "../binary/Running.ts"
 import * as Copy from "./Copy.ts"
@@ -69,7 +69,6 @@ describe("A new controller", () => {
     "is type-checked, formatted, tested on the embedded cluster and run by the program",
     () =>
       Effect.gen(function* () {
-        const began = yield* Clock.currentTimeMillis
         const tree = yield* copy
         const made = yield* create(tree, "Cache", "--group", "cache.example.com")
         succeeded(made)
@@ -78,8 +77,6 @@ describe("A new controller", () => {
         succeeded(tested)
         expect(tested.stderr).toMatch(/^ 0 fail$/m)
         expect(tested.stderr).toMatch(/^Ran 11 tests across 2 files/m)
-        const took = (yield* Clock.currentTimeMillis) - began
-        process.stdout.write(`  copy, install, new, test: ${(took / 1000).toFixed(1)} s\n`)
 
         expect(yield* definitionsOf(tree)).toContain("caches.cache.example.com")
         const help = yield* tree.run(["bun", "controllers/main.ts", "run", "--help"])

@@ -52,7 +52,7 @@ const snapshot = (namespace: string) =>
 
 describe("A manager that comes back", () => {
   Shared.cluster(
-    "leaves alone what is right, and makes right within seconds what happened without it",
+    "leaves alone what is right, and makes right what happened without it",
     (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(Crd.of(WebApp))
@@ -103,7 +103,6 @@ describe("A manager that comes back", () => {
         )
 
         const manager = yield* Counted.start(cluster.admin, [controller], settings)
-        const backAt = performance.now()
         yield* running(namespace, 20)
         const service = yield* Managed.eventually(
           "the lost Service",
@@ -117,7 +116,6 @@ describe("A manager that comes back", () => {
           ({ spec }) => spec?.replicas === 1
         )
         expect(spec?.replicas).toBe(1)
-        expect(performance.now() - backAt).toBeLessThan(30_000)
         // Everything once, and nothing of those that were right.
         const applied = manager.writes.filter((write) => write.startsWith("apply"))
         expect(applied.toSorted()).toEqual([
