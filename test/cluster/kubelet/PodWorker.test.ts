@@ -3,7 +3,7 @@ import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Pod } from "@homeostat/runtime/resource/BuiltIn"
-import { Duration, Effect, TestClock } from "effect"
+import { Duration, Effect, Layer, TestClock } from "effect"
 import * as EmbeddedCluster from "../EmbeddedCluster.ts"
 import { effect } from "../Test.ts"
 import * as PodWorker from "./PodWorker.ts"
@@ -55,6 +55,6 @@ effect("A kubelet keeps the condition of another writer that it has not seen yet
         ["ContainersReady", "True", undefined],
         ["DisruptionTarget", "True", "EvictionByEvictionAPI"]
       ])
-    }).pipe(Effect.provide(client), Effect.provide(BunFileSystem.layer))
+    }).pipe(Effect.provide(Layer.mergeAll(client, BunFileSystem.layer)))
   })
 )
