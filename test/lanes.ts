@@ -33,9 +33,9 @@ const print = (text: string): void => {
 const lanes = {
   unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|real|tools)\.test\.ts$/.test(file) },
   // Tests on a cluster mostly wait.
-  embedded: { processes: 3, usual: 2, has: (file: string) => file.endsWith(".cluster.test.ts") },
+  embedded: { processes: 2, usual: 2, has: (file: string) => file.endsWith(".cluster.test.ts") },
   tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
-  real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
+  real: { processes: 2, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
 }
 type Name = keyof typeof lanes
 const names = Object.keys(lanes) as ReadonlyArray<Name>
