@@ -6,6 +6,7 @@
 import { describe, expect } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { live } from "@homeostat/testkit/Test"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
@@ -13,7 +14,6 @@ import * as Random from "effect/Random"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { Lease } from "../resource/BuiltIn.ts"
 import * as Replica from "./Replica.fixture.ts"
-import * as VirtualClock from "./VirtualClock.fixture.ts"
 
 const conditions: ReadonlyArray<Replica.Condition> = ["up", "up", "refused", "silent", "deaf", 200, 3000, 8000]
 
@@ -26,7 +26,7 @@ const faults = [
 ] as const
 
 /** One schedule of so many steps, and what went wrong in it. */
-const play = (steps: number, advance: VirtualClock.VirtualClock["advance"]) =>
+const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
   Effect.gen(function* () {
     const server = ApiServer.make()
     const replicas: Array<Replica.Replica> = []
@@ -64,7 +64,7 @@ const play = (steps: number, advance: VirtualClock.VirtualClock["advance"]) =>
         yield* replica.stop
         yield* add
         // It stays in sight until it has ended.
-        yield* advance(5000)
+        yield* pass(5000)
         yield* replica.kill
         yield* remove(replica)
       } else if (dice < 63) {
@@ -81,10 +81,10 @@ const play = (steps: number, advance: VirtualClock.VirtualClock["advance"]) =>
       } else if (dice < 90 && Replica.holder(server) !== undefined) {
         server.change(Lease, "homeostat", { metadata: { labels: { touched: String(step) } } })
       }
-      yield* advance(yield* Random.nextIntBetween(0, 7000))
+      yield* pass(yield* Random.nextIntBetween(0, 7000))
     }
     for (const replica of replicas) replica.line.condition = "up"
-    yield* advance(60_000)
+    yield* pass(60_000)
     return { violations, history, terms, leaders: replicas.filter((replica) => replica.leads()).length }
   }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
 
@@ -97,8 +97,8 @@ describe("whatever happens to replicas, their lines, their clocks and the server
       `at most one may write, and one leads in the end (schedule ${schedule})`,
       () =>
         Effect.gen(function* () {
-          const { advance, clock } = VirtualClock.make()
-          const { history, leaders, terms, violations } = yield* play(40, advance).pipe(
+          const { clock, pass } = VirtualTime.make()
+          const { history, leaders, terms, violations } = yield* play(40, pass).pipe(
             Effect.withClock(clock),
             Effect.withRandom(Random.make(Seed.current() + schedule))
           )

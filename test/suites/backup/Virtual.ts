@@ -12,12 +12,12 @@ import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import * as Eventually from "@homeostat/testkit/Eventually"
 import type * as Pretence from "@homeostat/testkit/kubelet/Pretence"
 import { live } from "@homeostat/testkit/Test"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
 import { Clock, type Duration, Effect, Logger, LogLevel, Random, type Scope } from "effect"
 import type { Spec } from "./Backups.ts"
 import * as Claims from "./Claims.ts"
 import * as PretendedMover from "./PretendedMover.ts"
 import * as VirtualManager from "./VirtualManager.ts"
-import * as VirtualTime from "./VirtualTime.ts"
 
 /** When the tests begin. */
 export const begin = Date.parse("2026-11-20T00:00:00Z")

@@ -13,8 +13,8 @@ import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import type { EmbeddedCluster } from "@homeostat/testkit/EmbeddedCluster"
+import type { VirtualTime } from "@homeostat/testkit/VirtualTime"
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
-import type { VirtualTime } from "./VirtualTime.ts"
 
 /**
  * What becomes of a request: it `pass`es; it is `silent`, so that neither arrives it nor comes an answer; or it is `lost` on its way

@@ -3,7 +3,7 @@ import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Granted from "./Granted.ts"
-import { converged, informers, metric, real, sent, want } from "./Wired.ts"
+import { converged, informers, metric, pass, real, sent, want } from "./Wired.ts"
 
 let granted: Granted.Granted | undefined
 
@@ -42,7 +42,7 @@ describe("A manager whose rights are taken away", () => {
           ["HorizontalPodAutoscaler", 0, true]
         ])
         yield* want({ namespace, name: "app-1" }, "registry.test/web:3")
-        yield* Effect.sleep("3 seconds")
+        yield* pass(place, "3 seconds")
         expect(sent(place) - before).toBeLessThan(120)
         expect(metric(place, "rest_client_requests_total", { code: "403" })).toBeGreaterThan(5)
 

@@ -19,10 +19,10 @@ import * as TcpProxy from "@homeostat/testkit/TcpProxy"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Duration, Effect, Layer, Logger, LogLevel, Option, Random, Supervisor } from "effect"
+import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 import * as Footprint from "./Footprint.ts"
-import * as LeapClock from "./LeapClock.ts"
 import { behind, converged } from "./Wired.ts"
 
 /** How long, and how much. */

@@ -6,9 +6,9 @@ import * as Transport from "@homeostat/runtime/client/Transport"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Fiber, Layer, Logger, LogLevel } from "effect"
+import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
-import * as LeapClock from "./LeapClock.ts"
 import { behind, converged, create, informers, metric, sent, want, wired } from "./Wired.ts"
 
 describe.concurrent("A manager whose wire", () => {

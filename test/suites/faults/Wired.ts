@@ -15,10 +15,10 @@ import * as TcpProxy from "@homeostat/testkit/TcpProxy"
 import { controller } from "@homeostat/webapp"
 import { container } from "@homeostat/webapp/children"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import { type Duration, Effect, type Scope } from "effect"
+import { Duration, Effect, type Scope } from "effect"
+import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
-import * as LeapClock from "./LeapClock.ts"
 
 /** What these tests run on: a control plane of their own, as they kill it, with what takes away the children of the deleted. */
 export const plane: Envtest.Options = { controllers: ["garbage-collector-controller"] }
@@ -132,6 +132,19 @@ export const informers = ({ manager }: Pick<Wired, "manager">) =>
 
 /** What the manager has sent so far, watches too. */
 export const sent = ({ manager }: Pick<Wired, "manager">): number => manager.requests.length + manager.watches.length
+
+/**
+ * Lets the manager's time pass, a quarter of a second after another. Each time this waits until the requests that fell due are
+ * answered or refused, so that a server has to do one of the two.
+ */
+export const pass = ({ leap, manager }: Pick<Wired, "leap" | "manager">, duration: Duration.DurationInput) =>
+  Effect.repeatN(
+    Effect.zipRight(
+      leap("250 millis"),
+      Managed.eventually("that every request has its answer", Effect.sync(manager.pending), (count) => count === 0)
+    ),
+    Math.ceil(Duration.toMillis(duration) / 250) - 1
+  )
 
 /** A metric of the manager's, summed over its series with these labels. */
 export const metric = (

@@ -1,6 +1,6 @@
 /**
- * Managers that elect a leader, side by side in the test's process, each with a line of its own to the API server that can be
- * cut; and a controller that signs what it writes, so that the server can tell who wrote what, and when.
+ * Managers that elect a leader, side by side in the test's process, each with a line of its own to the API server that a test can cut;
+ * and a controller that signs its writes, so that the server's history says which manager wrote what.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -15,10 +15,14 @@ import type { Runner } from "@homeostat/runtime/controller/Runner"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Manager from "@homeostat/runtime/manager/Manager"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
+import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as Shared from "@homeostat/testkit/Shared"
-import { Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
+import { live } from "@homeostat/testkit/Test"
+import * as VirtualTime from "@homeostat/testkit/VirtualTime"
+import { Effect, Exit, Layer, Logger, LogLevel, Random, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
 /** How a line is: `refused`: connections break and none is made; `silent`: nothing arrives at the other end. */
@@ -42,6 +46,24 @@ export const steady = { leaseDuration: "6 seconds", renewDeadline: "4 seconds", 
 /** For tests that go on from whoever leads, in which it may. */
 export const quick = { leaseDuration: "2 seconds", renewDeadline: "1300 millis", retryPeriod: "200 millis" } as const
 
+/** A way to an API server, and the name of that in errors. */
+export interface Network {
+  readonly server: string
+  readonly transport: Layer.Layer<Transport.Transport>
+}
+
+/** The network to a control plane. */
+export const networkOf = ({ admin }: ControlPlane): Network => ({
+  server: admin.server,
+  transport: Transport.layer(
+    Cluster.make({
+      server: admin.server,
+      token: admin.token,
+      tls: { ca: admin.ca, cert: admin.cert, key: admin.key }
+    })
+  )
+})
+
 /** The labels of what is reconciled. */
 export const labels = { ledger: "yes" }
 
@@ -56,12 +78,11 @@ export const signing = (name: string) =>
       )
   })
 
-const over = (cluster: ControlPlane, line: Replica["line"]): Layer.Layer<Transport.Transport> =>
+const over = ({ server, transport }: Network, line: Replica["line"]): Layer.Layer<Transport.Transport> =>
   Layer.effect(
     Transport.Transport,
     Effect.map(Transport.Transport, (network) => {
-      const refused = (request: Request) =>
-        Effect.fail(Disconnect.make(infoOf(request), cluster.admin.server, "ECONNREFUSED"))
+      const refused = (request: Request) => Effect.fail(Disconnect.make(infoOf(request), server, "ECONNREFUSED"))
       /** Lets nothing through while the line is cut: neither what is to be sent nor what comes back. */
       const pass = (request: Request) =>
         Effect.suspend(() =>
@@ -81,21 +102,11 @@ const over = (cluster: ControlPlane, line: Replica["line"]): Layer.Layer<Transpo
           )
       })
     })
-  ).pipe(
-    Layer.provide(
-      Transport.layer(
-        Cluster.make({
-          server: cluster.admin.server,
-          token: cluster.admin.token,
-          tls: { ca: cluster.admin.ca, cert: cluster.admin.cert, key: cluster.admin.key }
-        })
-      )
-    )
-  )
+  ).pipe(Layer.provide(transport))
 
 /** Starts a manager that works on one namespace, and whose Lease is there too. It ends with the scope at the latest. */
 export const start = (
-  cluster: ControlPlane,
+  network: Network,
   namespace: string,
   name: string,
   options: Omit<Manager.Settings, "leaderElection"> & {
@@ -112,7 +123,7 @@ export const start = (
     const election = yield* Effect.orDie(
       LeaderElection.make({ namespace, name: "homeostat", identity: name, ...durations })
     )
-    const services = Manager.layer({ namespaces: [namespace], instance: name }).pipe(Layer.provide(over(cluster, line)))
+    const services = Manager.layer({ namespaces: [namespace], instance: name }).pipe(Layer.provide(over(network, line)))
     const runners = yield* Effect.flatMap(Layer.build(services), (context) =>
       Manager.start([controller], {
         labelSelector: "ledger=yes",
@@ -126,18 +137,41 @@ export const start = (
     return { name, line, runners, attempts, state: election.state, stop: Scope.close(scope, Exit.void) }
   })
 
-/** A test in a namespace of its own, with a client for its own requests, whose line is never cut. */
-export const replicated = <A, E>(
-  name: string,
-  body: (cluster: ControlPlane, namespace: string) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
-  timeoutMillis?: number
-): void =>
+/** What a test of managers does, with a client for its own requests, whose line is never cut. */
+export type Body<A, E> = (network: Network, namespace: string) => Effect.Effect<A, E, Scope.Scope | Client.Client>
+
+/** A test in a namespace of its own, on the cluster of the lane. */
+export const replicated = <A, E>(name: string, body: Body<A, E>): void =>
   Shared.cluster(
     name,
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace("leadership")
-        return yield* Effect.provide(body(cluster, namespace), yield* Managed.client(cluster))
+        return yield* Effect.provide(body(networkOf(cluster), namespace), yield* Managed.client(cluster))
       }),
-    { ...Envtest.everything, timeoutMillis }
+    Envtest.everything
+  )
+
+/** A test in virtual time, on a cluster in memory. */
+export const virtual = <A, E>(name: string, body: Body<A, E>): void =>
+  live(
+    name,
+    () =>
+      Effect.suspend(() => {
+        const time = VirtualTime.make(Date.parse("2026-11-20T00:00:00Z"))
+        const test = Effect.gen(function* () {
+          const { client, transport } = yield* EmbeddedCluster.make({ controllers: [], kubelet: false, seed: 1 })
+          const network = { server: "memory", transport }
+          yield* Effect.provide(body(network, "default"), client)
+        })
+        // Managers take time to stop, too.
+        return time
+          .during(Effect.scoped(test))
+          .pipe(
+            Effect.withRandom(Random.make(Seed.current())),
+            Effect.withClock(time.clock),
+            Logger.withMinimumLogLevel(LogLevel.None)
+          )
+      }),
+    120_000
   )

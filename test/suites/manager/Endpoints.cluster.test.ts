@@ -63,7 +63,19 @@ describe.concurrent("A manager", () => {
 
         yield* proxy.refuse
         yield* proxy.cut
-        yield* Managed.stays("readiness without a server", served.probe("/readyz"), "3 seconds")
+        const refused = Effect.map(served.metrics, (page) =>
+          [...page.matchAll(/^rest_client_requests_total\{.*code="<error>".*\} (\d+)$/gm)]
+            .map(([, count]) => Number(count))
+            .reduce((sum, count) => sum + count, 0)
+        )
+        yield* Managed.eventually(
+          "some requests in vain",
+          Effect.zipLeft(
+            refused,
+            Effect.map(served.probe("/readyz"), (answer) => expect(ready(answer)).toBe(true))
+          ),
+          (count) => count > 5
+        )
       })
   )
 

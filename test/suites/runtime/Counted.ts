@@ -27,7 +27,7 @@ export interface Counted {
   readonly metrics: () => ReadonlyArray<Metrics.Family>
   /** What it logged as a warning or an error. */
   readonly warnings: ReadonlyArray<string>
-  /** How many requests are on the way, watches not counted. */
+  /** How many requests are on the way; a watch is until its answer begins. */
   readonly pending: () => number
   readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
 }
@@ -80,7 +80,11 @@ export const counting = (told: Told) =>
       open: (request: Request) =>
         Effect.suspend(() => {
           told.watches.push(request.path)
-          return transport.open(request)
+          told.pending++
+          return Effect.ensuring(
+            transport.open(request),
+            Effect.sync(() => told.pending--)
+          )
         })
     }))
   )

@@ -14,6 +14,7 @@ import * as Tracing from "@homeostat/runtime/telemetry/Tracing"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, Option, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
+import * as Rest from "../Rest.ts"
 import * as Scene from "../webapp/Scene.ts"
 
 /** A manager whose reconciles are traced. */
@@ -237,13 +238,14 @@ const snapshot = (scene: Scene.Scene) =>
 const look = (scene: Scene.Scene, manager: Effect.Effect<Managed.Managed, never, Scope.Scope>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { attempts } = yield* manager
+      const managed = yield* manager
+      const { attempts } = managed
       yield* Managed.eventually(
         "a reconcile",
         Effect.sync(() => attempts().length),
         (count) => count > 0
       )
-      yield* Effect.sleep("500 millis")
+      yield* Rest.of(managed)
       expect(attempts().every(({ key }) => key === `${scene.namespace}/shop`)).toBe(true)
       return attempts().flatMap(({ exchanges }) => exchanges.map(({ request }) => `${request.method} ${request.path}`))
     })

@@ -6,18 +6,18 @@ import * as Managed from "../Managed.ts"
 import * as History from "./History.ts"
 import * as Replica from "./Replica.ts"
 
-describe.concurrent("a leader that is cut off from the API server", () => {
+describe("a leader that is cut off from the API server", () => {
   for (const condition of ["silent", "refused"] as const) {
-    Replica.replicated(
+    Replica.virtual(
       `(${condition}) stops before another one starts, and comes back as a standby that can lead again`,
-      (cluster, namespace) =>
+      (network, namespace) =>
         Effect.gen(function* () {
           yield* Client.create(ConfigMap, { metadata: { namespace, name: "map", labels: Replica.labels } })
           const history = yield* History.follow(namespace)
           const lastWriter = Effect.sync(() => history.writes.at(-1)?.writer)
-          const a = yield* Replica.start(cluster, namespace, "a")
+          const a = yield* Replica.start(network, namespace, "a")
           yield* Managed.eventually("a writes", lastWriter, (writer) => writer === "a")
-          const b = yield* Replica.start(cluster, namespace, "b")
+          const b = yield* Replica.start(network, namespace, "b")
           yield* Managed.eventually(
             "b stands by",
             Effect.sync(() => b.state()),

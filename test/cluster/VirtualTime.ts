@@ -1,17 +1,17 @@
 /**
- * Time that a test moves, as that of a machine whose clock people may set: timers go on by themselves, whatever the clock shows.
+ * Time that a test moves, for what runs in memory alone: days pass in seconds.
  *
- * TestClock waits some real milliseconds at every step, which is too long for the days that pass here; and it takes timers along
- * when it is set. Nothing but memory is waited for here, so that a turn of the event loop does.
+ * TestClock waits some real milliseconds at every step, and moves timers with the clock when a test sets the clock. Here a step takes
+ * some turns of the event loop. Timers run on by themselves, as on a machine whose clock its administrator sets.
  */
 import { Clock, Duration, Effect, Fiber } from "effect"
 
 /** A clock, and what moves it. */
 export interface VirtualTime {
   readonly clock: Clock.Clock
-  /** Time passes: everybody who sleeps wakes when it is time, and all that follows happens, one after the other. */
+  /** Lets time pass: each sleep ends at its time, and what follows from that happens before the next one ends. One caller at a time. */
   readonly pass: (duration: Duration.DurationInput) => Effect.Effect<void>
-  /** Somebody sets the clock. Epoch milliseconds. */
+  /** Sets the clock. Epoch milliseconds. */
   readonly set: (millis: number) => Effect.Effect<void>
   /** Lets time pass until that has ended. */
   readonly during: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -29,8 +29,8 @@ const turn = Effect.async<void>((resume) => {
 /** Microtasks, and what fibers that yielded do, are over after a turn; the others are for what that sets off. */
 const rest = Effect.zipRight(turn, Effect.zipRight(turn, turn))
 
-/** Time, from then on: epoch milliseconds. */
-export const make = (begin: number): VirtualTime => {
+/** Time that begins then: epoch milliseconds. */
+export const make = (begin = 0): VirtualTime => {
   /** Since the start, in milliseconds. */
   let passed = 0
   let offset = begin
@@ -50,7 +50,7 @@ export const make = (begin: number): VirtualTime => {
       })
   }
 
-  /** When somebody wakes first, of those who wake by then. */
+  /** When the first of the sleeps ends that end by then. */
   const next = (by: number): number | undefined => {
     let first: number | undefined
     for (const { at } of sleepers) if (at <= by && (first === undefined || at < first)) first = at

@@ -1,0 +1,23 @@
+import { describe, expect } from "bun:test"
+import { Effect } from "effect"
+import * as HandingOver from "./HandingOver.ts"
+import * as History from "./History.ts"
+import * as Replica from "./Replica.ts"
+
+describe("over a hundred hand-overs", () => {
+  Replica.virtual(
+    "no two ever hold the Lease, nothing is written by one who doesn't, and a Lease that is given back is taken at once",
+    (network, namespace) =>
+      Effect.gen(function* () {
+        const { believers, history, orderly } = yield* HandingOver.run(network, namespace, 100)
+        expect(History.handOvers(history)).toBeGreaterThanOrEqual(100)
+        expect(History.overlaps(history)).toEqual([])
+        expect(History.trespasses(history)).toEqual([])
+        expect(history.writes.length).toBeGreaterThan(100)
+        expect(believers).toEqual([])
+        // The Lease lasts two seconds, and a standby asks for it every 200 ms.
+        expect(orderly.length).toBe(51)
+        expect(Math.max(...orderly)).toBeLessThanOrEqual(200)
+      })
+  )
+})
