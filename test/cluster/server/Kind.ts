@@ -137,6 +137,10 @@ export interface Kind {
   /** What a change begins with, where that is not what is read: a kind may show less than it keeps. */
   readonly forChange?: (stored: JsonObject) => JsonObject
   readonly toStorage: (object: JsonObject) => JsonObject
+  /** From this version to the Go type that all versions share: tables and bare metadata show that. Absent: the same. */
+  readonly internal?: (object: JsonObject) => JsonObject
+  /** The conditions of an object's row in a table. */
+  readonly rowConditions?: (object: JsonObject) => ReadonlyArray<JsonObject>
   /** Said to whoever uses this version. */
   readonly deprecation: string | undefined
   /** Said to whoever makes an object: that nothing comes of it here. */

@@ -90,7 +90,7 @@ const groups = (server: Server, exchange: Exchange.Exchange, root: "api" | "apis
   }
   if (form.aggregated) return aggregated(server, exchange, root, form.format)
   const list = root === "api" ? Discovery.apiVersions(server.address) : Discovery.apiGroupList(kinds)
-  return shown(exchange, list, form.format, { vary: "Accept" })
+  return shown(exchange, list, form.format, {})
 }
 
 const aggregated = (
@@ -104,9 +104,8 @@ const aggregated = (
   const headers = { etag, vary: "Accept", "cache-control": "public" }
   if (exchange.request.headers["if-none-match"] === etag) return { status: 304, headers, body: "" }
   const answer = shown(exchange, list, format, headers)
-  return format === "json"
-    ? { ...answer, headers: { ...answer.headers, "content-type": Discovery.aggregatedType } }
-    : answer
+  const type = Discovery.aggregatedType.replace("json", format)
+  return { ...answer, headers: { ...answer.headers, "content-type": type } }
 }
 
 const ofGroup = (server: Server, exchange: Exchange.Exchange, group: string): Exchange.HttpResponse => {

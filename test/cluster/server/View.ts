@@ -28,7 +28,7 @@ export const make = (kind: Kind, accepted: Accepted, query: URLSearchParams): Vi
 export const object = ({ accepted, includeObject, kind }: View, shown: JsonObject, now: number): JsonObject => {
   const { version, view } = accepted
   if (view === "object" || shown.kind === "Status") return shown
-  if (view === "PartialObjectMetadata") return PartialMetadata.partial(shown, version)
+  if (view === "PartialObjectMetadata") return PartialMetadata.partial(internal(kind, shown), version)
   if (view === "PartialObjectMetadataList") throw PartialMetadata.isNoList(kind)
   return Table.table(kind, [shown], {
     version,
@@ -46,7 +46,13 @@ export const list = ({ accepted, includeObject, kind }: View, page: List.Page, n
   const { version, view } = accepted
   if (view === "object") return shown
   if (view === "PartialObjectMetadata") throw PartialMetadata.isList(kind)
-  if (view === "PartialObjectMetadataList") return PartialMetadata.partialList(page.items, metadata, version)
+  if (view === "PartialObjectMetadataList") {
+    return PartialMetadata.partialList(
+      page.items.map((item) => internal(kind, item)),
+      metadata,
+      version
+    )
+  }
   return Table.table(kind, page.items, { version, includeObject, now, metadata, withColumns: true })
 }
 
@@ -59,10 +65,12 @@ export const watched = (
 ): JsonObject => {
   const { version, view } = accepted
   if (view === "object") return shown
-  if (view !== "Table") return PartialMetadata.partial(shown, version)
+  if (view !== "Table") return PartialMetadata.partial(internal(kind, shown), version)
   const metadata = Table.metadataOf(shown)
   return Table.table(kind, [shown], { version, includeObject, now, metadata, withColumns: first })
 }
+
+const internal = (kind: Kind, object: JsonObject): JsonObject => kind.internal?.(object) ?? object
 
 /** The text of an answer. */
 export const text = ({ format, pretty }: Accepted, value: Json.Json): string => {

@@ -29,13 +29,19 @@ const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?:
   ["address", /\b10\.(?:\d|1[0-5])\.\d+\.\d+\b(?!\/)/g],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)\\+":)\d+/g],
-  ["port", /(?<=Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}/g]
+  ["port", /(?<=Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}/g],
+  // In a table: `80:30123/TCP`.
+  ["port", /(?<=\b\d+:)3[0-2]\d{3}(?=\/[A-Z]+)/g],
+  ["hash", /\b[0-9A-F]{128}\b/g]
 ]
+
+/** A time in a header. */
+const httpDate = /\b\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC)\b/g
 
 const timestamp = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 
 /** How far from the beginning of its dialogue a time may be, in seconds. Other times are constants of the dialogue. */
-const nearSeconds = 3600
+const nearSeconds = 48 * 3600
 
 /** A comparer for a dialogue that began at `began`, in milliseconds since 1970. */
 export const make = (namespace: string, began: number): Comparer => {
@@ -66,6 +72,12 @@ export const make = (namespace: string, began: number): Comparer => {
         .replaceAll(timestamp, (time) => {
           const seconds = Math.floor(Date.parse(time) / 1000) - second
           return Math.abs(seconds) > nearSeconds ? time : `T+${seconds}`
+        })
+        .replaceAll(httpDate, (text) => {
+          const date = new Date(text)
+          const years = date.getUTCFullYear() - new Date(began).getUTCFullYear()
+          date.setUTCFullYear(date.getUTCFullYear() - years)
+          return `T+${date.getTime() / 1000 - second} and ${years} years`
         })
     )
     return JSON.parse(text) as Json

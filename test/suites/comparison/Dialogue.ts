@@ -17,10 +17,15 @@ export interface Seen {
   /** The first resourceVersion of that object. */
   readonly first: string | undefined
   readonly answers: ReadonlyArray<Answer>
+  /** When the step begins, in milliseconds since 1970. */
+  readonly now: number
 }
 
 /** A request, or how to make it from the answers before. `NAMESPACE` in a request stands for the dialogue's namespace. */
 export type Step = Request | ((seen: Seen) => Request)
+
+/** A part of the body of an answer for a path. */
+export type Part = (path: string, body: Json) => Json
 
 /** A dialogue in a namespace of its own. */
 export interface Dialogue {
@@ -33,6 +38,10 @@ export interface Dialogue {
   readonly headers?: ReadonlyArray<string> | undefined
   /** Parts of messages that each server puts into words of its own: they are not compared. */
   readonly unlike?: RegExp | undefined
+  /** What is compared of a body, where it is not all of it. */
+  readonly compared?: Part | undefined
+  /** What the embedded server serves of the body that a kube-apiserver answers. It applies to the answers of the latter alone. */
+  readonly served?: Part | undefined
   /** Each step gets a second of its own, so that its times differ from those of the step before. */
   readonly spaced?: boolean | undefined
 }
@@ -54,7 +63,7 @@ export class Straddled extends Data.TaggedError("Straddled")<{ readonly dialogue
 /** Has the dialogue in a namespace, and deletes the objects that it created. */
 export const play = (
   server: Server,
-  { headers, name, reads, steps, unlike }: Dialogue,
+  { compared = (_, body) => body, headers, name, reads, steps, unlike }: Dialogue,
   namespace: string,
   pace: Pace
 ): Effect.Effect<ReadonlyArray<Exchange>, Straddled> =>
@@ -72,7 +81,7 @@ export const play = (
         const now = yield* pace(index)
         began ??= now
         comparer ??= Comparable.make(namespace, began)
-        const request = placed(typeof step === "function" ? step({ namespace, live, first, answers }) : step)
+        const request = placed(typeof step === "function" ? step({ namespace, live, first, answers, now }) : step)
         const asked = comparer.request(request)
         const answer = yield* server(request, now)
         note(created, request, answer)
@@ -87,7 +96,10 @@ export const play = (
         exchanges.push({
           asked,
           at: Math.floor(at / 1000) - Math.floor(began / 1000),
-          answer: Words.without(comparer.answer(answer, live, headers), unlike)
+          answer: Words.without(
+            comparer.answer({ ...answer, body: compared(request.path, answer.body) }, live, headers),
+            unlike
+          )
         })
       }
       return exchanges

@@ -15,6 +15,8 @@ export interface Suite {
   /** Custom kinds that the dialogues use. */
   readonly definitions?: ReadonlyArray<CustomResourceDefinition> | undefined
   readonly dialogues: ReadonlyArray<Dialogue.Dialogue>
+  /** How many dialogues take place at a time; default 8. */
+  readonly concurrency?: number | undefined
 }
 
 /** The entry that an exchange with a server becomes in a recording. */
@@ -53,10 +55,18 @@ const pace =
 
 /** Has a dialogue with a real server. A dialogue that straddled a second begins again. */
 export const real = (server: Server.Server, dialogue: Dialogue.Dialogue, namespace: string) =>
-  Effect.retry(Dialogue.play(server, dialogue, namespace, pace(dialogue.spaced === true)), {
+  Effect.retry(Dialogue.play(reduced(server, dialogue), dialogue, namespace, pace(dialogue.spaced === true)), {
     while: ({ _tag }) => _tag === "Straddled",
     schedule: Schedule.recurs(20)
   })
+
+/** The real server with the part of its answers that the embedded server gives. */
+const reduced =
+  (server: Server.Server, { served }: Dialogue.Dialogue): Server.Server =>
+  (request, now) =>
+    Effect.map(server(request, now), (answer) =>
+      served === undefined ? answer : { ...answer, body: served(request.path, answer.body) }
+    )
 
 /** Has a dialogue with a real server, in a new namespace. */
 export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
@@ -76,7 +86,7 @@ export const recorded = (suite: Suite): Recording.Recorded => ({
       const entries = yield* Effect.forEach(
         suite.dialogues,
         (dialogue) => Effect.map(live(cluster, dialogue), (entry) => [dialogue.name, entry] as const),
-        { concurrency: 8 }
+        { concurrency: suite.concurrency ?? 8 }
       )
       return new Map([...definitionsOf(suite), ...entries])
     })

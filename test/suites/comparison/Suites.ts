@@ -4,9 +4,13 @@ import { apply } from "../apply/Dialogues.ts"
 import { backup } from "../backup/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
 import { crd } from "../crd/Dialogues.ts"
+import { documents } from "../openapi/Recorded.ts"
 import { patch } from "../patch/Dialogues.ts"
 import * as Dialogues from "./Dialogues.ts"
 import type { Recorded } from "./Recording.ts"
 
 /** All of them. */
-export const suites: ReadonlyArray<Recorded> = [apply, backup, builtin, crd, patch, regressions].map(Dialogues.recorded)
+export const suites: ReadonlyArray<Recorded> = [
+  ...[apply, backup, builtin, crd, patch, regressions].map(Dialogues.recorded),
+  documents
+]

@@ -36,6 +36,20 @@ export const settings: ReadonlyArray<Sample> = [
   of("coordination.k8s.io/v1", "leases")("held", { spec: { holderIdentity: "me" } }),
   of("coordination.k8s.io/v1", "leases")("free", { spec: {} }),
   of("scheduling.k8s.io/v1", "priorityclasses", false)("openapi-high", { value: 7, preemptionPolicy: "Never" }),
+  of("v1", "namespaces", false)("openapi-plain", {}),
+  of("v1", "namespaces", false)("openapi-ending", {}),
+  of(
+    "apiextensions.k8s.io/v1",
+    "customresourcedefinitions",
+    false
+  )("plains.openapi.example.org", {
+    spec: {
+      group: "openapi.example.org",
+      scope: "Cluster",
+      names: { plural: "plains", kind: "Plain" },
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } }]
+    }
+  }),
   of("storage.k8s.io/v1", "storageclasses", false)("openapi-plain", { provisioner: "example.com/disk" }),
   of(
     "storage.k8s.io/v1",

@@ -51,10 +51,15 @@ export const table = (kind: Kind, objects: ReadonlyArray<JsonObject>, options: O
     columnDefinitions: options.withColumns
       ? columns.map(({ description, format, name, priority, type }) => ({ name, type, format, description, priority }))
       : null,
-    rows: objects.map((object) => ({
-      cells: columns.map(({ cell }) => cell(object, options.now)),
-      object: included(object, options)
-    }))
+    rows: objects.map((object) => {
+      const internal = kind.internal?.(object) ?? object
+      const conditions = kind.rowConditions?.(internal) ?? []
+      return {
+        cells: columns.map(({ cell }) => cell(internal, options.now)),
+        ...(conditions.length > 0 && { conditions }),
+        object: included(object, internal, options)
+      }
+    })
   }
 }
 
@@ -74,9 +79,9 @@ const name: Kind["columns"][number] = {
   cell: (object) => J.text(J.at(object, "metadata", "name")) ?? ""
 }
 
-const included = (object: JsonObject, { includeObject, version }: Options): Json => {
+const included = (object: JsonObject, internal: JsonObject, { includeObject, version }: Options): Json => {
   if (includeObject === "Object") return object
   // The bookmark that ends the initial events is told by its annotation, whatever the client wants to see of objects.
   const ends = J.at(object, "metadata", "annotations", "k8s.io/initial-events-end") === "true"
-  return includeObject === "None" && !ends ? null : PartialMetadata.partial(object, version)
+  return includeObject === "None" && !ends ? null : PartialMetadata.partial(internal, version)
 }

@@ -31,6 +31,8 @@ export interface Definition
         | "fromStorage"
         | "forChange"
         | "toStorage"
+        | "internal"
+        | "rowConditions"
       >
     > {
   /** The form that names of the kind have; absent: a DNS subdomain. */

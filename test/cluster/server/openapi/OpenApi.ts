@@ -80,7 +80,8 @@ export const groupVersionDocument = (kinds: ReadonlyArray<Kind>, group: string, 
       ? { title: "Kubernetes CRD Swagger", version: "v0.1.0" }
       : { title: "Kubernetes", version: "1.37" },
     paths: sorted(paths),
-    components: { schemas: closure(paths, own, { group, version }) }
+    // The document of a custom kind does not give DeleteOptions its own group.
+    components: { schemas: closure(paths, own, members.some(({ custom }) => custom) ? undefined : { group, version }) }
   }
 }
 
@@ -147,7 +148,7 @@ const namesOf = (kind: Kind): DefinitionNames =>
 const closure = (
   paths: JsonObject,
   own: JsonObject,
-  of: { readonly group: string; readonly version: string }
+  of: { readonly group: string; readonly version: string } | undefined
 ): JsonObject => {
   const schemas = new Map<string, JsonObject>()
   const reach = (value: unknown): void => {
@@ -158,7 +159,7 @@ const closure = (
         const name = inner.slice(inner.lastIndexOf("/") + 1)
         if (schemas.has(name)) continue
         const schema = J.object(own[name] ?? definitions()[name])
-        schemas.set(name, name === deleteOptions ? alsoOf(schema, of) : schema)
+        schemas.set(name, name === deleteOptions && of !== undefined ? alsoOf(schema, of) : schema)
         reach(schema)
       }
     }
@@ -170,7 +171,7 @@ const closure = (
 const deleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 const gvk = "x-kubernetes-group-version-kind"
 
-/** DeleteOptions are a kind of every group. */
+/** DeleteOptions are a kind of every built-in group. */
 const alsoOf = (
   schema: JsonObject,
   { group, version }: { readonly group: string; readonly version: string }

@@ -5,7 +5,8 @@
  * Left out of what a kube-apiserver publishes: protobuf, which is not served, and the old paths of `/watch/`.
  */
 import type { Json, JsonObject } from "../Json.ts"
-import { apiVersionOf, type Kind } from "../Kind.ts"
+import { apiVersionOf, type Kind, type Verb } from "../Kind.ts"
+import { nameOfKind } from "./Documents.ts"
 import parameters from "./parameters.json"
 
 /** The paths of a kind. `reference` names the definition of a kind in `components.schemas`. */
@@ -14,15 +15,26 @@ export const pathsOf = (kind: Kind, names: DefinitionNames): JsonObject => {
   const collection = `${root}${kind.namespaced ? "/namespaces/{namespace}" : ""}/${kind.plural}`
   const made = (actions: ReadonlyArray<Action>) => actions.filter(({ verb }) => kind.verbs.includes(verb))
   const allNamespaces: ReadonlyArray<Action> = kind.namespaced ? [{ ...list, everywhere: true }] : []
-  const below = (name: string, is: "object" | "scale"): Iterable<readonly [string, ReadonlyArray<Action>]> => [
-    [`${collection}/{name}/${name}`, [get, put, patch].map((action) => ({ ...action, below: name, is }))]
+  const below = (
+    name: string,
+    actions: ReadonlyArray<Action>,
+    as: Subject | undefined
+  ): Iterable<readonly [string, ReadonlyArray<Action>]> => [
+    [`${collection}/{name}/${name}`, actions.map((action) => ({ ...action, below: name, as }))]
   ]
   const paths: ReadonlyArray<readonly [string, ReadonlyArray<Action>]> = [
     [`${root}/${kind.plural}`, made(allNamespaces)],
     [collection, made([list, post, deletecollection])],
     [`${collection}/{name}`, made([get, put, remove, patch])],
-    ...(kind.scale === undefined ? [] : below("scale", "scale")),
-    ...(kind.status === undefined ? [] : below("status", "object"))
+    ...(kind.scale === undefined ? [] : below("scale", parts, scale)),
+    ...(kind.status === undefined ? [] : below("status", parts, undefined)),
+    ...(kind.below ?? []).flatMap(({ name, verbs, ...of }) => [
+      ...below(
+        name,
+        verbs.flatMap((verb) => byVerb.get(verb) ?? []),
+        of.kind === kind.kind ? undefined : { ...of, definition: nameOfKind(of.group, of.version, of.kind) ?? "" }
+      )
+    ])
   ]
   return Object.fromEntries(
     paths
@@ -40,6 +52,15 @@ export interface DefinitionNames {
 /** Where a definition stands in a document. */
 export const reference = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
 
+/** A kind that a request to a subresource has as its body, where that is not the object's. */
+interface Subject {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  /** Its name in `components.schemas`. */
+  readonly definition: string
+}
+
 /** What can be asked of a path. */
 interface Action {
   readonly method: "get" | "post" | "put" | "patch" | "delete"
@@ -50,7 +71,7 @@ interface Action {
   /** The first word of the operation's name. */
   readonly says: string
   readonly below?: string
-  readonly is?: "object" | "scale"
+  readonly as?: Subject | undefined
   readonly everywhere?: boolean
 }
 
@@ -67,14 +88,25 @@ const put: Action = { method: "put", action: "put", verb: "update", says: "repla
 const remove: Action = { method: "delete", action: "delete", verb: "delete", says: "delete" }
 const patch: Action = { method: "patch", action: "patch", verb: "patch", says: "patch" }
 
+const parts = [get, put, patch]
+
+const byVerb: ReadonlyMap<Verb, Action> = new Map([post, put].map((action) => [action.verb, action]))
+
+const scale: Subject = {
+  group: "autoscaling",
+  version: "v1",
+  kind: "Scale",
+  definition: "io.k8s.api.autoscaling.v1.Scale"
+}
+
 const recorded: { readonly [action: string]: ReadonlyArray<JsonObject> } = parameters
 
 /** With one operation only, its parameters are those of the path. */
 const pathItem = (kind: Kind, names: DefinitionNames, path: string, actions: ReadonlyArray<Action>): JsonObject => {
   const [only] = actions.length === 1 ? actions : []
-  const isScale = actions.some(({ is }) => is === "scale") && !kind.custom
+  const as = kind.custom ? undefined : actions[0]?.as
   const shared = [
-    ...pathParameters(isScale ? "Scale" : kind.kind, path),
+    ...pathParameters(as?.kind ?? kind.kind, path),
     ...(only === undefined ? [] : parametersOf(kind, only))
   ]
   return {
@@ -108,7 +140,7 @@ const operation = (
   parameters: ReadonlyArray<JsonObject>
 ): JsonObject => {
   const { group, version } = kind
-  const isScale = action.is === "scale" && !kind.custom
+  const about = (kind.custom ? undefined : action.as) ?? kind
   const body = bodyOf(kind, names, action)
   return {
     tags: [`${identifier(group === "" ? "core" : group, false)}_${identifier(version, false)}`],
@@ -118,9 +150,7 @@ const operation = (
     ...(body === undefined ? {} : { requestBody: body }),
     responses: responses(kind, names, action),
     "x-kubernetes-action": action.action,
-    "x-kubernetes-group-version-kind": isScale
-      ? { group: "autoscaling", version: "v1", kind: "Scale" }
-      : { group, version, kind: kind.kind }
+    "x-kubernetes-group-version-kind": { group: about.group, version: about.version, kind: about.kind }
   }
 }
 
@@ -154,7 +184,7 @@ const described = ({ custom, kind }: Kind, { action, below, says }: Action): str
       return `delete collection of ${kind}`
     case "post":
     case "delete":
-      return `${says} ${article(kind)}${kind}`
+      return `${says}${part} ${article(kind)}${kind}`
     case "patch":
       return `partially update${part} the specified ${kind}`
     default:
@@ -170,9 +200,8 @@ const article = (noun: string): string => {
 const deleteOptions = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 const status = "io.k8s.apimachinery.pkg.apis.meta.v1.Status"
 const anyPatch = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
-const scale = "io.k8s.api.autoscaling.v1.Scale"
 
-const objectOf = (names: DefinitionNames, { is }: Action): string => (is === "scale" ? scale : names.object)
+const objectOf = (names: DefinitionNames, { as }: Action): string => as?.definition ?? names.object
 
 const bodyOf = ({ custom }: Kind, names: DefinitionNames, action: Action): JsonObject | undefined => {
   const types = custom ? served : ["*/*"]

@@ -3,7 +3,7 @@
  *
  *     KUBEBUILDER_ASSETS=… bun test/cluster/server/openapi/generate.ts
  *
- * Whether they are still what the kube-apiserver says is a test of `test/suites/openapi`. The descriptions in them are those
+ * The recording of `test/suites/openapi` shows whether they are what the kube-apiserver says. The descriptions in them are those
  * of Kubernetes, Copyright The Kubernetes Authors, under the Apache License 2.0, as this project is.
  */
 import { join } from "node:path"

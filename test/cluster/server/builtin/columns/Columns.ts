@@ -57,7 +57,7 @@ const byKind: { readonly [key: string]: Cells } = {
   "apps/v1/Deployment": Workloads.deployment,
   "apps/v1/ReplicaSet": Workloads.replicaSet,
   "apps/v1/StatefulSet": Workloads.statefulSet,
-  "autoscaling/v1/HorizontalPodAutoscaler": Workloads.horizontalPodAutoscalerV1,
+  "autoscaling/v1/HorizontalPodAutoscaler": Workloads.horizontalPodAutoscaler,
   "autoscaling/v2/HorizontalPodAutoscaler": Workloads.horizontalPodAutoscaler,
   "batch/v1/CronJob": Workloads.cronJob,
   "batch/v1/Job": Workloads.job,

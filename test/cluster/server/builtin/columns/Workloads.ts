@@ -135,18 +135,11 @@ const autoscaler = (targets: Cells[string]): Cells => ({
   Replicas: status("currentReplicas")
 })
 
-/** A HorizontalPodAutoscaler's of v2. */
+/** A HorizontalPodAutoscaler's, in the form of v2. */
 export const horizontalPodAutoscaler: Cells = autoscaler((object) => {
   const current = J.objects(J.at(object, "status", "currentMetrics"))
   const all = J.objects(J.at(object, "spec", "metrics")).map((metric, index) => target(metric, current[index]))
   return all.length === 0 ? "<none>" : cut(all, 2, ", ")
-})
-
-/** A HorizontalPodAutoscaler's of v1, which knows only the use of processors. */
-export const horizontalPodAutoscalerV1: Cells = autoscaler((object) => {
-  const wanted = J.at(object, "spec", "targetCPUUtilizationPercentage")
-  const current = J.at(object, "status", "currentCPUUtilizationPercentage")
-  return wanted === undefined ? "<none>" : `cpu: ${percent(current) ?? "<unknown>"}/${percent(wanted)}`
 })
 
 /** The members that hold a metric of each type. */

@@ -130,6 +130,12 @@ const stateOf = (status: JsonObject, name: string): JsonObject | undefined => {
   return Json.isObject(found) ? found : undefined
 }
 
+/** What the row of a pod says about its end. */
+const completed: ReadonlyMap<string, string> = new Map([
+  ["Succeeded", "The pod has completed successfully."],
+  ["Failed", "The pod failed."]
+])
+
 /** v1 Pod. */
 export const pod: Definition = {
   group: "",
@@ -146,6 +152,11 @@ export const pod: Definition = {
   }),
   unconditionalUpdate: true,
   graceful: true,
+  rowConditions: (object) => {
+    const phase = Json.text(Json.at(object, "status", "phase")) ?? ""
+    const message = completed.get(phase)
+    return message === undefined ? [] : [{ type: "Completed", status: "True", reason: phase, message }]
+  },
   gracePeriod: (object, asked) => {
     const phase = Json.at(object, "status", "phase")
     const scheduled = Json.text(specOf(object).nodeName) ?? ""

@@ -81,11 +81,22 @@ const refuse = (service: JsonObject, mistakes: Errors): void => {
 }
 
 const warnOfIgnored = (spec: JsonObject, { warn }: Writing): void => {
-  if (spec.type === "ClusterIP" && isHeadless(spec) && spec.sessionAffinity !== "None") {
-    warn("spec.SessionAffinity is ignored for headless services")
+  const hasExternal = Json.list(spec.externalIPs).length > 0
+  const headless = spec.type === "ClusterIP" && isHeadless(spec)
+  if (headless) {
+    if ((spec.loadBalancerIP ?? "") !== "") warn("spec.loadBalancerIP is ignored for headless services")
+    if (hasExternal) warn("spec.externalIPs is ignored for headless services")
+    if (spec.sessionAffinity !== "None") warn("spec.SessionAffinity is ignored for headless services")
   }
+  if (hasExternal && !headless && spec.type !== "ExternalName") {
+    warn("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+  }
+  if (hasExternal && spec.type === "ExternalName") warn('spec.externalIPs is ignored when spec.type is "ExternalName"')
   if (spec.type !== "ExternalName" && (spec.externalName ?? "") !== "") {
     warn('spec.externalName is ignored when spec.type is not "ExternalName"')
+  }
+  if (spec.trafficDistribution === "PreferClose") {
+    warn('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
   }
 }
 

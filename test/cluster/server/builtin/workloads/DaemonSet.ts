@@ -9,7 +9,7 @@ import * as PodValidation from "../pods/PodValidation.ts"
 import * as PodWarnings from "../pods/PodWarnings.ts"
 import * as Templates from "./Templates.ts"
 
-/** The annotation in which v1 keeps what was a field once. */
+/** The annotation in which v1 keeps a field of the internal type. */
 const templateGeneration = "deprecated.daemonset.template.generation"
 
 const main = strategy({
@@ -116,5 +116,13 @@ export const daemonSet: Definition = {
         []
       )
   }),
-  unconditionalUpdate: true
+  unconditionalUpdate: true,
+  internal: (object) => {
+    const draft = Json.copy(object)
+    const metadata = Json.member(draft, "metadata")
+    const annotations = Json.member(metadata, "annotations")
+    delete annotations[templateGeneration]
+    if (Json.isEmpty(annotations)) delete metadata.annotations
+    return draft
+  }
 }

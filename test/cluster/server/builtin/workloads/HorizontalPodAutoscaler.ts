@@ -111,6 +111,7 @@ const fromV1 = (object: JsonObject): JsonObject => {
     Json.member(draft, holder)[field] = parsed(text) ?? null
     delete annotations?.[name]
   }
+  if (annotations !== undefined && Json.isEmpty(annotations)) delete Json.member(draft, "metadata").annotations
   const given = Json.member(draft, "spec")
   const percent = Json.number(given.targetCPUUtilizationPercentage)
   delete given.targetCPUUtilizationPercentage
@@ -152,12 +153,20 @@ export const autoscaler: Definition = {
   status: statusStrategy(main, "autoscalingv2.HorizontalPodAutoscaler")
 }
 
+/** What is stored, by the object of v1 that was made of it: the order of the metrics is not in v1. */
+const stores = new WeakMap<JsonObject, JsonObject>()
+
 /** autoscaling/v1. */
 export const olderAutoscaler: Definition = {
   ...shared,
   version: "v1",
   strategy: v1,
   status: statusStrategy(v1, "autoscalingv1.HorizontalPodAutoscaler"),
-  fromStorage: toV1,
-  toStorage: fromV1
+  fromStorage: (stored) => {
+    const object = toV1(stored)
+    stores.set(object, stored)
+    return object
+  },
+  toStorage: fromV1,
+  internal: (object) => stores.get(object) ?? fromV1(object)
 }

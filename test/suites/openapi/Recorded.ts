@@ -1,0 +1,26 @@
+/** The recording of discovery and documents waits until a kube-apiserver has published the custom kind in them. */
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import { webApps } from "@homeostat/testkit/server/Definitions.fixture"
+import * as Discovery from "@homeostat/testkit/server/openapi/Discovery"
+import { Effect, Schedule } from "effect"
+import * as Dialogues from "../comparison/Dialogues.ts"
+import type { Recorded } from "../comparison/Recording.ts"
+import { openapi } from "./Dialogues.ts"
+
+const { group, versions } = webApps.spec
+
+const published = (cluster: ControlPlane) =>
+  Effect.forEach(["/apis", ...versions.map(({ name }) => `/openapi/v3/apis/${group}/${name}`)], (path) =>
+    cluster
+      .request("GET", path, { accept: path === "/apis" ? Discovery.aggregatedType : undefined })
+      .pipe(Effect.repeat({ until: ({ body }) => body.includes(group), schedule: Schedule.spaced("200 millis") }))
+  )
+
+const dialogues = Dialogues.recorded(openapi)
+
+/** The suite. */
+export const documents: Recorded = {
+  ...dialogues,
+  record: (cluster) =>
+    cluster.install(webApps).pipe(Effect.zipRight(published(cluster)), Effect.zipRight(dialogues.record(cluster)))
+}
