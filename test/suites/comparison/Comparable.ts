@@ -17,6 +17,8 @@ export interface Comparer {
   readonly request: (request: Request) => Json
   /** `headers` names the response headers to compare, in lower case. `live` is the object after the request. */
   readonly answer: (answer: Answer, live: JsonObject | undefined, headers?: ReadonlyArray<string>) => JsonObject
+  /** Any other value, or text. */
+  readonly value: (value: Json) => Json
 }
 
 /** Patterns for values in JSON that a server chooses. A backslash stands before the quotes of JSON that a message quotes. */
@@ -24,19 +26,19 @@ const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?:
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
     "version",
-    /(?<="resourceVersion\\*":\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: |\bmap\[.*\bresourceVersion:)\d+/g
+    /(?<="resourceVersion\\*":\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: |\bmap\[.*\bresourceVersion:|\bresourceVersion: \\"|Resource Version: +)\d+/g
   ],
   ["address", /\b10\.(?:\d|1[0-5])\.\d+\.\d+\b(?!\/)/g],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)\\+":)\d+/g],
   ["port", /(?<=Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}/g],
-  // In a table: `80:30123/TCP`.
-  ["port", /(?<=\b\d+:)3[0-2]\d{3}(?=\/[A-Z]+)/g],
+  // In YAML, in a table (`80:30123/TCP`) and in what kubectl describes.
+  ["port", /(?<=\bnodePort: |\b\d+:|\bNodePort: +\S+ +)3[0-2]\d{3}\b/g],
   ["hash", /\b[0-9A-F]{128}\b/g]
 ]
 
-/** A time in a header. */
-const httpDate = /\b\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC)\b/g
+/** A time in a header, or in what kubectl describes. */
+const httpDate = /\b\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})/g
 
 const timestamp = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 
@@ -115,9 +117,11 @@ export const make = (namespace: string, began: number): Comparer => {
         ...(live !== undefined && { live: comparable.live ?? null }),
         ...(compared.length > 0 && { headers: comparable.headers ?? null })
       }
-    }
+    },
+    value: steady
   }
 }
 
 /** The same without the times of the server, for answers of two runs whose seconds differ. */
-export const withoutTimes = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+/g, "T"))
+export const withoutTimes = (value: Json): Json =>
+  JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+(?: and -?\d+ years)?/g, "T"))

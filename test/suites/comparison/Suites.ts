@@ -3,6 +3,7 @@ import { regressions } from "../agreement/Dialogues.ts"
 import { apply } from "../apply/Dialogues.ts"
 import { backup } from "../backup/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
+import { stories } from "../controllers/Recorded.ts"
 import { crd } from "../crd/Dialogues.ts"
 import { documents } from "../openapi/Recorded.ts"
 import { patch } from "../patch/Dialogues.ts"
@@ -12,5 +13,6 @@ import type { Recorded } from "./Recording.ts"
 /** All of them. */
 export const suites: ReadonlyArray<Recorded> = [
   ...[apply, backup, builtin, crd, patch, regressions].map(Dialogues.recorded),
-  documents
+  documents,
+  stories
 ]

@@ -6,21 +6,20 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as ApiServer from "@homeostat/testkit/server/ApiServer"
 import * as Controllers from "@homeostat/testkit/server/controllers/Controllers"
 import * as Loop from "@homeostat/testkit/server/controllers/Loop"
-import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import * as JsonValue from "@homeostat/testkit/server/Json"
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Data, Effect, type Scope, TestClock } from "effect"
+import type { Answer } from "../comparison/Server.ts"
+import * as Server from "../comparison/Server.ts"
+import * as Raw from "../conformance/Raw.ts"
 
 /** An answer that was not expected, or a state that did not come. */
 export class SceneFailed extends Data.TaggedError("SceneFailed")<{ readonly message: string }> {}
 
 /** What a scene needs of a cluster. */
 export interface Cluster {
-  readonly send: (
-    method: string,
-    path: string,
-    body?: JsonObject,
-    contentType?: string
-  ) => Effect.Effect<{ readonly status: number; readonly body: string }, SceneFailed>
+  /** A PATCH is a merge patch. */
+  readonly send: (method: string, path: string, body?: JsonObject) => Effect.Effect<Answer>
   /** Lets the controllers do what they can, or some time pass. */
   readonly wait: Effect.Effect<void>
   /** What a list of these has gone through since a resourceVersion, the objects as they were written. */
@@ -32,55 +31,44 @@ export const request = (
   cluster: Cluster,
   method: string,
   path: string,
-  body?: JsonObject,
-  contentType?: string
+  body?: JsonObject
 ): Effect.Effect<JsonObject, SceneFailed> =>
-  Effect.flatMap(cluster.send(method, path, body, contentType), (answer) =>
-    answer.status < 300
-      ? Effect.succeed(parse(answer.body))
-      : new SceneFailed({ message: `${method} ${path}: ${answer.body}` })
+  Effect.flatMap(cluster.send(method, path, body), (answer) =>
+    answer.status >= 200 && answer.status < 300
+      ? Effect.succeed(J.object(answer.body))
+      : new SceneFailed({ message: `${method} ${path}: ${answer.status}: ${JSON.stringify(answer.body)}` })
   )
 
-const parse = (text: string): JsonObject => JsonValue.object(JSON.parse(text) as Json)
+const sending =
+  (server: Server.Server): Cluster["send"] =>
+  (method, path, body) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      server({ method, path, body, ...(method === "PATCH" && { contentType: "application/merge-patch+json" }) }, now)
+    )
 
 /** A real control plane with its controllers, and without kwok. */
-export const real = (plane: ControlPlane): Cluster => {
-  const send: Cluster["send"] = (method, path, body, contentType) =>
-    Effect.mapError(
-      plane.request(method, path, { ...(body === undefined ? {} : { body }), contentType }),
-      (error) => new SceneFailed({ message: error.message })
+export const real = (plane: ControlPlane): Cluster => ({
+  send: sending(Server.real(plane.admin)),
+  wait: Effect.sleep(100),
+  history: (path, since) =>
+    Raw.watch(plane.admin, `${path}?watch=true&timeoutSeconds=1&resourceVersion=${since}`).pipe(
+      Effect.flatMap(({ rest }) => rest),
+      Effect.mapBoth({
+        onSuccess: (frames) => frames.map(({ object }) => object),
+        onFailure: ({ message }) => new SceneFailed({ message })
+      }),
+      Effect.scoped
     )
-  return {
-    send,
-    wait: Effect.sleep(100),
-    history: (path, since) =>
-      Effect.map(send("GET", `${path}?watch=true&timeoutSeconds=1&resourceVersion=${since}`), ({ body }) =>
-        body
-          .split("\n")
-          .filter((line) => line !== "")
-          .map((line) => JsonValue.object(parse(line).object))
-      )
-  }
-}
+})
 
 /** An embedded server with its controllers, under a TestClock. */
 export const embedded: Effect.Effect<Cluster, never, Scope.Scope> = Effect.gen(function* () {
   yield* TestClock.setTime(Date.parse("2026-11-21T10:00:00Z"))
   const server = yield* ApiServer.make({ seed: 1 })
   const loop = yield* Loop.start(server, Controllers.all())
-  const send: Cluster["send"] = (method, path, body, contentType = "application/json") =>
-    Effect.map(
-      server.handle({
-        method,
-        path,
-        headers: { accept: "application/json", "content-type": contentType, "user-agent": "test" },
-        body: body === undefined ? undefined : JSON.stringify(body)
-      }),
-      ({ body: answer, status }) => ({ status, body: typeof answer === "string" ? answer : "{}" })
-    )
   let passed = yield* Clock.currentTimeMillis
   return {
-    send,
+    send: sending(Server.embedded(server)),
     // Time only passes when the controllers have nothing to do before it.
     wait: Effect.gen(function* () {
       yield* loop.idle
@@ -89,14 +77,9 @@ export const embedded: Effect.Effect<Cluster, never, Scope.Scope> = Effect.gen(f
       yield* loop.idle
     }),
     history: (path, since) => {
-      const [, , group = "", version = "", , , plural = ""] = path.split("/")
+      const [, , group = "", , , , plural = ""] = path.split("/")
       const storage = path.startsWith("/apis/") ? `${group}/${plural}` : `/${path.split("/").at(-1)}`
-      return Effect.succeed((server.store.changes(storage, Number(since)) ?? []).map(({ object }) => object)).pipe(
-        Effect.filterOrFail(
-          () => version !== "",
-          () => new SceneFailed({ message: path })
-        )
-      )
+      return Effect.sync(() => (server.store.changes(storage, Number(since)) ?? []).map(({ object }) => object))
     }
   }
 })

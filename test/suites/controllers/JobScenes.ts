@@ -133,7 +133,7 @@ export const scenes: { readonly [name: string]: Script } = {
         "the pod to be told",
         holds(scene, "pods", ({ items }) => objects(items).every(isDeleted))
       )
-      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+      for (let count = 0; count < 10; count++) yield* scene.wait
       if (conditionIs("Failed", "DeadlineExceeded")(yield* scene.get("jobs/j"))) {
         return yield* new SceneFailed({ message: "it has failed while its pod runs" })
       }
@@ -157,7 +157,7 @@ export const scenes: { readonly [name: string]: Script } = {
       const [pod] = objects((yield* scene.get("pods")).items)
       yield* scene.remove(`pods/${text(at(pod, "metadata", "name"))}`)
       yield* statusIs(scene, "terminating", 1)
-      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+      for (let count = 0; count < 10; count++) yield* scene.wait
       yield* pods(scene, 1)
       yield* scene.kubelet
       yield* statusIs(scene, "failed", 1)
@@ -202,7 +202,7 @@ export const scenes: { readonly [name: string]: Script } = {
         "the pod to be told",
         holds(scene, "pods", ({ items }) => objects(items).every(isDeleted))
       )
-      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+      for (let count = 0; count < 10; count++) yield* scene.wait
       yield* pods(scene, 1)
       yield* scene.get("jobs/j")
       yield* scene.until("the end", Effect.zipRight(scene.kubelet, isGone(scene, "jobs/j")))
@@ -243,7 +243,7 @@ export const scenes: { readonly [name: string]: Script } = {
       yield* running(scene, 1)
       yield* scene.remove("jobs/j")
       yield* scene.until("the end", isGone(scene, "jobs/j"))
-      for (let count = 0; count < 10; count++) yield* scene.cluster.wait
+      for (let count = 0; count < 10; count++) yield* scene.wait
     }),
 
   "a Job that begins suspended": (scene) =>
@@ -262,6 +262,10 @@ export const scenes: { readonly [name: string]: Script } = {
       const spec = { restartPolicy: "Never", priorityClassName: "none", containers: [{ name: "c", image: "i" }] }
       yield* scene.create("jobs", job("j", { activeDeadlineSeconds: 3, template: { spec } }))
       yield* ends(scene, "Failed", "DeadlineExceeded")
+      const refused = objects((yield* scene.get("events")).items).find(({ reason }) => reason === "FailedCreate")
+      const attempts = number(refused?.count)
+      // It waits for one second after the first attempt, and for two after the next.
+      if (attempts < 2 || attempts > 3) return yield* new SceneFailed({ message: `attempts in 3 s: ${attempts}` })
     }),
 
   "a Job with labels on its pods": (scene) =>

@@ -1,16 +1,15 @@
-/**
- * A scene: what happens in one namespace, and the story that it makes: what each object said about itself, one thing after
- * the other, and the Events. Names that are made up are told apart by their order, times are left out.
- */
+/** A scene: what happens in one namespace, while the test is the kubelet. */
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import { at, object, objects, text } from "@homeostat/testkit/server/Json"
+import { at, objects, text } from "@homeostat/testkit/server/Json"
 import { Clock, Effect } from "effect"
 import { type Cluster, request, SceneFailed } from "./Cluster.ts"
+import { type Told, told } from "./Story.ts"
 
 /** What a scene is played with. */
 export interface Scene {
-  readonly cluster: Cluster
   readonly namespace: string
+  /** Lets the controllers do what they can, or some time pass. */
+  readonly wait: Effect.Effect<void>
   readonly get: (path: string) => Effect.Effect<JsonObject, SceneFailed>
   readonly create: (kind: string, body: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
   readonly change: (path: string, patch: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
@@ -23,8 +22,10 @@ export interface Scene {
   readonly exit: (job: string, code: number) => Effect.Effect<void, SceneFailed>
   /** Asks for the eviction of each pod of a Job. */
   readonly evict: (job: string) => Effect.Effect<void, SceneFailed>
-  /** Anything else, of the namespace or not. */
+  /** Anything else, of the namespace or not. A PATCH is a merge patch. */
   readonly send: (method: string, path: string, body?: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
+  /** The objects of a plural as they were written since a resourceVersion. */
+  readonly history: (kind: string, since: string) => Effect.Effect<ReadonlyArray<JsonObject>, SceneFailed>
 }
 
 /** Where kinds are. */
@@ -42,27 +43,16 @@ const paths: { readonly [kind: string]: string } = {
   poddisruptionbudgets: "/apis/policy/v1"
 }
 
-/** A story. */
-export interface Story {
-  /** By object and type of condition: `True Reason: message`, one after the other. */
-  readonly conditions: { readonly [object: string]: { readonly [type: string]: ReadonlyArray<string> } }
-  /** Each Event, and how often. */
-  readonly events: { readonly [event: string]: number }
-  /** What the statuses say in the end, besides, of what is not deleted. */
-  readonly ends: { readonly [object: string]: JsonObject }
-  /** What the pods that are left look like. */
-  readonly pods: ReadonlyArray<JsonObject>
-}
-
 /** Plays a scene in a namespace of its own. */
 export const play = (
   cluster: Cluster,
   script: (scene: Scene) => Effect.Effect<void, SceneFailed>
-): Effect.Effect<Story, SceneFailed> =>
+): Effect.Effect<Told, SceneFailed> =>
   Effect.gen(function* () {
     const namespace = `scene-${crypto.randomUUID().slice(0, 8)}`
     yield* request(cluster, "POST", "/api/v1/namespaces", { metadata: { name: namespace } })
-    const scene = make(cluster, namespace)
+    const asked: Array<Json> = []
+    const scene = make(cluster, namespace, asked)
     yield* scene.until(
       "the namespace to be ready",
       Effect.map(
@@ -74,32 +64,42 @@ export const play = (
     yield* script(scene)
     // What is told last may still be on its way.
     for (let count = 0; count < 5; count++) yield* cluster.wait
-    const story = yield* told(scene, since)
+    const all = yield* told(scene, asked, since, yield* Clock.currentTimeMillis)
     yield* cluster.send("DELETE", `/api/v1/namespaces/${namespace}`)
-    return story
+    return all
   })
 
-const make = (cluster: Cluster, namespace: string): Scene => {
+const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene => {
   const pathOf = (path: string) => `${paths[path.split(/[/?]/)[0] ?? ""]}/namespaces/${namespace}/${path}`
   const get = (path: string) => request(cluster, "GET", pathOf(path))
-  const change = (path: string, patch: JsonObject) =>
-    request(cluster, "PATCH", pathOf(path), patch, "application/merge-patch+json")
+  const change = (path: string, patch: JsonObject) => request(cluster, "PATCH", pathOf(path), patch)
+  /** Notes what the script asks for. */
+  const noting = <A>(what: ReadonlyArray<Json | undefined>, effect: Effect.Effect<A, SceneFailed>) =>
+    Effect.suspend(() => {
+      asked.push(JSON.parse(JSON.stringify(what).replaceAll(namespace, "NAMESPACE")) as Json)
+      return effect
+    })
   return {
-    cluster,
     namespace,
+    wait: cluster.wait,
     get,
-    create: (kind, body) => request(cluster, "POST", pathOf(kind), body),
-    change,
-    remove: (path, propagationPolicy) =>
-      cluster.send("DELETE", pathOf(path), propagationPolicy === undefined ? undefined : { propagationPolicy }),
+    create: (kind, body) => noting(["create", kind, body], request(cluster, "POST", pathOf(kind), body)),
+    change: (path, patch) => noting(["change", path, patch], change(path, patch)),
+    remove: (path, propagationPolicy) => {
+      const body = propagationPolicy === undefined ? undefined : { propagationPolicy }
+      return noting(["remove", path, body], cluster.send("DELETE", pathOf(path), body))
+    },
     until: (what, holds) =>
-      Effect.gen(function* () {
-        for (let count = 0; count < 300; count++) {
-          if (yield* holds) return
-          yield* cluster.wait
-        }
-        return yield* new SceneFailed({ message: `waited in vain for ${what}` })
-      }),
+      noting(
+        ["until", what],
+        Effect.gen(function* () {
+          for (let count = 0; count < 300; count++) {
+            if (yield* holds) return
+            yield* cluster.wait
+          }
+          return yield* new SceneFailed({ message: `waited in vain for ${what}` })
+        })
+      ),
     kubelet: Effect.gen(function* () {
       const time = timestamp(yield* Clock.currentTimeMillis)
       for (const pod of objects((yield* get("pods")).items)) {
@@ -112,11 +112,8 @@ const make = (cluster: Cluster, namespace: string): Scene => {
           }
           yield* cluster.send("DELETE", `${pathOf("pods")}/${name}?gracePeriodSeconds=0`)
         } else if (at(pod, "status", "phase") === "Pending" && at(pod, "spec", "nodeName") !== undefined) {
-          const conditions = ["PodScheduled", "Ready"].map((type) => ({
-            type,
-            status: "True",
-            lastTransitionTime: time
-          }))
+          const ready = { type: "Ready", status: "True", lastTransitionTime: time }
+          const conditions = [...objects(at(pod, "status", "conditions")), ready]
           // One after the other is seen, on both clusters.
           yield* cluster.wait
           yield* change(`pods/${name}/status`, {
@@ -126,22 +123,32 @@ const make = (cluster: Cluster, namespace: string): Scene => {
       }
     }),
     exit: (job, exitCode) =>
-      Effect.gen(function* () {
-        const finishedAt = timestamp(yield* Clock.currentTimeMillis)
-        for (const pod of objects((yield* get(`pods?labelSelector=job-name=${job}`)).items)) {
-          if (["Succeeded", "Failed"].includes(text(at(pod, "status", "phase")) ?? "")) continue
-          yield* change(`pods/${text(at(pod, "metadata", "name"))}/status`, { status: ended(exitCode, finishedAt) })
-        }
-      }),
+      noting(
+        ["exit", job, exitCode],
+        Effect.gen(function* () {
+          const finishedAt = timestamp(yield* Clock.currentTimeMillis)
+          for (const pod of objects((yield* get(`pods?labelSelector=job-name=${job}`)).items)) {
+            if (["Succeeded", "Failed"].includes(text(at(pod, "status", "phase")) ?? "")) continue
+            yield* change(`pods/${text(at(pod, "metadata", "name"))}/status`, { status: ended(exitCode, finishedAt) })
+          }
+        })
+      ),
     evict: (job) =>
-      Effect.gen(function* () {
-        for (const pod of objects((yield* get(`pods?labelSelector=job-name=${job}`)).items)) {
-          const name = text(at(pod, "metadata", "name")) ?? ""
-          const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } }
-          yield* request(cluster, "POST", `${pathOf("pods")}/${name}/eviction`, body)
-        }
-      }),
-    send: (method, path, body) => request(cluster, method, path, body)
+      noting(
+        ["evict", job],
+        Effect.gen(function* () {
+          for (const pod of objects((yield* get(`pods?labelSelector=job-name=${job}`)).items)) {
+            const name = text(at(pod, "metadata", "name")) ?? ""
+            const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } }
+            yield* request(cluster, "POST", `${pathOf("pods")}/${name}/eviction`, body)
+          }
+        })
+      ),
+    send: (method, path, body) =>
+      method === "GET"
+        ? request(cluster, method, path)
+        : noting([method, path, body], request(cluster, method, path, body)),
+    history: (kind, since) => cluster.history(`${paths[kind]}/namespaces/${namespace}/${kind}`, since)
   }
 }
 
@@ -153,116 +160,6 @@ const ended = (exitCode: number, finishedAt: string): JsonObject => {
 }
 
 const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
-
-const told = (scene: Scene, since: string): Effect.Effect<Story, SceneFailed> =>
-  Effect.gen(function* () {
-    const history = (kind: string) =>
-      scene.cluster.history(`${paths[kind]}/namespaces/${scene.namespace}/${kind}`, since)
-    const [sets, pods, deployments, jobs] = yield* Effect.all(
-      [history("replicasets"), history("pods"), history("deployments"), history("jobs")],
-      { concurrency: "unbounded" }
-    )
-    const names = aliases(sets, pods)
-    const say = (words: string) => names.reduce((said, [name, alias]) => said.replaceAll(name, alias), words)
-    const conditions: { [object: string]: { [type: string]: Array<string> } } = {}
-    const ends: { [object: string]: JsonObject } = {}
-    for (const one of [...deployments, ...sets, ...jobs]) {
-      // What is said of something that goes depends on how fast it goes.
-      if (at(one, "metadata", "deletionTimestamp") !== undefined) continue
-      const who = say(`${text(one.kind)} ${text(at(one, "metadata", "name"))}`)
-      ends[who] = finalState(object(one.status))
-      const types = conditions[who] ?? {}
-      conditions[who] = types
-      for (const { message, reason, status, type } of objects(at(one, "status", "conditions"))) {
-        const said = types[text(type) ?? ""] ?? []
-        types[text(type) ?? ""] = said
-        const now = say(`${text(status)} ${text(reason)}: ${text(message)}`).replaceAll(scene.namespace, "n")
-        // The real controller writes this one with what it read before, and loses it when that has changed.
-        if (reason === "NewReplicaSetCreated" && said.length > 0) continue
-        if (said.at(-1) !== now) said.push(now)
-      }
-    }
-    for (const kind of ["deployments", "replicasets", "jobs"]) {
-      const left = objects((yield* scene.get(kind)).items).map((one) => say(text(at(one, "metadata", "name")) ?? ""))
-      for (const who of Object.keys(ends)) {
-        const [what = "", name = ""] = who.split(" ")
-        if (`${what.toLowerCase()}s` === kind && !left.includes(name)) delete ends[who]
-      }
-    }
-    for (const kind of ["endpoints", "endpointslices", "poddisruptionbudgets"]) {
-      const found = objects((yield* scene.get(kind)).items).map(({ endpoints, status, subsets }) => ({
-        endpoints,
-        subsets,
-        status: finalState(object(status))
-      }))
-      // Which of two pods comes first is decided by what is made up.
-      const plain = JSON.stringify(found, (name, value) => (name === "uid" ? undefined : value))
-      ends[kind] = object({ found: JSON.parse(say(plain).replaceAll(scene.namespace, "n")) as Json })
-    }
-    const events: { [event: string]: number } = {}
-    for (const event of objects((yield* scene.get("events")).items)) {
-      const who = `${text(at(event, "involvedObject", "kind"))} ${text(at(event, "involvedObject", "name"))}`
-      const what = `${text(event.type)} ${text(event.reason)}: ${text(event.message)}`
-      const said = say(`${who}: ${what}`).replaceAll(scene.namespace, "n")
-      const count = typeof event.count === "number" ? event.count : 1
-      // How often something is tried in vain depends on how long it is tried.
-      events[said] = ["FailedScheduling", "FailedBinding", "FailedCreate", "NoPods"].includes(text(event.reason) ?? "")
-        ? 1
-        : (events[said] ?? 0) + count
-    }
-    const left = objects((yield* scene.get("pods")).items)
-      .map((pod) => looks(pod, (words) => say(words).replaceAll(scene.namespace, "n")))
-      .toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
-    return { conditions, events: sortedByName(events), ends, pods: left }
-  })
-
-/** What a pod looks like, but for what is made up. */
-const looks = (pod: JsonObject, say: (words: string) => string): JsonObject => {
-  const { annotations, deletionTimestamp, finalizers, labels, name, ownerReferences } = object(pod.metadata)
-  const { phase, reason } = object(pod.status)
-  const plain = JSON.stringify({
-    name,
-    annotations,
-    labels,
-    finalizers,
-    owners: ownerReferences,
-    deleted: deletionTimestamp !== undefined,
-    node: at(pod, "spec", "nodeName"),
-    phase,
-    reason,
-    conditions: objects(at(pod, "status", "conditions"))
-      .map(({ message, reason, status, type }) => `${text(type)} ${text(status)} ${text(reason)}: ${text(message)}`)
-      .toSorted()
-  })
-  const hash = at(labels, "pod-template-hash")
-  const said = typeof hash === "string" ? say(plain).replaceAll(hash, "hash") : say(plain)
-  return object(JSON.parse(said.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "uid")) as Json)
-}
-
-/** The made-up names, the longest first, and what they are called in a story. */
-const aliases = (
-  sets: ReadonlyArray<JsonObject>,
-  pods: ReadonlyArray<JsonObject>
-): ReadonlyArray<readonly [name: string, alias: string]> => {
-  const found = new Map<string, string>()
-  const nameOf = (one: JsonObject) => text(at(one, "metadata", "name")) ?? ""
-  for (const set of sets) {
-    const owner = text(at(objects(at(set, "metadata", "ownerReferences"))[0], "name")) ?? ""
-    if (owner !== "" && !found.has(nameOf(set))) found.set(nameOf(set), `${owner}#${found.size + 1}`)
-  }
-  for (const pod of pods) {
-    const prefix = text(at(pod, "metadata", "generateName"))
-    if (prefix !== undefined) found.set(nameOf(pod), `${found.get(prefix.slice(0, -1)) ?? prefix.slice(0, -1)}-*`)
-  }
-  return [...found].sort(([one], [other]) => other.length - one.length)
-}
-
-/** A status without conditions and times. */
-const finalState = (status: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(status).filter(([name]) => name !== "conditions" && !name.endsWith("Time")))
-
-const sortedByName = <A>(values: { readonly [name: string]: A }): { readonly [name: string]: A } =>
-  Object.fromEntries(Object.entries(values).sort(([one], [other]) => (one < other ? -1 : 1)))
 
 /** A number that is there. */
 export const number = (value: Json | undefined): number => (typeof value === "number" ? value : 0)

@@ -176,6 +176,12 @@ export const scenes: { readonly [name: string]: Script } = {
       const spec = { priorityClassName: "none", containers: [{ name: "c", image: "i" }] }
       yield* scene.create("deployments", deployment({ template: { metadata: { labels: { app: "d" } }, spec } }))
       yield* scene.until("the failure", holds(scene, "deployments/d", conditionIs("ReplicaFailure", "FailedCreate")))
+      // Then the next attempt is seconds away.
+      const often = (event: JsonObject) => event.reason === "FailedCreate" && number(event.count) >= 10
+      yield* scene.until(
+        "ten attempts",
+        holds(scene, "events", ({ items }) => objects(items).some(often))
+      )
       yield* scene.change("deployments/d", { spec: { template: { spec: { priorityClassName: null } } } })
       yield* rollsOut(scene, 2)
     }),
@@ -327,6 +333,6 @@ export const withNode = (cluster: Cluster): Effect.Effect<Cluster, SceneFailed> 
     if (status === 409) return cluster
     const capacity = { cpu: "100", memory: "100Gi", pods: "1000" }
     const ready = { conditions: [{ type: "Ready", status: "True" }], capacity, allocatable: capacity }
-    yield* request(cluster, "PATCH", "/api/v1/nodes/node/status", { status: ready }, "application/merge-patch+json")
+    yield* request(cluster, "PATCH", "/api/v1/nodes/node/status", { status: ready })
     return cluster
   })

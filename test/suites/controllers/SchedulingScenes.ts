@@ -37,9 +37,7 @@ const withNode =
       const path = "/api/v1/nodes"
       yield* scene.send("POST", path, { metadata: { name, labels }, spec })
       const capacity = { cpu: "100", memory: "100Gi", pods: "1000" }
-      const { status: _, ...made } = yield* scene.send("GET", `${path}/${name}`)
-      yield* scene.send("PUT", `${path}/${name}/status`, {
-        ...made,
+      yield* scene.send("PATCH", `${path}/${name}/status`, {
         status: { conditions: [{ type: "Ready", status: "True" }], capacity, allocatable: capacity }
       })
       yield* script(scene).pipe(Effect.ensuring(Effect.ignore(scene.send("DELETE", `${path}/${name}`))))
@@ -70,6 +68,12 @@ const withVolume =
           ...spec
         }
       })
+      // Its phase is a change that the scheduler hears of.
+      const isAvailable = Effect.map(
+        scene.send("GET", `${path}/${name}`),
+        (volume) => at(volume, "status", "phase") === "Available"
+      )
+      yield* scene.until("the volume to be available", isAvailable)
       yield* script(scene).pipe(Effect.ensuring(Effect.ignore(scene.send("DELETE", `${path}/${name}`))))
     })
 
@@ -111,9 +115,7 @@ export const scenes: { readonly [name: string]: Script } = {
       Effect.gen(function* () {
         yield* scene.create("pods", pod("p", affinity(onNode("scene-cordoned"))))
         yield* isRefused(scene, "p")
-        const node = yield* scene.send("GET", "/api/v1/nodes/scene-cordoned")
-        const { resourceVersion: _, ...metadata } = node.metadata as JsonObject
-        yield* scene.send("PUT", "/api/v1/nodes/scene-cordoned", { ...node, metadata, spec: {} })
+        yield* scene.send("PATCH", "/api/v1/nodes/scene-cordoned", { spec: { unschedulable: null } })
         yield* isPlaced(scene, "p")
       })
   ),

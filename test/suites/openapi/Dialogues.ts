@@ -1,5 +1,6 @@
 /** Discovery, OpenAPI documents and tables, as dialogues with the whole server. */
 import { names } from "@homeostat/testkit/server/builtin/Names"
+import { sorted } from "@homeostat/testkit/server/crd/Sorted"
 import { webApps } from "@homeostat/testkit/server/Definitions.fixture"
 import type { Json } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
@@ -9,7 +10,6 @@ import type { Dialogue } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
 import * as Recording from "../comparison/Recording.ts"
 import type { Request } from "../comparison/Server.ts"
-import * as Words from "../comparison/Words.ts"
 import { partOf } from "./Served.ts"
 import { tables } from "./Tables.ts"
 
@@ -89,7 +89,7 @@ const digested = (_: string, body: Json): Json => {
   if (!J.isObject(body) || body.paths === undefined || body.openapi === undefined) return body
   const digests = (parts: Json | undefined) =>
     Object.fromEntries(
-      Object.entries(J.object(parts)).map(([name, part]) => [name, Recording.digest(Words.sorted(part ?? null))])
+      Object.entries(J.object(parts)).map(([name, part]) => [name, Recording.digest(sorted(part ?? null))])
     )
   const { components, paths, ...rest } = body
   return { ...rest, paths: digests(paths), schemas: digests(J.at(components, "schemas")) }

@@ -107,6 +107,8 @@ export interface BuiltInController {
   readonly manager: "kube-controller-manager" | "kube-scheduler"
   /** Who reports its Events. */
   readonly component: string
+  /** How long a key waits after its first refused pass; twice as long after each further one. Default: 5 ms up to 1000 s. */
+  readonly retry?: { readonly firstMillis: number; readonly lastMillis: number }
   /** The storages whose changes it hears of; undefined: all. */
   readonly storages: ReadonlyArray<string> | undefined
   /** The keys that a change concerns. The snapshot is of the moment after it. */

@@ -141,14 +141,19 @@ const created = (snapshot: Snapshot, deployment: JsonObject, old: ReadonlyArray<
           ]
         }
       },
-      status(
-        progressing(
-          "True",
-          "NewReplicaSetCreated",
-          `Created new replica set ${JSON.stringify(name)}`,
-          withRevision(deployment, NewReplicaSet.revisionOf(made))
-        )
-      )
+      // The real controller writes both conditions of a resumed Deployment in one pass, and the second write conflicts with the first.
+      ...(Status.progressing(deployment)?.reason === "DeploymentResumed"
+        ? []
+        : [
+            status(
+              progressing(
+                "True",
+                "NewReplicaSetCreated",
+                `Created new replica set ${JSON.stringify(name)}`,
+                withRevision(deployment, NewReplicaSet.revisionOf(made))
+              )
+            )
+          ])
     ]
   }
 }

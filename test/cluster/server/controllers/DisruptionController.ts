@@ -8,33 +8,35 @@ import { at, equal, type Json, type JsonObject, list, number, object, objects } 
 import { controllerKey, controllerOf, isDeleting, keyOfObject, labelsOf, namespaceOf, ofKey } from "../ObjectMeta.ts"
 import { matches, ofLabelSelector } from "../select/LabelSelector.ts"
 import { timestamp } from "../Timestamp.ts"
-import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
+import { type BuiltInController, nothing, type Pass, type Snapshot, type Write } from "./BuiltInController.ts"
 import { isFinished, isReady } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 
-const reconcile = (snapshot: Snapshot, key: string, now: number): Pass => {
+/** `memory` is the version of the budget for which an Event says that it has no pods. */
+const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | undefined): Pass => {
   const budget = snapshot.get(Storages.budgets, ...ofKey(key))
   if (budget === undefined) return nothing
   const pods = snapshot.list(Storages.pods, namespaceOf(budget)).filter((pod) => selects(budget, pod))
   const status = statusOf(budget, pods, expectedOf(snapshot, pods), now)
-  if (equal(status, budget.status)) return nothing
+  const version = at(budget, "metadata", "resourceVersion")
   return {
     writes: [
-      { verb: "update", subresource: "status", object: { ...budget, status } },
-      ...(pods.length > 0
+      ...(pods.length > 0 || memory === version ? [] : [noPods(budget)]),
+      ...(equal(status, budget.status)
         ? []
-        : [
-            {
-              verb: "record" as const,
-              about: budget,
-              type: "Normal" as const,
-              reason: "NoPods",
-              message: "No matching pods found"
-            }
-          ])
-    ]
+        : [{ verb: "update" as const, subresource: "status", object: { ...budget, status } }])
+    ],
+    memory: pods.length > 0 ? undefined : version
   }
 }
+
+const noPods = (about: JsonObject): Write => ({
+  verb: "record",
+  about,
+  type: "Normal",
+  reason: "NoPods",
+  message: "No matching pods found"
+})
 
 const selects = (budget: JsonObject, pod: JsonObject): boolean =>
   !isFinished(pod) && matches(ofLabelSelector(at(budget, "spec", "selector")), labelsOf(pod))

@@ -1,8 +1,8 @@
 /**
  * EndpointSlices: the pods behind a Service, at most a hundred to a slice. An endpoint stays in its slice; what is new goes to
- * the first slice with room. Left out: hints, and the annotation with the time of the last change.
+ * the first slice with room. Left out: hints.
  */
-import { at, copy, equal, type JsonObject, list, objects, text } from "../Json.ts"
+import { at, copy, equal, type Json, type JsonObject, list, objects, text } from "../Json.ts"
 import {
   controllerReference,
   isDeleting,
@@ -26,7 +26,8 @@ import {
   portsOf,
   publishesAll,
   servicesOf,
-  targetOf
+  targetOf,
+  triggerOf
 } from "./ServicePods.ts"
 import * as Storages from "./Storages.ts"
 
@@ -37,7 +38,7 @@ const manager = "endpointslice-controller.k8s.io"
 /** How many endpoints a slice has at most. */
 const capacity = 100
 
-const reconcile = (snapshot: Snapshot, key: string): Pass => {
+const reconcile = (snapshot: Snapshot, key: string, before: Json | undefined): Pass => {
   const service = snapshot.get(Storages.services, ...ofKey(key))
   // The slices of a Service that is gone are the garbage collector's.
   if (service === undefined || isDeleting(service) || !hasSelector(service)) return nothing
@@ -49,19 +50,35 @@ const reconcile = (snapshot: Snapshot, key: string): Pass => {
   const families = list(at(service, "spec", "ipFamilies"))
   const types = families.length === 0 ? ["IPv4"] : families.map((family) => text(family) ?? "IPv4")
   const others = existing.filter((slice) => !types.includes(text(slice.addressType) ?? ""))
+  const { annotated, memory } = triggerOf(snapshot, service, before)
+  const ofAll = types.flatMap((type) => {
+    const there = existing.filter((slice) => slice.addressType === type)
+    return reusing(service, ofType(snapshot, service, type, there))
+  })
   return {
     writes: [
-      ...types.flatMap((type) =>
-        ofType(
-          snapshot,
-          service,
-          type,
-          existing.filter((slice) => slice.addressType === type)
-        )
+      ...ofAll.map((write) =>
+        write.verb === "create" || write.verb === "update" ? { ...write, object: annotated(write.object) } : write
       ),
       ...others.map(remove)
-    ]
+    ],
+    memory
   }
+}
+
+/** A slice that would be deleted becomes one that would be created. */
+const reusing = (service: JsonObject, writes: ReadonlyArray<Write>): ReadonlyArray<Write> => {
+  const fresh = writes.filter((write) => write.verb === "create")
+  const spare = writes.filter((write) => write.verb === "delete")
+  const reused = fresh
+    .slice(0, spare.length)
+    .map(({ object }, index) => update(service, spare[index]?.object ?? {}, object))
+  return [
+    ...writes.filter(({ verb }) => verb !== "create" && verb !== "delete"),
+    ...reused,
+    ...fresh.slice(reused.length),
+    ...spare.slice(reused.length)
+  ]
 }
 
 const remove = (slice: JsonObject): Write => ({ verb: "delete", object: slice })
@@ -209,5 +226,5 @@ export const endpointSliceController: BuiltInController = {
       .filter(({ kind }) => kind === "Service")
       .map(({ name }) => `${namespaceOf(object)}/${text(name)}`)
   },
-  reconcile: (snapshot, key) => reconcile(snapshot, key)
+  reconcile: (snapshot, key, _, memory) => reconcile(snapshot, key, memory)
 }

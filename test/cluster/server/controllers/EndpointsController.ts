@@ -1,7 +1,4 @@
-/**
- * Endpoints: the addresses of the pods behind a Service, as clients of old read them. The annotation with the time of the last
- * change is left out.
- */
+/** Endpoints: the addresses of the pods behind a Service, as clients of old read them. */
 import { at, copy, equal, isList, type Json, type JsonObject, list, object, text } from "../Json.ts"
 import { isDeleting, labelsOf, ofKey, withMetadata } from "../ObjectMeta.ts"
 import { type BuiltInController, nothing, type Pass, type Snapshot } from "./BuiltInController.ts"
@@ -16,36 +13,33 @@ import {
   portsOf,
   publishesAll,
   servicesOf,
-  targetOf
+  targetOf,
+  triggerOf
 } from "./ServicePods.ts"
 import * as Storages from "./Storages.ts"
 
-const reconcile = (snapshot: Snapshot, key: string): Pass => {
+const reconcile = (snapshot: Snapshot, key: string, before: Json | undefined): Pass => {
   const [namespace, name] = ofKey(key)
   const service = snapshot.get(Storages.services, namespace, name)
   const current = snapshot.get(Storages.endpoints, namespace, name)
   if (service === undefined) return { writes: current === undefined ? [] : [{ verb: "delete", object: current }] }
   if (!hasSelector(service)) return nothing
   const subsets = subsetsOf(snapshot, service)
+  const { annotated, memory } = triggerOf(snapshot, service, before)
   const labels = {
     ...labelsOf(service),
     ...headlessLabel(service),
     "endpoints.kubernetes.io/managed-by": "endpoint-controller"
   }
+  const filled = subsets.length === 0 ? {} : { subsets }
   if (current === undefined) {
     const metadata = { name, namespace, labels }
-    return {
-      writes: [
-        {
-          verb: "create",
-          object: { apiVersion: "v1", kind: "Endpoints", metadata, ...(subsets.length === 0 ? {} : { subsets }) }
-        }
-      ]
-    }
+    const object = annotated({ apiVersion: "v1", kind: "Endpoints", metadata, ...filled })
+    return { writes: [{ verb: "create", object }], memory }
   }
-  if (equal(list(current.subsets), subsets) && equal(labelsOf(current), labels)) return nothing
+  if (equal(list(current.subsets), subsets) && equal(labelsOf(current), labels)) return { writes: [], memory }
   const { subsets: _, ...others } = withMetadata(current, { labels })
-  return { writes: [{ verb: "update", object: subsets.length === 0 ? others : { ...others, subsets } }] }
+  return { writes: [{ verb: "update", object: annotated({ ...others, ...filled }) }], memory }
 }
 
 /** The addresses by their ports. */
@@ -67,7 +61,7 @@ const subsetsOf = (snapshot: Snapshot, service: JsonObject): ReadonlyArray<JsonO
     into.push(addressOf(service, pod))
   }
   return [...subsets.values()].map(({ ports, ready, unready }) =>
-    filled({ addresses: ready.sort(byAddress), notReadyAddresses: unready.sort(byAddress), ports })
+    withoutEmpty({ addresses: ready.sort(byAddress), notReadyAddresses: unready.sort(byAddress), ports })
   )
 }
 
@@ -86,7 +80,7 @@ const compare = (one: Json | undefined, other: Json | undefined): number =>
   one === other ? 0 : (text(one) ?? "") < (text(other) ?? "") ? -1 : 1
 
 /** Without empty lists. */
-const filled = (subset: JsonObject): JsonObject =>
+const withoutEmpty = (subset: JsonObject): JsonObject =>
   object(Object.fromEntries(Object.entries(subset).filter(([, value]) => !(isList(value) && value.length === 0))))
 
 /** The Endpoints controller. */
@@ -96,5 +90,5 @@ export const endpointsController: BuiltInController = {
   component: "endpoint-controller",
   storages: [Storages.services, Storages.pods],
   keys: servicesOf,
-  reconcile: (snapshot, key) => reconcile(snapshot, key)
+  reconcile: (snapshot, key, _, memory) => reconcile(snapshot, key, memory)
 }

@@ -229,6 +229,7 @@ export const jobController: BuiltInController = {
   name: "job-controller",
   manager: "kube-controller-manager",
   component: "job-controller",
+  retry: { firstMillis: 1_000, lastMillis: 60_000 },
   storages: [Storages.jobs, Storages.pods],
   keys,
   reconcile

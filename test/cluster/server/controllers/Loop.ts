@@ -21,9 +21,8 @@ export interface Loop {
   readonly idle: Effect.Effect<void>
 }
 
-/** How long a refused key waits: as client-go's queues have it. */
-const firstRetryMillis = 5
-const lastRetryMillis = 1_000_000
+/** How long a refused key waits by default: as client-go's queues have it. */
+const defaultRetry = { firstMillis: 5, lastMillis: 1_000_000 }
 
 /** How many passes are made before others have their turn: some milliseconds. */
 const turn = 16
@@ -62,7 +61,8 @@ export const start = (
     const retry = (item: Queue.Item, id: string, now: number): void => {
       const times = failures.get(id) ?? 0
       failures.set(id, times + 1)
-      queue.add(item, now + Math.min(firstRetryMillis * 2 ** times, lastRetryMillis))
+      const { firstMillis, lastMillis } = controllers[item.controller]?.retry ?? defaultRetry
+      queue.add(item, now + Math.min(firstMillis * 2 ** times, lastMillis))
     }
 
     const pass = (item: Queue.Item, now: number): void => {

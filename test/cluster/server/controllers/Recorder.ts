@@ -153,7 +153,8 @@ export const make = (): Recorder => {
         count,
         type,
         eventTime: null,
-        reportingComponent: component,
+        // An Event that stands for similar ones does not name its reporter.
+        reportingComponent: message === told ? component : "",
         reportingInstance: ""
       }
     }

@@ -1,12 +1,12 @@
 /**
  * The pods behind a Service: which they are, and the ports at which they are reached.
  */
-import { at, type JsonObject, number, objects, text } from "../Json.ts"
-import { keyOfObject, labelsOf, nameOf, namespaceOf } from "../ObjectMeta.ts"
+import { at, copy, type Json, type JsonObject, number, object, objects, text } from "../Json.ts"
+import { annotationsOf, keyOfObject, labelsOf, nameOf, namespaceOf, withMetadata } from "../ObjectMeta.ts"
 import type { Change } from "../Store.ts"
 import { matches, ofMap } from "../select/LabelSelector.ts"
 import type { Snapshot } from "./BuiltInController.ts"
-import { isFinished } from "./Pods.ts"
+import { conditionOf, isFinished } from "./Pods.ts"
 import * as Storages from "./Storages.ts"
 
 /** Whether its endpoints are for a controller to find. */
@@ -26,11 +26,45 @@ export const publishesAll = (service: JsonObject): boolean => at(service, "spec"
 const selects = (service: JsonObject, pod: JsonObject): boolean =>
   hasSelector(service) && matches(ofMap(at(service, "spec", "selector")), labelsOf(pod))
 
+const selected = (snapshot: Snapshot, service: JsonObject): ReadonlyArray<JsonObject> =>
+  snapshot.list(Storages.pods, namespaceOf(service)).filter((pod) => selects(service, pod))
+
 /** The pods behind a Service that have an address and have not ended. */
 export const podsOf = (snapshot: Snapshot, service: JsonObject): ReadonlyArray<JsonObject> =>
-  snapshot
-    .list(Storages.pods, namespaceOf(service))
-    .filter((pod) => !isFinished(pod) && addressesOf(pod).length > 0 && selects(service, pod))
+  selected(snapshot, service).filter((pod) => !isFinished(pod) && addressesOf(pod).length > 0)
+
+const annotation = "endpoints.kubernetes.io/last-change-trigger-time"
+
+/** What a pass for a Service remembers: the times of the changes that it has seen. */
+export interface Trigger {
+  /** Gives what is written for the Service the time of the first change since the last pass, if there was one. */
+  readonly annotated: (written: JsonObject) => JsonObject
+  readonly memory: Json
+}
+
+/** The changes since the pass that left `memory`: pods that became ready or not, and the creation of the Service. */
+export const triggerOf = (snapshot: Snapshot, service: JsonObject, memory: Json | undefined): Trigger => {
+  const before = object(memory)
+  const now = {
+    ...Object.fromEntries(
+      selected(snapshot, service).map((pod) => [nameOf(pod), conditionOf(pod, "Ready")?.lastTransitionTime])
+    ),
+    // No pod has the empty name.
+    "": at(service, "metadata", "creationTimestamp")
+  }
+  const changes = Object.entries(now).flatMap(([name, time]) =>
+    (text(time) ?? "") > (text(before[name]) ?? "") ? [`${time}`] : []
+  )
+  const first = memory === undefined ? text(now[""]) : changes.toSorted()[0]
+  return {
+    annotated: (written) => {
+      const { [annotation]: _, ...others } = annotationsOf(written)
+      const annotations = first === undefined ? others : { ...others, [annotation]: first }
+      return withMetadata(written, { annotations: Object.keys(annotations).length === 0 ? undefined : annotations })
+    },
+    memory: copy(now)
+  }
+}
 
 /** The addresses of a pod. */
 export const addressesOf = (pod: JsonObject): ReadonlyArray<string> => {
@@ -71,11 +105,14 @@ export const hostnameOf = (service: JsonObject, pod: JsonObject): string | undef
   at(pod, "spec", "subdomain") === nameOf(service) ? text(at(pod, "spec", "hostname")) : undefined
 
 /** The Services that a change of a pod, or of one of them, concerns. */
-export const servicesOf = ({ object, previous, storage }: Change, snapshot: Snapshot): ReadonlyArray<string> => {
-  if (storage === Storages.services) return [keyOfObject(object)]
+export const servicesOf = (
+  { object: changed, previous, storage }: Change,
+  snapshot: Snapshot
+): ReadonlyArray<string> => {
+  if (storage === Storages.services) return [keyOfObject(changed)]
   return snapshot
-    .list(Storages.services, namespaceOf(object))
-    .filter((service) => selects(service, object) || (previous !== undefined && selects(service, previous)))
+    .list(Storages.services, namespaceOf(changed))
+    .filter((service) => selects(service, changed) || (previous !== undefined && selects(service, previous)))
     .map(keyOfObject)
 }
 

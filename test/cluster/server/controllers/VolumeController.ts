@@ -4,7 +4,7 @@
  * pod that uses it. What is in a volume is for the kubelet to know.
  */
 
-import { at, type Json, type JsonObject, list, object, text } from "../Json.ts"
+import { at, type Json, type JsonObject, list, object, objects, text } from "../Json.ts"
 import {
   annotationsOf,
   finalizerPatch,
@@ -30,21 +30,21 @@ const provisioner = "homeostat.dev/folder"
 const boundByController = "pv.kubernetes.io/bound-by-controller"
 const bindCompleted = "pv.kubernetes.io/bind-completed"
 
-const reconcile = (snapshot: Snapshot, key: string, now: number): Pass =>
-  key.includes("/") ? ofClaim(snapshot, key, now) : ofVolume(snapshot, key, now)
+const reconcile = (snapshot: Snapshot, key: string, now: number, memory: Json | undefined): Pass =>
+  key.includes("/") ? ofClaim(snapshot, key, now, memory) : ofVolume(snapshot, key, now)
 
-const ofClaim = (snapshot: Snapshot, key: string, now: number): Pass => {
+const ofClaim = (snapshot: Snapshot, key: string, now: number, memory: Json | undefined): Pass => {
   const claim = snapshot.get(Storages.claims, ...ofKey(key))
   if (claim === undefined) return nothing
   if (isDeleting(claim)) return { writes: released(claim, "kubernetes.io/pvc-protection", isUsed(snapshot, claim)) }
   const name = text(at(claim, "spec", "volumeName"))
   const volume = name === undefined ? volumeFor(snapshot, claim) : snapshot.get(Storages.volumes, "", name)
-  if (volume === undefined) return name === undefined ? provisioned(snapshot, claim) : nothing
+  if (volume === undefined) return name === undefined ? provisioned(snapshot, claim, memory) : nothing
   const owner = at(volume, "spec", "claimRef", "uid")
   if (owner === undefined) return { writes: [reserve(volume, claim)] }
   if (owner !== uidOf(claim)) return nothing
   if (annotationsOf(claim)[bindCompleted] === undefined) return { writes: [bind(claim, volume)] }
-  if (at(claim, "status", "phase") === "Bound") return nothing
+  if (at(claim, "status", "phase") === "Bound") return { writes: usage(snapshot, claim, now) }
   const { accessModes, capacity } = object(volume.spec)
   const status = { ...object(claim.status), phase: "Bound", accessModes, capacity }
   return {
@@ -62,6 +62,20 @@ const isUsed = (snapshot: Snapshot, claim: JsonObject): boolean =>
   snapshot
     .list(Storages.pods, namespaceOf(claim))
     .some((pod) => claimsOf(pod).includes(nameOf(claim)) && !isFinished(pod))
+
+/** Says in the status of a bound claim whether a pod uses it. */
+const usage = (snapshot: Snapshot, claim: JsonObject, now: number): ReadonlyArray<Write> => {
+  const [status, reason, message] = isUsed(snapshot, claim)
+    ? ["False", "PodUsingPVC", "A pod is currently referencing this PVC"]
+    : ["True", "NoPodsUsingPVC", "No pods are currently referencing this PVC"]
+  const conditions = objects(at(claim, "status", "conditions"))
+  const place = conditions.findIndex(({ type }) => type === "Unused")
+  if (conditions[place]?.status === status) return []
+  const said = { type: "Unused", status, lastTransitionTime: timestamp(now), reason, message }
+  const next = place < 0 ? [...conditions, said] : conditions.with(place, said)
+  const told = { ...claim, status: { ...object(claim.status), conditions: next } }
+  return [{ verb: "update", subresource: "status", object: told }]
+}
 
 /** The volume that is meant for a claim, or the smallest free one that fits. */
 const volumeFor = (snapshot: Snapshot, claim: JsonObject): JsonObject | undefined => {
@@ -99,13 +113,18 @@ const bytes = (quantity: Json | undefined): number => {
   return Number(digits) * (units[unit] ?? binaryUnits[unit] ?? 1)
 }
 
-/** Makes a volume for a claim, if it is time. */
-const provisioned = (snapshot: Snapshot, claim: JsonObject): Pass => {
+/** Makes a volume for a claim, if it is time. `memory` is the version of the claim for which an Event says why it waits. */
+const provisioned = (snapshot: Snapshot, claim: JsonObject, memory: Json | undefined): Pass => {
+  const version = at(claim, "metadata", "resourceVersion")
+  const waiting = (reason: string, message: string): Pass => ({
+    writes: memory === version ? [] : [event(claim, reason, message)],
+    memory: version
+  })
   const className = text(at(claim, "spec", "storageClassName"))
-  if (className === "") return { writes: [event(claim, "FailedBinding", noClass)] }
+  if (className === "") return waiting("FailedBinding", noClass)
   const storageClass = snapshot.get(Storages.storageClasses, "", className ?? "")
   if (at(storageClass, "volumeBindingMode") === "WaitForFirstConsumer" && !isUsed(snapshot, claim)) {
-    return { writes: [event(claim, "WaitForFirstConsumer", "waiting for first consumer to be created before binding")] }
+    return waiting("WaitForFirstConsumer", "waiting for first consumer to be created before binding")
   }
   const name = `pvc-${uidOf(claim)}`
   const { accessModes, volumeMode } = object(claim.spec)

@@ -1,0 +1,25 @@
+/** The stories of the scenes on a real control plane. */
+import { Effect } from "effect"
+import type { Entry, Recorded } from "../comparison/Recording.ts"
+import * as Recording from "../comparison/Recording.ts"
+import * as Cluster from "./Cluster.ts"
+import * as Scene from "./Scene.ts"
+import { scenes, withNode } from "./Scenes.ts"
+import type { Told } from "./Story.ts"
+
+/** The entry that a scene becomes in a recording. */
+export const entry = ({ asked, story }: Told): Entry => ({ asked: Recording.digest(asked), answers: [story] })
+
+/** All scenes, one after the other: a message of the scheduler has the number of nodes. */
+export const stories: Recorded = {
+  name: "controllers",
+  plane: { controllers: true, scheduler: true },
+  record: (plane) =>
+    Effect.gen(function* () {
+      const cluster = yield* withNode(Cluster.real(plane))
+      const entries = yield* Effect.forEach(Object.entries(scenes), ([name, script]) =>
+        Effect.map(Scene.play(cluster, script), (told) => [name, entry(told)] as const)
+      )
+      return new Map(entries)
+    })
+}

@@ -1,0 +1,141 @@
+/**
+ * The story that a scene makes: which conditions each object had, one after the other, and the objects that are left, with their
+ * Events. It leaves out what differs from run to run: times, versions, the names of pods and the hashes of templates.
+ */
+import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
+import { Effect } from "effect"
+import * as Comparable from "../comparison/Comparable.ts"
+import type { SceneFailed } from "./Cluster.ts"
+import type { Scene } from "./Scene.ts"
+
+/** A story. */
+export type Story = {
+  /** By object and type of condition: `True Reason: message`, one after the other. */
+  readonly conditions: { readonly [object: string]: { readonly [type: string]: ReadonlyArray<string> } }
+  /** By plural: each object, and how many there are that only differ in their names. */
+  readonly objects: { readonly [plural: string]: ReadonlyArray<readonly [count: number, object: Json]> }
+}
+
+/** The kinds with conditions whose objects a scene follows. */
+const followed = ["deployments", "replicasets", "jobs"]
+
+const plurals = [
+  ...followed,
+  "pods",
+  "services",
+  "endpoints",
+  "endpointslices",
+  "poddisruptionbudgets",
+  "persistentvolumeclaims",
+  "events"
+]
+
+/** The story of a scene since a resourceVersion, and what the scene asked for. */
+export const told = (
+  scene: Scene,
+  asked: ReadonlyArray<Json>,
+  since: string,
+  now: number
+): Effect.Effect<Told, SceneFailed> =>
+  Effect.gen(function* () {
+    const [pods = [], ...histories] = yield* Effect.forEach(
+      ["pods", ...followed],
+      (plural) => scene.history(plural, since),
+      { concurrency: "unbounded" }
+    )
+    const lists = yield* Effect.forEach(plurals, (plural) =>
+      Effect.map(scene.get(plural), ({ items }) => [plural, J.objects(items).flatMap(steady)] as const)
+    )
+    const history = histories.flat()
+    const names = aliases([...history, ...pods, ...lists.flatMap(([, all]) => all)])
+    const named = names.reduce<string>(
+      (text, [generated, alias]) => text.replaceAll(generated, alias),
+      JSON.stringify({ asked, conditions: conditionsOf(history), objects: Object.fromEntries(lists) })
+    )
+    const value = Comparable.make(scene.namespace, now).value(JSON.parse(named) as Json)
+    const comparable = JSON.stringify(Comparable.withoutTimes(value)).replaceAll(/"version-\d+"/g, '"VERSION"')
+    const { asked: wanted, conditions, objects }: Found = JSON.parse(comparable)
+    const counts = plurals.map((plural) => [plural, counted((objects[plural] ?? []).map(unordered))] as const)
+    return { asked: wanted, story: { conditions, objects: Object.fromEntries(counts) } }
+  })
+
+/** What a scene asked for, and the story that it made. */
+export interface Told {
+  readonly asked: ReadonlyArray<Json>
+  readonly story: Story
+}
+
+interface Found {
+  readonly asked: ReadonlyArray<Json>
+  readonly conditions: Story["conditions"]
+  readonly objects: { readonly [plural: string]: ReadonlyArray<JsonObject> }
+}
+
+const conditionsOf = (history: ReadonlyArray<JsonObject>): Story["conditions"] => {
+  const conditions: { [object: string]: { [type: string]: Array<string> } } = {}
+  for (const one of history) {
+    const about = `${J.text(one.kind)} ${nameOf(one)}`
+    const types = conditions[about] ?? {}
+    conditions[about] = types
+    // The conditions of an object that is deleted depend on the pace of its deletion.
+    if (J.at(one, "metadata", "deletionTimestamp") !== undefined) continue
+    for (const { message, reason, status, type } of J.objects(J.at(one, "status", "conditions"))) {
+      const said = types[`${type}`] ?? []
+      types[`${type}`] = said
+      const now = `${status} ${reason}: ${message}`
+      if (said.at(-1) !== now) said.push(now)
+    }
+  }
+  return conditions
+}
+
+/** What of the Events depends on the pace of the controllers. */
+const steady = (one: JsonObject): ReadonlyArray<JsonObject> => {
+  const { kind } = J.object(one.involvedObject)
+  // The scheduler may look at a pod after its claim was made and before it is bound.
+  if (/unbound immediate PersistentVolumeClaims. not found$/.test(J.text(one.message) ?? "")) return []
+  // The real Job controller waits a second for more changes before it tries again, and the embedded one does not.
+  if (one.reason === "FailedCreate" && kind === "Job") return [{ ...one, count: "SOME" }]
+  return [one]
+}
+
+const nameOf = (one: JsonObject): string => J.text(J.at(one, "metadata", "name")) ?? ""
+
+/** What a server generates, and what it is called in a story. */
+const aliases = (
+  found: ReadonlyArray<JsonObject>
+): ReadonlyArray<readonly [generated: string | RegExp, alias: string]> => {
+  const hashes = new Map<string, string>()
+  const names = new Map<string, string>()
+  const uids = new Map<string, string>()
+  for (const { involvedObject, metadata } of found) {
+    const { generateName, labels, name, uid } = J.object(metadata)
+    const hash = J.text(J.object(labels)["pod-template-hash"])
+    if (hash !== undefined && !hashes.has(hash)) hashes.set(hash, `#${hashes.size + 1}`)
+    if (typeof generateName === "string") names.set(`${name}`, `${generateName}*`)
+    uids.set(`${uid}`, involvedObject === undefined ? `uid of ${names.get(`${name}`) ?? name}` : "uid of an Event")
+  }
+  return [
+    ...uids,
+    ...names,
+    ...hashes,
+    // An Event has the time in its name, and the scheduler the name of its machine.
+    [/(?<=\.)[0-9a-f]{16}(?=")/g, "TIME"],
+    [/(?<="reportingInstance":"default-scheduler-)[^"]*/g, "MACHINE"]
+  ]
+}
+
+/** The object with its managers in an order that does not depend on the seconds in which they wrote. */
+const unordered = (one: JsonObject): JsonObject => {
+  const metadata = J.object(one.metadata)
+  return { ...one, metadata: { ...metadata, managedFields: J.objects(metadata.managedFields).toSorted(byText) } }
+}
+
+const counted = (all: ReadonlyArray<Json>): ReadonlyArray<readonly [number, Json]> => {
+  const counts = new Map<string, number>()
+  for (const one of all.toSorted(byText)) counts.set(JSON.stringify(one), (counts.get(JSON.stringify(one)) ?? 0) + 1)
+  return [...counts].map(([text, count]) => [count, JSON.parse(text) as Json])
+}
+
+const byText = (one: Json, other: Json): number => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)
