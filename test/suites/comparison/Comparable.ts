@@ -26,7 +26,7 @@ const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?:
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
     "version",
-    /(?<="resourceVersion\\*":\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: |\bmap\[.*\bresourceVersion:|\bresourceVersion: \\"|Resource Version: +)\d+/g
+    /(?<="resourceVersion\\*": ?\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: |\bmap\[.*\bresourceVersion:|\bresourceVersion: \\"|Resource Version: +)\d+/g
   ],
   ["address", /\b10\.(?:\d|1[0-5])\.\d+\.\d+\b(?!\/)/g],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],

@@ -5,6 +5,7 @@ import { backup } from "../backup/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
 import { stories } from "../controllers/Recorded.ts"
 import { crd } from "../crd/Dialogues.ts"
+import { kubectl } from "../kubectl/Recorded.ts"
 import { documents } from "../openapi/Recorded.ts"
 import { patch } from "../patch/Dialogues.ts"
 import * as Dialogues from "./Dialogues.ts"
@@ -14,5 +15,6 @@ import type { Recorded } from "./Recording.ts"
 export const suites: ReadonlyArray<Recorded> = [
   ...[apply, backup, builtin, crd, patch, regressions].map(Dialogues.recorded),
   documents,
+  kubectl,
   stories
 ]

@@ -1,45 +1,74 @@
-/** What kubectl has written, without what is different each time. */
+/** What kubectl writes, without what differs from run to run. `Comparable.ts` has the rules that hold for any answer. */
+import * as Comparable from "../comparison/Comparable.ts"
 import type { Session } from "./Session.ts"
 
-/** Letters and digits of names that Kubernetes makes up. */
+/** Letters and digits of generated names. */
 const safe = "[bcdfghjklmnpqrstvwxz2456789]"
 
 const replacements: ReadonlyArray<readonly [RegExp, string]> = [
-  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UID"],
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, "TIME"],
-  [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "TIME"],
-  [/(resourceVersion"?: )"\d+"/g, '$1"VERSION"'],
-  [/(Resource Version:\s+)\d+/g, "$1VERSION"],
-  // A watch that is cut by kubectl's own --timeout: whether it says so depends on how far it was.
+  // A watch that ends by kubectl's own --timeout: kubectl reports it or not.
   [/^(\(stderr\) )?E\d{4} [^\n]*"Failed to watch" err="context deadline exceeded"[^\n]*\n/gm, "$1"],
-  // What the embedded cluster does not do, it says.
+  // The embedded cluster warns of kinds that it only stores.
   [/^(\(stderr\) )?Warning: the embedded cluster stores a [^\n]*\n/gm, "$1"],
   // Times of day in the log of kubectl itself.
   [/^(\(stderr\) )?([EIW])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/gm, "$1$2 LOG]"],
-  [/\b(\d+d)?(\d+h)?(\d+m)?\d+(\.\d+)?m?s\b|<unknown>|<invalid>|\b\d+m\b(?= )/g, "AGE"],
-  [/\b(10|127)\.\d+\.\d+\.\d+/g, "ADDRESS"],
-  [/\bhttps?:\/\/ADDRESS:\d+/g, "SERVER"],
-  [/\b3[0-2]\d{3}\b/g, "NODEPORT"],
-  // An Event's name ends with the time of its making.
-  [/\.[0-9a-f]{16}\b/g, ".MADE"],
-  [new RegExp(`-${safe}{5}(?![\\w-])`, "g"), "-MADE"],
-  // Of a pod template, each server has a hash of its own making.
+  // The name of an Event ends with the time of its creation.
+  [/\.[0-9a-f]{16}\b/g, ".TIME"],
+  [new RegExp(`-${safe}{5}(?![\\w-])`, "g"), "-NAME"],
+  // Each server has its own hash of a pod template.
   [new RegExp(`(-|pod-template-hash[:=] ?"?)(?=\\w*\\d)${safe}{8,10}\\b`, "g"), "$1HASH"],
+  // kwok gives all pods the same address.
+  [/\b10\.244\.\d+\.\d+/g, "POD-ADDRESS"],
   [/v1\.37\.1\+homeostat/g, "v1.37.1"],
   [/\/(LIVE|MERGED)-\d+\//g, "/$1/"],
   [/kubectl-edit-\d+\.yaml/g, "kubectl-edit.yaml"]
 ]
 
-/**
- * Ages, times, uids, versions, addresses, ports and made up ends of names become words. As those are of different lengths, so
- * are gaps in a line.
- */
-export const of = ({ namespace }: Session, text: string): string =>
-  replacements
-    .reduce((left, [pattern, word]) => left.replaceAll(pattern, word), text.replaceAll(namespace, "NAMESPACE"))
-    .replaceAll(/(?<=\S) {2,}/g, "  ")
-    .replaceAll(/ +$/gm, "")
-    .replaceAll(/^\* .*(\n\* .*)*/gm, sorted)
+const age = /^\d+[smhd](\d+[smhd])?(?: \(x\d+ over \d+[smhd](\d+[smhd])?\))?(?= |$)/
 
-/** The mistakes in a custom object come in any order. */
+/** The columns with ages, in tables and in the Events of `kubectl describe`. */
+const columns = /\b(?:AGE|LAST SEEN|FIRST SEEN|DURATION|LAST SCHEDULE|Age)\b/g
+
+const header = /^ *(?:[A-Z][A-Z0-9()/ -]*|Type +Reason +Age +From +Message) *$/
+
+/** Ages in a column of ages become a word, and any other text in such a column stays. */
+const withoutAges = (text: string): string => {
+  let places: ReadonlyArray<number> = []
+  return text
+    .split("\n")
+    .map((line) => {
+      if (header.test(line)) {
+        places = [...line.matchAll(columns)].map(({ index }) => index)
+        return line
+      }
+      return places.reduceRight(
+        (left, place) =>
+          left.slice(0, place) +
+          left.slice(place).replace(age, (ages) => ages.replaceAll(/\b\d+[smhd](\d+[smhd])?\b/g, "AGE")),
+        line.replace(/^(Duration: +)\d+s$/, "$1AGE")
+      )
+    })
+    .join("\n")
+}
+
+/** The form of the texts of a session that began at `began`, in milliseconds since 1970. */
+export const make = ({ cluster, namespace }: Session, began: number): ((text: string) => string) => {
+  const comparer = Comparable.make(namespace, began)
+  return (text) => {
+    const steady = replacements.reduce(
+      (left, [pattern, word]) => left.replaceAll(pattern, word),
+      withoutAges(text).replaceAll(cluster.url, "SERVER").replaceAll(namespace, "NAMESPACE")
+    )
+    return (
+      `${Comparable.withoutTimes(comparer.value(steady))}`
+        .replaceAll(/\bversion-\d+\b/g, "VERSION")
+        // Generated values have different lengths, and so have the gaps between columns.
+        .replaceAll(/(?<=\S) {2,}/g, "  ")
+        .replaceAll(/ +$/gm, "")
+        .replaceAll(/^\* .*(\n\* .*)*/gm, sorted)
+    )
+  }
+}
+
+/** kubectl lists the mistakes in a custom object in any order. */
 const sorted = (lines: string): string => lines.split("\n").sort().join("\n")

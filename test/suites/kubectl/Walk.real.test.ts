@@ -1,20 +1,36 @@
-/** kubectl writes the same and ends the same way on the embedded cluster as on a kube-apiserver. */
-import { describe } from "bun:test"
-import { compare, type Walk } from "./Walk.ts"
-import * as Custom from "./walks/Custom.ts"
-import * as Deletion from "./walks/Deletion.ts"
-import * as Discovery from "./walks/Discovery.ts"
-import * as Mistakes from "./walks/Mistakes.ts"
-import * as Objects from "./walks/Objects.ts"
-import * as Workloads from "./walks/Workloads.ts"
+/** kubectl writes the same and ends the same way on the embedded cluster as it did on the recorded real one. */
+import { expect, test } from "bun:test"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Shared from "@homeostat/testkit/Shared"
+import { Effect } from "effect"
+import * as Recording from "../comparison/Recording.ts"
+import { digest } from "./Recorded.ts"
+import * as Walk from "./Walk.ts"
+import { walks } from "./Walks.ts"
 
-const walks: ReadonlyArray<readonly [about: string, walks: ReadonlyArray<Walk>]> = [
-  ["what there is", Discovery.walks],
-  ["objects", Objects.walks],
-  ["custom objects", Custom.walks],
-  ["mistakes", Mistakes.walks],
-  ["workloads", Workloads.walks],
-  ["deletion", Deletion.walks]
-]
+const recording = Recording.read("kubectl")
 
-for (const [about, those] of walks) describe(about, () => those.forEach(compare))
+test("the recording has every walk with its commands", () => {
+  Recording.complete(
+    "kubectl",
+    recording,
+    walks.map(({ name }) => name)
+  )
+  for (const walk of walks) {
+    if (digest(walk) !== recording.get(walk.name)?.asked) {
+      throw new Recording.Stale({ suite: "kubectl", reason: `"${walk.name}" has other commands` })
+    }
+  }
+})
+
+for (const walk of walks) {
+  Shared.embedded(
+    walk.name,
+    (cluster) =>
+      Effect.gen(function* () {
+        const texts = yield* Walk.take(cluster, walk)
+        expect(texts.join("\n\n")).toBe((recording.get(walk.name)?.answers ?? []).join("\n\n"))
+      }),
+    Envtest.everything
+  )
+}

@@ -1,10 +1,7 @@
-/** A session with kubectl that goes the same way on a kube-apiserver and on the embedded cluster, command by command. */
-import { expect } from "bun:test"
+/** A walk: the commands of a session with kubectl, on a real cluster or on the embedded one. */
 import * as Crd from "@homeostat/runtime/resource/Crd"
-import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Result } from "@homeostat/testkit/envtest/Process"
-import * as Shared from "@homeostat/testkit/Shared"
-import { live } from "@homeostat/testkit/Test"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Clock, Effect } from "effect"
 import * as Normal from "./Normal.ts"
@@ -51,7 +48,7 @@ const shows = (session: Session.Session, line: string, wanted: RegExp, result: R
         `${line} has not written ${wanted} at ${session.cluster.url} but\n${result.stdout}${result.stderr}`
       )
 
-const take = (session: Session.Session, { line, until, watched }: Step): Effect.Effect<Result> =>
+const run = (session: Session.Session, { line, until, watched }: Step): Effect.Effect<Result> =>
   Effect.gen(function* () {
     if (watched !== undefined) return yield* shows(session, line, watched.last, yield* session.watch(line, watched))
     const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
@@ -63,41 +60,24 @@ const take = (session: Session.Session, { line, until, watched }: Step): Effect.
     return until === undefined ? result : yield* shows(session, line, until, result)
   })
 
-const shown = (session: Session.Session, { line }: Step, { exitCode, stderr, stdout }: Result): string =>
-  [`$ ${line}`, stdout, stderr === "" ? "" : `(stderr) ${stderr}`, `(exit code ${exitCode})`]
-    .map((text) => Normal.of(session, text).trimEnd())
-    .filter((text) => text !== "" && text !== "(stderr)")
-    .join("\n")
-
 /** A namespace is complete when its controllers have been there. */
 const settled = until("kubectl get cm kube-root-ca.crt -o name", /root/)
 
-/** As far apart as two servers and two starts of controllers may be. */
-const limitMillis = 200_000
-
-/** A test: what kubectl writes and how it ends is the same on both, for each command. */
-export const compare = ({ files = {}, name, steps }: Walk): void =>
-  live(
-    name,
-    () =>
-      Effect.gen(function* () {
-        const open = (lane: "real" | "embedded") =>
-          Effect.gen(function* () {
-            const cluster = yield* Shared.controlPlane(Envtest.everything, lane)
-            yield* cluster.install(Crd.of(WebApp), notes)
-            return yield* Session.open(cluster, files)
-          })
-        const real = yield* open("real")
-        const embedded = yield* open("embedded")
-        const different: Array<readonly [embedded: string, real: string]> = []
-        for (const each of [settled, ...steps]) {
-          const step = typeof each === "string" ? { line: each } : each
-          const on = (session: Session.Session) =>
-            Effect.map(take(session, step), (result) => shown(session, step, result))
-          const [ours, theirs] = yield* Effect.all([on(embedded), on(real)], { concurrency: 2 })
-          if (ours !== theirs) different.push([ours, theirs])
-        }
-        expect(different.map(([ours]) => ours).join("\n\n")).toBe(different.map(([, theirs]) => theirs).join("\n\n"))
-      }),
-    limitMillis
+/** Takes a walk on a cluster: what kubectl writes for each command, and how it ends. */
+export const take = (cluster: ControlPlane, { files = {}, steps }: Walk) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      yield* cluster.install(Crd.of(WebApp), notes)
+      const session = yield* Session.open(cluster, files)
+      const normal = Normal.make(session, yield* Clock.currentTimeMillis)
+      return yield* Effect.forEach([settled, ...steps], (each) => {
+        const step = typeof each === "string" ? { line: each } : each
+        return Effect.map(run(session, step), ({ exitCode, stderr, stdout }) =>
+          [`$ ${step.line}`, stdout, stderr === "" ? "" : `(stderr) ${stderr}`, `(exit code ${exitCode})`]
+            .map((text) => normal(text).trimEnd())
+            .filter((text) => text !== "" && text !== "(stderr)")
+            .join("\n")
+        )
+      })
+    })
   )

@@ -135,7 +135,7 @@ export const walks: ReadonlyArray<Walk> = [
     steps: [
       "for i in c a b; do kubectl create cm $i --from-literal=n=$i --dry-run=client -o yaml | kubectl create -f -; done",
       "kubectl get cm --sort-by=.metadata.name",
-      "kubectl get cm --sort-by='{.data.n}' --no-headers",
+      "kubectl get cm --sort-by='{.data.n}' --no-headers | sed 's/ [0-9]*s$//'",
       "kubectl get cm --chunk-size=1",
       "kubectl get cm a b -o yaml | grep -c kind:",
       "kubectl get cm -A --field-selector metadata.name=a",
