@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from "node:path"
 export type TestsOf = (file: string) => ReadonlyArray<string>
 
 /** Whether a file holds tests of the unit or the embedded lane. */
-export const isTest = (file: string): boolean => file.endsWith(".test.ts") && !file.endsWith(".real.test.ts")
+export const isTest = (file: string): boolean => /\.test\.ts$/.test(file) && !/\.(real|tools)\.test\.ts$/.test(file)
 
 const transpiler = new Bun.Transpiler({ loader: "ts" })
 
@@ -34,14 +34,17 @@ const importsOf = async (root: string, file: string): Promise<ReadonlyArray<stri
 }
 
 /**
- * 0 for the test of the source's own name beside it, 1 for others that begin with it, 2 for others of its folder, 3 for those of a
- * suite with the folder's name, 4 for the rest.
+ * How near a test is to a source by its path, the nearest first: beside it under its own name, beside it under a name that begins
+ * with it, in its folder, and then by the last folder of the source that has a namesake on the way to the test, such as `cache` of
+ * `runtime/src/cache` for `test/suites/cache`.
  */
 const rankOf = (test: string, source: string): number => {
   const [folder, name] = [dirname(source), basename(source, ".ts")]
-  if (dirname(test) !== folder) return basename(dirname(test)) === basename(folder) ? 3 : 4
-  if (basename(test) === `${name}.test.ts`) return 0
-  return basename(test).startsWith(`${name}.`) ? 1 : 2
+  if (basename(test) === `${name}.test.ts` && dirname(test) === folder) return 0
+  if (basename(test).startsWith(`${name}.`) && dirname(test) === folder) return 1
+  if (dirname(test) === folder) return 2
+  const [folders, others] = [folder.split("/"), dirname(test).split("/")]
+  return 3 + folders.length - folders.findLastIndex((one) => others.includes(one))
 }
 
 /**

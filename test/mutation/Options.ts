@@ -37,9 +37,9 @@ Changes sources of the product one at a time, and shows which changes no test no
   --replay FILE    Try the mutants of a JSON file: [{ "id", "file", "from", "to", "test"? }, …]. The file has the text
                    "from" once. Test files whose path contains "test" run first
 
-The tests that import a mutant's file run: the one beside it, then those of its folder, then those of the suite with the
-folder's name, then others, nearest first.
-Tests of the real lane do not run. Everything runs on copies: the working tree does not change.
+The tests that import a mutant's file run: the one beside it, then those of its folder, then those of folders with the
+same name, then others, nearest first.
+Only tests of the unit and embedded lanes run. Everything runs on copies: the working tree does not change.
 Exit code 0 after a whole run, also when mutants survived; 1 when a test fails without a mutation or the run ended early;
 2 for unusable flags.`
 
