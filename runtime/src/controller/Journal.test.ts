@@ -158,6 +158,19 @@ describe("a journal", () => {
     expect(journal.of("default/a")?.ignored.map(({ predicate }) => predicate)).toEqual(["6", "7", "8"])
   })
 
+  test("counts the bytes of three ignored changes, since a fourth takes the place of the first", () => {
+    const journal = Journal.make()
+    const bytes = [0, 1, 2, 3, 4].map((count) => {
+      ignore(journal, "a", `${count}`)
+      return journal.size().bytes
+    })
+    const [one = 0, two = 0, three = 0] = bytes
+    const each = two - one
+    expect(each).toBePositive()
+    expect(bytes).toEqual([one, one + each, three, three, three])
+    expect(three).toBe(two + each)
+  })
+
   test("tells of a trigger which sources were ignored last, two hundred of them", () => {
     const journal = Journal.make()
     const trigger = {}

@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test"
 import type { JsonObject } from "../Json.ts"
 import * as Indexes from "./Indexes.ts"
 import * as JobBackoff from "./JobBackoff.ts"
+import * as JobPods from "./JobPods.ts"
+import type { JobState } from "./JobState.ts"
 import { verdictOn } from "./PodFailurePolicy.ts"
 
 const pod = (exitCode: number, seconds = 0, conditions: ReadonlyArray<JsonObject> = []): JsonObject => {
@@ -51,6 +53,30 @@ describe("the wait before a failed pod is replaced", () => {
     expect(JobBackoff.after(before, [], [pod(1, 30)])).toEqual({ failures: 6, last: 30_000 })
     expect(JobBackoff.after(before, [], [])).toEqual(before)
   })
+
+  test("begins with the latest of several failures", () => {
+    const failures = [pod(1, 20), pod(1, 30), pod(1, 25)]
+    expect(JobBackoff.after({ failures: 0, last: 0 }, [], failures)).toEqual({ failures: 3, last: 30_000 })
+  })
+})
+
+test("A Job that deletes pods counts only the others as active and ready", () => {
+  const ready = { metadata: { name: "ready" }, status: { conditions: [{ type: "Ready", status: "True" }] } }
+  const unready = { metadata: { name: "unready" }, status: { conditions: [{ type: "Ready", status: "False" }] } }
+  const state: JobState = {
+    job: {},
+    pods: [ready, unready],
+    active: [ready, unready],
+    terminating: 1,
+    uncounted: { succeeded: [], failed: [] },
+    newSucceeded: [],
+    newFailed: [],
+    succeeded: 0,
+    failed: 0,
+    completed: new Set()
+  }
+  expect(JobPods.deleted(state, [unready], () => [])).toMatchObject({ active: 1, ready: 1, terminating: 2 })
+  expect(JobPods.deleted(state, [ready], () => [])).toMatchObject({ active: 1, ready: 0, terminating: 2 })
 })
 
 describe("a failure policy", () => {

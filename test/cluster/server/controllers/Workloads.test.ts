@@ -187,6 +187,19 @@ describe("a Job", () => {
     )
   }
 
+  scene("records an Event when more of its pods succeed than it wants", (running) =>
+    Effect.gen(function* () {
+      running.make(job())
+      yield* running.idle
+      const [pod = {}] = running.pods()
+      const { finalizers, labels, ownerReferences } = object(pod.metadata)
+      running.make({ ...pod, metadata: { name: "other", finalizers, labels, ownerReferences } })
+      yield* running.tell({ phase: "Succeeded" })
+      expect(at(running.find("batch/v1", "Job", "j"), "status", "succeeded")).toBe(2)
+      expect(running.store.list("/events", "default").map(({ reason }) => reason)).toContain("TooManySucceededPods")
+    })
+  )
+
   scene("is kept for as long as it says", (running) =>
     Effect.gen(function* () {
       running.make(job({ ttlSecondsAfterFinished: 60 }))
@@ -302,6 +315,8 @@ describe("a claim", () => {
       running.make(claim({ storageClassName: "s" }))
       yield* running.idle
       expect(at(running.find("v1", "PersistentVolumeClaim", "c"), "spec", "volumeName")).toBe("fitting")
+      const annotations = at(running.find("v1", "PersistentVolume", "fitting"), "metadata", "annotations")
+      expect(annotations).toEqual({ "pv.kubernetes.io/bound-by-controller": "yes" })
       expect(at(running.find("v1", "PersistentVolume", "large"), "status", "phase")).toBe("Available")
     })
   )
