@@ -59,6 +59,50 @@ describe("/scale", () => {
     })
   )
 
+  effect("sets replicas that are deep inside of an object", () =>
+    Effect.gen(function* () {
+      const server = yield* make()
+      const replicas = { type: "object", properties: { replicas: { type: "integer" } } }
+      yield* ask(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        metadata: { name: "racks.probe.io" },
+        spec: {
+          group: "probe.io",
+          scope: "Namespaced",
+          names: { plural: "racks", kind: "Rack" },
+          versions: [
+            {
+              name: "v1",
+              served: true,
+              storage: true,
+              subresources: {
+                scale: { specReplicasPath: ".spec.shelf.replicas", statusReplicasPath: ".status.replicas" }
+              },
+              schema: {
+                openAPIV3Schema: {
+                  type: "object",
+                  properties: { spec: { type: "object", properties: { shelf: replicas } }, status: replicas }
+                }
+              }
+            }
+          ]
+        }
+      })
+      const racks = "/apis/probe.io/v1/namespaces/default/racks"
+      const rack = {
+        apiVersion: "probe.io/v1",
+        kind: "Rack",
+        metadata: { name: "a" },
+        spec: { shelf: { replicas: 1 } }
+      }
+      yield* ask(server, "POST", racks, rack)
+      const { body } = yield* ask(server, "GET", `${racks}/a/scale`)
+      yield* ask(server, "PUT", `${racks}/a/scale`, { ...body, spec: { replicas: 4 } })
+      expect((yield* ask(server, "GET", `${racks}/a`)).body.spec).toEqual({ shelf: { replicas: 4 } })
+    })
+  )
+
   effect("of a custom object without replicas cannot be changed without saying how many", () =>
     Effect.gen(function* () {
       const server = yield* make()

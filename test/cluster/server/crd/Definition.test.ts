@@ -83,6 +83,13 @@ test("conversion by a webhook is refused by name", () => {
   expect(mistakes.map(({ field }) => field)).toEqual(["spec.conversion.strategy"])
 })
 
+test("conversion has to name its strategy", () => {
+  const mistakes = Definition.definition.validate(written(crd("webs", { conversion: {} })), writing)
+  expect(mistakes.map(({ field, reason }) => [field, reason])).toEqual([
+    ["spec.conversion.strategy", "FieldValueRequired"]
+  ])
+})
+
 const two = Definition.establish(
   written(
     crd("webs", {

@@ -54,6 +54,25 @@ test("who leaves out what was allocated gets it back, and no other is taken from
   expect(service.strategy.validateUpdate(draft, old, writing(old))).toEqual([])
 })
 
+test("a service that no longer has node ports loses its own one, and keeps another one for the validation", () => {
+  const old = made("a", { type: "NodePort" })
+  const kept = (nodePort?: number) => {
+    const next = Json.copy(old)
+    Object.assign(Json.member(next, "spec"), { type: "ClusterIP", ports: [{ port: 80, nodePort }] })
+    service.strategy.prepareForUpdate(next, old, writing(old))
+    return nodePortOf(next)
+  }
+  expect([kept(), kept(30086), kept(30099)]).toEqual([undefined, undefined, 30099])
+})
+
+test("an update gives no address to a service that is only a name", () => {
+  const old = made("a", { type: "ExternalName", externalName: "a.example.com" })
+  const next = Json.copy(old)
+  Json.member(next, "spec").externalName = "b.example.com"
+  service.strategy.prepareForUpdate(next, old, writing(old))
+  expect(Object.keys(Json.object(next.spec)).filter((name) => name.startsWith("clusterIP"))).toEqual([])
+})
+
 test("ports of one number and two protocols share the port of a node", () => {
   const both = made("a", {
     type: "NodePort",

@@ -13,6 +13,7 @@ const properties: JsonObject = {
   map: { type: "object", additionalProperties: { type: "string" } },
   maybe: { type: "string", nullable: true },
   o: { type: "object", properties: { "a-b": { type: "string" } } },
+  items: { type: "array", items: { type: "object", properties: { a: { type: "string" } } } },
   none: { type: "string" }
 }
 const value: JsonObject = {
@@ -24,7 +25,8 @@ const value: JsonObject = {
   set: ["a", "b"],
   map: { k: "v" },
   maybe: null,
-  o: { "a-b": "x" }
+  o: { "a-b": "x" },
+  items: [{ a: "x" }, { a: "y" }, { a: "x" }]
 }
 
 const said = (rule: JsonObject, old?: Json) =>
@@ -41,6 +43,8 @@ test.each([
   ["what is missing is missing", "!has(self.none) && self.?none.orValue('x') == 'x'"],
   ["null is there", "has(self.maybe) && self.maybe == null"],
   ["patterns are RE2", "self.s.matches('^(?i)A[[:alpha:]]+\\\\z')"],
+  ["objects are equal when their fields are", "self.items[0] != self.items[1] && self.items[0] == self.items[2]"],
+  ["items are sorted by a key", "['b', 'c', 'a'].sortBy(x, x) == ['a', 'b', 'c']"],
   ["two variables", "self.map.all(k, v, k == 'k' && v == 'v')"],
   ["an error counts only where it decides", "self.n == 3 || 1 / 0 == 1"]
 ])("%s", (_, rule) => {
