@@ -122,6 +122,10 @@ export const make = (namespace: string, began: number): Comparer => {
   }
 }
 
-/** The same without the times of the server, for answers of two runs whose seconds differ. */
+/** The same without the times of the server, for answers of two runs whose seconds differ. Managers are sorted by their times. */
 export const withoutTimes = (value: Json): Json =>
-  JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+(?: and -?\d+ years)?/g, "T"))
+  JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+(?: and -?\d+ years)?/g, "T"), (name, member: Json) =>
+    name === "managedFields" && J.isList(member)
+      ? member.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
+      : member
+  )

@@ -42,6 +42,8 @@ export interface Dialogue {
   readonly compared?: Part | undefined
   /** What the embedded server serves of the body that a kube-apiserver answers. It applies to the answers of the latter alone. */
   readonly served?: Part | undefined
+  /** It would meet other tests on a control plane that they share, as objects outside of namespaces do. */
+  readonly alone?: boolean | undefined
   /** Each step gets a second of its own, so that its times differ from those of the step before. */
   readonly spaced?: boolean | undefined
 }

@@ -11,9 +11,12 @@ import { patch } from "../patch/Dialogues.ts"
 import * as Dialogues from "./Dialogues.ts"
 import type { Recorded } from "./Recording.ts"
 
+/** Those of dialogues with a kube-apiserver. */
+export const dialogues: ReadonlyArray<Dialogues.Suite> = [apply, backup, builtin, crd, patch, regressions]
+
 /** All of them. */
 export const suites: ReadonlyArray<Recorded> = [
-  ...[apply, backup, builtin, crd, patch, regressions].map(Dialogues.recorded),
+  ...dialogues.map(Dialogues.recorded),
   documents,
   kubectl,
   stories
