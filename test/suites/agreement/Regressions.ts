@@ -1,27 +1,12 @@
 /** Sequences on which the two servers once disagreed, as they were shrunk from the seed that found them. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
-import type { Sequence } from "./Agreement.ts"
 import * as BuiltIns from "./BuiltIns.ts"
-import type { Step } from "./Step.ts"
+import { create, type Regression, remove, spec } from "./Regression.ts"
+import { services } from "./ServiceRegressions.ts"
 
-/** A sequence, the seed that found it (0: it was thought of), and what was wrong. */
-export interface Regression extends Sequence {
-  readonly seed: number
-  readonly name: string
-}
-
-const { configMap, deployment, job, service } = BuiltIns
-
-const create = (body: JsonObject = {}): Step => ({ verb: "create", by: "ann", body })
-const remove: Step = { verb: "delete", body: {}, version: "live" }
+const { configMap, deployment, job } = BuiltIns
 
 const owner = { apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "other" }
-
-/** The spec of a base, and more of it. */
-const spec = (base: JsonObject, more: JsonObject = {}): JsonObject => ({
-  spec: { ...J.object(base.spec), ...more }
-})
 
 const parcels: ReadonlyArray<Regression> = [
   {
@@ -314,197 +299,69 @@ const workloads: ReadonlyArray<Regression> = [
     name: "bytes that are none, applied",
     kind: "ConfigMap",
     steps: [create(configMap.base), { verb: "apply", by: "ann", body: { binaryData: { e: "no base64" } } }]
-  }
-]
-
-const services: ReadonlyArray<Regression> = [
+  },
   {
-    seed: 1017,
-    name: "two families on a cluster of one",
-    kind: "Service",
+    seed: 500011,
+    name: "a selector that is absent, after one that is not",
+    kind: "Deployment",
     steps: [
-      create(service.base),
-      { verb: "replace", by: "ann", body: spec(service.base, { ipFamilyPolicy: "RequireDualStack" }) }
+      create(deployment.base),
+      { verb: "apply", by: "cem", body: { spec: { selector: {} } }, query: { force: "true" } },
+      { verb: "json", by: "ann", body: [{ op: "remove", path: "/spec/selector" }] }
     ]
   },
   {
-    seed: 4069,
-    name: "a family that there is not, told before all else",
-    kind: "Service",
-    steps: [create({ ...spec(service.base, { ipFamilies: ["IPv6"] }), metadata: { generation: -1 } })]
-  },
-  {
-    seed: 4120,
-    name: "another family than that of the address",
-    kind: "Service",
-    steps: [create(service.base), { verb: "apply", by: "ann", body: { spec: { ipFamilies: ["IPv6"] } } }]
-  },
-  {
-    seed: 3137,
-    name: "one family where there were two",
-    kind: "Service",
+    seed: 700400,
+    name: "an owner too many and the beginning of a name, in their order",
+    kind: "ConfigMap",
     steps: [
-      create(spec(service.base, { clusterIP: "None" })),
-      { verb: "merge", by: "ann", body: { spec: { ipFamilyPolicy: "SingleStack" } }, version: "live" }
-    ]
-  },
-  {
-    seed: 1049,
-    name: "ranges without a balancer",
-    kind: "Service",
-    steps: [create(spec(service.base, { loadBalancerSourceRanges: ["10.1.0.0/16"] }))]
-  },
-  {
-    seed: 2063,
-    name: "an external name that is ignored",
-    kind: "Service",
-    steps: [create(spec(service.base, { externalName: "a.example.com" }))]
-  },
-  {
-    seed: 5117,
-    name: "a service that is made by its status has no address, nor later",
-    kind: "Service",
-    steps: [
-      { verb: "edit", by: "ann", body: { status: {} }, subresource: "status" },
-      { verb: "edit", by: "ann", body: { spec: {} } }
-    ]
-  },
-  {
-    seed: 100200,
-    name: "a PUT of a service that is gone makes it anew, whatever its version",
-    kind: "Service",
-    steps: [create(service.base), remove, { verb: "edit", by: "ann", body: {}, version: "first" }]
-  },
-  {
-    seed: 400356,
-    name: "a selector for a service of two families",
-    kind: "Service",
-    steps: [
-      create(spec(service.base, { clusterIP: "None" })),
-      { verb: "replace", by: "ann", body: spec(service.base, { selector: { a: "a" } }), version: "live" }
-    ]
-  },
-  {
-    seed: 1000053,
-    name: "two families by name, and no policy",
-    kind: "Service",
-    steps: [create(spec(service.base, { clusterIP: "None", ipFamilies: ["IPv4", "IPv6"] }))]
-  },
-  {
-    seed: 930929,
-    name: "two families for an address that is to go, over which a kube-apiserver panics",
-    kind: "Service",
-    steps: [
-      create(service.base),
-      { verb: "merge", by: "ann", body: { spec: { clusterIP: "None", ipFamilyPolicy: "RequireDualStack" } } },
-      { verb: "merge", by: "ann", body: { spec: { clusterIP: "None", ipFamilyPolicy: null, ipFamilies: ["IPv6"] } } },
-      {
-        verb: "merge",
-        by: "ann",
-        body: { spec: { clusterIP: "None", ipFamilyPolicy: "PreferDualStack", ipFamilies: ["IPv6", "IPv4"] } }
-      }
-    ]
-  },
-  {
-    seed: 0,
-    name: "ports of the nodes: new ones, given back, the same one twice",
-    kind: "Service",
-    steps: [
-      create(spec(service.base, { type: "NodePort" })),
-      { verb: "merge", by: "ann", body: { spec: { ports: [{ port: 80 }, { port: 81 }] } } },
+      create(configMap.base),
       {
         verb: "merge",
         by: "ann",
         body: {
-          spec: {
-            ports: [
-              { name: "a", port: 80 },
-              { name: "b", port: 81 }
+          metadata: {
+            generateName: "A_",
+            ownerReferences: [
+              { ...owner, controller: true },
+              { ...owner, name: "b", controller: true }
             ]
           }
         }
-      },
-      { verb: "json", by: "ann", body: [{ op: "remove", path: "/spec/ports/0" }] },
-      { verb: "merge", by: "ann", body: { spec: { type: "ClusterIP" } } },
-      { verb: "merge", by: "ann", body: { spec: { type: "NodePort" } } }
-    ]
-  },
-  {
-    seed: 0,
-    name: "a port by which a balancer asks the nodes, which stays",
-    kind: "Service",
-    steps: [
-      create(spec(service.base, { type: "LoadBalancer", externalTrafficPolicy: "Local", loadBalancerClass: "a" })),
-      { verb: "merge", by: "ann", body: { spec: { healthCheckNodePort: 31_000, loadBalancerClass: "-" } } },
-      { verb: "merge", by: "ann", body: { spec: { externalTrafficPolicy: "Cluster" } } }
-    ]
-  },
-  {
-    seed: 0,
-    name: "what is said of the traffic of a name is not shown, yet known when it is more than a name",
-    kind: "Service",
-    steps: [
-      create(spec(service.base, { internalTrafficPolicy: "Local" })),
-      { verb: "merge", by: "ann", body: { spec: { type: "ExternalName", externalName: "a.example.com" } } },
-      { verb: "merge", by: "ann", body: { spec: { type: "ClusterIP" } } }
-    ]
-  },
-  {
-    seed: 2201116,
-    name: "a balancer's address of which is not said how it is reached, and others",
-    kind: "Service",
-    steps: [
-      create(spec(service.base, { type: "LoadBalancer" })),
-      {
-        verb: "replace",
-        by: "ann",
-        body: { status: { loadBalancer: { ingress: [{ ip: "1.2.3.4" }] } } },
-        subresource: "status"
-      },
-      {
-        verb: "merge",
-        by: "ann",
-        body: {
-          status: {
-            loadBalancer: {
-              ingress: [
-                { ip: "a" },
-                { ip: "1.2.3.4", ipMode: "Other" },
-                { ipMode: "VIP", hostname: "1.2.3.4" },
-                { hostname: "a_b" }
-              ]
-            }
-          }
-        },
-        subresource: "status"
       }
     ]
   },
   {
-    seed: 0,
-    name: "a headless service that is made by its status",
-    kind: "Service",
+    seed: 701598,
+    name: "a patch of a wrong type that replaces all",
+    kind: "ConfigMap",
+    steps: [create(configMap.base), { verb: "strategic", by: "ann", body: { $patch: "replace", immutable: "true" } }]
+  },
+  {
+    seed: 700950,
+    name: "two values of a wrong type, of which the second comes first by its name",
+    kind: "Deployment",
     steps: [
+      create(deployment.base),
       {
-        verb: "edit",
+        verb: "json",
         by: "ann",
-        body: { status: {}, ...spec(service.base, { clusterIP: "None" }) },
-        subresource: "status"
-      },
-      { verb: "apply", by: "bob", body: { spec: { ipFamilies: ["IPv4"] } } }
+        body: [
+          { op: "add", path: "/spec/template/spec/containers/0/env", value: [1] },
+          { op: "add", path: "/spec/paused", value: [1] }
+        ]
+      }
     ]
   },
   {
-    seed: 6195,
-    name: "a type that there is not",
-    kind: "Service",
-    steps: [create(service.base), { verb: "strategic", by: "ann", body: { spec: { type: "Other" } }, version: "live" }]
-  },
-  {
-    seed: 100329,
-    name: "two ports of one number",
-    kind: "Service",
-    steps: [create({ spec: { type: "LoadBalancer", ports: [{ port: 80 }, { port: 80 }, { port: 81 }] } })]
+    seed: 701612,
+    name: "conflicts with two managers",
+    kind: "Deployment",
+    steps: [
+      { verb: "apply", by: "ann", body: { spec: { ...J.object(deployment.base.spec), minReadySeconds: 1 } } },
+      { verb: "apply", by: "bob", body: { spec: { ...J.object(deployment.base.spec), revisionHistoryLimit: 3 } } },
+      { verb: "apply", by: "cem", body: { spec: { minReadySeconds: 3, revisionHistoryLimit: 4, selector: {} } } }
+    ]
   }
 ]
 
