@@ -59,7 +59,7 @@ const rules: ReadonlyArray<(text: string) => string> = [
       JSON.stringify(JSON.stringify(sorted(JSON.parse(JSON.parse(quoted)))))
     ),
   // A pod template is shown with the fields of the internal type.
-  (text) => text.replace(/(?<=Invalid value: )\{.*"[cC]ontainers":.*\}(?=: field is immutable)/g, "POD TEMPLATE"),
+  (text) => text.replace(/(?<=Invalid value: )\{"(?:(?!Invalid value).)*?(?=: field is immutable)/g, template),
   // Go tells labels that are empty from labels that are absent.
   (text) => text.replace(/(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/g, "NO LABELS"),
   // Go has types for some texts, which no schema names.
@@ -79,6 +79,8 @@ const rules: ReadonlyArray<(text: string) => string> = [
       mistakes.includes(undeclared) ? undeclared : mistakes.split("\n").sort().join("\n")
     )
 ]
+
+const template = (value: string): string => (/"[cC]ontainers":/.test(value) ? "POD TEMPLATE" : value)
 
 const undeclared = "field not declared in schema"
 
