@@ -75,7 +75,7 @@ export const dedupeOwners = (metadata: Json.DraftObject, warn: (text: string) =>
 }
 
 /** What is wrong with the metadata of an object, new or changed. */
-export const mistakes = (kind: Kind, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
+export const mistakes = (kind: Named, object: Json.JsonObject): ReadonlyArray<FieldError.FieldError> =>
   allMistakes(kind, object, kind.nameMistakes ?? subdomain)
 
 /** The same for an object that there is: its name was right when it was made, and only has to fit into a path. */
@@ -98,16 +98,13 @@ export const mistakesWithin = (metadata: Json.JsonObject, path: string): Readonl
     ...managerMistakes(metadata.managedFields)
   ].map((error) => ({ ...error, field: error.field?.replace(/^metadata/, () => path) }))
 
-/** Kinds whose update is validated like a creation, once more. */
-const revalidated: ReadonlySet<string> = new Set([
-  "/ConfigMap",
-  "/Secret",
-  "/ServiceAccount",
-  "/Endpoints",
-  "/PersistentVolume"
-])
+/** What of a kind matters to the names of its objects. */
+type Named = Pick<Kind, "namespaced" | "nameMistakes">
 
-const allMistakes = (kind: Kind, object: Json.JsonObject, names: Names): ReadonlyArray<FieldError.FieldError> => {
+/** Kinds whose update is validated like a creation, once more. ConfigMaps and Secrets are, too, after their own rules for updates. */
+const revalidated: ReadonlySet<string> = new Set(["/ServiceAccount", "/Endpoints", "/PersistentVolume"])
+
+const allMistakes = (kind: Named, object: Json.JsonObject, names: Names): ReadonlyArray<FieldError.FieldError> => {
   const metadata = Json.object(object.metadata)
   return [...nameMistakes(names, metadata), ...namespaceMistakes(kind, metadata), ...commonMistakes(metadata, true)]
 }

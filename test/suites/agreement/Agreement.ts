@@ -126,15 +126,15 @@ export const play = (pair: Pair, sequence: Sequence): Effect.Effect<Difference |
   Effect.gen(function* () {
     const object = `o${++objects}`
     const both = { ...dialogue(sequence, object, object), unlike: unreadable }
-    const real = Dialogues.entry(yield* Effect.orDie(Dialogues.real(pair.real, both, pair.namespace)))
+    const real = Dialogues.entry(yield* Dialogues.real(pair.real, both, pair.namespace))
     const namespace = `${pair.namespace}-${object}`
     const seconds = Dialogues.secondsOf(real)
-    const embedded = Dialogues.entry(yield* Effect.orDie(Embedded.replay(pair.embedded, both, namespace, seconds)))
+    const embedded = Dialogues.entry(yield* Embedded.replay(pair.embedded, both, namespace, seconds))
     const theirs = Dialogues.answersOf(real)
     const ours = Dialogues.answersOf(embedded).map((answer, step) => Embedded.besides(answer, theirs[step]))
     const step = theirs.findIndex((answer, step) => !J.equal(answer, ours[step]))
     return step < 0 ? undefined : { step, real: theirs[step] ?? null, embedded: ours[step] ?? null }
-  })
+  }).pipe(Effect.orDie)
 
 /** A disagreement for people: the seed, the steps, and where the two differ. */
 export const explain = ({ embedded, real, seed, sequence, step }: Disagreement): string =>

@@ -332,6 +332,15 @@ const workloads: ReadonlyArray<Regression> = [
     ]
   },
   {
+    seed: 52000898,
+    name: "a change of a map that is immutable, and the beginning of a name, in their order",
+    kind: "ConfigMap",
+    steps: [
+      create({ immutable: true }),
+      { verb: "replace", by: "ann", body: { metadata: { generateName: "A_" } }, version: "live" }
+    ]
+  },
+  {
     seed: 701598,
     name: "a patch of a wrong type that replaces all",
     kind: "ConfigMap",

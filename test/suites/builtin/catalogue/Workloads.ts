@@ -38,6 +38,10 @@ export const workloads: ReadonlyArray<Entry> = [
   { name: "a deadline that cannot be met", object: deployment({ progressDeadlineSeconds: 5, minReadySeconds: 5 }) },
   { name: "an unknown strategy", object: deployment({ strategy: { type: "Slow" } }) },
   {
+    name: "an unknown strategy with a surge",
+    object: deployment({ strategy: { type: "Slow", rollingUpdate: { maxSurge: "30%" } } })
+  },
+  {
     name: "recreation with a rolling update",
     object: deployment({ strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } })
   },
@@ -120,6 +124,14 @@ export const workloads: ReadonlyArray<Entry> = [
     object: workload("StatefulSet", { podManagementPolicy: "x", replicas: -1, updateStrategy: { type: "y" } })
   },
   {
+    name: "a stateful set with an unknown update of a partition",
+    object: workload("StatefulSet", { updateStrategy: { type: "y", rollingUpdate: { partition: 1 } } })
+  },
+  {
+    name: "a stateful set with a partition of an update on deletion",
+    object: workload("StatefulSet", { updateStrategy: { type: "OnDelete", rollingUpdate: { partition: 1 } } })
+  },
+  {
     name: "a daemon set",
     object: workload("DaemonSet"),
     steps: [
@@ -134,6 +146,10 @@ export const workloads: ReadonlyArray<Entry> = [
       updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } },
       minReadySeconds: -1
     })
+  },
+  {
+    name: "a daemon set with an unknown update of two pods",
+    object: workload("DaemonSet", { updateStrategy: { type: "y", rollingUpdate: { maxUnavailable: 2 } } })
   },
   {
     name: "a replication controller",

@@ -2,6 +2,7 @@
 import * as FieldError from "../../FieldError.ts"
 import type { JsonObject, Json as JsonValue } from "../../Json.ts"
 import * as Json from "../../Json.ts"
+import * as Metadata from "../../Metadata.ts"
 import * as Check from "../Check.ts"
 import { type Definition, type Errors, fill, keep, strategy } from "../Definition.ts"
 import * as Format from "../Format.ts"
@@ -51,6 +52,7 @@ export const configMap: Definition = {
     validate: configMistakes,
     *validateUpdate(object, old) {
       yield* immutable(object, old, ["data", "binaryData"])
+      yield* Metadata.mistakes({ namespaced: true }, object)
       yield* configMistakes(object)
     }
   }),
@@ -111,6 +113,7 @@ export const secret: Definition = {
     *validateUpdate(object, old) {
       yield* Check.immutable("type", object.type, old.type)
       yield* immutable(object, old, ["data"])
+      yield* Metadata.mistakes({ namespaced: true }, object)
       yield* secretMistakes(object)
     }
   }),

@@ -75,7 +75,7 @@ function* updateMistakes(strategy: JsonObject): Errors {
     return yield FieldError.make(
       "FieldValueNotSupported",
       "spec.updateStrategy",
-      { Type: strategy.type ?? "", RollingUpdate: null },
+      Templates.shownUpdate(strategy),
       'supported values: "RollingUpdate", "OnDelete"'
     )
   }

@@ -66,7 +66,7 @@ function* strategyMistakes(strategy: JsonObject): Errors {
     return yield FieldError.make(
       "FieldValueNotSupported",
       "spec.strategy",
-      { Type: strategy.type ?? "", RollingUpdate: null },
+      Templates.shownUpdate(strategy),
       'supported values: "Recreate", "RollingUpdate"'
     )
   }

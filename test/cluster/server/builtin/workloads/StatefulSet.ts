@@ -81,11 +81,15 @@ const withClaims = (given: JsonObject): JsonObject => {
 }
 
 function* updateMistakes({ rollingUpdate, type }: JsonObject): Errors {
+  // As the internal type of Go shows it.
+  const shown = Json.isObject(rollingUpdate)
+    ? { Partition: rollingUpdate.partition ?? 0, MaxUnavailable: rollingUpdate.maxUnavailable ?? null }
+    : null
   if (type === "OnDelete") {
     if (rollingUpdate !== undefined) {
       yield FieldError.invalid(
         "spec.updateStrategy.rollingUpdate",
-        rollingUpdate,
+        shown,
         "only allowed for updateStrategy 'RollingUpdate'"
       )
     }
@@ -94,7 +98,7 @@ function* updateMistakes({ rollingUpdate, type }: JsonObject): Errors {
   } else {
     yield FieldError.invalid(
       "spec.updateStrategy",
-      { Type: type ?? "", RollingUpdate: null },
+      { Type: type ?? "", RollingUpdate: shown },
       "must be 'RollingUpdate' or 'OnDelete'"
     )
   }

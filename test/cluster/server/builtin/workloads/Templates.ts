@@ -27,6 +27,14 @@ export function* selected(field: string, template: JsonObject, selector: JsonVal
   )
 }
 
+/** How pods are replaced, as the internal type of Go shows it. */
+export const shownUpdate = ({ rollingUpdate, type }: JsonObject): JsonObject => ({
+  Type: type ?? "",
+  RollingUpdate: Json.isObject(rollingUpdate)
+    ? { MaxUnavailable: rollingUpdate.maxUnavailable ?? 0, MaxSurge: rollingUpdate.maxSurge ?? 0 }
+    : null
+})
+
 /** The template of Pods that run for ever and are selected; of a selector that means nothing, only that is said. */
 export function* selectedAlways(spec: JsonObject, kind: string): Errors {
   const { selector } = spec
