@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
+import * as Broker from "../Broker.ts"
 import { live } from "../Test.ts"
 import * as Directory from "./Directory.ts"
 import { isAlive, until } from "./fixtures/pids.ts"
@@ -17,7 +18,8 @@ describe("a test run that is ended early", () => {
             Effect.sync(() =>
               Bun.spawn([process.execPath, "test", "./fixtures/plane.fixture.ts"], {
                 cwd: import.meta.dirname,
-                env: { ...process.env, HOLDS: holds },
+                // The run starts a control plane of its own: it does not share the broker's.
+                env: { ...process.env, [Broker.variable]: undefined, HOLDS: holds },
                 stdio: ["ignore", "ignore", "ignore"]
               })
             ),

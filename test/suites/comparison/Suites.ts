@@ -15,9 +15,4 @@ import type { Recorded } from "./Recording.ts"
 export const dialogues: ReadonlyArray<Dialogues.Suite> = [apply, backup, builtin, crd, patch, regressions]
 
 /** All of them. */
-export const suites: ReadonlyArray<Recorded> = [
-  ...dialogues.map(Dialogues.recorded),
-  documents,
-  kubectl,
-  stories
-]
+export const suites: ReadonlyArray<Recorded> = [...dialogues.map(Dialogues.recorded), documents, kubectl, stories]

@@ -33,7 +33,7 @@ const isRandom =
   ({ field, reason }: JsonObject): boolean =>
     reason === "FieldManagerConflict" ||
     /(?:^|\.)(?:labels|annotations)$/.test(J.text(field) ?? "") ||
-    (isCustom(J.text(group) ?? "") && /^(?!.*metadata\.)\w/.test(J.text(field) ?? ""))
+    (isCustom(J.text(group) ?? "") && /^(?!metadata\.)\w/.test(J.text(field) ?? ""))
 
 const isCustom = (group: string): boolean => group.includes(".") && !group.endsWith(".k8s.io")
 

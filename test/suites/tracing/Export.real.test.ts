@@ -222,57 +222,61 @@ describe("A trace in Jaeger", () => {
 })
 
 describe("At the end", () => {
-  Shared.real("spans are sent when the Lease is released and the Events are written", (cluster) =>
-    Effect.gen(function* () {
-      yield* cluster.install(...definitions)
-      const namespace = yield* cluster.namespace("tracing")
-      const apiServer = yield* cluster.process("kube-apiserver")
-      let isSilent = false
-      const seen: Array<unknown> = []
-      const collector = yield* Collector.start(
-        Effect.gen(function* () {
-          // The answers come when the server speaks again; it counts when the spans came.
-          const early = isSilent
-          const leases = yield* Client.list(Lease, { namespace })
-          const events = yield* Client.list(Event, { namespace })
-          seen.push({
-            holders: leases.items.map(({ spec }) => spec?.holderIdentity ?? ""),
-            early,
-            reasons: events.items.map(({ reason }) => reason).toSorted()
+  Shared.real(
+    "spans are sent when the Lease is released and the Events are written",
+    (cluster) =>
+      Effect.gen(function* () {
+        yield* cluster.install(...definitions)
+        const namespace = yield* cluster.namespace("tracing")
+        const apiServer = yield* cluster.process("kube-apiserver")
+        let isSilent = false
+        const seen: Array<unknown> = []
+        const collector = yield* Collector.start(
+          Effect.gen(function* () {
+            // The answers come when the server speaks again; it counts when the spans came.
+            const early = isSilent
+            const leases = yield* Client.list(Lease, { namespace })
+            const events = yield* Client.list(Event, { namespace })
+            seen.push({
+              holders: leases.items.map(({ spec }) => spec?.holderIdentity ?? ""),
+              early,
+              reasons: events.items.map(({ reason }) => reason).toSorted()
+            })
           })
-        })
-      )
-      const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "600000" }
-      const program = yield* homeostat(cluster, namespace, environment, [
-        "--leader-elect",
-        `--leader-elect-namespace=${namespace}`
-      ])
-      yield* create(namespace, "shop")
-      yield* Managed.eventually(
-        "the reconcile",
-        Endpoint.metric(program, "homeostat_traces_total", "wrote"),
-        (wrote) => wrote > 0
-      )
-      // So that there is a time in which nothing can be released yet.
-      isSilent = true
-      yield* Effect.ensuring(
-        apiServer.pause.pipe(Effect.zipRight(program.signal("SIGTERM")), Effect.zipRight(Effect.sleep("1 second"))),
-        Effect.zipRight(
-          Effect.sync(() => {
-            isSilent = false
-          }),
-          apiServer.resume
         )
-      )
-      yield* program.ended("10 seconds")
-      expect(seen).toEqual([
-        {
-          holders: [""],
-          early: false,
-          reasons: ["DeploymentCreated", "LeaderElection", "LeaderElection", "ServiceCreated"]
-        }
-      ])
-    }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client)))
+        const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_BSP_SCHEDULE_DELAY: "600000" }
+        const program = yield* homeostat(cluster, namespace, environment, [
+          "--leader-elect",
+          `--leader-elect-namespace=${namespace}`
+        ])
+        yield* create(namespace, "shop")
+        yield* Managed.eventually(
+          "the reconcile",
+          Endpoint.metric(program, "homeostat_traces_total", "wrote"),
+          (wrote) => wrote > 0
+        )
+        // So that there is a time in which nothing can be released yet.
+        isSilent = true
+        yield* Effect.ensuring(
+          apiServer.pause.pipe(Effect.zipRight(program.signal("SIGTERM")), Effect.zipRight(Effect.sleep("1 second"))),
+          Effect.zipRight(
+            Effect.sync(() => {
+              isSilent = false
+            }),
+            apiServer.resume
+          )
+        )
+        yield* program.ended("10 seconds")
+        expect(seen).toEqual([
+          {
+            holders: [""],
+            early: false,
+            reasons: ["DeploymentCreated", "LeaderElection", "LeaderElection", "ServiceCreated"]
+          }
+        ])
+      }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),
+    // The test pauses the API server.
+    { alone: true }
   )
 })
 
