@@ -89,6 +89,6 @@ const refused = <E, R>(
     const exit = yield* Effect.exit(run)
     const isRefused = Exit.isFailure(exit) && Cause.pretty(exit.cause).includes(refusal)
     note(starred, isRefused ? "gaps" : "failed")
-    if (Exit.isSuccess(exit)) yield* new NoGap({ number })
+    if (Exit.isSuccess(exit)) return yield* new NoGap({ number })
     if (!isRefused) yield* exit
   })

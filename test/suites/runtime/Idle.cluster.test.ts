@@ -43,7 +43,7 @@ const snapshot = (namespace: string) =>
 
 describe("With two hundred WebApps that run as they should", () => {
   Shared.cluster(
-    "a manager writes nothing and asks nothing for a minute, nor does the binary beside it; a reconcile with nothing to do neither",
+    "a manager sends nothing for a minute, the binary beside it writes nothing, and a reconcile with nothing to do sends nothing",
     (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(...definitions)
