@@ -42,10 +42,12 @@ export const object = ({ accepted, includeObject, kind }: View, shown: JsonObjec
 /** A page of a list. Throws a Failure (406) when it was to be one object. */
 export const list = ({ accepted, includeObject, kind }: View, page: List.Page, now: number): JsonObject => {
   const shown = List.listOf(kind, page)
-  const metadata = Json.object(shown.metadata)
   const { version, view } = accepted
   if (view === "object") return shown
   if (view === "PartialObjectMetadata") throw PartialMetadata.isList(kind)
+  // Only a list of whole custom objects has an empty token.
+  const { continue: next, ...others } = Json.object(shown.metadata)
+  const metadata = next === "" ? others : Json.object(shown.metadata)
   if (view === "PartialObjectMetadataList") {
     return PartialMetadata.partialList(
       page.items.map((item) => internal(kind, item)),

@@ -12,6 +12,10 @@ export interface Request {
   readonly path: string
   /** Sent as JSON. */
   readonly body?: Json | undefined
+  /** The text of a body that need not be JSON. */
+  readonly raw?: string | undefined
+  /** How `raw` becomes bytes; default `utf8`. In `latin1`, each character is one byte. */
+  readonly encoding?: "latin1" | undefined
   /** Default `application/json`. */
   readonly contentType?: string | undefined
   /** Default `application/json`. */
@@ -45,10 +49,11 @@ export const silent = 0
 
 /** A real server on this machine, which shares the clock of this process. */
 export const real = (user: User): Server => {
-  const once: Server = ({ accept, body, contentType, headers, method, path }, now) =>
+  const once: Server = ({ accept, contentType, headers, method, path, ...request }, now) =>
     Effect.gen(function* () {
       const began = yield* Clock.currentTimeMillis
-      const answer = yield* Raw.request(user, method, path, { json: body, contentType, accept, headers })
+      const body = sent(request)
+      const answer = yield* Raw.request(user, method, path, { body, contentType, accept, headers })
       const ended = yield* Clock.currentTimeMillis
       return {
         status: answer.status,
@@ -78,8 +83,9 @@ const includes = (value: Json | undefined, part: Json | undefined): boolean => {
 /** An embedded server. */
 export const embedded =
   (server: ApiServer): Server =>
-  ({ accept = "application/json", body, contentType = "application/json", headers, method, path }, now) =>
-    server
+  ({ accept = "application/json", contentType = "application/json", headers, method, path, ...request }, now) => {
+    const body = sent(request)
+    return server
       .handle({
         method,
         path,
@@ -89,7 +95,7 @@ export const embedded =
           ...(body !== undefined && { "content-type": contentType }),
           ...headers
         },
-        body: body === undefined ? undefined : JSON.stringify(body)
+        body
       })
       .pipe(
         Effect.withClock(standing(now)),
@@ -98,6 +104,13 @@ export const embedded =
           return { status, headers: withoutIdle(headers), body: parsed(text), at: now }
         })
       )
+  }
+
+/** The bytes or the text of a body. */
+const sent = ({ body, encoding, raw }: Pick<Request, "body" | "encoding" | "raw">) => {
+  if (raw !== undefined) return encoding === undefined ? raw : new Uint8Array(Buffer.from(raw, encoding))
+  return body === undefined ? undefined : JSON.stringify(body)
+}
 
 /** The embedded server warns of kinds that no controller of the embedded cluster acts on. A kube-apiserver has no such warning. */
 const withoutIdle = ({ warning, ...headers }: Answer["headers"]): Answer["headers"] => {

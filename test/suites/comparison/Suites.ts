@@ -3,6 +3,7 @@ import { regressions } from "../agreement/Dialogues.ts"
 import { apply } from "../apply/Dialogues.ts"
 import { backup } from "../backup/Dialogues.ts"
 import { builtin } from "../builtin/Dialogues.ts"
+import { conformance } from "../conformance/Dialogues.ts"
 import { stories } from "../controllers/Recorded.ts"
 import { crd } from "../crd/Dialogues.ts"
 import { kubectl } from "../kubectl/Recorded.ts"
@@ -12,7 +13,7 @@ import * as Dialogues from "./Dialogues.ts"
 import type { Recorded } from "./Recording.ts"
 
 /** Those of dialogues with a kube-apiserver. */
-export const dialogues: ReadonlyArray<Dialogues.Suite> = [apply, backup, builtin, crd, patch, regressions]
+export const dialogues: ReadonlyArray<Dialogues.Suite> = [apply, backup, builtin, conformance, crd, patch, regressions]
 
 /** All of them. */
 export const suites: ReadonlyArray<Recorded> = [...dialogues.map(Dialogues.recorded), documents, kubectl, stories]

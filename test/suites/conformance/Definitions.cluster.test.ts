@@ -6,7 +6,6 @@ import { conformance, eventually } from "./Case.ts"
 import * as Converter from "./Converter.ts"
 import * as Definitions from "./Definitions.ts"
 import { refused } from "./Refusal.ts"
-import { revision, type Scene } from "./Scene.ts"
 
 const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
 
@@ -16,114 +15,13 @@ const versions = (second: Json.JsonObject = {}): ReadonlyArray<Json.JsonObject> 
   { name: "v2", served: true, storage: false, schema, ...second }
 ]
 
-/** A cause without the value that it is about, if that is more than text, and without what a compiler says of a rule. */
-const short = (cause: string): string =>
-  cause.replace(/Invalid value: [[{].*[\]}]: /, "Invalid value: … ").replace(/(compilation failed: ).*$/s, "$1…")
-
 /** The conditions of a definition, each in a line. */
 const conditions = (definition: Json.Json | undefined): ReadonlyArray<string> =>
   Json.objects(Json.at(definition, "status", "conditions")).map(
     ({ message, reason, status, type }) => `${type} ${status} ${reason}: ${message}`
   )
 
-const post = (scene: Scene, definition: Json.JsonObject) =>
-  scene.request("POST", Definitions.path, { json: definition })
-
 describe.concurrent("J. Definitions", () => {
-  conformance(106, "a definition is accepted, and its kind established", { starred: true }, (scene) =>
-    Effect.gen(function* () {
-      const group = Definitions.newGroup()
-      yield* Definitions.removed(scene, group)
-      const answer = yield* post(scene, Definitions.definition(group, {}))
-      expect(answer.status).toBe(201)
-      expect(answer.body).toMatchObject({
-        metadata: { generation: 1 },
-        spec: { conversion: { strategy: "None" } },
-        status: { storedVersions: ["v1"] }
-      })
-      yield* eventually(
-        Effect.map(scene.done("GET", `${Definitions.path}/things.${group}`), (definition) => {
-          expect(definition.status).toMatchObject({
-            acceptedNames: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
-            storedVersions: ["v1"]
-          })
-          expect(conditions(definition)).toEqual([
-            "NamesAccepted True NoConflicts: no conflicts found",
-            "Established True InitialNamesAccepted: the initial names have been accepted"
-          ])
-        })
-      )
-      yield* Definitions.served(scene, Definitions.of(scene, group).path())
-    })
-  )
-
-  conformance(114, "a definition that can't be is refused, naming what is wrong", {}, (scene) =>
-    Effect.gen(function* () {
-      const group = Definitions.newGroup()
-      const good = Definitions.definition(group, {})
-      const name = `things.${group}`
-      /** What is wrong with it; values that are more than text are not shown. */
-      const bad = (object: Json.JsonObject, as: string, ...expected: ReadonlyArray<string>) =>
-        Effect.map(post(scene, object), ({ body, status }) => {
-          expect([status, Json.at(body, "details", "name")]).toEqual([422, as])
-          const causes = Json.objects(Json.at(body, "details", "causes")).map(
-            ({ field, message, reason }) => `${reason} ${field}: ${message}`
-          )
-          expect(causes.map(short)).toEqual([...expected])
-        })
-      yield* bad(
-        { ...good, metadata: { name: "other" } },
-        "other",
-        'FieldValueInvalid metadata.name: Invalid value: "other": must be spec.names.plural+"."+spec.group'
-      )
-      yield* bad(
-        Definitions.definition(group, { version: { schema: undefined } }),
-        name,
-        "FieldValueRequired spec.versions[0].schema.openAPIV3Schema: Required value"
-      )
-      yield* bad(
-        Definitions.definition(group, { more: { versions: versions({ storage: true }) } }),
-        name,
-        "FieldValueInvalid spec.versions: Invalid value: … must have exactly one version marked as storage version",
-        "FieldValueInvalid status.storedVersions: Invalid value: … must have the storage version v2"
-      )
-      const untyped = { type: "object", properties: { a: { properties: { b: { type: "string" } } } } }
-      yield* bad(
-        Definitions.definition(group, { spec: untyped }),
-        name,
-        "FieldValueRequired spec.validation.openAPIV3Schema.properties[spec].properties[a].type: Required value: must not be empty for specified object fields"
-      )
-      const rule = { type: "object", "x-kubernetes-validations": [{ rule: "self.nothing == 1" }] }
-      yield* bad(
-        Definitions.definition(group, { spec: rule }),
-        name,
-        "FieldValueInvalid spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: Invalid value: … compilation failed: …"
-      )
-    })
-  )
-
-  conformance(115, "each served version shows the same objects; a deprecated one warns", {}, (scene) =>
-    Effect.gen(function* () {
-      const second = { deprecated: true, deprecationWarning: "v2 was a mistake" }
-      const things = yield* Definitions.install(scene, {
-        more: { versions: [...versions(second), { name: "v3", served: false, storage: false, schema }] }
-      })
-      const v2 = Definitions.of(scene, things.group, "v2")
-      yield* Definitions.served(scene, v2.path())
-      const made = yield* things.create("t", { spec: { a: 1 } })
-      const read = yield* scene.request("GET", v2.path("t"))
-      expect(read.headers.get("warning")).toBe('299 - "v2 was a mistake"')
-      expect(read.body).toMatchObject({ apiVersion: `${things.group}/v2`, kind: "Thing", spec: { a: 1 } })
-      expect(revision(read.body)).toBe(revision(made))
-      yield* scene.done("PUT", v2.path("t"), { json: { ...Json.object(read.body), spec: { a: 2 } } })
-      const back = yield* scene.request("GET", things.path("t"))
-      expect(back.headers.get("warning")).toBeNull()
-      expect(back.body).toMatchObject({ apiVersion: `${things.group}/v1`, spec: { a: 2 } })
-      const unserved = yield* scene.request("GET", Definitions.of(scene, things.group, "v3").path())
-      expect([unserved.status, unserved.text]).toEqual([404, "404 page not found\n"])
-    })
-  )
-
   // The list that the suite was made from has the objects of a list go in one review: they go one by one, as they are decoded.
   conformance(116, "a conversion webhook converts what is read, and its failure is 500", {}, (scene) =>
     Effect.gen(function* () {

@@ -10,10 +10,6 @@ export const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 /** What is special about a definition. */
 export interface Options {
-  /** The schema of `spec`; default: any object. */
-  readonly spec?: Json.JsonObject | undefined
-  /** More members of the version `v1`. */
-  readonly version?: Json.JsonObject | undefined
   /** More members of the definition's `spec`. */
   readonly more?: Json.JsonObject | undefined
 }
@@ -29,7 +25,7 @@ export interface Things {
 }
 
 /** The definition of things, to be sent. */
-export const definition = (group: string, { more, spec, version }: Options): Json.JsonObject => ({
+export const definition = (group: string, { more }: Options): Json.JsonObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: `things.${group}` },
@@ -46,12 +42,11 @@ export const definition = (group: string, { more, spec, version }: Options): Jso
           openAPIV3Schema: {
             type: "object",
             properties: {
-              spec: spec ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+              spec: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
               status: { type: "object", "x-kubernetes-preserve-unknown-fields": true }
             }
           }
-        },
-        ...version
+        }
       }
     ],
     ...more

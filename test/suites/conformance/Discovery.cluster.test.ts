@@ -3,8 +3,7 @@ import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import { conformance, eventually } from "./Case.ts"
-import { refused } from "./Refusal.ts"
-import { revision, type Scene, webapp } from "./Scene.ts"
+import type { Scene } from "./Scene.ts"
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -152,130 +151,9 @@ describe.concurrent("A. Discovery and negotiation", () => {
       })
     )
   )
-
-  conformance(7, "a body of an unknown media type is refused, naming those that are accepted", {}, (scene) =>
-    Effect.gen(function* () {
-      const answer = yield* scene.request("POST", scene.webapps(), { json: webapp("w"), contentType: "text/plain" })
-      refused(
-        answer,
-        415,
-        "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf"
-      )
-    })
-  )
-
-  conformance(8, "an answer in an unknown media type can't be had", {}, (scene) =>
-    Effect.gen(function* () {
-      const answer = yield* scene.request("GET", scene.webapps(), { accept: "application/foo" })
-      refused(
-        answer,
-        406,
-        "NotAcceptable",
-        "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
-      )
-    })
-  )
-
-  conformance(9, "objects go in and out as YAML", {}, (scene) =>
-    Effect.gen(function* () {
-      const sent = "apiVersion: example.com/v1\nkind: WebApp\nmetadata: {name: w}\nspec:\n  image: a\n"
-      const made = yield* scene.request("POST", scene.webapps(), { body: sent, contentType: "application/yaml" })
-      expect(made.status).toBe(201)
-      expect(made.body).toMatchObject({ kind: "WebApp", spec: { image: "a", replicas: 1 } })
-      const read = yield* scene.request("GET", scene.webapps("w"), { accept: "application/yaml" })
-      expect(read.headers.get("content-type")).toBe("application/yaml")
-      expect(Bun.YAML.parse(read.text)).toEqual(made.body)
-    })
-  )
 })
 
-const table = (more = "") => `application/json;as=Table;v=v1;g=meta.k8s.io${more}`
-
 describe.concurrent("A. Tables and metadata", () => {
-  conformance(10, "LIST as a Table has the kind's columns and a row for each object", { starred: true }, (scene) =>
-    Effect.gen(function* () {
-      yield* scene.create("w", { spec: { replicas: 2, image: "a" } })
-      const { body } = yield* scene.request("GET", scene.webapps(), { accept: table() })
-      expect(body).toMatchObject({ kind: "Table", apiVersion: "meta.k8s.io/v1" })
-      revision(body)
-      expect(Json.at(body, "columnDefinitions")).toEqual([
-        {
-          name: "Name",
-          type: "string",
-          format: "name",
-          description: expect.stringMatching(/^Name must be unique within a namespace\. /),
-          priority: 0
-        },
-        { name: "Replicas", type: "integer", format: "", description: "How many there shall be", priority: 0 },
-        { name: "Image", type: "string", format: "", description: columnOf(".spec.image"), priority: 1 },
-        { name: "Started", type: "date", format: "", description: columnOf(".spec.startedAt"), priority: 0 },
-        { name: "Number", type: "integer", format: "", description: columnOf(".spec.color"), priority: 0 }
-      ])
-      const rows = Json.objects(Json.at(body, "rows"))
-      expect(rows.map(({ cells }) => cells)).toEqual([["w", 2, "a", null, null]])
-      expect(rows[0]?.object).toMatchObject({
-        kind: "PartialObjectMetadata",
-        apiVersion: "meta.k8s.io/v1",
-        metadata: { name: "w", namespace: scene.namespace }
-      })
-      expect(Json.at(rows[0]?.object, "spec")).toBeUndefined()
-    })
-  )
-
-  conformance(11, "a cell is null where there is no value or one of another type, and an age for a date", {}, (scene) =>
-    Effect.gen(function* () {
-      const startedAt = new Date(Date.now() - 300_500).toISOString()
-      yield* scene.create("a", { spec: { startedAt, color: "red" } })
-      yield* scene.create("b", { spec: { color: "7" } })
-      const { body } = yield* scene.request("GET", scene.webapps(), { accept: table() })
-      const cells = Json.objects(Json.at(body, "rows")).map(({ cells }) => Json.list(cells))
-      expect(cells[0]).toEqual(["a", 1, null, expect.stringMatching(/^5m\d*s?$/), null])
-      expect(cells[1]).toEqual(["b", 1, null, null, null])
-    })
-  )
-
-  conformance(12, "includeObject says how much of the object comes with its row", {}, (scene) =>
-    Effect.gen(function* () {
-      yield* scene.create("w", { spec: {} })
-      const object = (include: string) =>
-        Effect.map(scene.request("GET", `${scene.webapps()}?includeObject=${include}`, { accept: table() }), (answer) =>
-          Json.at(Json.objects(Json.at(answer.body, "rows"))[0], "object")
-        )
-      expect(yield* object("None")).toBeNull()
-      expect(yield* object("Object")).toMatchObject({ kind: "WebApp", spec: { replicas: 1 } })
-      const bogus = yield* scene.request("GET", `${scene.webapps()}?includeObject=Bogus`, { accept: table() })
-      refused(
-        bogus,
-        400,
-        "BadRequest",
-        "Unable to convert to Table as requested: includeObject: Invalid value: \"Bogus\": must be 'Metadata', 'Object', 'None', or empty"
-      )
-    })
-  )
-
-  conformance(13, "a list, and an object, can be had as metadata only; one can't be had as the other", {}, (scene) =>
-    Effect.gen(function* () {
-      yield* scene.create("w")
-      const as = (kind: string) => `application/json;as=${kind};v=v1;g=meta.k8s.io`
-      const list = yield* scene.request("GET", scene.webapps(), { accept: as("PartialObjectMetadataList") })
-      expect(list.body).toMatchObject({ kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1" })
-      const item = Json.objects(Json.at(list.body, "items"))[0]
-      // Its items say what they are, although those of a list of a kind with its own type do not.
-      expect(Object.keys(item ?? {}).sort()).toEqual(["apiVersion", "kind", "metadata"])
-      const one = yield* scene.request("GET", scene.webapps("w"), { accept: as("PartialObjectMetadata") })
-      expect(Object.keys(Json.object(one.body)).sort()).toEqual(["apiVersion", "kind", "metadata"])
-      expect(one.body).toMatchObject({ kind: "PartialObjectMetadata", metadata: { name: "w" } })
-      const wrong = yield* scene.request("GET", scene.webapps(), { accept: as("PartialObjectMetadata") })
-      refused(
-        wrong,
-        406,
-        "NotAcceptable",
-        "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)"
-      )
-    })
-  )
-
   conformance(14, "the version and the health are told", {}, (scene) =>
     Effect.gen(function* () {
       const version = yield* scene.request("GET", "/version")
@@ -294,6 +172,3 @@ const openApiPath = (scene: Scene) =>
     expect(path).toBeDefined()
     return path ?? ""
   })
-
-/** The description of a column that has none of its own. */
-const columnOf = (jsonPath: string) => `Custom resource definition column (in JSONPath format): ${jsonPath}`

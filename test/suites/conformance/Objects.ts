@@ -1,20 +1,6 @@
 /** Objects of built-in kinds that the cases send. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 
-/** A Deployment with one container, `c`, and more of its pods' spec. */
-export const deployment = (name: string, podSpec: JsonObject = {}): JsonObject => ({
-  apiVersion: "apps/v1",
-  kind: "Deployment",
-  metadata: { name },
-  spec: {
-    selector: { matchLabels: { app: name } },
-    template: {
-      metadata: { labels: { app: name } },
-      spec: { containers: [{ name: "c", image: "i" }], ...podSpec }
-    }
-  }
-})
-
 /** A Pod with one container, and more of its spec. */
 export const pod = (name: string, spec: JsonObject = {}): JsonObject => ({
   apiVersion: "v1",

@@ -58,28 +58,5 @@ export const invalid = (
   )
 }
 
-/** Asserts that a change was refused as it goes against what is there; without a reason of its own, by another's change. */
-export const conflicts = (answer: Raw.Answer, { group, kind, name = "" }: Refused, why = modified): void =>
-  refused(answer, 409, "Conflict", `Operation cannot be fulfilled on ${kind}.${group} "${name}": ${why}`, {
-    name,
-    ...(group !== undefined && { group }),
-    kind
-  })
-
-const modified = "the object has been modified; please apply your changes to the latest version and try again"
-
-/** A WebApp that is refused by its resource, as most conflicts are. */
-export const webApps = (name: string): Refused => ({ kind: "webapps", group: "example.com", name })
-
-/** A WebApp that is refused. */
-export const webApp = (name?: string): Refused => ({ kind: "WebApp", group: "example.com", name })
-
 /** Options of a request that are refused. */
 export const options = (kind: string): Refused => ({ kind, group: "meta.k8s.io" })
-
-/** Comes after errors that keep the rules of a schema from being looked at. */
-export const unchecked: Cause = [
-  "FieldValueInvalid",
-  "<nil>",
-  "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
-]

@@ -52,18 +52,10 @@ export const of = (cluster: ControlPlane, namespace: string): Scene => {
     path,
     request,
     done,
-    create: (name, members) => done("POST", webapps(), { json: webapp(name, members) }),
+    create: (name, members) => done("POST", webapps(), { json: WebApps.webapp(name, members) }),
     watch: (path, options) => Raw.watch(cluster.admin, path, options)
   }
 }
-
-/** A WebApp to be sent. */
-export const webapp = (name: string | undefined, members: Json.JsonObject = {}): Json.JsonObject => ({
-  apiVersion: WebApps.groupVersion,
-  kind: "WebApp",
-  ...members,
-  metadata: { ...(name !== undefined && { name }), ...Json.object(members.metadata) }
-})
 
 /** The resource version, as a number that can be compared. */
 export const revision = (object: Json.Json | undefined): number => {

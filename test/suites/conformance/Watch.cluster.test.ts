@@ -5,7 +5,8 @@ import { Effect } from "effect"
 import { conformance } from "./Case.ts"
 import type * as Raw from "./Raw.ts"
 import { invalid, options } from "./Refusal.ts"
-import { revision, type Scene, webapp } from "./Scene.ts"
+import { revision, type Scene } from "./Scene.ts"
+import { webapp } from "./WebApps.ts"
 
 /** A frame in short: its type and the name of its object. */
 const short = ({ object, type }: Raw.Frame): string => `${type} ${Json.at(object, "metadata", "name")}`

@@ -2,6 +2,9 @@
  * The kind of the cases: `webapps.example.com/v1`. Its schema has one field for each thing that a structural schema can say.
  */
 
+import type { JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
+
 /** The group and version. */
 export const groupVersion = "example.com/v1"
 
@@ -127,3 +130,11 @@ export const definition = {
     ]
   }
 }
+
+/** A WebApp to be sent. */
+export const webapp = (name: string | undefined, members: JsonObject = {}): JsonObject => ({
+  apiVersion: groupVersion,
+  kind: "WebApp",
+  ...members,
+  metadata: { ...(name !== undefined && { name }), ...J.object(members.metadata) }
+})

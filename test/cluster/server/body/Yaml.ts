@@ -29,10 +29,13 @@ export const format = (value: Json.Json): string =>
     transform: (documents) =>
       Yaml.visit(documents, (node) => {
         if (node.kind !== "scalar" || node.tag !== "tag:yaml.org,2002:str") return
-        if (infinite.test(node.value) || typeof scalar(node.value) !== "string")
+        if (infinite.test(node.value) || time.test(node.value) || typeof scalar(node.value) !== "string")
           node.style = Yaml.SCALAR_STYLE.DOUBLE_QUOTED
       })
   })
+
+/** A text that go-yaml would read as a time. */
+const time = /^\d{4}-\d\d?-\d\d?(?:[Tt]\d\d?:\d\d?:\d\d?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)| \d\d?:\d\d?:\d\d?(?:\.\d+)?)?$/
 
 /** How deep it may nest: less than go-yaml's 10 000, as js-yaml calls itself for each. */
 const deepest = 1_000

@@ -1,0 +1,85 @@
+/** The requests of dialogues about WebApps. `w` is the WebApp that most of them are about. */
+import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
+import * as J from "@homeostat/testkit/server/Json"
+import type { Dialogue, Step } from "../comparison/Dialogue.ts"
+import type { Request } from "../comparison/Server.ts"
+import * as WebApps from "./WebApps.ts"
+
+/** The path of the namespace's objects of a kind: `pathOf("configmaps")`, `pathOf("apps/v1/deployments")`. */
+export const pathOf = (resource: string): string => {
+  const [plural, version = "v1", group] = resource.split("/").reverse()
+  return `/${group === undefined ? "api" : `apis/${group}`}/${version}/namespaces/NAMESPACE/${plural}`
+}
+
+/** The path of all WebApps of the namespace. */
+export const webapps = pathOf(`${WebApps.groupVersion}/webapps`)
+
+/** The path of `w`. */
+export const w = `${webapps}/w`
+
+const contentTypes = {
+  apply: "application/apply-patch+yaml",
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json"
+} as const
+
+/** Reads `w` or another path. */
+export const get = (path = w, more: Partial<Request> = {}): Request => ({ method: "GET", path, ...more })
+
+/** Sends a new object. */
+export const post = (path: string, body: Json): Request => ({ method: "POST", path, body })
+
+/** Creates a WebApp. */
+export const create = (members: JsonObject = {}, name: string | undefined = "w", query = ""): Request =>
+  post(`${webapps}${query}`, WebApps.webapp(name, members))
+
+/** Sends a text as a new object. It need not be JSON. */
+export const raw = (text: string, contentType?: string, more: Partial<Request> = {}): Request => ({
+  method: "POST",
+  path: webapps,
+  raw: text,
+  contentType,
+  ...more
+})
+
+/** Patches `w` or another path. */
+export const patch = (how: keyof typeof contentTypes, body: Json, path = w): Request => ({
+  method: "PATCH",
+  path,
+  body,
+  contentType: contentTypes[how]
+})
+
+/** Patches `w` with a text that need not be JSON. */
+export const rawPatch = (how: keyof typeof contentTypes, text: string): Request =>
+  raw(text, contentTypes[how], { method: "PATCH", path: w })
+
+/** Applies `w` as a manager. */
+export const apply = (by: string, body: JsonObject): Request =>
+  patch("apply", WebApps.webapp("w", body), `${w}?fieldManager=${by}`)
+
+/** Deletes `w` or another path with these DeleteOptions. */
+export const remove = (options?: JsonObject, path = w): Request => ({
+  method: "DELETE",
+  path,
+  body: options && { kind: "DeleteOptions", apiVersion: "v1", ...options }
+})
+
+/** Replaces the object with a change of it: the live object, or the one that the step with an index has answered. */
+export const put =
+  (change: (object: JsonObject) => JsonObject, path = w, index?: number): Step =>
+  ({ answers, live }) => ({
+    method: "PUT",
+    path,
+    body: change(J.object(index === undefined ? live : answers[index]?.body))
+  })
+
+/** The object with more metadata. */
+export const having = (object: JsonObject, metadata: JsonObject): JsonObject => ({
+  ...object,
+  metadata: { ...J.object(object.metadata), ...metadata }
+})
+
+/** A dialogue that compares `w` after each step. */
+export const about = (name: string, ...steps: ReadonlyArray<Step>): Dialogue => ({ name, reads: w, steps })
