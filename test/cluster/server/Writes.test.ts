@@ -218,8 +218,10 @@ describe("What a kube-apiserver does with what is seldom said", () => {
       const prefix = { metadata: { generateName: "A_" } }
       yield* ask(server, "POST", things, thing("a"))
       expect((yield* merge(server, `${things}/a`, prefix)).status).toBe(200)
-      yield* ask(server, "POST", configMaps, { metadata: { name: "a" } })
-      expect((yield* merge(server, `${configMaps}/a`, prefix)).status).toBe(422)
+      const complete = yield* ApiServer.make()
+      const accounts = "/api/v1/namespaces/default/serviceaccounts"
+      yield* ask(complete, "POST", accounts, { metadata: { name: "a" } })
+      expect((yield* merge(complete, `${accounts}/a`, prefix)).status).toBe(422)
     })
   )
 
