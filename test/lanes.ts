@@ -2,7 +2,7 @@
  * The test command: `bun run test [--lanes LANE,...] [WORD...]` runs test files in lanes. Words choose the files whose path contains one of them.
  *
  * - unit: in virtual time and in one process, or with the compiled program. Bun is enough.
- * - embedded (`*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. Bun is enough.
+ * - embedded (`*.embedded.test.ts`, `*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. Bun is enough.
  * - tools (`*.tools.test.ts`): with programs of the machine, such as git, bubblewrap and shellcheck (README.md lists them).
  * - real (`*.real.test.ts`, and `*.cluster.test.ts` again): on a real control plane, which `KUBEBUILDER_ASSETS`,
  *   `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER` names.
@@ -10,7 +10,8 @@
  * The default lanes are unit and embedded, and real where the environment names a control plane. A lane that was asked for and
  * cannot run fails. The last line is `N passed, N failed`; `test/lanes/Verdict.ts` says what counts as failed.
  */
-import { readFileSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as Broker from "@homeostat/testkit/Broker"
@@ -31,11 +32,11 @@ const print = (text: string): void => {
  * takes.
  */
 const lanes = {
-  unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|real|tools)\.test\.ts$/.test(file) },
+  unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|embedded|real|tools)\.test\.ts$/.test(file) },
   // Tests on a cluster mostly wait.
-  embedded: { processes: 2, usual: 2, has: (file: string) => file.endsWith(".cluster.test.ts") },
+  embedded: { processes: 2, usual: 2, has: (file: string) => /\.(cluster|embedded)\.test\.ts$/.test(file) },
   tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
-  real: { processes: 2, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
+  real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
 }
 type Name = keyof typeof lanes
 const names = Object.keys(lanes) as ReadonlyArray<Name>
@@ -121,6 +122,7 @@ const runLane = async (name: Name, chosen: ReadonlyArray<string>, environment: {
 }
 
 const planes = Effect.runSync(Scope.make())
+const folder = mkdtempSync(join(tmpdir(), "homeostat-run-"))
 for (const name of names) {
   const chosen = files.filter(lanes[name].has)
   if (!wanted.includes(name) || chosen.length === 0 || stopped) continue
@@ -128,9 +130,10 @@ for (const name of names) {
     Lane.realIsNamed && (name === "real" || name === "tools")
       ? { [Broker.variable]: await Effect.runPromise(Scope.extend(Broker.serve, planes)) }
       : {}
-  await runLane(name, chosen, shared)
+  await runLane(name, chosen, { HOMEOSTAT_TEST_FOLDER: folder, ...shared })
 }
 await Effect.runPromise(Scope.close(planes, Exit.void))
+rmSync(folder, { recursive: true, force: true })
 
 const { failed, flaky, passed } = Verdict.of(runs)
 const list = (title: string, tests: ReadonlyArray<string>): void => {

@@ -5,6 +5,9 @@ import { basename, dirname, join, relative } from "node:path"
 /** Finds the tests of a source. */
 export type TestsOf = (file: string) => ReadonlyArray<string>
 
+/** Whether the test file needs the embedded cluster. */
+export const isEmbedded = (file: string): boolean => /\.(cluster|embedded)\.test\.ts$/.test(file)
+
 /** Whether a file holds tests of the unit or the embedded lane. */
 export const isTest = (file: string): boolean => /\.test\.ts$/.test(file) && !/\.(real|tools)\.test\.ts$/.test(file)
 
@@ -73,7 +76,7 @@ export const read = async (root: string, files: ReadonlyArray<string>): Promise<
     const order = ([test, distance]: readonly [string, number]): ReadonlyArray<number> => [
       rankOf(test, source),
       distance,
-      test.endsWith(".cluster.test.ts") ? 1 : 0
+      isEmbedded(test) ? 1 : 0
     ]
     return [...distances]
       .filter(([file]) => isTest(file))

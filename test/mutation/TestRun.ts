@@ -1,6 +1,7 @@
 /** One test file in a process of its own. */
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Duration, Effect } from "effect"
+import * as Imports from "./Imports.ts"
 
 /** The result of a test file. `test` is the name of the first test that failed, as far as a test failed. */
 export type Result =
@@ -13,7 +14,7 @@ const environmentOf = (file: string): Process.Environment => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(HOMEOSTAT_|KUBE|USE_EXISTING_CLUSTER|TEST_ASSET_)/.test(name))
   ),
-  HOMEOSTAT_TEST_LANE: file.endsWith(".cluster.test.ts") ? "embedded" : "unit",
+  HOMEOSTAT_TEST_LANE: Imports.isEmbedded(file) ? "embedded" : "unit",
   FORCE_COLOR: "0",
   NO_COLOR: "1"
 })

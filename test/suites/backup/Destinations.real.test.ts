@@ -28,7 +28,7 @@ const tutorial = Effect.promise(async () => {
   return manifest
 })
 
-Backups.both("The tutorial's Backup saves to S3, and a Restore brings every byte back", (scene) =>
+Backups.real("The tutorial's Backup saves to S3, and a Restore brings every byte back", (scene) =>
   Effect.gen(function* () {
     const server = yield* S3Server.start
     const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
@@ -90,7 +90,7 @@ Backups.both("The tutorial's Backup saves to S3, and a Restore brings every byte
   }).pipe(quickly)
 )
 
-Backups.both("A server that lets nobody delete has the data, and the status says that nothing old goes", (scene) =>
+Backups.real("A server that lets nobody delete has the data, and the status says that nothing old goes", (scene) =>
   Effect.gen(function* () {
     const server = yield* RestServer.start({
       appendOnly: true,

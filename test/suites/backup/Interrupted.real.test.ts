@@ -68,7 +68,7 @@ const put = (scene: Scene.Scene, repository: Scene.Repository, tag: string) =>
     expect(put).toMatchObject({ exitCode: 0 })
   })
 
-Backups.both(
+Backups.real(
   "A mover that is evicted is followed by another, which ends the run, and no try is used up",
   (scene) =>
     Effect.gen(function* () {
@@ -91,7 +91,7 @@ Backups.both(
   held
 )
 
-Backups.both(
+Backups.real(
   "A Backup that is deleted while it runs goes when its mover has given back its lock; what was saved stays",
   (scene) =>
     Effect.gen(function* () {
@@ -108,7 +108,7 @@ Backups.both(
   held
 )
 
-Backups.both(
+Backups.real(
   "A Backup with deletionPolicy Delete takes its snapshots with it, and nobody else's",
   (scene) =>
     Effect.gen(function* () {
@@ -129,8 +129,7 @@ Backups.both(
 )
 
 for (const deletionPolicy of ["Retain", "Delete"] as const) {
-  const declare = deletionPolicy === "Delete" ? Backups.both : Backups.real
-  declare(
+  Backups.real(
     `A namespace that is deleted in the middle of a run is not held up, with ${deletionPolicy}`,
     (scene) =>
       Effect.gen(function* () {
@@ -160,7 +159,7 @@ const manager = (scene: Scene.Scene, settings: Parameters<Scene.Scene["manage"]>
     return { stop: EffectScope.close(scope, Exit.void) }
   })
 
-Backups.both(
+Backups.real(
   "A run goes on while no manager is there, and the next one tells its end",
   (scene) =>
     Effect.gen(function* () {

@@ -13,7 +13,7 @@ import * as Tree from "./Tree.ts"
 
 const quickly = Effect.provideService(Settings, Backups.quick)
 
-Backups.both("Two Backups of one repository that are created at once make it once, and both succeed", (scene) =>
+Backups.real("Two Backups of one repository that are created at once make it once, and both succeed", (scene) =>
   Effect.gen(function* () {
     yield* Scene.credentials(scene, "shared")
     yield* Scene.claim(scene, "app", { files: { a: "first" } })
@@ -59,7 +59,7 @@ const pidOf = (file: string) =>
     (text) => /^[0-9]+\n$/.test(text)
   ).pipe(Effect.map(Number))
 
-Backups.both(
+Backups.real(
   "A mover that is killed while it prunes leaves a lock, which is told, and taken away when that is asked for",
   (scene) =>
     Effect.gen(function* () {

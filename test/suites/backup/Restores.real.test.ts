@@ -28,7 +28,7 @@ const pendingFor = (scene: Scene.Scene, name: string, reason: string) =>
     ({ status }) => status?.phase === "Pending" && Condition.find(status.conditions, "Ready")?.reason === reason
   )
 
-Backups.both("A Restore takes the latest snapshot, one by its id, or one by its time, in full or in part", (scene) =>
+Backups.real("A Restore takes the latest snapshot, one by its id, or one by its time, in full or in part", (scene) =>
   Effect.gen(function* () {
     const { app, repository } = yield* Prepared.shop(scene, { a: "old", "docs/b": "b" })
     const labels = ["--host", `${scene.namespace}/app`, "--tag", `${scene.namespace}/shop`]
@@ -109,7 +109,7 @@ Backups.both("A Restore takes the latest snapshot, one by its id, or one by its 
   }).pipe(quickly)
 )
 
-Backups.both(
+Backups.real(
   "A Restore waits while its repository is busy, and then has its turn",
   (scene) =>
     Effect.gen(function* () {

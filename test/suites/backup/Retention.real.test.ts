@@ -18,7 +18,7 @@ const ago = (days: number): string => {
   return local.toISOString().slice(0, 19).replace("T", " ")
 }
 
-Backups.both(
+Backups.real(
   "Of snapshots from 60, 40, 20 and 0 days ago, 30d keeps those of 20 and 0, and all of another Backup",
   (scene) =>
     Effect.gen(function* () {

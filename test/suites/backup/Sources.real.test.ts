@@ -15,7 +15,7 @@ import * as Shim from "./Shim.ts"
 
 const quickly = Effect.provideService(Settings, Backups.quick)
 
-Backups.both("Each volume of a Deployment is a snapshot of its own, and an empty one is no failure", (scene) =>
+Backups.real("Each volume of a Deployment is a snapshot of its own, and an empty one is no failure", (scene) =>
   Effect.gen(function* () {
     const { repository } = yield* Prepared.shop(scene)
     yield* Scene.claim(scene, "web", { files: { b: "second" } })
@@ -56,7 +56,7 @@ Backups.both("Each volume of a Deployment is a snapshot of its own, and an empty
   }).pipe(quickly)
 )
 
-Backups.both("A claim with nothing in it is saved with a warning", (scene) =>
+Backups.real("A claim with nothing in it is saved with a warning", (scene) =>
   Effect.gen(function* () {
     const { repository } = yield* Prepared.shop(scene, {})
     yield* scene.manage()
@@ -72,7 +72,7 @@ Backups.both("A claim with nothing in it is saved with a warning", (scene) =>
   }).pipe(quickly)
 )
 
-Backups.both(
+Backups.real(
   "A file that cannot be read makes a run partial, and nothing old goes; allowed, it is a warning",
   (scene) =>
     Effect.gen(function* () {

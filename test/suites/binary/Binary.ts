@@ -1,8 +1,9 @@
 /**
- * The compiled program, made once per test run as `bun run build` makes it, so that a test needs no earlier build and
- * tests what is shipped.
+ * The compiled program, as `bun run build` makes it, so that a test needs no earlier build and tests what is shipped. The processes
+ * of a test run share it in the folder `HOMEOSTAT_TEST_FOLDER`; a process without that variable builds its own.
  */
-import { mkdtemp, rm } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { mkdtemp, rename, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
@@ -17,6 +18,9 @@ export class BuildFailed extends Data.TaggedError("BuildFailed")<{ readonly mess
 let built: Promise<string> | undefined
 
 const build = async (): Promise<string> => {
+  const run = process.env.HOMEOSTAT_TEST_FOLDER
+  const shared = run === undefined ? undefined : join(run, "homeostat")
+  if (shared !== undefined && existsSync(shared)) return shared
   const folder = await mkdtemp(join(tmpdir(), "homeostat-binary-"))
   AtEnd.add(() => {
     built = undefined
@@ -31,7 +35,11 @@ const build = async (): Promise<string> => {
     child.exited
   ])
   if (code !== 0) throw new BuildFailed({ message: `the build ended with ${code}: ${out}${err}` })
-  return join(folder, "homeostat")
+  const made = join(folder, "homeostat")
+  if (shared === undefined) return made
+  // Two processes may build at the same time: the later one replaces the same program.
+  await rename(made, shared)
+  return shared
 }
 
 /** The path of the executable. The first test that asks builds it, in some seconds. */

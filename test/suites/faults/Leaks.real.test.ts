@@ -7,13 +7,13 @@ import { Effect } from "effect"
 
 const soak = join(import.meta.dir, "../../soak.ts")
 
-describe("A minute of churn and faults", () => {
+describe("Half a minute of churn and faults", () => {
   // In a process of its own, whose memory and connections are those of no other test.
   live(
     "leaves nothing behind: no memory, no fiber, no timer, no connection, no name",
     () =>
       Effect.gen(function* () {
-        const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, [soak, "0.7", "leaks", "60"])
+        const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, [soak, "0.4", "leaks", "40"])
         expect(stderr).toBe("")
         expect(stdout).toContain("Nothing is left")
         expect(stdout).toMatch(/"create":\d{2,}/)

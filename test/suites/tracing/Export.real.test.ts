@@ -282,12 +282,12 @@ describe("At the end", () => {
 
 describe("After a restart", () => {
   Shared.real(
-    "of a thousand WebApps that are as they should be, none is traced and all are counted",
+    "of two hundred WebApps that are as they should be, none is traced and all are counted",
     (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(...definitions)
         const namespace = yield* cluster.namespace("tracing")
-        const names = Array.from({ length: 1000 }, (_, index) => `app-${index}`)
+        const names = Array.from({ length: 200 }, (_, index) => `app-${index}`)
         yield* Effect.forEach(names, (name) => create(namespace, name), { concurrency: 16, discard: true })
 
         const first = yield* homeostat(cluster, namespace, {})
