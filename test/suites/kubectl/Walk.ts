@@ -4,8 +4,8 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Result } from "@homeostat/testkit/envtest/Process"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Clock, Effect } from "effect"
-import * as Normal from "./Normal.ts"
 import { notes } from "./Notes.ts"
+import * as Printed from "./Printed.ts"
 import * as Session from "./Session.ts"
 
 /** One command: a line of shell, and when it is enough. */
@@ -69,12 +69,12 @@ export const take = (cluster: ControlPlane, { files = {}, steps }: Walk) =>
     Effect.gen(function* () {
       yield* cluster.install(Crd.of(WebApp), notes)
       const session = yield* Session.open(cluster, files)
-      const normal = Normal.make(session, yield* Clock.currentTimeMillis)
+      const printed = Printed.make(session, yield* Clock.currentTimeMillis)
       return yield* Effect.forEach([settled, ...steps], (each) => {
         const step = typeof each === "string" ? { line: each } : each
         return Effect.map(run(session, step), ({ exitCode, stderr, stdout }) =>
           [`$ ${step.line}`, stdout, stderr === "" ? "" : `(stderr) ${stderr}`, `(exit code ${exitCode})`]
-            .map((text) => normal(text).trimEnd())
+            .map((text) => printed(text).trimEnd())
             .filter((text) => text !== "" && text !== "(stderr)")
             .join("\n")
         )
