@@ -40,6 +40,17 @@ describe("A batch", () => {
     expect([...Batch.read(xml, ["a.test.ts"], 0).seconds]).toEqual([["a.test.ts", 0.21]])
   })
 
+  test("counts a test that a file skips as failed", async () => {
+    const { failed, passed } = await run({
+      "a.test.ts": `test("fine", () => {})\ntest.skip("later", () => {})\ndescribe("some day", () => { test.todo("more") })`
+    })
+    expect(passed).toEqual([{ file: "a.test.ts", name: "fine" }])
+    expect(failed).toEqual([
+      { file: "a.test.ts", name: "later (skipped)" },
+      { file: "a.test.ts", name: "some day > more (skipped)" }
+    ])
+  })
+
   test("reports a file that cannot be loaded", async () => {
     const { error, passed } = await run({
       "a.test.ts": `test("fine", () => {})`,

@@ -12,6 +12,7 @@ export interface Test {
 /** The results of a batch. */
 export interface Report {
   readonly passed: ReadonlyArray<Test>
+  /** The tests that failed, and those that the file skips. */
   readonly failed: ReadonlyArray<Test>
   /** An error outside of the tests: the process died, or a file could not be loaded. */
   readonly error: string | undefined
@@ -86,9 +87,9 @@ export const read = (xml: string, files: ReadonlyArray<string>, code: number): O
   for (const [, attributes = "", content = ""] of xml.matchAll(testcase)) {
     const { classname = "", file = "", name = "" } = attributesOf(attributes)
     const groups = classname === "" ? [] : classname.split(" > ").reverse()
-    const test = { file, name: [...groups, name].join(" > ") }
-    const outcome = content.includes("<failure") ? failed : passed
-    outcome.push(test)
+    const full = [...groups, name].join(" > ")
+    if (content.includes("<skipped")) failed.push({ file, name: `${full} (skipped)` })
+    else (content.includes("<failure") ? failed : passed).push({ file, name: full })
   }
   for (const [, attributes = ""] of xml.matchAll(suite)) {
     const { file = "", name, time } = attributesOf(attributes)

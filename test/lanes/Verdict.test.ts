@@ -55,6 +55,25 @@ describe("The verdict", () => {
     ])
   })
 
+  test("fails a test that failed only on the repeat in the unit lane", () => {
+    const run = { lane: "unit", first: report(["a"], ["b"]), repeat: report(["b"], ["a"]) }
+    expect(Verdict.of([run])).toEqual({
+      passed: 0,
+      failed: ["unit: a.test.ts > b (flaky: it passed on the repeat)", "unit: a.test.ts > a (it failed on the repeat)"],
+      flaky: []
+    })
+  })
+
+  test("fails a test that the repeat does not run", () => {
+    const run = { lane: "real", first: report(["a"], ["seed 1"]), repeat: report(["a", "seed 2"]) }
+    expect(Verdict.of([run])).toEqual({ passed: 1, failed: ["real: a.test.ts > seed 1"], flaky: [] })
+  })
+
+  test("fails a test whose namesake passes on the repeat", () => {
+    const run = { lane: "real", first: report(["b"], ["b"]), repeat: report(["b"], ["b"]) }
+    expect(Verdict.of([run])).toEqual({ passed: 1, failed: ["real: a.test.ts > b"], flaky: [] })
+  })
+
   test("fails when a process died, whatever its repeat shows", () => {
     const run = { lane: "real", first: report([], [], "the process ended early"), repeat: report(["a"]) }
     expect(Verdict.of([run]).failed).toEqual(["real: the process ended early"])

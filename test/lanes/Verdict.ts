@@ -1,6 +1,6 @@
 /**
  * What the reports of a run come to. A batch with a failure is repeated, with the same files in the same order. The repeat is a
- * diagnosis: it shows whether a failure is flaky.
+ * diagnosis: it shows whether a failure is flaky. A flaky test passes on the repeat; a test that the repeat does not run has failed.
  *
  * - In the unit lane a flaky test has failed.
  * - In the other lanes together, up to three flaky tests are tolerated. With a fourth, all of them have failed.
@@ -34,16 +34,18 @@ export const of = (runs: ReadonlyArray<Run>): Verdict => {
     passed += first.passed.length
     if (first.error !== undefined) failed.push(`${lane}: ${first.error}`)
     const whole = repeat !== undefined && repeat.error === undefined && first.error === undefined
+    const before = new Set(first.failed.map(named))
     const again = new Set(repeat?.failed.map(named))
-    for (const test of first.failed.map(named)) {
-      if (!whole || again.has(test)) failed.push(test)
+    const recovered = new Set(repeat?.passed.map(named))
+    for (const test of before) {
+      if (!whole || again.has(test) || !recovered.has(test)) failed.push(test)
       else if (lane === "unit") failed.push(`${test} (flaky: it passed on the repeat)`)
       else flaky.push(test)
     }
-    if (!whole || lane === "unit") continue
-    const before = new Set(first.failed.map(named))
-    const fresh = [...again].filter((test) => !before.has(test))
-    flaky.push(...fresh.map((test) => `${test} (it failed on the repeat)`))
+    if (!whole) continue
+    const fresh = [...again].filter((test) => !before.has(test)).map((test) => `${test} (it failed on the repeat)`)
+    const outcome = lane === "unit" ? failed : flaky
+    outcome.push(...fresh)
     passed -= fresh.length
   }
   return flaky.length > tolerated
