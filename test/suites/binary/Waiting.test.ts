@@ -150,10 +150,10 @@ describe("A server that does not answer", () => {
       const home = yield* Directory.make
       const port = yield* Port.free
       const path = yield* kubeconfigOf(home, `https://${Port.host}:${port}`)
-      const program = yield* Binary.start(["run", "--kubeconfig", path], Binary.bare(home))
+      const program = yield* Binary.start(["run", "--kubeconfig", path], Binary.probed(home))
       yield* program.written(/does not answer, waiting for it: connection refused/)
-      // It is asked again several times meanwhile.
-      yield* Effect.sleep("2 seconds")
+      const asked = Endpoint.metric(program, "rest_client_requests_total")
+      yield* Managed.eventually("that the program asks again", asked, (count) => count >= 4)
       yield* program.signal("SIGINT")
       expect((yield* program.ended("10 seconds")).stderr.match(/waiting for it/g)).toHaveLength(1)
     })
