@@ -2,6 +2,7 @@
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Process from "@homeostat/testkit/envtest/Process"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 
@@ -13,7 +14,12 @@ describe("Half a minute of churn and faults", () => {
     "leaves nothing behind: no memory, no fiber, no timer, no connection, no name",
     () =>
       Effect.gen(function* () {
-        const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, [soak, "0.4", "leaks", "40"])
+        const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, [
+          soak,
+          "0.4",
+          `${Seed.current()}`,
+          "40"
+        ])
         expect(stderr).toBe("")
         expect(stdout).toContain("Nothing is left")
         expect(stdout).toMatch(/"create":\d{2,}/)
