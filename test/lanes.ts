@@ -34,7 +34,7 @@ const print = (text: string): void => {
 const lanes = {
   unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|embedded|real|tools)\.test\.ts$/.test(file) },
   // Tests on a cluster mostly wait.
-  embedded: { processes: 2, usual: 2, has: (file: string) => /\.(cluster|embedded)\.test\.ts$/.test(file) },
+  embedded: { processes: 3, usual: 2, has: (file: string) => /\.(cluster|embedded)\.test\.ts$/.test(file) },
   tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
   real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
 }
@@ -145,6 +145,7 @@ if (values["record-durations"]) {
     Object.fromEntries(
       Object.entries(times)
         .filter(([file, time]) => time > 3 && files.includes(file))
+        .map(([file, time]) => [file, Math.round(time)] as const)
         .sort()
     )
   ])

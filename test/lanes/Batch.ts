@@ -53,6 +53,7 @@ export const run = async (
         stdout: "pipe",
         stderr: "pipe",
         timeout: limitMillis,
+        killSignal: "SIGKILL",
         env: { ...process.env, FORCE_COLOR: "0", HOMEOSTAT_TEST_INPUT: "pipe", ...environment }
       }
     )

@@ -17,15 +17,18 @@ export class BuildFailed extends Data.TaggedError("BuildFailed")<{ readonly mess
 
 let built: Promise<string> | undefined
 
+const testRun = process.env.HOMEOSTAT_TEST_FOLDER
+
 const build = async (): Promise<string> => {
-  const run = process.env.HOMEOSTAT_TEST_FOLDER
-  const shared = run === undefined ? undefined : join(run, "homeostat")
-  if (shared !== undefined && existsSync(shared)) return shared
-  const folder = await mkdtemp(join(tmpdir(), "homeostat-binary-"))
-  AtEnd.add(() => {
-    built = undefined
-    return rm(folder, { recursive: true, force: true })
-  })
+  const shared = join(testRun ?? "", "binary")
+  if (testRun !== undefined && existsSync(shared)) return join(shared, "homeostat")
+  const folder = await mkdtemp(join(testRun ?? tmpdir(), "homeostat-binary-"))
+  if (testRun === undefined) {
+    AtEnd.add(() => {
+      built = undefined
+      return rm(folder, { recursive: true, force: true })
+    })
+  }
   const child = Bun.spawn([process.execPath, join(root, "deploy/build.ts"), "--outdir", folder], {
     stdio: ["ignore", "pipe", "pipe"]
   })
@@ -35,11 +38,14 @@ const build = async (): Promise<string> => {
     child.exited
   ])
   if (code !== 0) throw new BuildFailed({ message: `the build ended with ${code}: ${out}${err}` })
-  const made = join(folder, "homeostat")
-  if (shared === undefined) return made
-  // Two processes may build at the same time: the later one replaces the same program.
-  await rename(made, shared)
-  return shared
+  // Two processes may build at the same time: the first one to end gives its folder to the others.
+  const isShared =
+    testRun !== undefined &&
+    (await rename(folder, shared).then(
+      () => true,
+      () => false
+    ))
+  return join(isShared ? shared : folder, "homeostat")
 }
 
 /** The path of the executable. The first test that asks builds it, in some seconds. */
