@@ -49,6 +49,9 @@ const generate = (tree: Copy.Copy, script: string) =>
     return JSON.stringify({ ...manifest, scripts: { ...manifest.scripts, generate: script } })
   })
 
+/** Generates the definitions and roles. The pages take the most time, and the first test generates them. */
+const withoutPages = "bun deploy/generate.ts"
+
 /** Changes a file of a copy until the end of the Scope. */
 const edit = ({ folder }: Copy.Copy, path: string, change: (text: string) => string) =>
   Effect.acquireRelease(
@@ -102,6 +105,7 @@ describe("A new controller", () => {
     () =>
       Effect.gen(function* () {
         const tree = yield* copy
+        yield* generate(tree, withoutPages)
         succeeded(yield* create(tree, "Hollow", "--group", "hollow.example.com"))
         yield* edit(tree, "controllers/hollow/controller.ts", (text) =>
           text.replace(/reconcile: \(object\) =>.*\n {4}\}\)\n/s, "reconcile: () => Effect.succeed(Result.done)\n")
@@ -121,6 +125,7 @@ describe("A new controller", () => {
         yield* edit(tree, "controllers/main.ts", (text) =>
           text.replace(/controllers: \[([^\]]*)\]/, "controllers: [\n    // ours ]\n    $1, // and more\n  ]")
         )
+        yield* generate(tree, withoutPages)
         const words = ["RadixIndex", "--group=index.example.com", "--version=v1", "--plural", "radixindices"]
         succeeded(yield* create(tree, ...words))
         expect(yield* definitionsOf(tree)).toEqual(

@@ -54,7 +54,9 @@ export const open = (
       HOME: folder,
       KUBECONFIG: kubeconfig,
       KUBECACHEDIR: join(cluster.directory, "kubectl"),
-      KUBERC: "off"
+      KUBERC: "off",
+      // kubectl ends before a collection would pay.
+      GOGC: "off"
     }
     const inFolder = (line: string): ReadonlyArray<string> => ["-c", `cd ${folder} && ${line}`]
     const run: Session["run"] = (line) => Process.run("sh", inFolder(line), { env })
