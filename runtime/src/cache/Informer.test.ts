@@ -51,6 +51,21 @@ describe("an informer", () => {
   )
 
   effect(
+    "has the indexes of every caller",
+    withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a" })
+        const { store, synced } = yield* Cache.informer(WebApp, { indexes: [{ name: "first", values: () => ["x"] }] })
+        yield* synced
+        yield* Cache.informer(WebApp, { indexes: [{ name: "letter", values: ({ metadata }) => [metadata.name] }] })
+        expect(store.list({ index: { name: "first", value: "x" } })).toHaveLength(1)
+        expect(store.list({ index: { name: "letter", value: "a" } })).toHaveLength(1)
+        expect(store.list({ index: { name: "letter", value: "b" } })).toHaveLength(0)
+      })
+    )
+  )
+
+  effect(
     "tells a late subscriber at once what is there, and nobody who has unsubscribed",
     withServer([], (server) =>
       Effect.gen(function* () {
