@@ -6,6 +6,7 @@ import { eventually } from "@homeostat/testkit/Eventually"
 import * as Test from "@homeostat/testkit/Test"
 import { Duration, Effect, Exit, Scope } from "effect"
 import * as Mover from "./Mover.ts"
+import * as Prepared from "./Prepared.ts"
 import * as QuickKey from "./QuickKey.ts"
 import * as Restic from "./Restic.ts"
 import * as Tree from "./Tree.ts"
@@ -34,7 +35,7 @@ const make = Effect.gen(function* () {
   const mover = yield* Mover.make()
   const repository = join(mover.folder, "repository")
   cpSync(template, repository, { recursive: true })
-  const locks = Effect.sync(() => readdirSync(join(repository, "locks")))
+  const locks = Effect.sync(() => Prepared.locks(repository))
   return { mover, repository, locks }
 })
 

@@ -53,8 +53,12 @@ export const packs = ({ repository }: Scene.Repository): number =>
   readdirSync(join(repository, "data"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     .length
 
-/** The locks that are there, without asking restic. */
-export const locked = ({ repository }: Scene.Repository): number => readdirSync(join(repository, "locks")).length
+/** The locks that are there, without asking restic. restic writes a lock to a temporary file first, which has a longer name. */
+export const locks = (repository: string): ReadonlyArray<string> =>
+  readdirSync(join(repository, "locks")).filter((name) => /^[0-9a-f]{64}$/.test(name))
+
+/** How many there are. */
+export const locked = ({ repository }: Scene.Repository): number => locks(repository).length
 
 /** All files of a folder by their paths. */
 export const files = (folder: string): { readonly [path: string]: string } =>
