@@ -10,8 +10,8 @@ import { real } from "@homeostat/testkit/Shared"
 import { Config, Effect } from "effect"
 import * as Agreement from "./Agreement.ts"
 
-/** As many as take a quarter of a minute on two cores. */
-const sequences = 100
+/** As many as take about ten seconds on two cores. */
+const sequences = 50
 
 describe("The embedded server and kube-apiserver", () => {
   real("agree about random sequences", (cluster) =>

@@ -8,7 +8,7 @@ import { Effect } from "effect"
 
 const soak = join(import.meta.dir, "../../soak.ts")
 
-describe("Half a minute of churn and faults", () => {
+describe("Twenty seconds of churn and faults", () => {
   // In a process of its own, whose memory and connections are those of no other test.
   live(
     "leaves nothing behind: no memory, no fiber, no timer, no connection, no name",
@@ -16,13 +16,13 @@ describe("Half a minute of churn and faults", () => {
       Effect.gen(function* () {
         const { exitCode, stderr, stdout } = yield* Process.run(process.execPath, [
           soak,
-          "0.4",
+          "0.3",
           `${Seed.current()}`,
-          "40"
+          "30"
         ])
         expect(stderr).toBe("")
         expect(stdout).toContain("Nothing is left")
-        expect(stdout).toMatch(/"create":\d{2,}/)
+        expect(stdout).toMatch(/"create":[1-9]/)
         expect(exitCode).toBe(0)
       }).pipe(Effect.timeout("280 seconds")),
     300_000
