@@ -36,7 +36,7 @@ const lanes = {
   // Tests on a cluster mostly wait.
   embedded: { processes: 3, usual: 2, has: (file: string) => /\.(cluster|embedded)\.test\.ts$/.test(file) },
   tools: { processes: 2, usual: 10, has: (file: string) => file.endsWith(".tools.test.ts") },
-  real: { processes: 4, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
+  real: { processes: 3, usual: 4, has: (file: string) => /\.(cluster|real)\.test\.ts$/.test(file) }
 }
 type Name = keyof typeof lanes
 const names = Object.keys(lanes) as ReadonlyArray<Name>

@@ -28,6 +28,7 @@ const bodies: ReadonlyArray<Dialogue> = [
       "1",
       '"text"',
       "{}",
+      "\ufeff{}",
       "{}{}",
       "\u0000",
       '{"a": NaN}',

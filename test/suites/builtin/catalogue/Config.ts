@@ -207,7 +207,7 @@ export const config: ReadonlyArray<Entry> = [
       metadata: { name: "strategies-pc" },
       value: 5
     },
-    steps: [{ change: { value: 6 } }, { change: { description: "x" } }]
+    steps: [{ change: { value: 6 } }, { change: { preemptionPolicy: "Never" } }, { change: { description: "x" } }]
   },
   {
     name: "a priority class above all",
