@@ -98,7 +98,7 @@ export const mistakesWithin = (metadata: Json.JsonObject, path: string): Readonl
     ...managerMistakes(metadata.managedFields)
   ].map((error) => ({ ...error, field: error.field?.replace(/^metadata/, () => path) }))
 
-/** What of a kind matters to the names of its objects. */
+/** The parts of a kind that decide which names its objects may have. */
 type Named = Pick<Kind, "namespaced" | "nameMistakes">
 
 /** Kinds whose update is validated like a creation, once more. ConfigMaps and Secrets are, too, after their own rules for updates. */

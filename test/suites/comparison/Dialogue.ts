@@ -40,7 +40,7 @@ export interface Dialogue {
   readonly unlike?: RegExp | undefined
   /** What is compared of a body, where it is not all of it. */
   readonly compared?: Part | undefined
-  /** What the embedded server serves of the body that a kube-apiserver answers. It applies to the answers of the latter alone. */
+  /** Reduces a real body to the part that the embedded server serves. It applies to the answers of the latter alone. */
   readonly served?: Part | undefined
   /** It would meet other tests on a control plane that they share, as objects outside of namespaces do. */
   readonly alone?: boolean | undefined

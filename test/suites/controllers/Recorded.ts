@@ -5,10 +5,10 @@ import * as Recording from "../comparison/Recording.ts"
 import * as Cluster from "./Cluster.ts"
 import * as Scene from "./Scene.ts"
 import { scenes, withNode } from "./Scenes.ts"
-import type { Told } from "./Story.ts"
+import type { Played } from "./Story.ts"
 
 /** The entry that a scene becomes in a recording. */
-export const entry = ({ asked, story }: Told): Entry => ({ asked: Recording.digest(asked), answers: [story] })
+export const entry = ({ asked, story }: Played): Entry => ({ asked: Recording.digest(asked), answers: [story] })
 
 /** All scenes, one after the other: a message of the scheduler has the number of nodes. */
 export const stories: Recorded = {
@@ -18,7 +18,7 @@ export const stories: Recorded = {
     Effect.gen(function* () {
       const cluster = yield* withNode(Cluster.real(plane))
       const entries = yield* Effect.forEach(Object.entries(scenes), ([name, script]) =>
-        Effect.map(Scene.play(cluster, script), (told) => [name, entry(told)] as const)
+        Effect.map(Scene.play(cluster, script), (played) => [name, entry(played)] as const)
       )
       return new Map(entries)
     })

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import { at, objects, text } from "@homeostat/testkit/server/Json"
 import { Clock, Effect } from "effect"
 import { type Cluster, request, SceneFailed } from "./Cluster.ts"
-import { type Told, told } from "./Story.ts"
+import { type Played, played } from "./Story.ts"
 
 /** What a scene is played with. */
 export interface Scene {
@@ -47,7 +47,7 @@ const paths: { readonly [kind: string]: string } = {
 export const play = (
   cluster: Cluster,
   script: (scene: Scene) => Effect.Effect<void, SceneFailed>
-): Effect.Effect<Told, SceneFailed> =>
+): Effect.Effect<Played, SceneFailed> =>
   Effect.gen(function* () {
     const namespace = `scene-${crypto.randomUUID().slice(0, 8)}`
     yield* request(cluster, "POST", "/api/v1/namespaces", { metadata: { name: namespace } })
@@ -62,9 +62,9 @@ export const play = (
     )
     const since = text(at(yield* scene.get("configmaps"), "metadata", "resourceVersion")) ?? ""
     yield* script(scene)
-    // What is told last may still be on its way.
+    // The last Events may still be on their way.
     for (let count = 0; count < 5; count++) yield* cluster.wait
-    const all = yield* told(scene, asked, since, yield* Clock.currentTimeMillis)
+    const all = yield* played(scene, asked, since, yield* Clock.currentTimeMillis)
     yield* cluster.send("DELETE", `/api/v1/namespaces/${namespace}`)
     return all
   })

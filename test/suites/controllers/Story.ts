@@ -32,12 +32,12 @@ const plurals = [
 ]
 
 /** The story of a scene since a resourceVersion, and what the scene asked for. */
-export const told = (
+export const played = (
   scene: Scene,
   asked: ReadonlyArray<Json>,
   since: string,
   now: number
-): Effect.Effect<Told, SceneFailed> =>
+): Effect.Effect<Played, SceneFailed> =>
   Effect.gen(function* () {
     const [pods = [], ...histories] = yield* Effect.forEach(
       ["pods", ...followed],
@@ -60,8 +60,8 @@ export const told = (
     return { asked: wanted, story: { conditions, objects: Object.fromEntries(counts) } }
   })
 
-/** What a scene asked for, and the story that it made. */
-export interface Told {
+/** The requests of a scene, and the story that the scene made. */
+export interface Played {
   readonly asked: ReadonlyArray<Json>
   readonly story: Story
 }
@@ -90,7 +90,7 @@ const conditionsOf = (history: ReadonlyArray<JsonObject>): Story["conditions"] =
   return conditions
 }
 
-/** What of the Events depends on the pace of the controllers. */
+/** The parts of Events that depend on the pace of the controllers. */
 const steady = (one: JsonObject): ReadonlyArray<JsonObject> => {
   const { kind } = J.object(one.involvedObject)
   // The scheduler may look at a pod after its claim was made and before it is bound.
@@ -102,7 +102,7 @@ const steady = (one: JsonObject): ReadonlyArray<JsonObject> => {
 
 const nameOf = (one: JsonObject): string => J.text(J.at(one, "metadata", "name")) ?? ""
 
-/** What a server generates, and what it is called in a story. */
+/** The names that a story has for generated values. */
 const aliases = (
   found: ReadonlyArray<JsonObject>
 ): ReadonlyArray<readonly [generated: string | RegExp, alias: string]> => {

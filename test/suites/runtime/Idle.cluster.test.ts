@@ -1,4 +1,4 @@
-/** A world that is as wanted: nobody writes anything, and looking at it again asks the server nothing. */
+/** Managers whose objects are as wanted: they write nothing, and another reconcile sends nothing. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

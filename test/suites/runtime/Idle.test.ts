@@ -16,8 +16,8 @@ const count = 5
 effect(`A manager sends nothing for 15 minutes while ${count} WebApps run as they should`, () =>
   Effect.gen(function* () {
     const requests: Array<string> = []
-    const told = { requests, exchanges: [], watches: [], pending: 0 }
-    const manager = Effect.provide(Manager.launch([controller]), Counted.counting(told))
+    const counted = { requests, exchanges: [], watches: [], pending: 0 }
+    const manager = Effect.provide(Manager.launch([controller]), Counted.counting(counted))
     yield* Harness.run({ crds: [Crd.of(WebApp)], manager }, ({ server }) =>
       Effect.gen(function* () {
         for (let index = 0; index < count; index++) {

@@ -11,9 +11,9 @@ test.each([
   ["the default request above the default", { defaultRequest: "2", default: "1" }, "defaultRequest"],
   ["min above the default", { min: "2", default: "1" }, "default"],
   ["the default above max", { default: "2", max: "1" }, "default"]
-])("a limit range with %s is refused", (_, amounts, told) => {
+])("a limit range with %s is refused", (_, amounts, field) => {
   const limits = Object.fromEntries(Object.entries(amounts).map(([name, cpu]) => [name, { cpu }]))
   const object = { metadata: { name: "a" }, spec: { limits: [{ type: "Container", ...limits }] } }
   const fields = [...limitRange.strategy.validate(object, writing)].map(({ field }) => field)
-  expect(fields).toEqual([`spec.limits[0].${told}[cpu]`])
+  expect(fields).toEqual([`spec.limits[0].${field}[cpu]`])
 })
