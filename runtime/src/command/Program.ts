@@ -13,6 +13,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as FairScheduler from "../manager/FairScheduler.ts"
 import * as Crd from "./Crd.ts"
 import * as Manifests from "./Manifests.ts"
 import * as Preflight from "./Preflight.ts"
@@ -56,7 +57,7 @@ export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unkno
     )
   )
   endAtSecondSignal(named.name)
-  BunRuntime.runMain(Effect.provide(asked, BunFileSystem.layer), {
+  BunRuntime.runMain(FairScheduler.within(Effect.provide(asked, BunFileSystem.layer)), {
     disableErrorReporting: true,
     disablePrettyLogger: true,
     teardown: (exit, onExit) => {

@@ -6,7 +6,7 @@ import * as WorkQueue from "../queue/WorkQueue.ts"
 /**
  * - `Done`: nothing until the next trigger; the object's retry schedule starts afresh.
  * - `Requeue`: again, when the retry schedule says.
- * - `RequeueAfter`: again after a time; the retry schedule starts afresh.
+ * - `RequeueAfter`: again after a time; the retry schedule starts afresh. Zero is the same as `Done`.
  *
  * The next run has the `priority` that is given, or else that of this one.
  */
@@ -27,9 +27,15 @@ export const done: Result = constructors.Done()
 /** Not there yet, and nothing will tell when: try again by the retry schedule. */
 export const requeue: Again = constructors.Requeue({})
 
-/** Look again after `duration`, whatever happens in between. */
-export const requeueAfter = (duration: Duration.DurationInput): Again =>
-  constructors.RequeueAfter({ after: Duration.decode(duration) })
+/**
+ * Runs again after `duration`, whatever happens in between. Zero or less asks for no other run, as in controller-runtime: a time that
+ * has passed is often the result of a subtraction. Throws a `RangeError` for NaN.
+ */
+export const requeueAfter = (duration: Duration.DurationInput): Again => {
+  // Duration.decode makes zero of NaN.
+  if (Number.isNaN(duration)) throw new RangeError("invalid duration: NaN (must be a number of milliseconds)")
+  return constructors.RequeueAfter({ after: Duration.decode(duration) })
+}
 
 /** Whether it is a result that asks for another run. */
 export const isAgain = (value: unknown): value is Again =>

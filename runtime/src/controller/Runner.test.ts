@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -228,45 +227,49 @@ describe("a turn comes", () => {
   )
 
   effect(
-    "to every object when the sync period has passed, behind what changes",
+    "to every object once in a sync period, spread over the period",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
-        for (const name of ["a", "b"]) server.put(Widget, widget(name))
-        const { names, reconcile, times } = counted((n) =>
-          Effect.as(Effect.sleep(n > 2 ? "20 seconds" : 0), Result.done)
+        for (let number = 0; number < 300; number++) server.put(Widget, widget(`w${number}`))
+        const { reconcile, times } = counted(() => Effect.succeed(Result.done))
+        yield* run({ reconcile }, { syncPeriod: "100 seconds" })
+        yield* pass("0.5 seconds")
+        expect(attempts).toHaveLength(300)
+        yield* pass("100 seconds")
+        const resynced = attempts.slice(300)
+        expect(resynced.map(({ key }) => key).toSorted()).toEqual(
+          attempts
+            .slice(0, 300)
+            .map(({ key }) => key)
+            .toSorted()
         )
-        yield* run({ reconcile, concurrency: 1 }, { syncPeriod: "1 minute" })
-        yield* pass("53 seconds")
-        expect(names()).toEqual(["a", "b"])
-        yield* pass("14 seconds")
-        expect(names()).toEqual(["a", "b", "a"])
-        expect(times()[2]).toBeGreaterThan(54_000)
-        expect(attempts.at(-1)?.triggers).toHaveLength(1)
-        server.put(Widget, widget("new"))
-        yield* pass("1 minute")
-        expect(names().slice(2, 5)).toEqual(["a", "new", "b"])
-        expect(attempts[2]?.triggers.map(({ kind }) => kind)).toEqual(["resync"])
+        expect(new Set(resynced.flatMap(({ triggers }) => triggers.map(({ kind }) => kind)))).toEqual(
+          new Set(["resync"])
+        )
+        const bySecond = Object.values(Object.groupBy(times().slice(300), (time) => Math.round(time / 1000)))
+        expect(bySecond.length).toBeGreaterThan(80)
+        expect(Math.max(...bySecond.map((second) => second?.length ?? 0))).toBeLessThan(15)
       })
     )
   )
 
-  for (const [chance, millis] of [
-    [0, 54_000],
-    [1, 66_000]
-  ] as const) {
-    effect(
-      `to every object ${millis / 1000} s later for a sync period of one minute and a random number of ${chance}`,
-      withWorld(({ server }) =>
-        Effect.gen(function* () {
-          server.put(Widget, widget("a"))
-          const { reconcile, times } = counted(() => Effect.succeed(Result.done))
-          yield* Effect.withRandom(run({ reconcile }, { syncPeriod: "1 minute" }), Random.fixed([chance]))
-          yield* pass("70 seconds")
-          expect(times().map(Math.round)).toEqual([0, millis])
-        })
-      )
+  effect(
+    "to an object that changed before those that the sync period brings",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (let number = 0; number < 300; number++) server.put(Widget, widget(`w${number}`))
+        const { names, reconcile } = counted((n) => Effect.as(Effect.sleep(n > 300 ? "400 millis" : 0), Result.done))
+        yield* run({ reconcile, concurrency: 1 }, { syncPeriod: "100 seconds" })
+        yield* pass("30 seconds")
+        const begun = names().length
+        server.put(Widget, widget("new"))
+        yield* pass("2 seconds")
+        expect(names()[begun]).toBe("new")
+        expect(attempts[begun - 1]?.triggers.map(({ kind }) => kind)).toEqual(["resync"])
+        expect(attempts[begun + 1]?.triggers.map(({ kind }) => kind)).toEqual(["resync"])
+      })
     )
-  }
+  )
 
   effect(
     "to no object by time alone when the sync period is 0",

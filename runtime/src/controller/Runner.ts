@@ -16,6 +16,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Hash from "effect/Hash"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
@@ -47,7 +48,7 @@ export interface Settings {
   readonly concurrency?: number | undefined
   /** Only objects with these labels are seen. */
   readonly labelSelector?: string | undefined
-  /** Every object is reconciled this often, even if nothing changed, ± a tenth; 0: never. Default 10 hours, controller-runtime's. */
+  /** Every object is reconciled once in this time, even if nothing changed; 0: never. Default 10 hours, as in controller-runtime. */
   readonly syncPeriod?: Duration.DurationInput | undefined
   /** How long reconciles in progress may go on when a term is stopped; then they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
@@ -305,14 +306,23 @@ export const prepare = <R>(
     }
   })
 
+/** The parts of a sync period. Each object has its part, so that a resync is not a burst of all objects. */
+const parts = 100
+
 const resync = <R>({ informer, queue }: Worker.Shared<R>, period: Duration.Duration) =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
-    const jitter = yield* Random.nextRange(0.9, 1.1)
-    yield* Effect.sleep(Duration.times(period, jitter))
-    const at = clock.unsafeCurrentTimeMillis()
-    for (const key of informer.store.keys()) queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
-  }).pipe(Effect.forever, Effect.forkScoped)
+    const first = yield* Random.nextIntBetween(0, parts)
+    for (let turn = first; ; turn++) {
+      yield* Effect.sleep(Duration.times(period, 1 / parts))
+      const at = clock.unsafeCurrentTimeMillis()
+      for (const key of informer.store.keys()) {
+        if (Math.abs(Hash.string(key)) % parts === turn % parts) {
+          queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
+        }
+      }
+    }
+  }).pipe(Effect.forkScoped)
 
 /**
  * Prepares a controller and lets it work until the scope closes; that waits until it is drained. For those who elect nobody and

@@ -28,6 +28,41 @@ describe("what follows a reconcile", () => {
     )
   )
 
+  for (const millis of [0, -5000]) {
+    effect(
+      `that asks to run again after ${millis} ms is nothing, until the object changes`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { reconcile, times } = counted(() => Effect.succeed(Result.requeueAfter(millis)))
+          yield* run({ reconcile })
+          yield* pass("1 minute")
+          expect(times()).toEqual([0])
+          expect(attempts.map(({ next }) => next)).toEqual([{ _tag: "Wait" }])
+          server.change(Widget, "a", { spec: { size: 2 } })
+          yield* settle
+          expect(times()).toEqual([0, 60_000])
+        })
+      )
+    )
+  }
+
+  effect(
+    "that asks to run again after NaN ms is a retry, as after any other exception",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile, times } = counted(() => Effect.sync(() => Result.requeueAfter(Number.NaN)))
+        yield* run({ reconcile, retry: Schedule.spaced("1 second") })
+        yield* pass("1500 millis")
+        expect(times()).toEqual([0, 1000])
+        expect(String(attempts[0]?.outcome._tag === "Failed" && attempts[0].outcome.error)).toContain(
+          "invalid duration: NaN"
+        )
+      })
+    )
+  )
+
   effect(
     "that failed is another one, at exactly the times of the controller's schedule",
     withWorld(({ attempts, server }) =>

@@ -286,6 +286,7 @@ const settle = <R>(
       Effect.map(Effect.clock, (clock): Next => {
         forget(shared, key)
         const afterMillis = Duration.toMillis(after)
+        if (afterMillis === 0) return { _tag: "Wait" }
         const trigger: Fired = { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis(), traceparent }
         queue.addAfter(key, afterMillis, trigger, { priority: asked })
         return { _tag: "Run", afterMillis }

@@ -28,6 +28,7 @@ import * as Runner from "../controller/Runner.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as CacheReadiness from "./CacheReadiness.ts"
+import * as FairScheduler from "./FairScheduler.ts"
 import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
@@ -47,7 +48,7 @@ export const layer = (options: {
   /** Where everything is counted; default a registry of its own. */
   readonly metrics?: Metrics.Registry | undefined
 }): Layer.Layer<Runtime, never, Transport> =>
-  Layer.scopedDiscard(ProcessMetrics.metered).pipe(
+  Layer.scopedDiscard(Effect.zipRight(ProcessMetrics.metered, FairScheduler.lagMetered)).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         Cache.layer({ namespaces: options.namespaces }),
@@ -66,7 +67,7 @@ export interface Settings {
   readonly workers?: number | { readonly [controller: string]: number } | undefined
   /** Only objects of the reconciled kinds with these labels are seen. */
   readonly labelSelector?: string | undefined
-  /** How often every object is reconciled although nothing changed. Default 10 hours; 0 is never. */
+  /** Every object is reconciled once in this time, even if nothing changed; 0: never. Default 10 hours. The manager spreads the objects over it. */
   readonly syncPeriod?: Duration.DurationInput | undefined
   /** How long reconciles in progress may go on after the scope is closed, before they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
@@ -167,9 +168,11 @@ export const launch = (
   controllers: ReadonlyArray<Controller<Runtime>>,
   { instance = "manager", namespaces, ...settings }: Settings & Partial<Parameters<typeof layer>[0]> = {}
 ): Effect.Effect<ReadonlyArray<Runner.Runner>, never, Transport | Scope.Scope> =>
-  Effect.flatMap(Layer.build(layer({ instance, namespaces })), (services) =>
-    start(controllers, settings).pipe(
-      Effect.tap((runners) => Effect.forEach(runners, ({ started }) => started, { discard: true })),
-      Effect.provide(services)
+  FairScheduler.within(
+    Effect.flatMap(Layer.build(layer({ instance, namespaces })), (services) =>
+      start(controllers, settings).pipe(
+        Effect.tap((runners) => Effect.forEach(runners, ({ started }) => started, { discard: true })),
+        Effect.provide(services)
+      )
     )
   )

@@ -1,11 +1,17 @@
 /** Points in time as Kubernetes writes them, in milliseconds of the Clock since 1970; and the time that measures what lasts. */
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
 
 /**
  * Milliseconds, with fractions, that run on whatever the machine's time is set to: for deadlines and for how long something
  * took. They mean nothing outside of the process. A look costs some 0.2 µs, three times that of the Clock's milliseconds.
  */
 export const monotonic = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+
+/** Whether a clock is the machine's. A test that drives the time has another one. */
+export const isMachine = (clock: Clock.Clock): boolean =>
+  clock === Context.get(DefaultServices.liveServices, Clock.Clock)
 
 /** RFC 3339 with whole seconds, as `metav1.Time`: `2026-11-20T09:00:00Z`. */
 export const seconds = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`

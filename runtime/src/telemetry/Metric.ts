@@ -410,6 +410,13 @@ export const processStart = gauge(
   "Start time of the process since unix epoch in seconds."
 )
 
+/** How late a timer of this process ran, measured ten times a second. */
+export const eventLoopLag = histogram(
+  "homeostat_event_loop_lag_seconds",
+  "How late a timer of this process ran, measured ten times a second. Probes, watches and Lease renewals are as late.",
+  [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+)
+
 /** Memory in RAM. */
 export const processResident = gauge("process_resident_memory_bytes", "Resident memory size in bytes.")
 

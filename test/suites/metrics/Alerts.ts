@@ -20,11 +20,10 @@ const backup = (name: string, of = "db"): string =>
   `homeostat_backup_${name}{job="homeostat",namespace="shop",pod="homeostat-0",name="${of}"}`
 
 /** A histogram in which, each minute, some values are at most `bound` and more than what is below it. */
-const beyond = (name: string, labels: string, below: string, bound: string): Trouble["series"] => ({
-  [series(`${name}_bucket`, `${labels},le="${below}"`)]: "0x60",
-  [series(`${name}_bucket`, `${labels},le="${bound}"`)]: "0+6x60",
-  [series(`${name}_bucket`, `${labels},le="+Inf"`)]: "0+6x60"
-})
+const beyond = (name: string, labels: string, below: string, bound: string): Trouble["series"] => {
+  const bucket = (le: string): string => series(`${name}_bucket`, `${labels === "" ? "" : `${labels},`}le="${le}"`)
+  return { [bucket(below)]: "0x60", [bucket(bound)]: "0+6x60", [bucket("+Inf")]: "0+6x60" }
+}
 
 /** By the name of the alert, one or several. */
 export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Trouble> } = {
@@ -107,6 +106,7 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
     series: { [series("homeostat_spans_dropped_total", 'reason="export_failed"')]: "0+5x60" },
     at: 30
   },
+  HomeostatEventLoopBlocked: { series: beyond("homeostat_event_loop_lag_seconds", "", "1", "2.5"), at: 20 },
   HomeostatFileDescriptors: {
     series: { [series("process_open_fds")]: "900x30", [series("process_max_fds")]: "1024x30" },
     at: 15
@@ -174,7 +174,8 @@ export const health: Trouble = {
     [backup("last_run_success", "old")]: "1x60",
     [backup("ready", "old")]: "1x60",
     ...beyond("homeostat_freshness_finished_seconds", widgets, "0.01", "0.025"),
-    ...beyond("homeostat_lease_renew_duration_seconds", lease, "0.01", "0.025")
+    ...beyond("homeostat_lease_renew_duration_seconds", lease, "0.01", "0.025"),
+    ...beyond("homeostat_event_loop_lag_seconds", "", "0.01", "0.025")
   },
   at: 59
 }

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "bun:test"
+import { effect, live } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as Scheduler from "effect/Scheduler"
+import * as Controller from "../controller/Controller.ts"
+import * as Result from "../controller/Result.ts"
+import { Widget, widget } from "../controller/World.fixture.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
+import { reading } from "../telemetry/Reading.fixture.ts"
+import * as FairScheduler from "./FairScheduler.ts"
+import * as Manager from "./Manager.ts"
+
+/** A machine whose event loop a test turns. */
+const machine = () => {
+  let time = 0
+  let microtasks: Array<() => void> = []
+  let immediates: Array<() => void> = []
+  const runMicrotasks = (): void => {
+    while (microtasks.length > 0) {
+      const due = microtasks
+      microtasks = []
+      for (const run of due) run()
+    }
+  }
+  return {
+    host: {
+      now: () => time,
+      microtask: (run: () => void) => void microtasks.push(run),
+      immediate: (run: () => void) => void immediates.push(run)
+    },
+    work: (millis: number): void => {
+      time += millis
+    },
+    runMicrotasks,
+    immediates: () => immediates.length,
+    turn: () => {
+      const due = immediates
+      immediates = []
+      for (const run of due) {
+        run()
+        runMicrotasks()
+      }
+    }
+  }
+}
+
+describe("the fair scheduler", () => {
+  const spawn = (scheduler: Scheduler.Scheduler, name: string, log: Array<string>, work: () => void): void =>
+    scheduler.scheduleTask(() => {
+      log.push(name)
+      work()
+    }, 0)
+
+  test("runs tasks in microtasks while its turn lasts", () => {
+    const loop = machine()
+    const scheduler = FairScheduler.make(loop.host)
+    const log: Array<string> = []
+    const again = (n: number): void =>
+      spawn(scheduler, `${n}`, log, () => {
+        loop.work(1)
+        if (n < 8) again(n + 1)
+      })
+    again(1)
+    loop.runMicrotasks()
+    expect(log).toHaveLength(8)
+  })
+
+  test("waits for the event loop when its turn is over, and goes on after that", () => {
+    const loop = machine()
+    const scheduler = FairScheduler.make(loop.host)
+    const log: Array<string> = []
+    const again = (n: number): void =>
+      spawn(scheduler, `${n}`, log, () => {
+        loop.work(4)
+        again(n + 1)
+      })
+    again(1)
+    loop.runMicrotasks()
+    expect(log).toEqual(["1", "2", "3"])
+    loop.turn()
+    expect(log).toEqual(["1", "2", "3", "4", "5", "6"])
+    expect(loop.immediates()).toBe(1)
+  })
+
+  test("asks for the event loop once in a turn, and not at all without work", () => {
+    const loop = machine()
+    const scheduler = FairScheduler.make(loop.host)
+    for (let n = 0; n < 5; n++) spawn(scheduler, `${n}`, [], () => {})
+    loop.runMicrotasks()
+    expect(loop.immediates()).toBe(1)
+    loop.turn()
+    expect(loop.immediates()).toBe(0)
+  })
+
+  const fibers = (count: number, scheduler: Scheduler.Scheduler, work: (name: string) => void) =>
+    Array.from({ length: count }, (_, at) =>
+      Effect.runFork(
+        Effect.gen(function* () {
+          while (true) {
+            work(`${at}`)
+            yield* Effect.yieldNow()
+          }
+        }),
+        { scheduler }
+      )
+    )
+
+  test("gives every waiting fiber its turn, in the order in which they asked", () => {
+    const loop = machine()
+    const log: Array<string> = []
+    fibers(20, FairScheduler.make(loop.host), (name) => {
+      log.push(name)
+      loop.work(6)
+    })
+    loop.runMicrotasks()
+    for (let turn = 0; turn < 20; turn++) loop.turn()
+    const counts = Object.values(Object.groupBy(log, (name) => name)).map((runs) => runs?.length ?? 0)
+    expect(counts).toHaveLength(20)
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+  })
+
+  const current = FairScheduler.within(FiberRef.get(FiberRef.currentScheduler))
+
+  live("is the scheduler of a program that runs by the machine's clock", () =>
+    Effect.map(current, (scheduler) => expect(scheduler).toBe(FairScheduler.scheduler))
+  )
+
+  effect("leaves a test with a clock of its own the default scheduler", () =>
+    Effect.map(current, (scheduler) => expect(scheduler).toBe(Scheduler.defaultScheduler))
+  )
+
+  live("leaves a program its own scheduler", () => {
+    const own = new Scheduler.MixedScheduler(10)
+    return Effect.map(Effect.withScheduler(current, own), (scheduler) => expect(scheduler).toBe(own))
+  })
+
+  live("lets a timer run while 5,000 objects are reconciled for the first time", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      for (let number = 0; number < 5000; number++) server.put(Widget, widget(`w${number}`))
+      let runs = 0
+      let ticks = 0
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        reconcile: () =>
+          Effect.sync(() => {
+            runs++
+            if (runs === 1) {
+              const timer = setInterval(() => (runs < 5000 ? ticks++ : clearInterval(timer)), 1)
+            }
+            return Result.done
+          })
+      })
+      yield* Effect.provide(Manager.launch([controller]), server.transport)
+      while (runs < 5000) yield* Effect.sleep("10 millis")
+      // One tick in 25 ms of work, where a turn of the scheduler is 10 ms.
+      expect(ticks).toBeGreaterThan(5)
+    })
+  )
+})
+
+live("the process measures how late its timers run", () =>
+  Effect.gen(function* () {
+    const registry = Metrics.make()
+    yield* Effect.provideService(FairScheduler.lagMetered, Metrics.Metrics, registry)
+    yield* Effect.sleep("150 millis")
+    const until = performance.now() + 300
+    while (performance.now() < until);
+    yield* Effect.sleep("10 millis")
+    const { homeostat_event_loop_lag_seconds_sum: sum = 0 } = reading(registry)
+    expect(sum).toBeWithin(0.15, 5)
+  })
+)
