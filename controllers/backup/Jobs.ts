@@ -96,7 +96,7 @@ type Failure = ApiError.ApiError | InvalidObject
 
 /** The Jobs of a Backup or Restore, the oldest first. */
 export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, never, Cache.Cache> =>
-  Effect.map(Cache.byOwner(Job, owner.metadata.uid), (jobs) =>
+  Effect.map(Cache.byOwner(Job, owner), (jobs) =>
     jobs
       .filter((job) => controllerOf(job)?.uid === owner.metadata.uid)
       .sort((one, other) => Run.madeAt(one) - Run.madeAt(other) || one.metadata.name.localeCompare(other.metadata.name))
@@ -109,7 +109,7 @@ export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, n
 export const progress = (job: Job): Effect.Effect<Run.Progress, Failure, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
     if (Run.isOver(job)) return Run.read(job, yield* podsLive(job))
-    const pods = yield* Cache.byOwner(Pod, job.metadata.uid)
+    const pods = yield* Cache.byOwner(Pod, job)
     const age = (yield* Clock.currentTimeMillis) - Run.madeAt(job)
     if (pods.length > 0 || age < podlessMillis) return Run.read(job, pods)
     const live = Option.filter(yield* find(keyOf(job)), ({ metadata: { uid } }) => uid === job.metadata.uid)

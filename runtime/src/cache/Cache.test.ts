@@ -10,6 +10,7 @@ import * as Client from "../client/Client.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Cache from "./Cache.ts"
+import { owner } from "./Scripted.fixture.ts"
 import { coordinates, label, lines, make, settle, WebApp, withServer } from "./Server.fixture.ts"
 
 const a = { namespace: "default", name: "a" }
@@ -162,7 +163,7 @@ describe("a read", () => {
         yield* Client.create(WebApp, { metadata: { ...a, ownerReferences, labels: { app: "x" } } })
         server.put({ name: "b", labels: { app: "y" } })
         yield* settle
-        expect((yield* Cache.byOwner(WebApp, "owner-uid")).map(({ metadata }) => metadata.name)).toEqual(["a"])
+        expect((yield* Cache.byOwner(WebApp, owner("owner-uid"))).map(({ metadata }) => metadata.name)).toEqual(["a"])
         expect(
           (yield* Cache.list(WebApp, { index: { name: "app", value: "y" } })).map(({ metadata }) => metadata.name)
         ).toEqual(["b"])

@@ -54,10 +54,13 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
       resource: Resource.Resource<A, never>,
       selection?: Selection
     ) => Effect.Effect<ReadonlyArray<A>>
-    /** Objects that name the UID as an owner, controlling or not. As `list` otherwise. */
+    /**
+     * Objects that name `owner`, by its UID, as an owner, controlling or not. A namespaced owner has dependents in its own namespace
+     * only, as in Kubernetes: a reference in another namespace counts for nothing. As `list` otherwise.
+     */
     readonly byOwner: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
-      ownerUid: string
+      owner: KubernetesObject
     ) => Effect.Effect<ReadonlyArray<A>>
     /**
      * Whether this version of an object is the answer to a write of ours. Of a change whose event came before the answer this
@@ -210,11 +213,11 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
           together(stores(resource, selection?.index?.name), (store) => store.list(selection))
         )
       }),
-    byOwner: (resource, ownerUid) =>
+    byOwner: (resource, owner) =>
       Effect.sync(() =>
         decodeAll(
           resource,
-          together(stores(resource), (store) => store.byOwner(ownerUid))
+          together(stores(resource), (store) => store.byOwner(owner))
         )
       ),
     isOwn: own.has,
@@ -251,5 +254,5 @@ export const list = <A extends KubernetesObject>(
 /** {@link Cache} `byOwner`. */
 export const byOwner = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
-  ownerUid: string
-): Effect.Effect<ReadonlyArray<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.byOwner(resource, ownerUid))
+  owner: KubernetesObject
+): Effect.Effect<ReadonlyArray<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.byOwner(resource, owner))

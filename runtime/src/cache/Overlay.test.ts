@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Overlay from "./Overlay.ts"
-import { web } from "./Scripted.fixture.ts"
+import { owner, web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
 const key = "default/a"
@@ -130,10 +130,10 @@ describe("an own write", () => {
   test("is found in indexes and lists, and is gone from them when the watch says otherwise", () => {
     const { overlay, table } = fixture()
     overlay.lay(key, "7", web({ name: "a", rv: "7", owner: "o", labels: { app: "a" } }))
-    expect(table.byOwner("o")).toHaveLength(1)
+    expect(table.byOwner(owner("o"))).toHaveLength(1)
     expect(table.list({ namespace: "default", labels: { app: "a" } })).toHaveLength(1)
     overlay.passed("8")
-    expect(table.byOwner("o")).toHaveLength(0)
+    expect(table.byOwner(owner("o"))).toHaveLength(0)
     expect(table.size()).toBe(0)
   })
 

@@ -6,7 +6,7 @@ import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as Replica from "./Replica.ts"
-import { web } from "./Scripted.fixture.ts"
+import { owner as ownerOf, web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
 // A model of the whole: a server with its history, our writes with their answers on the way, and a watch that lags behind.
@@ -298,7 +298,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     expect(same(told.get(key), current(key))).toBe(true)
   }
   for (const owner of ["o0", "o1"]) {
-    expect(table.byOwner(owner).length).toBe(
+    expect(table.byOwner(ownerOf(owner)).length).toBe(
       table.list().filter(({ metadata }) => metadata.ownerReferences?.[0]?.uid === owner).length
     )
   }

@@ -14,6 +14,17 @@ const freeze = <A extends object>(value: A): A => {
 }
 
 /** A small object, frozen: what is in the store is nobody's to change. */
+/** An owner by its UID; cluster-scoped without a namespace. */
+export const owner = (uid: string, namespace?: string): KubernetesObject => ({
+  metadata: {
+    name: "o",
+    uid,
+    resourceVersion: "1",
+    creationTimestamp: "",
+    ...(namespace !== undefined && { namespace })
+  }
+})
+
 export const web = (options: {
   readonly name: string
   readonly rv: string

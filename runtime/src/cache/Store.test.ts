@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Index from "./Index.ts"
-import { web } from "./Scripted.fixture.ts"
+import { owner, web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
 const names = (objects: ReadonlyArray<{ readonly metadata: { readonly name: string } }>): ReadonlyArray<string> =>
@@ -41,7 +41,7 @@ describe("a store", () => {
 
   test("finds objects by each of their owners", () => {
     const store = filled()
-    expect(names(store.byOwner("o1"))).toEqual(["x", "y"])
+    expect(names(store.byOwner(owner("o1")))).toEqual(["x", "y"])
     const both = { apiVersion: "v1", kind: "Owner", name: "o" }
     store.set(
       "a/x",
@@ -57,11 +57,18 @@ describe("a store", () => {
         }
       })
     )
-    expect(names(store.byOwner("o1"))).toEqual(["y"])
-    expect(names(store.byOwner("o2"))).toEqual(["x", "x"])
-    expect(names(store.byOwner("o3"))).toEqual(["x"])
+    expect(names(store.byOwner(owner("o1")))).toEqual(["y"])
+    expect(names(store.byOwner(owner("o2")))).toEqual(["x", "x"])
+    expect(names(store.byOwner(owner("o3")))).toEqual(["x"])
     store.delete("a/x")
-    expect(store.byOwner("o3")).toEqual([])
+    expect(store.byOwner(owner("o3"))).toEqual([])
+  })
+
+  test("does not find an object that names an owner of another namespace", () => {
+    const store = filled()
+    expect(names(store.byOwner(owner("o1", "a")))).toEqual(["x", "y"])
+    expect(store.byOwner(owner("o2", "a"))).toEqual([])
+    expect(names(store.byOwner(owner("o2", "b")))).toEqual(["x"])
   })
 
   test("finds objects by an own index, also one that is added when there are objects already", () => {

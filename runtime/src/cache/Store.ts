@@ -44,8 +44,8 @@ export interface Store {
   readonly keys: (namespace?: string) => Iterable<string>
   /** The objects that match, in no particular order. An unknown index throws, as it is a mistake in the program. */
   readonly list: (selection?: Selection) => ReadonlyArray<KubernetesObject>
-  /** The objects that name `uid` as an owner, controlling or not. */
-  readonly byOwner: (uid: string) => ReadonlyArray<KubernetesObject>
+  /** The objects that name `owner` as an owner, controlling or not, and are in its namespace if it has one. */
+  readonly byOwner: (owner: KubernetesObject) => ReadonlyArray<KubernetesObject>
   readonly hasIndex: (name: string) => boolean
 }
 
@@ -113,7 +113,10 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
           (labels === undefined || matches(labels, object))
       )
     },
-    byOwner: (uid) => pick(owners.keys(uid)),
+    byOwner: ({ metadata: { namespace, uid } }) => {
+      const picked = pick(owners.keys(uid))
+      return namespace === undefined ? picked : picked.filter(({ metadata }) => metadata.namespace === namespace)
+    },
     hasIndex: (name) => table.has(name),
     set: (key, object) => {
       const previous = objects.get(key)

@@ -125,11 +125,11 @@ const elsewhereOf = (informer: Informer | undefined, { name, namespace }: Object
 }
 
 /** The objects that belong to one, of the kinds that its controller owns. */
-const childrenOf = (subject: Subject, uid: string) =>
+const childrenOf = (subject: Subject, owner: KubernetesObject) =>
   watchedBy(subject)
     .filter(({ trigger }) => trigger.relation === "owned")
     .flatMap(({ informer, trigger }) =>
-      informer.store.byOwner(uid).map((object) => ({ resource: trigger.resource, key: keyOf(object) }))
+      informer.store.byOwner(owner).map((object) => ({ resource: trigger.resource, key: keyOf(object) }))
     )
 
 /** Gathers what is known of an object of the subject's kind. */
@@ -153,7 +153,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
               reason: `the API server does not serve ${Resource.nameOf(resource)}`
             }),
         Effect.forEach(
-          owner === undefined ? [] : childrenOf(subject, owner.metadata.uid).slice(0, mostChildren),
+          owner === undefined ? [] : childrenOf(subject, owner).slice(0, mostChildren),
           (child) =>
             Effect.map(
               look(client, child.resource, child.key),
