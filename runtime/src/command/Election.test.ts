@@ -2,26 +2,29 @@ import { describe, expect, test } from "bun:test"
 import * as Either from "effect/Either"
 import * as Election from "./Election.ts"
 
+const program = { name: "shop", controllers: [{ name: "carts" }, { name: "orders" }] }
+
 const settings = (change: Partial<Election.Settings> = {}): Election.Settings => ({
   leaderElect: true,
   leaseName: undefined,
   leaseNamespace: undefined,
+  controllers: [],
   namespaces: [],
   selector: undefined,
   ...change
 })
 
 const nameOf = (change: Partial<Election.Settings>) =>
-  Either.getOrThrow(Election.leaseOf("shop", settings(change), "home"))?.name
+  Either.map(Election.leaseOf(program, settings(change), "home"), (lease) => lease?.name)
 
 describe("the Lease of a manager", () => {
   test("is none unless leaders are elected", () => {
-    expect(Election.leaseOf("shop", settings({ leaderElect: false }), undefined)).toEqual(Either.right(undefined))
+    expect(Election.leaseOf(program, settings({ leaderElect: false }), undefined)).toEqual(Either.right(undefined))
   })
 
   test("is where we are, unless another place is given; without either, the flag for it is named", () => {
     const placeOf = (home: string | undefined, leaseNamespace?: string) =>
-      Either.map(Election.leaseOf("shop", settings({ leaseNamespace }), home), (lease) => lease?.namespace)
+      Either.map(Election.leaseOf(program, settings({ leaseNamespace }), home), (lease) => lease?.namespace)
     expect(placeOf("home")).toEqual(Either.right("home"))
     expect(placeOf("home", "away")).toEqual(Either.right("away"))
     expect(placeOf(undefined, "away")).toEqual(Either.right("away"))
@@ -29,17 +32,24 @@ describe("the Lease of a manager", () => {
     expect(Either.getOrThrow(refused).message).toStartWith("--leader-elect-namespace: ")
   })
 
-  test("has the program's name where everything is seen, and one for each slice otherwise", () => {
-    expect(nameOf({})).toBe("shop")
-    const slices = [
-      nameOf({ namespaces: ["a"] }),
-      nameOf({ namespaces: ["a", "b"] }),
-      nameOf({ selector: "team=a" }),
-      nameOf({ namespaces: ["a"], selector: "team=a" })
-    ]
-    for (const name of slices) expect(name).toMatch(/^shop-[0-9a-f]{8}$/)
-    expect(new Set(slices).size).toBe(slices.length)
-    expect(nameOf({ namespaces: ["b", "a", "b"] })).toBe(slices[1])
-    expect(nameOf({ namespaces: ["a"], leaseName: "mine" })).toBe("mine")
+  test("has the program's name if the manager runs all controllers on all objects", () => {
+    expect(nameOf({})).toEqual(Either.right("shop"))
+    expect(nameOf({ controllers: ["orders", "carts"] })).toEqual(Either.right("shop"))
   })
+
+  const partial: ReadonlyArray<readonly [Partial<Election.Settings>, string]> = [
+    [{ controllers: ["carts"] }, "--controllers"],
+    [{ namespaces: ["a"] }, "--namespace"],
+    [{ selector: "team=a" }, "--selector"],
+    [{ controllers: ["carts"], namespaces: ["a"], selector: "team=a" }, "--controllers and --namespace and --selector"]
+  ]
+  for (const [change, flags] of partial) {
+    test(`needs a name of its own with ${flags}, and keeps it whatever else changes`, () => {
+      const refused = Either.getOrThrow(Either.flip(nameOf(change))).message
+      expect(refused).toStartWith(`--leader-elect-lease-name: required with --leader-elect and ${flags} (`)
+      expect(nameOf({ ...change, leaseName: "mine" })).toEqual(Either.right("mine"))
+      expect(nameOf({ ...change, namespaces: ["a", "b"], leaseName: "mine" })).toEqual(Either.right("mine"))
+      expect(nameOf({ ...change, leaderElect: false })).toEqual(Either.right(undefined))
+    })
+  }
 })

@@ -1,18 +1,19 @@
-/** Whether replicas elect a leader, and by which Lease: the same answer for who runs and for who grants the rights to it. */
-import { createHash } from "node:crypto"
+/** Whether replicas elect a leader, and by which Lease: `run`, `rbac`, `manifests` and `preflight` come to the same answer. */
 import * as Either from "effect/Either"
 import * as LeaderElection from "../manager/LeaderElection.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import { UsageError } from "./Verb.ts"
 
+/** With these flags a manager may work beside others of the same program. */
+const partial = ["--controllers", "--namespace", "--selector"] as const
+
 /** The flags. */
 export const flags = {
   leaderElect: Flag.toggle("leader-elect", { description: "Of several replicas, only one works at a time" }),
   leaseName: Flag.parsed("leader-elect-lease-name", {
     placeholder: "NAME",
-    description:
-      "The Lease they do it by; default the program's name, with --namespace or --selector one for each slice",
+    description: `Name of the Lease; default the program's name, required with ${partial.join(", ")}`,
     parse: Flags.objectName,
     otherwise: undefined
   }),
@@ -42,33 +43,55 @@ export const timing = {
 
 /** What names a Lease. */
 export interface Settings extends Flag.Values<typeof flags> {
+  readonly controllers: ReadonlyArray<string>
   readonly namespaces: ReadonlyArray<string>
   readonly selector: string | undefined
 }
 
-/**
- * The name of the Lease unless one is given. Managers that see different slices of a cluster have to lead side by side, so each
- * slice has a name of its own.
- */
-export const defaultName = (program: string, { namespaces, selector }: Pick<Settings, "namespaces" | "selector">) => {
-  if (namespaces.length === 0 && selector === undefined) return program
-  const slice = JSON.stringify([[...new Set(namespaces)].sort(), selector ?? ""])
-  return `${program}-${createHash("sha256").update(slice).digest("hex").slice(0, 8)}`
+/** A program with its controllers. */
+export interface Program {
+  readonly name: string
+  readonly controllers: ReadonlyArray<{ readonly name: string }>
+}
+
+/** The flags by which a manager does only a part of what the program does. */
+const partsOf = ({ controllers }: Program, settings: Omit<Settings, keyof typeof flags>): ReadonlyArray<string> => {
+  const is: { readonly [flag in (typeof partial)[number]]: boolean } = {
+    "--controllers": Flags.chosen(controllers, settings.controllers).length < controllers.length,
+    "--namespace": settings.namespaces.length > 0,
+    "--selector": settings.selector !== undefined
+  }
+  return partial.filter((flag) => is[flag])
 }
 
 /**
- * The Lease; none where no leader is elected.
+ * The name of the Lease. It never depends on what an operator may change in a rolling update, in which the old and the new pod would
+ * lead side by side by Leases of two names. So a manager of a part needs a name that was chosen.
+ */
+export const nameOf = (program: Program, settings: Settings): Either.Either<string, UsageError> => {
+  if (settings.leaseName !== undefined) return Either.right(settings.leaseName)
+  const parts = settings.leaderElect ? partsOf(program, settings) : []
+  return parts.length === 0
+    ? Either.right(program.name)
+    : Either.left(
+        new UsageError({
+          message: `--leader-elect-lease-name: required with --leader-elect and ${parts.join(" and ")} (one name for each manager that works beside others; a manager keeps its name when its flags change)`
+        })
+      )
+}
+
+/**
+ * The Lease; undefined without `--leader-elect`.
  *
- * @param home where we are, as far as that is known: the Lease's place if none is given
+ * @param home the pod's namespace, else the context's: the Lease's namespace unless a flag names one
  */
 export const leaseOf = (
-  program: string,
+  program: Program,
   settings: Settings,
   home: string | undefined
 ): Either.Either<{ readonly namespace: string; readonly name: string } | undefined, UsageError> => {
   if (!settings.leaderElect) return Either.right(undefined)
   const namespace = settings.leaseNamespace ?? home
-  const name = settings.leaseName ?? defaultName(program, settings)
   return namespace === undefined
     ? Either.left(
         new UsageError({
@@ -76,16 +99,19 @@ export const leaseOf = (
             "--leader-elect-namespace: say where the Lease is to be, as neither a pod nor the context names a namespace"
         })
       )
-    : Either.right({ namespace, name })
+    : Either.map(nameOf(program, settings), (name) => ({ namespace, name }))
 }
 
-/** Refuses durations that could give two leaders, or none for long. Without an election they do not matter. */
+/** Refuses a Lease without a name, and durations that could give two leaders. Without an election they do not matter. */
 export const check = (
-  settings: Pick<Settings, "leaderElect"> & Flag.Values<typeof timing>
+  program: Program,
+  settings: Settings & Flag.Values<typeof timing>
 ): Either.Either<void, UsageError> =>
   settings.leaderElect
-    ? Either.mapBoth(LeaderElection.timesOf(settings), {
-        onLeft: ({ message }) => new UsageError({ message }),
-        onRight: () => undefined
-      })
+    ? Either.flatMap(nameOf(program, settings), () =>
+        Either.mapBoth(LeaderElection.timesOf(settings), {
+          onLeft: ({ message }) => new UsageError({ message }),
+          onRight: () => undefined
+        })
+      )
     : Either.right(undefined)

@@ -35,8 +35,10 @@ export const verb = (program: Program & Build.Built) =>
     },
     run: (settings) =>
       Effect.gen(function* () {
+        // Before anything is read: it is a mistake on the command line.
+        yield* Election.nameOf(program, settings)
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
-        const lease = yield* Election.leaseOf(program.name, settings, cluster.namespace)
+        const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
         const controllers = Flags.chosen(program.controllers, settings.controllers)
         const permissions = Permission.all(controllers, { ...settings, lease })
         const client = Client.layer({ userAgent: Build.userAgent(program) })

@@ -42,7 +42,7 @@ export type Settings = Flag.Values<ReturnType<typeof flags>>
 
 /** The roles, and to whom they are given. The Lease is where its account is, unless the flags say. */
 export const objects = (program: Program, settings: Settings) =>
-  Either.map(Election.leaseOf(program.name, settings, settings.serviceAccount.namespace), (lease) =>
+  Either.map(Election.leaseOf(program, settings, settings.serviceAccount.namespace), (lease) =>
     Rbac.objects(Flags.chosen(program.controllers, settings.controllers), { ...settings, name: program.name, lease })
   )
 

@@ -120,10 +120,17 @@ const during = <A, E, R>(check: string, what: string, step: Effect.Effect<A, E, 
   )
 
 /** The election among those who share the Lease; none without one. */
-const electionOf = (lease: Permission.Settings["lease"], settings: Settings, instance: string) =>
-  lease === undefined
-    ? Either.right(undefined)
-    : LeaderElection.make({ ...settings, ...lease, identity: LeaderElection.identityOf(instance) })
+const electionOf = (
+  lease: Permission.Settings["lease"],
+  settings: Settings,
+  instance: string,
+  controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "leaderElected">>
+) => {
+  if (lease === undefined) return Either.right(undefined)
+  const elected = controllers.filter(({ leaderElected }) => leaderElected).map(({ name }) => name)
+  const scope = { controllers: elected, namespaces: settings.namespaces, selector: settings.selector }
+  return LeaderElection.make({ ...settings, ...lease, identity: LeaderElection.identityOf(instance), scope })
+}
 
 /** Which replica this is: the pod's name, or the host's. */
 const instanceOf = (environment: NodeJS.ProcessEnv): string => environment.HOSTNAME ?? hostname()
@@ -156,8 +163,8 @@ const start = <R, E>(
       "the cluster's settings are not read yet",
       KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
     )
-    const lease = yield* Election.leaseOf(program.name, settings, cluster.namespace)
-    const leaderElection = yield* electionOf(lease, settings, instance)
+    const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
+    const leaderElection = yield* electionOf(lease, settings, instance, controllers)
     yield* Effect.logInfo(`${program.name} ${program.version} works on ${cluster.server}, from ${cluster.source}`).pipe(
       Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit })
     )
@@ -233,7 +240,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
           )
         )
         // Before anything is opened: it is a mistake on the command line, or in the environment.
-        return yield* Effect.zipRight(Election.check(settings), MetricsPort.check(settings)).pipe(
+        return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
           Effect.zipRight(
             Effect.mapError(Setting.read(program.settings ?? {}), ({ message }) => new Verb.UsageError({ message }))
           ),

@@ -35,6 +35,7 @@ import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Leadership from "./Leadership.ts"
 import * as LeaseLock from "./LeaseLock.ts"
+import * as LeaseScope from "./LeaseScope.ts"
 import * as Standby from "./Standby.ts"
 
 /** Which Lease, and how often. The defaults are client-go's. */
@@ -51,6 +52,11 @@ export interface Settings {
   readonly renewDeadline?: Duration.DurationInput | undefined
   /** How often a leader renews. Default 2 seconds. */
   readonly retryPeriod?: Duration.DurationInput | undefined
+  /**
+   * What the leader works on. It is written on the Lease. A candidate never takes a Lease whose last holder worked on nothing that
+   * the candidate works on. Default: any Lease is taken.
+   */
+  readonly scope?: LeaseScope.LeaseScope | undefined
 }
 
 /** These durations could give two leaders, or none for long. */
@@ -64,6 +70,8 @@ export interface State {
   readonly leading: boolean
   /** Who holds the Lease, as far as is known. */
   readonly holder: string | undefined
+  /** Why the Lease is never taken, in one sentence; undefined if it may be. */
+  readonly refused?: string | undefined
 }
 
 /** An election. */
@@ -129,7 +137,7 @@ export const timesOf = (
 export const make = (settings: Settings): Either.Either<LeaderElection, InvalidSettings> =>
   Either.map(timesOf(settings), (times) => elect(settings, times))
 
-const elect = ({ identity, name, namespace }: Settings, times: Times): LeaderElection => {
+const elect = ({ identity, name, namespace, scope }: Settings, times: Times): LeaderElection => {
   const lease = `${namespace}/${name}`
   let state: State = { leading: false, holder: undefined }
 
@@ -140,7 +148,7 @@ const elect = ({ identity, name, namespace }: Settings, times: Times): LeaderEle
       const status = registry.gauge(Metric.leaderElectionMasterStatus, { name })
       const slowPaths = registry.counter(Metric.leaderElectionSlowpath, { name })
       const renewals = registry.histogram(Metric.leaseRenewDuration, { name })
-      const lock = LeaseLock.make(yield* Client, { identity, name, namespace, ...times }, yield* Effect.clock)
+      const lock = LeaseLock.make(yield* Client, { identity, name, namespace, scope, ...times }, yield* Effect.clock)
 
       /** What is in the way, each thing once until it is mended. */
       const problems = new Map<string, string>()
@@ -176,11 +184,18 @@ const elect = ({ identity, name, namespace }: Settings, times: Times): LeaderEle
       const acquire = Standby.acquire(lock, times, {
         holder: (holder) =>
           Effect.suspend(() => {
-            if (state.holder === holder) return Effect.void
-            state = { leading: false, holder }
-            return holder === undefined || holder === identity
-              ? Effect.void
-              : Effect.logInfo(`Standing by: ${holder} holds the Lease ${lease}`)
+            const different = lock.different()
+            const refused = different?.disjoint === true ? refusal(lease, different) : undefined
+            if (state.holder === holder && state.refused === refused) return Effect.void
+            state = { leading: false, holder, refused }
+            if (refused !== undefined) return Effect.logError(refused)
+            if (holder === undefined || holder === identity) return Effect.void
+            const line = `Standing by: ${holder} holds the Lease ${lease}`
+            return different === undefined
+              ? Effect.logInfo(line)
+              : Effect.logWarning(
+                  `${line} for ${LeaseScope.describe(different.theirs)}, and this manager runs ${LeaseScope.describe(different.ours)}: ${advice}, unless this is a rolling update`
+                )
           }),
         failed: complain,
         succeeded: mended
@@ -226,6 +241,12 @@ const elect = ({ identity, name, namespace }: Settings, times: Times): LeaderEle
 
   return { identity, lease: { namespace, name }, state: () => state, run }
 }
+
+const advice = "managers that work side by side each need a --leader-elect-lease-name of their own"
+
+/** Why a Lease is not waited for. */
+const refusal = (lease: string, { ours, theirs }: LeaseLock.Different): string =>
+  `The Lease ${lease} is for ${LeaseScope.describe(theirs)}, and this manager runs ${LeaseScope.describe(ours)}: ${advice}; delete the Lease if no other manager uses it`
 
 /** Gives the Lease back, so that others need not wait for its end. */
 const release = (lock: LeaseLock.LeaseLock, lease: string, patience: Duration.Duration): Effect.Effect<void> =>

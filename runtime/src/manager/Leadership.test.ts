@@ -15,6 +15,7 @@ describe("a leadership", () => {
         now: () => now,
         observed: () => ({ ...nothing, holder: "a" }),
         freeAt: () => 0,
+        different: () => undefined,
         mayBeOurs: () => true,
         look: Effect.void,
         // The process stands still for a minute while it is under way.

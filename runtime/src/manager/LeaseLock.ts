@@ -15,9 +15,18 @@ import { Lease } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import * as LeaseRecord from "./LeaseRecord.ts"
+import * as LeaseScope from "./LeaseScope.ts"
 
 /** Why the Lease is followed no more. */
 export type Broken = ApiError.ApiError | Watch.Ended | Watch.Idle
+
+/** A Lease of managers that work on something else. */
+export interface Different {
+  readonly theirs: LeaseScope.LeaseScope
+  readonly ours: LeaseScope.LeaseScope
+  /** Whether the candidate works on none of it. */
+  readonly disjoint: boolean
+}
 
 /** One Lease, as one candidate sees it. */
 export interface LeaseLock {
@@ -25,8 +34,10 @@ export interface LeaseLock {
   readonly now: () => number
   /** What is known of the Lease. */
   readonly observed: () => LeaseRecord.Observation
-  /** From when on the candidate may take it. */
+  /** From when on the candidate may take it: never, if it is for what the candidate does not work on. */
   readonly freeAt: () => number
+  /** What the Lease is for, where that differs from what the candidate works on. */
+  readonly different: () => Different | undefined
   /** Whether it may be the candidate's: it was, or the answer to a claim is not known. */
   readonly mayBeOurs: () => boolean
   /** Looks. */
@@ -67,6 +78,14 @@ export const make = (
   const now = () => Time.monotonic(clock)
   let observed = LeaseRecord.nothing
   let mayBeOurs = false
+
+  const different = (): Different | undefined => {
+    const ours = candidate.scope
+    const theirs = LeaseRecord.scopeOf(observed.lease)
+    if (ours === undefined || theirs === undefined) return undefined
+    const overlap = LeaseScope.overlap(ours, theirs)
+    return overlap === "all" ? undefined : { ours, theirs, disjoint: overlap === "none" }
+  }
 
   const see = (lease: Lease | undefined): void => {
     observed = LeaseRecord.observe(observed, lease, now(), leaseDurationMillis)
@@ -142,7 +161,8 @@ export const make = (
   return {
     now,
     observed: () => observed,
-    freeAt: () => LeaseRecord.freeAt(observed, identity),
+    freeAt: () => (different()?.disjoint === true ? Number.POSITIVE_INFINITY : LeaseRecord.freeAt(observed, identity)),
+    different,
     mayBeOurs: () => mayBeOurs,
     look,
     claim,

@@ -8,6 +8,7 @@
 import type { Lease } from "../resource/BuiltIn.ts"
 import type { DesiredMeta } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
+import * as LeaseScope from "./LeaseScope.ts"
 
 /** Who wants it, and for how long at a time. */
 export interface Candidate {
@@ -16,6 +17,8 @@ export interface Candidate {
   /** Unique per process: who finds it as the holder is the holder. */
   readonly identity: string
   readonly leaseDurationMillis: number
+  /** What the candidate works on; undefined: it does not say, and takes any Lease. */
+  readonly scope?: LeaseScope.LeaseScope | undefined
 }
 
 /** What is known of a Lease. */
@@ -76,17 +79,24 @@ const seconds = (millis: number): number => Math.ceil(millis / 1000)
  * @param at ms since 1970
  */
 export const claimed = (lease: Lease | undefined, candidate: Candidate, at: number): Written => {
-  const { identity, leaseDurationMillis, name, namespace } = candidate
+  const { identity, leaseDurationMillis, name, namespace, scope } = candidate
   const now = Time.micros(at)
   const mine = { holderIdentity: identity, leaseDurationSeconds: seconds(leaseDurationMillis), renewTime: now }
-  if (lease === undefined) {
-    return { metadata: { namespace, name }, spec: { ...mine, acquireTime: now, leaseTransitions: 0 } }
-  }
-  const { metadata, spec = {} } = lease
+  const { spec = {} } = lease ?? {}
+  const before: DesiredMeta = lease?.metadata ?? { namespace, name }
+  const metadata =
+    scope === undefined
+      ? before
+      : { ...before, annotations: { ...before.annotations, [LeaseScope.annotation]: LeaseScope.encode(scope) } }
+  if (lease === undefined) return { metadata, spec: { ...mine, acquireTime: now, leaseTransitions: 0 } }
   return spec.holderIdentity === identity
     ? { metadata, spec: { ...spec, ...mine } }
     : { metadata, spec: { ...spec, ...mine, acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 } }
 }
+
+/** The scope of who held the Lease last; undefined if it does not say. */
+export const scopeOf = (lease: Lease | undefined): LeaseScope.LeaseScope | undefined =>
+  LeaseScope.decode(lease?.metadata.annotations?.[LeaseScope.annotation])
 
 /** The Lease, free to be taken. */
 export const released = ({ metadata, spec = {} }: Lease, at: number): Written => ({

@@ -110,6 +110,13 @@ export const start = <R>(
         : Effect.fail(`${hanging.join(" and ")} can't lead: reconciles of the last leadership do not end`)
     })
     yield* health.liveness("controllers", living)
+    if (leaderElection !== undefined) {
+      const electable = Effect.suspend(() => {
+        const { refused } = leaderElection.state()
+        return refused === undefined ? Effect.void : Effect.fail(refused)
+      })
+      yield* health.readiness("leader-election", electable)
+    }
     yield* WhyPage.serve(controllers, runners, leaderElection)
     const expire = Effect.map(Effect.clock, (clock) => {
       const now = clock.unsafeCurrentTimeMillis()

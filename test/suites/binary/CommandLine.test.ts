@@ -165,6 +165,13 @@ describe("A mistake on the command line is exit code 2 and one line that names i
       ["run", "--leader-elect-lease-name", "My Lease"],
       `--leader-elect-lease-name: "My Lease" is no name of an object: lower-case letters, digits, dashes and dots, at most 253`
     ],
+    ...(["run", "rbac", "manifests", "preflight"] as const).map(
+      (verb) =>
+        [
+          [verb, "--leader-elect", "--leader-elect-namespace=a", "--namespace=a", "--controllers=webapp"],
+          "--leader-elect-lease-name: required with --leader-elect and --controllers and --namespace (one name for each manager that works beside others; a manager keeps its name when its flags change)"
+        ] as const
+    ),
     [["run", "--retry-period", "2"], `--retry-period: "2" is no duration: write it like 15s, 1m30s or 10h`],
     [
       ["run", "--leader-elect", "--lease-duration=10s"],

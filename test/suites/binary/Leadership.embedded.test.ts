@@ -29,9 +29,10 @@ describe.concurrent("Two managers with --leader-elect", () => {
         if (leader === undefined || standby === undefined) return yield* Effect.dieMessage("there are two")
         yield* Replica.standingBy(standby)
 
-        // The slice of a namespace has a Lease of its own name.
         const { metadata, spec } = yield* Replica.leaseOf(namespace)
-        expect(metadata.name).toMatch(/^homeostat-[0-9a-f]{8}$/)
+        expect(metadata.annotations).toEqual({
+          "homeostat.dev/lease-scope": expect.stringContaining(`"namespaces":["${namespace}"]`)
+        })
         expect(spec).toMatchObject({ leaseDurationSeconds: 15, leaseTransitions: 0 })
         expect(leader.stderr()).toContain(
           `Leading, with the Lease ${namespace}/${metadata.name}, as ${spec?.holderIdentity}`
@@ -168,7 +169,7 @@ describe.concurrent("Managers with a --selector each", () => {
     Effect.gen(function* () {
       const slices = ["a", "b"] as const
       const managers = yield* Effect.forEach(slices, (slice) =>
-        Replica.homeostat(cluster, { namespace, flags: [`--selector=slice=${slice}`] })
+        Replica.homeostat(cluster, { namespace, lease: `slice-${slice}`, flags: [`--selector=slice=${slice}`] })
       )
       for (const slice of slices) yield* createApp(namespace, slice, { slice })
       yield* createApp(namespace, "none")
@@ -189,6 +190,33 @@ describe.concurrent("Managers with a --selector each", () => {
       yield* first?.signal("SIGTERM") ?? Effect.void
       expect(first && (yield* first.ended("15 seconds")).code).toBe(0)
       expect(second && (yield* Replica.leads(second))).toBe(true)
+    })
+  )
+})
+
+describe.concurrent("A manager with other --controllers than the holder of its Lease", () => {
+  replicated("is not ready and says why, and leads when it has a Lease of its own", (cluster, namespace) =>
+    Effect.gen(function* () {
+      const holder = yield* Replica.homeostat(cluster, { namespace, flags: ["--controllers=webapp"] })
+      yield* Replica.leading(holder)
+      const flags = ["--controllers=backup"]
+      const refused = yield* Replica.homeostat(cluster, { namespace, flags })
+      const sentence = `The Lease ${namespace}/homeostat is for controller webapp in namespace ${namespace}, and this manager runs controller backup in namespace ${namespace}: `
+      yield* refused.written(/The Lease .* is for controller webapp/)
+      const ready = yield* Managed.eventually(
+        "that only the Lease is in the way",
+        Endpoint.get(refused, "/readyz"),
+        ({ body }) => body.split("\n").filter((line) => line.startsWith("[-]")).length === 1
+      )
+      expect(ready).toMatchObject({
+        status: 500,
+        body: expect.stringContaining(`[-]leader-election failed: ${sentence}`)
+      })
+
+      const other = yield* Replica.homeostat(cluster, { namespace, lease: "backup", flags })
+      yield* Replica.leading(other)
+      expect(yield* Replica.leads(holder)).toBe(true)
+      expect(yield* Replica.leads(refused)).toBe(false)
     })
   )
 })

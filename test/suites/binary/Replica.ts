@@ -12,6 +12,8 @@ import * as Running from "./Running.ts"
 /** How a replica is started. */
 export interface Options {
   readonly namespace: string
+  /** The name of its Lease. Default `homeostat`. */
+  readonly lease?: string | undefined
   /** Further flags. */
   readonly flags?: ReadonlyArray<string> | undefined
   /** Where its API server is, if not where the control plane says. */
@@ -25,7 +27,7 @@ const start =
       environment: Running.Environment
     ) => Effect.Effect<Running.Running, never, Scope.Scope>
   ) =>
-  (cluster: ControlPlane, { flags = [], kubeconfig, namespace }: Options) =>
+  (cluster: ControlPlane, { flags = [], kubeconfig, lease = "homeostat", namespace }: Options) =>
     launch(
       [
         "run",
@@ -33,6 +35,7 @@ const start =
         `--namespace=${namespace}`,
         "--leader-elect",
         `--leader-elect-namespace=${namespace}`,
+        `--leader-elect-lease-name=${lease}`,
         ...flags
       ],
       Binary.probed(cluster.directory)

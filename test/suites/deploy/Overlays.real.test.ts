@@ -146,6 +146,11 @@ describe("The overlay", () => {
   each("starts the program with flags that it has", (rendered) => {
     const settings = settingsOf(Overlay.manager(rendered).container)
     expect(settings).toMatchObject({ "leader-elect": true, "install-crds": false })
+    // A name is required with --namespace; every overlay has the program's, which its Role names.
+    expect(settings["leader-elect-lease-name"] ?? program.name).toBe(program.name)
+    if (Array.isArray(settings.namespace) && settings.namespace.length > 0) {
+      expect(settings["leader-elect-lease-name"]).toBe(program.name)
+    }
   })
 
   each("sets variables that the program reads, to values that it takes", (rendered, name) =>

@@ -37,7 +37,7 @@ export const pages = (cluster: ControlPlane, namespace: string) =>
     const program = yield* Binary.start(
       [
         ...["run", "--kubeconfig", cluster.admin.kubeconfigPath, "--namespace", namespace],
-        ...["--leader-elect", "--leader-elect-namespace", namespace]
+        ...["--leader-elect", "--leader-elect-namespace", namespace, "--leader-elect-lease-name", "homeostat"]
       ],
       {
         ...Binary.probed(cluster.directory),

@@ -1,7 +1,6 @@
 /** A right that is missing is named: before anything runs, in the log, and on the object that it keeps from being worked on. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
-import * as Election from "@homeostat/runtime/command/Election"
 import { Service } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
@@ -22,6 +21,10 @@ interface Place {
   readonly account: Granted.Account
 }
 
+/** The Lease of the manager of one namespace. */
+const leaseName = "missing"
+const electing = ["--leader-elect", "--leader-elect-lease-name", leaseName]
+
 const real = <A, E>(name: string, body: (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>): void =>
   Shared.real(
     name,
@@ -30,7 +33,7 @@ const real = <A, E>(name: string, body: (place: Place) => Effect.Effect<A, E, Sc
         yield* Scene.install(cluster)
         const namespace = yield* cluster.namespace("missing")
         const namespaces = [namespace]
-        const lease = { namespace, name: Election.defaultName("homeostat", { namespaces, selector: undefined }) }
+        const lease = { namespace, name: leaseName }
         const account = yield* Granted.account(cluster, namespace, { namespaces, lease })
         const place = { scene: Scene.of(cluster, namespace), namespace, account }
         return yield* Effect.provide(body(place), yield* Managed.client(cluster))
@@ -39,7 +42,7 @@ const real = <A, E>(name: string, body: (place: Place) => Effect.Effect<A, E, Sc
   )
 
 const binary = ({ account, namespace }: Place, verb: string, ...flags: ReadonlyArray<string>) => {
-  const place = ["--namespace", namespace, "--leader-elect", "--leader-elect-namespace", namespace]
+  const place = ["--namespace", namespace, ...electing, "--leader-elect-namespace", namespace]
   const args = [verb, "--kubeconfig", account.user.kubeconfigPath, ...place, ...flags]
   return { args, home: Binary.bare(account.cluster.directory) }
 }
@@ -96,7 +99,7 @@ describe("A right that is missing", () => {
     Effect.gen(function* () {
       const { account, namespace, scene } = place
       const { name } = account.settings
-      const flags = ["--namespace", namespace, "--leader-elect", "--service-account", `${namespace}/${name}`]
+      const flags = ["--namespace", namespace, ...electing, "--service-account", `${namespace}/${name}`]
       const printed = yield* Binary.run(["manifests", ...flags], Binary.bare(account.cluster.directory))
       expect(printed).toMatchObject({ code: 0, stderr: "" })
       yield* Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)

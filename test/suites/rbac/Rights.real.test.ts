@@ -4,7 +4,6 @@ import { join } from "node:path"
 import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import * as Election from "@homeostat/runtime/command/Election"
 import * as Callers from "@homeostat/runtime/manager/Callers"
 import * as Permission from "@homeostat/runtime/manager/Permission"
 import type * as Rbac from "@homeostat/runtime/manager/Rbac"
@@ -205,7 +204,7 @@ describe("The manager of WebApps, under exactly the generated roles,", () => {
       const namespaces = [namespace]
       const slices = yield* Effect.forEach(["team=red", "team=blue"], (selector) =>
         Effect.gen(function* () {
-          const lease = { namespace: home, name: Election.defaultName("homeostat", { namespaces, selector }) }
+          const lease = { namespace: home, name: selector.replace("=", "-") }
           const account = yield* Granted.account(cluster, home, { namespaces, lease })
           yield* Granted.grant(account)
           return { account, lease, working: yield* start(account, selector) }

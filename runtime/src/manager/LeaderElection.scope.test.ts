@@ -1,0 +1,85 @@
+/** Managers of one program that wait for one Lease and work on different objects. */
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/TestClock"
+import { capture, settle } from "../controller/World.fixture.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import * as Json from "../events/Json.fixture.ts"
+import { Lease } from "../resource/BuiltIn.ts"
+import * as LeaseScope from "./LeaseScope.ts"
+import * as Replica from "./Replica.fixture.ts"
+
+const scope = (controllers: ReadonlyArray<string>, namespaces: ReadonlyArray<string> = []) => ({
+  scope: { controllers, namespaces, selector: undefined }
+})
+
+const annotationOf = (server: ApiServer.ApiServer) => {
+  const metadata = server.get(Lease, Replica.place.name)?.metadata
+  const annotations = Json.isFields(metadata) ? metadata.annotations : undefined
+  return Json.isFields(annotations) ? annotations[LeaseScope.annotation] : undefined
+}
+
+describe("a Lease of managers that run other controllers", () => {
+  effect("is refused with a sentence, also when it is free, until it is deleted", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const server = ApiServer.make()
+      const webapp = yield* Replica.start(server, "a", scope(["webapp"]))
+      yield* settle
+      const backup = yield* Replica.start(server, "b", scope(["backup"]))
+      yield* settle
+      const sentence =
+        "The Lease default/homeostat is for controller webapp, and this manager runs controller backup: managers that work side by side each need a --leader-elect-lease-name of their own; delete the Lease if no other manager uses it"
+      expect(backup.state().refused).toBe(sentence)
+      yield* TestClock.adjust("1 minute")
+      yield* webapp.stop
+      yield* TestClock.adjust("1 minute")
+      expect(Replica.holder(server)).toBe("")
+      expect([webapp.terms(), backup.terms()]).toEqual([1, 0])
+      expect(backup.state().refused).toBe(sentence)
+      expect(new Set(lines.filter((line) => line.startsWith("ERROR")))).toEqual(new Set([`ERROR ${sentence}`]))
+      server.remove(Lease, Replica.place.name)
+      yield* TestClock.adjust("20 seconds")
+      expect(backup.leads()).toBe(true)
+      expect(backup.state().refused).toBeUndefined()
+      expect(annotationOf(server)).toBe(`{"controllers":["backup"],"namespaces":[]}`)
+    }).pipe(Effect.provide(capture(lines)))
+  })
+
+  effect("is refused too if they work in other namespaces", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      yield* Replica.start(server, "a", scope(["webapp"], ["a"]))
+      yield* settle
+      const other = yield* Replica.start(server, "b", scope(["webapp"], ["b"]))
+      yield* settle
+      expect(other.state().refused).toContain(
+        "is for controller webapp in namespace a, and this manager runs controller webapp in namespace b"
+      )
+    })
+  )
+})
+
+describe("a rolling update that adds a namespace", () => {
+  effect("has one leader at a time, and the Lease says what the new one works on", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const server = ApiServer.make()
+      const old = yield* Replica.start(server, "old", scope(["webapp"], ["a"]))
+      yield* settle
+      const next = yield* Replica.start(server, "next", scope(["webapp"], ["a", "b"]))
+      yield* TestClock.adjust("1 minute")
+      expect([old.leads(), next.leads()]).toEqual([true, false])
+      expect(next.state()).toEqual({ leading: false, holder: "old" })
+      expect(annotationOf(server)).toBe(`{"controllers":["webapp"],"namespaces":["a"]}`)
+      expect(lines).toContain(
+        "WARN Standing by: old holds the Lease default/homeostat for controller webapp in namespace a, and this manager runs controller webapp in namespaces a, b: managers that work side by side each need a --leader-elect-lease-name of their own, unless this is a rolling update"
+      )
+      yield* old.stop
+      yield* settle
+      expect([old.leads(), next.leads()]).toEqual([false, true])
+      expect(annotationOf(server)).toBe(`{"controllers":["webapp"],"namespaces":["a","b"]}`)
+    }).pipe(Effect.provide(capture(lines)))
+  })
+})
