@@ -107,6 +107,10 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
     port: BindAddress.usualPorts.probes
   }),
   ...MetricsPort.flags,
+  opaqueTokens: Flag.toggle("opaque-tokens", {
+    description:
+      "Ask the API server about callers' tokens that are not JSON Web Tokens, too: static ones, those of a webhook"
+  }),
   ...Logging.flags,
   ...Tracing.flags
 })
@@ -177,7 +181,9 @@ const start = <R, E>(
       metrics,
       userAgent: Build.userAgent(program)
     }).pipe(Layer.provide(Transport.layer(cluster)))
-    const runtime = yield* Layer.build(Layer.provideMerge(Callers.layer, services))
+    const runtime = yield* Layer.build(
+      Layer.provideMerge(Callers.layer({ opaqueTokens: settings.opaqueTokens }), services)
+    )
     const { guarded } = Context.get(runtime, Callers.Callers)
     const guard = (page: Endpoints.Handler) => (settings.metricsSecure ? guarded(page, { loopback: false }) : page)
     yield* Effect.provide(MetricsPage.serve(program.metrics, guard), runtime)

@@ -11,6 +11,7 @@ import * as Transport from "../client/Transport.ts"
 import { capture } from "../controller/World.fixture.ts"
 import * as Callers from "./Callers.ts"
 import * as Endpoints from "./Endpoints.ts"
+import * as Loopback from "./Loopback.ts"
 
 const user = {
   username: "system:serviceaccount:a:prometheus",
@@ -36,11 +37,12 @@ const usual: Says = ({ kind, spec }) =>
     : { allowed: !JSON.stringify(spec.nonResourceAttributes).includes("/closed") }
 
 /** Routes behind a guard, the server's answers, and what it was asked. */
-const world = (says: Says = usual) => {
+const world = (says: Says = usual, settings?: Callers.Settings) => {
   const asked: Array<Review> = []
   const send = (request: ApiRequest) =>
     Effect.suspend(() => {
-      const review: Review = JSON.parse(String(request.body))
+      const sent: Review = JSON.parse(String(request.body))
+      const review = { ...sent, spec: sent.spec.token === undefined ? sent.spec : { token: nameOf(sent.spec.token) } }
       asked.push(review)
       const answer = says(review)
       if (answer === "silence") return Effect.never
@@ -55,7 +57,7 @@ const world = (says: Says = usual) => {
     send,
     open: () => Effect.never
   } satisfies Context.Tag.Service<Transport.Transport>)
-  const layer = Callers.layer.pipe(Layer.provide(Client.layer()), Layer.provide(transport))
+  const layer = Callers.layer(settings).pipe(Layer.provide(Client.layer()), Layer.provide(transport))
   return { asked, kinds: () => asked.map(({ kind }) => kind), layer }
 }
 
@@ -68,7 +70,18 @@ const forbidden = JSON.stringify({
 })
 
 const remote = { address: "10.0.0.7" }
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+
+/** A JSON Web Token by the name of its bearer. */
+const tokenOf = (sub: string, claims: object = {}) => `${part({ alg: "none" })}.${part({ sub, ...claims })}.c2ln`
+
+/** The name in a token; of another text the text. */
+const nameOf = (token: string): string => {
+  const payload = token.split(".")[1]
+  return payload === undefined ? token : JSON.parse(Buffer.from(payload, "base64url").toString()).sub
+}
+
+const bearer = (name: string, claims: object = {}) => ({ authorization: `Bearer ${tokenOf(name, claims)}` })
 
 interface Asking {
   readonly headers?: { readonly [name: string]: string }
@@ -135,6 +148,13 @@ describe("whoever asks from loopback", () => {
     ["X-Envoy-Attempt-Count", "1"],
     ["X-Request-Id", "1f0e"],
     ["X-Real-Ip", "10.0.0.7"],
+    ["l5d-client-id", "default.emojivoto.serviceaccount.identity.linkerd.cluster.local"],
+    ["True-Client-IP", "10.0.0.7"],
+    ["CF-Connecting-IP", "10.0.0.7"],
+    ["X-Client-Ip", "10.0.0.7"],
+    ["Client-Ip", "10.0.0.7"],
+    ["traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+    ["X-Some-Header", "of no client that is known"],
     ["Sec-Fetch-Site", "cross-site"],
     ["Sec-Fetch-Site", "same-site"]
   ] as const) {
@@ -145,6 +165,31 @@ describe("whoever asks from loopback", () => {
       }).pipe(Effect.provide(world().layer))
     )
   }
+
+  effect("as curl, Go and browsers do needs no token", () =>
+    Effect.gen(function* () {
+      const caller = { address: "127.0.0.1" }
+      const curl = { ...host, "user-agent": "curl/8.5.0", accept: "*/*" }
+      const go = { ...host, "user-agent": "Go-http-client/1.1", "accept-encoding": "gzip" }
+      const browser = {
+        ...go,
+        accept: "text/html",
+        "accept-language": "en",
+        "cache-control": "max-age=0",
+        connection: "keep-alive",
+        cookie: "a=b",
+        "sec-ch-ua": '"Chromium";v="142"',
+        "sec-ch-ua-mobile": "?0",
+        "sec-fetch-dest": "document",
+        "sec-fetch-mode": "navigate",
+        "sec-fetch-site": "none",
+        "sec-fetch-user": "?1",
+        "upgrade-insecure-requests": "1",
+        priority: "u=0, i"
+      }
+      expect(yield* statuses([curl, go, browser].map((headers) => ({ caller, headers })))).toEqual([200, 200, 200])
+    }).pipe(Effect.provide(world().layer))
+  )
 
   effect("by a browser's address bar, or from a page of the manager itself, needs none", () =>
     Effect.gen(function* () {
@@ -166,7 +211,7 @@ describe("whoever asks from loopback", () => {
 
   test("is not who asks from another address", () => {
     for (const address of ["10.0.0.7", "fe80::1", "::", "::ffff:10.127.0.1", "1127.0.0.1", "", undefined]) {
-      expect(Callers.isLoopback(address)).toBe(false)
+      expect(Loopback.isLoopback(address)).toBe(false)
     }
   })
 })
@@ -363,5 +408,119 @@ describe("when nobody can say who a caller is", () => {
       const asking = { headers: { host: "localhost", ...bearer("good") }, caller: { address: "127.0.0.1" } }
       expect((yield* ask(asking)).status).toBe(200)
     }).pipe(Effect.provide(world(() => "gone").layer))
+  )
+})
+
+describe("a flood of made-up tokens", () => {
+  /** Asks from many addresses. */
+  const flood = (size: number, name: (n: number) => string) =>
+    Effect.forEach(
+      Array.from({ length: size }, (_, n) => n),
+      (n) => ask({ headers: bearer(name(n)), caller: { address: `10.0.${n >> 8}.${n & 255}` } }),
+      { concurrency: "unbounded" }
+    )
+  /** How many were answered so, by status. */
+  const counted = (answers: ReadonlyArray<{ readonly status: number }>) =>
+    Object.fromEntries(
+      [...Map.groupBy(answers, ({ status }) => status)].map(([status, those]) => [status, those.length])
+    )
+  const { unknown } = Callers.reviews
+  const room = unknown.concurrency + unknown.waiting
+
+  effect("is refused at once but for those that there is room for", () => {
+    const { kinds, layer } = world()
+    return Effect.gen(function* () {
+      expect(counted(yield* flood(2000, (n) => `made-up-${n}`))).toEqual({ 401: room, 429: 2000 - room })
+      expect(kinds()).toHaveLength(room)
+      const late = yield* flood(2000, (n) => `made-up-${n}`)
+      expect(late.find(({ status }) => status === 429)?.headers.get("retry-after")).toBe("1")
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("does not hold up a token that is cached, nor one that was confirmed once", () => {
+    let held = false
+    const { layer } = world((review) => (held && review.spec.token?.startsWith("made-up") ? "silence" : usual(review)))
+    return Effect.gen(function* () {
+      expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
+      held = true
+      const flooding = yield* Effect.fork(flood(200, (n) => `made-up-${n}`))
+      yield* Effect.yieldNow()
+      expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
+      yield* TestClock.adjust(Callers.times.known)
+      const again = yield* Effect.fork(flood(200, (n) => `made-up-again-${n}`))
+      yield* Effect.yieldNow()
+      expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
+      expect((yield* ask({ headers: bearer("good-but-new") })).status).toBe(429)
+      yield* TestClock.adjust("10 seconds")
+      expect(counted(yield* flooding)).toEqual({ 429: 200 - room, 503: room })
+      expect(counted(yield* again)).toEqual({ 429: 200 - room, 503: room })
+    }).pipe(Effect.provide(Layer.merge(layer, capture([]))))
+  })
+
+  effect("from one address leaves room for others", () => {
+    const { layer } = world((review) => (review.spec.token?.startsWith("made-up") ? "silence" : usual(review)))
+    return Effect.gen(function* () {
+      const flooding = yield* Effect.forEach(
+        Array.from({ length: 50 }, (_, n) => n),
+        (n) => Effect.fork(ask({ headers: bearer(`made-up-${n}`) }))
+      )
+      yield* Effect.yieldNow()
+      const other = yield* Effect.fork(ask({ headers: bearer("good"), caller: { address: "10.0.0.8" } }))
+      yield* TestClock.adjust("6 seconds")
+      expect((yield* other).status).toBe(200)
+      expect(counted(yield* Effect.forEach(flooding, (fiber) => fiber))).toEqual({
+        429: 50 - unknown.perSource,
+        503: unknown.perSource
+      })
+    }).pipe(Effect.provide(Layer.merge(layer, capture([]))))
+  })
+})
+
+describe("callers that show one token at the same time", () => {
+  effect("share one request, and are answered alike", () => {
+    const { kinds, layer } = world()
+    return Effect.gen(function* () {
+      const askings = Array.from({ length: 8 }, () => ask({ headers: bearer("good") }))
+      const answers = yield* Effect.all(askings, { concurrency: "unbounded" })
+      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+      expect(kinds()).toEqual(["TokenReview", "SubjectAccessReview"])
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("a token that no cluster has issued", () => {
+  const now = 1_800_000_000_000
+  const headersOf = (token: string) => ({ authorization: `Bearer ${token}` })
+
+  effect("is refused without a request: an opaque one, one that has expired, one that is too long", () => {
+    const { kinds, layer } = world()
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      for (const token of ["good", "a.b", "a.b.c", "a.b.c.d", `${tokenOf("good")}!`, "..", `a.${part([1])}`]) {
+        const answer = yield* ask({ headers: headersOf(token) })
+        expect(answer).toMatchObject({
+          status: 401,
+          body: "this is not a token of a cluster: a JSON Web Token is required (other tokens take --opaque-tokens)"
+        })
+      }
+      expect(yield* ask({ headers: bearer("good", { exp: now / 1000 - 61 }) })).toMatchObject({
+        status: 401,
+        body: "this token has expired"
+      })
+      expect((yield* ask({ headers: headersOf(tokenOf("good".repeat(5000))) })).body).toBe(
+        "this token is too long: at most 16384 characters"
+      )
+      expect(kinds()).toEqual([])
+      // The API server may be a little behind, and a token of a Secret never ends.
+      expect((yield* ask({ headers: bearer("good", { exp: now / 1000 - 59 }) })).status).toBe(200)
+      expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
+    }).pipe(Effect.provide(layer))
+  })
+
+  effect("is asked about where opaque tokens are allowed", () =>
+    Effect.gen(function* () {
+      expect((yield* ask({ headers: headersOf("good") })).status).toBe(200)
+      expect((yield* ask({ headers: headersOf("rubbish") })).body).toBe("the API server does not know this token")
+    }).pipe(Effect.provide(world(usual, { opaqueTokens: true }).layer))
   )
 })

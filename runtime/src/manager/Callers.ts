@@ -8,8 +8,11 @@
  * rules: [{ nonResourceURLs: [/metrics], verbs: [get] }]
  * ```
  *
- * Answers are remembered for a short time, as client-go's delegating authenticator and authorizer do: see {@link times}. So a right
- * that is taken away, or a token that is revoked, is good for that long still. Tokens are remembered by their hash.
+ * Answers are cached for a short time, as client-go's delegating authenticator and authorizer do: see {@link times}. So a permission
+ * that is taken away, or a token that is revoked, is good for that long still. Tokens are cached by their hash.
+ *
+ * A flood of made-up tokens costs little: a token that no cluster issues is refused without a request, and few reviews wait at a
+ * time: see {@link reviews}. A token that the API server has confirmed once does not wait behind others.
  *
  * Needs `create` on `tokenreviews.authentication.k8s.io` and `subjectaccessreviews.authorization.k8s.io`: see {@link access}.
  */
@@ -19,6 +22,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Right from "../client/Right.ts"
@@ -27,6 +31,8 @@ import * as Bounded from "../resource/Bounded.ts"
 import { SubjectAccessReview, TokenReview } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import * as Endpoints from "./Endpoints.ts"
+import * as Loopback from "./Loopback.ts"
+import * as SingleFlight from "./SingleFlight.ts"
 
 /** What the manager must be allowed in order to ask about its callers. */
 export const access: ReadonlyArray<Access.Access> = [Access.create(TokenReview), Access.create(SubjectAccessReview)]
@@ -34,11 +40,23 @@ export const access: ReadonlyArray<Access.Access> = [Access.create(TokenReview),
 /** How long an answer is remembered, in milliseconds. A refusal for a short time only: somebody may be busy mending it. */
 export const times = { known: 60_000, unknown: 10_000, allowed: 300_000, denied: 30_000 } as const
 
-/** Answers of a kind that are remembered at most; the oldest makes room. Whoever tries out tokens must not fill the memory. */
+/** Answers of a kind that are cached at most; the oldest makes room, so that made-up tokens do not fill the memory. */
 export const mostAnswers = 1024
 
-/** Questions that are asked at a time, for the same reason: the API server has others to serve. */
-const concurrency = 4
+/**
+ * The requests about callers that are under way and wait: about tokens that the API server has not confirmed yet, and about all
+ * others. Beyond that a caller gets 429 at once.
+ */
+export const reviews = {
+  unknown: { concurrency: 3, waiting: 16, perSource: 4, sharing: 8 },
+  known: { concurrency: 3, waiting: 64, perSource: 64, sharing: 64 }
+} as const satisfies { readonly [lane: string]: SingleFlight.Options }
+
+/** A token is no longer than this, in characters: those of OpenID providers with many groups are some thousands long. */
+const mostToken = 16_384
+
+/** How far the clock of the API server may be behind, in milliseconds. */
+const clockSkew = 60_000
 
 /** All that is asked about one caller has this long; a port cuts off its handlers soon after. */
 const patience = "6 seconds"
@@ -74,32 +92,6 @@ export const guarded = (
 ): Effect.Effect<Endpoints.Handler, never, Callers> =>
   Effect.map(Callers, (callers) => callers.guarded(handler, options))
 
-const loopback = /^(::ffff:)?127\.0\.0\.1$|^::1$/i
-
-/**
- * Whether an IP address is this machine's own, to which nobody else can connect. The rest of `127.0.0.0/8` is not taken: sidecars
- * pass on from there what strangers send (Istio's from 127.0.0.6).
- */
-export const isLoopback = (address: string | undefined): boolean => address !== undefined && loopback.test(address)
-
-const localHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
-
-/** Headers by which a proxy tells that it is one, and a browser which page it asks for. */
-const onBehalf = /^(forwarded|x-forwarded-.*|x-envoy-.*|x-request-id|x-real-ip|via|origin)$/
-
-/** What a browser says of what its user wants himself, by the address bar or from a page of ours. */
-const ownSite = new Set([null, "none", "same-origin"])
-
-/**
- * Whether a request was made by somebody on this machine. One that came from loopback may still be another's: a proxy beside us
- * passes on what strangers ask, and a page in a browser here can ask what its author likes, by a name of his own for 127.0.0.1.
- */
-const isLocal = ({ headers }: Request, { address }: Endpoints.Caller): boolean =>
-  isLoopback(address) &&
-  localHost.test(headers.get("host") ?? "") &&
-  ownSite.has(headers.get("sec-fetch-site")) &&
-  !Array.from(headers.keys()).some((name) => onBehalf.test(name))
-
 /** Who the API server says that somebody is. */
 interface User {
   readonly username: string
@@ -117,6 +109,9 @@ class Unanswered extends Data.TaggedError("Unanswered")<{
 
 /** Some answers, each until its time. */
 interface Answers<A> {
+  /** Whether there was an answer, still good or not. */
+  readonly has: (key: string) => boolean
+  readonly drop: (key: string) => void
   /** The answer that is still good at that time. */
   readonly get: (key: string, now: number) => A | undefined
   readonly put: (key: string, answer: A, until: number) => void
@@ -125,6 +120,8 @@ interface Answers<A> {
 const answers = <A>(): Answers<A> => {
   const kept = new Map<string, { readonly answer: A; readonly until: number }>()
   return {
+    has: (key) => kept.has(key),
+    drop: (key) => void kept.delete(key),
     get: (key, now) => {
       const found = kept.get(key)
       return found !== undefined && now < found.until ? found.answer : undefined
@@ -153,109 +150,170 @@ const questionOf = ({ extra, groups, uid, username }: User, path: string, verb: 
 const tokenOf = ({ headers }: Request): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1]
 
+/** What is written in the middle part of a JWT; undefined if there is no such part. */
+const claimsOf = (token: string): { readonly exp?: unknown } | undefined => {
+  const payload = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1]
+  if (payload === undefined) return undefined
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString())
+    return typeof claims === "object" && claims !== null ? claims : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Why a token cannot be one that a cluster issued, in words for its bearer. */
+const faultOf = (token: string, now: number): string | undefined => {
+  const claims = claimsOf(token)
+  if (claims === undefined) {
+    return "this is not a token of a cluster: a JSON Web Token is required (other tokens take --opaque-tokens)"
+  }
+  return typeof claims.exp === "number" && claims.exp * 1000 + clockSkew < now ? "this token has expired" : undefined
+}
+
 const unauthorized = (line: string): Response =>
   Endpoints.text(401, line, { "www-authenticate": "Bearer", "cache-control": "no-store" })
 
-/** Asks the API server that the client leads to. */
-export const make: Effect.Effect<Callers["Type"], never, Client.Client> = Effect.gen(function* () {
-  const client = yield* Client.Client
-  const turn = yield* Effect.makeSemaphore(concurrency)
-  const users = answers<User>()
-  // Apart, so that whoever tries out tokens can't push out those that are good.
-  const unknown = answers<"unknown">()
-  const verdicts = answers<boolean>()
-  let toldAt = Number.NEGATIVE_INFINITY
-
-  /** A question changes nothing: when its answer is lost, it is asked once more. */
-  const ask = <A>(question: Effect.Effect<A, ApiError.ApiError | InvalidObject>) =>
-    Effect.retry(question, { times: 1, while: ({ _tag }) => _tag === "Transport" }).pipe(
-      turn.withPermits(1),
-      Effect.mapError(
-        (error) =>
-          new Unanswered({
-            reason: Right.reasonOf(error),
-            forbidden: error._tag === "Forbidden" && Right.wanting(error) !== undefined
-          })
-      )
-    )
-
-  const identify = (token: string) =>
-    Effect.gen(function* () {
-      const key = createHash("sha256").update(token).digest("base64")
-      const asked = yield* Clock.currentTimeMillis
-      const before = users.get(key, asked) ?? unknown.get(key, asked)
-      if (before !== undefined) return before
-      const review = yield* ask(client.create(TokenReview, { metadata: {}, spec: { token } }))
-      const user = userOf(review)
-      const now = yield* Clock.currentTimeMillis
-      if (user === undefined) unknown.put(key, "unknown", now + times.unknown)
-      else users.put(key, user, now + times.known)
-      return user ?? "unknown"
-    })
-
-  const isAllowed = (user: User, path: string, verb: string) =>
-    Effect.gen(function* () {
-      const spec = questionOf(user, path, verb)
-      const key = JSON.stringify(spec)
-      const before = verdicts.get(key, yield* Clock.currentTimeMillis)
-      if (before !== undefined) return before
-      const { status } = yield* ask(client.create(SubjectAccessReview, { metadata: {}, spec }))
-      const allowed = status?.allowed === true
-      const now = yield* Clock.currentTimeMillis
-      verdicts.put(key, allowed, now + (allowed ? times.allowed : times.denied))
-      return allowed
-    })
-
-  /** What a caller is told who may not ask; nothing if he may. */
-  const refusal = (token: string, path: string, verb: string) =>
-    Effect.gen(function* () {
-      const user = yield* identify(token)
-      if (user === "unknown") return unauthorized("the API server does not know this token")
-      if (yield* isAllowed(user, path, verb)) return undefined
-      const rule = JSON.stringify({ nonResourceURLs: [path], verbs: [verb] })
-      return Endpoints.text(403, `${user.username} may not ${verb} ${path}: add to a ClusterRole ${rule}`)
-    })
-
-  const unavailable = (path: string, { forbidden, reason }: Unanswered) =>
-    Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      if (now - toldAt >= logEvery) {
-        toldAt = now
-        yield* Effect.logWarning(`Nobody can say who may ask for ${path}: ${reason}`)
-      }
-      if (forbidden) {
-        return Endpoints.text(
-          503,
-          `the manager may not ask the API server who you are and what you may do: ${reason} (homeostat rbac --metrics-secure grants it)`
-        )
-      }
-      return Endpoints.text(503, "the API server does not say who you are and what you may do; try again", {
-        "retry-after": "5"
-      })
-    })
-
-  return {
-    guarded: (handler, options) => (request, caller) =>
-      Effect.gen(function* () {
-        if (options.loopback && isLocal(request, caller)) return yield* handler(request, caller)
-        const { pathname } = URL.parse(request.url) ?? { pathname: "/" }
-        const token = tokenOf(request)
-        if (token === undefined) {
-          return unauthorized(
-            `${pathname} takes a token of the cluster: Authorization: Bearer …${options.loopback ? ", except from loopback" : ""}`
-          )
-        }
-        const refused = yield* refusal(token, pathname, request.method.toLowerCase()).pipe(
-          Effect.timeoutFail({
-            duration: patience,
-            onTimeout: () => new Unanswered({ reason: `no answer within ${patience}`, forbidden: false })
-          }),
-          Effect.catchTag("Unanswered", (error) => unavailable(pathname, error))
-        )
-        return refused ?? (yield* handler(request, caller))
-      })
-  }
+/** Within the patience of a caller. */
+const answered = Effect.timeoutFail({
+  duration: patience,
+  onTimeout: () => new Unanswered({ reason: `no answer within ${patience}`, forbidden: false })
 })
 
+const crowded = (): Response =>
+  Endpoints.text(429, "the manager checks too many tokens at the moment; try again", {
+    "retry-after": "1",
+    "cache-control": "no-store"
+  })
+
+/** How callers are told apart. */
+export interface Settings {
+  /** Whether a token that is not a JSON Web Token is worth a request: static tokens, and those of a webhook. Default false. */
+  readonly opaqueTokens?: boolean | undefined
+}
+
+/** Asks the API server that the client leads to. */
+export const make = ({
+  opaqueTokens = false
+}: Settings = {}): Effect.Effect<Callers["Type"], never, Client.Client | Scope.Scope> =>
+  Effect.gen(function* () {
+    const client = yield* Client.Client
+    const strangers = yield* SingleFlight.make<User | "unknown", Unanswered>(reviews.unknown)
+    const known = yield* SingleFlight.make<User | "unknown", Unanswered>(reviews.known)
+    const authorizations = yield* SingleFlight.make<boolean, Unanswered>(reviews.known)
+    const users = answers<User>()
+    // Apart, so that made-up tokens don't push out those that are good.
+    const unknown = answers<"unknown">()
+    const verdicts = answers<boolean>()
+    let toldAt = Number.NEGATIVE_INFINITY
+
+    /** A question changes nothing: when its answer is lost, it is asked once more. */
+    const ask = <A>(question: Effect.Effect<A, ApiError.ApiError | InvalidObject>) =>
+      Effect.retry(question, { times: 1, while: ({ _tag }) => _tag === "Transport" }).pipe(
+        Effect.mapError(
+          (error) =>
+            new Unanswered({
+              reason: Right.reasonOf(error),
+              forbidden: error._tag === "Forbidden" && Right.wanting(error) !== undefined
+            })
+        ),
+        answered
+      )
+
+    const review = (token: string, key: string) =>
+      Effect.gen(function* () {
+        const user = userOf(yield* ask(client.create(TokenReview, { metadata: {}, spec: { token } })))
+        const now = yield* Clock.currentTimeMillis
+        if (user === undefined) {
+          users.drop(key)
+          unknown.put(key, "unknown", now + times.unknown)
+        } else users.put(key, user, now + times.known)
+        return user ?? "unknown"
+      })
+
+    const identify = (token: string, source: string) =>
+      Effect.gen(function* () {
+        const key = createHash("sha256").update(token).digest("base64")
+        const asked = yield* Clock.currentTimeMillis
+        const before = users.get(key, asked) ?? unknown.get(key, asked)
+        if (before !== undefined) return before
+        // Once confirmed, a token does not wait behind those that are only tried.
+        return yield* (users.has(key) ? known : strangers).ask(key, source, review(token, key))
+      })
+
+    const isAllowed = (user: User, path: string, verb: string) =>
+      Effect.gen(function* () {
+        const spec = questionOf(user, path, verb)
+        const key = JSON.stringify(spec)
+        const before = verdicts.get(key, yield* Clock.currentTimeMillis)
+        if (before !== undefined) return before
+        return yield* authorizations.ask(
+          key,
+          user.username,
+          Effect.gen(function* () {
+            const { status } = yield* ask(client.create(SubjectAccessReview, { metadata: {}, spec }))
+            const allowed = status?.allowed === true
+            const now = yield* Clock.currentTimeMillis
+            verdicts.put(key, allowed, now + (allowed ? times.allowed : times.denied))
+            return allowed
+          })
+        )
+      })
+
+    /** What a caller is told who may not ask; nothing if he may. */
+    const refusal = (token: string, source: string, path: string, verb: string) =>
+      Effect.gen(function* () {
+        if (token.length > mostToken) return unauthorized(`this token is too long: at most ${mostToken} characters`)
+        const fault = opaqueTokens ? undefined : faultOf(token, yield* Clock.currentTimeMillis)
+        if (fault !== undefined) return unauthorized(fault)
+        const user = yield* identify(token, source)
+        if (user === "unknown") return unauthorized("the API server does not know this token")
+        if (yield* isAllowed(user, path, verb)) return undefined
+        const rule = JSON.stringify({ nonResourceURLs: [path], verbs: [verb] })
+        return Endpoints.text(403, `${user.username} may not ${verb} ${path}: add to a ClusterRole ${rule}`)
+      })
+
+    const unavailable = (path: string, { forbidden, reason }: Unanswered) =>
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        if (now - toldAt >= logEvery) {
+          toldAt = now
+          yield* Effect.logWarning(`Nobody can say who may ask for ${path}: ${reason}`)
+        }
+        if (forbidden) {
+          return Endpoints.text(
+            503,
+            `the manager may not ask the API server who you are and what you may do: ${reason} (homeostat rbac --metrics-secure grants it)`
+          )
+        }
+        return Endpoints.text(503, "the API server does not say who you are and what you may do; try again", {
+          "retry-after": "5"
+        })
+      })
+
+    return {
+      guarded: (handler, options) => (request, caller) =>
+        Effect.gen(function* () {
+          if (options.loopback && Loopback.isLocal(request, caller.address)) return yield* handler(request, caller)
+          const { pathname } = URL.parse(request.url) ?? { pathname: "/" }
+          const token = tokenOf(request)
+          if (token === undefined) {
+            return unauthorized(
+              `${pathname} takes a token of the cluster: Authorization: Bearer …${options.loopback ? ", except from loopback" : ""}`
+            )
+          }
+          const refused = yield* refusal(token, caller.address ?? "", pathname, request.method.toLowerCase()).pipe(
+            answered,
+            Effect.catchTags({
+              Crowded: () => Effect.sync(crowded),
+              Unanswered: (error) => unavailable(pathname, error)
+            })
+          )
+          return refused ?? (yield* handler(request, caller))
+        })
+    }
+  })
+
 /** Asks the API server, as long as the layer. */
-export const layer: Layer.Layer<Callers, never, Client.Client> = Layer.effect(Callers, make)
+export const layer = (settings?: Settings): Layer.Layer<Callers, never, Client.Client> =>
+  Layer.scoped(Callers, make(settings))

@@ -1,5 +1,6 @@
 import { describe, expect } from "bun:test"
 import { networkInterfaces } from "node:os"
+import * as Eventually from "@homeostat/testkit/Eventually"
 import { live } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -123,14 +124,18 @@ describe("a port", () => {
 })
 
 describe("a request", () => {
-  live("for what is not routed is told what is", () =>
+  live("for what is not routed is told what is, if it comes from this machine", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
-      expect((yield* request(addresses.metrics, "/")).body).toBe("there is no / here, but nothing yet\n")
+      expect((yield* request(addresses.metrics, "/")).body).toBe("not found: / (one of: none yet)\n")
       for (const path of ["/b", "/a", "/a/*"]) yield* route("metrics", path, hello)
       expect(yield* request(addresses.metrics, "/x")).toMatchObject({
         status: 404,
-        body: "there is no /x here, but /a, /b\n"
+        body: "not found: /x (one of: /a, /b)\n"
+      })
+      expect(yield* request(addresses.metrics, "/x", { headers: { "x-real-ip": "10.0.0.7" } })).toMatchObject({
+        status: 404,
+        body: "not found: /x\n"
       })
     })
   )
@@ -192,6 +197,23 @@ describe("a request", () => {
       const refused = yield* request(addresses.metrics, "/a", { method: "POST" })
       expect(refused).toMatchObject({ status: 405, body: "/a takes GET, PUT and DELETE\n" })
       expect(refused.headers.get("allow")).toBe("GET, PUT, DELETE")
+    })
+  )
+
+  live("beyond the number that its route answers at a time is refused at once, and other routes answer on", () =>
+    Effect.gen(function* () {
+      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+      const open = yield* Deferred.make<void>()
+      yield* route("metrics", "/slow", () => Effect.zipRight(Deferred.await(open), hello()))
+      yield* route("metrics", "/quick", hello)
+      const slow = request(addresses.metrics, "/slow")
+      const held = yield* Effect.forEach(Array.from({ length: Endpoints.mostUnderWay }), () => Effect.fork(slow))
+      yield* Eventually.eventually("that a request is refused", slow, ({ status }) => status === 503)
+      expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
+      yield* Deferred.succeed(open, undefined)
+      const answers = yield* Effect.forEach(held, (fiber) => fiber)
+      expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(Endpoints.mostUnderWay - 10)
+      expect((yield* slow).status).toBe(200)
     })
   )
 

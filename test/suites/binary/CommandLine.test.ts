@@ -76,6 +76,7 @@ describe("The program", () => {
         "health-probe-bind-address",
         "metrics-secure",
         "metrics-cert-dir",
+        "opaque-tokens",
         "log-level",
         "log-format",
         "trace-propagation",

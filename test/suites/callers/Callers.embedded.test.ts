@@ -17,9 +17,13 @@ describe.concurrent("Secure metrics", () => {
       const at = yield* Keeper.address(program, "metrics")
       yield* program.written(/Controller keeper starts/)
       expect((yield* Keeper.ask(`https://${at}/metrics`)).status).toBe(401)
-      expect(yield* Keeper.ask(`https://${at}/metrics`, { token: "rubbish" })).toEqual({
+      expect(yield* Keeper.ask(`https://${at}/metrics`, { token: Keeper.unsigned })).toEqual({
         status: 401,
         body: "the API server does not know this token\n"
+      })
+      expect(yield* Keeper.ask(`https://${at}/metrics`, { token: "rubbish" })).toEqual({
+        status: 401,
+        body: "this is not a token of a cluster: a JSON Web Token is required (other tokens take --opaque-tokens)\n"
       })
       const plain = yield* Effect.either(Effect.tryPromise(() => fetch(`http://${at}/metrics`)))
       expect(plain._tag).toBe("Left")

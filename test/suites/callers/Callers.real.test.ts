@@ -49,7 +49,7 @@ describe.concurrent("Secure metrics", () => {
         status: 401,
         body: "/metrics takes a token of the cluster: Authorization: Bearer …\n"
       })
-      for (const token of ["rubbish", `${reader.token}x`, reader.token.slice(0, -8)]) {
+      for (const token of ["rubbish", Keeper.unsigned, `${reader.token}x`, reader.token.slice(0, -8)]) {
         expect((yield* Keeper.ask(metrics, { token })).status).toBe(401)
       }
       // The right to read is not one to ask in other ways.
@@ -73,7 +73,7 @@ describe.concurrent("Secure metrics", () => {
       yield* program.written(
         /cannot create tokenreviews\.authentication\.k8s\.io in the whole cluster, which --metrics-secure needs/
       )
-      const answer = yield* Keeper.ask(metrics, { token: "any" })
+      const answer = yield* Keeper.ask(metrics, { token: Keeper.unsigned })
       expect(answer.status).toBe(503)
       yield* program.written(
         /Nobody can say who may ask for \/metrics: it takes the verb create on tokenreviews of API group \\"authentication\.k8s\.io\\"/

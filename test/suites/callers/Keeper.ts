@@ -25,6 +25,11 @@ export const run = (cluster: ControlPlane, args: ReadonlyArray<string>) =>
     program.ended("40 seconds")
   )
 
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+
+/** A JSON Web Token that no cluster has signed. */
+export const unsigned = `${part({ alg: "RS256" })}.${part({ sub: "made-up" })}.c2lnbmF0dXJl`
+
 /** Its log so far. */
 export const lines = (program: Running.Running): ReadonlyArray<Readonly<Record<string, unknown>>> =>
   program

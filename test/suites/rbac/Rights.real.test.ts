@@ -120,11 +120,11 @@ const scraped = (account: Granted.Account, namespace: string) =>
       path: "/metrics",
       verbs: ["get"]
     })
-    const page = yield* Callers.guarded(() => Effect.succeed(new Response("# EOF")), { loopback: false }).pipe(
-      Effect.provide(Layer.provide(Callers.layer, Granted.client(account)))
-    )
     const request = new Request("https://manager/metrics", { headers: { authorization: `Bearer ${token}` } })
-    const { status } = yield* page(request, { address: "192.0.2.1" })
+    const { status } = yield* Callers.guarded(() => Effect.succeed(new Response("# EOF")), { loopback: false }).pipe(
+      Effect.flatMap((page) => page(request, { address: "192.0.2.1" })),
+      Effect.provide(Layer.provide(Callers.layer(), Granted.client(account)))
+    )
     expect(status).toBe(200)
   })
 

@@ -276,6 +276,6 @@ export const serve = (
       )
     }
     const callers = Option.getOrElse(yield* Effect.serviceOption(Callers.Callers), () => undefined)
-    const { guarded } = callers ?? (yield* Callers.make)
+    const { guarded } = callers ?? (yield* Callers.make())
     yield* endpoints.value.route("probes", "/why", guarded(handler, { loopback: true }))
   })

@@ -1,0 +1,93 @@
+/**
+ * Questions that many may ask at once: one request for each key, a few requests at a time, and a bounded number that wait, in the
+ * order in which they came. A question that finds no room is refused at once, so that a flood costs neither memory nor time.
+ */
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import type * as Scope from "effect/Scope"
+
+/** There is no room for a question: ask again later. */
+export class Crowded extends Data.TaggedError("Crowded")<object> {}
+
+/** How many questions there may be. */
+export interface Options {
+  /** Requests that are under way at a time. */
+  readonly concurrency: number
+  /** Questions that wait for that. */
+  readonly waiting: number
+  /** Questions of one source, waiting and under way, so that one source leaves room for others. */
+  readonly perSource: number
+  /** Callers that share one question. */
+  readonly sharing: number
+}
+
+/** Answers questions. */
+export interface SingleFlight<A, E> {
+  /**
+   * The answer to a question, which callers with the same key share. A caller that is interrupted does not interrupt the question.
+   *
+   * @param source where it comes from, such as an IP address
+   */
+  readonly ask: (key: string, source: string, question: Effect.Effect<A, E>) => Effect.Effect<A, E | Crowded>
+}
+
+interface Flight<A, E> {
+  readonly key: string
+  readonly source: string
+  readonly question: Effect.Effect<A, E>
+  readonly answer: Deferred.Deferred<A, E>
+  callers: number
+}
+
+/** One that runs its questions in the scope. */
+export const make = <A, E>(options: Options): Effect.Effect<SingleFlight<A, E>, never, Scope.Scope> =>
+  Effect.map(Effect.scope, (scope) => {
+    const flights = new Map<string, Flight<A, E>>()
+    const waiting: Array<Flight<A, E>> = []
+    let underWay = 0
+
+    const start = (flight: Flight<A, E>): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        underWay++
+        return Effect.intoDeferred(flight.question, flight.answer).pipe(
+          Effect.zipRight(
+            Effect.suspend(() => {
+              flights.delete(flight.key)
+              underWay--
+              const next = waiting.shift()
+              return next === undefined ? Effect.void : start(next)
+            })
+          ),
+          Effect.forkIn(scope)
+        )
+      })
+
+    const isFull = (source: string): boolean => {
+      if (underWay >= options.concurrency && waiting.length >= options.waiting) return true
+      let ofSource = 0
+      for (const flight of flights.values()) if (flight.source === source) ofSource++
+      return ofSource >= options.perSource
+    }
+
+    return {
+      ask: (key, source, question) =>
+        Effect.suspend((): Effect.Effect<A, E | Crowded> => {
+          const shared = flights.get(key)
+          if (shared !== undefined) {
+            if (shared.callers >= options.sharing) return new Crowded()
+            shared.callers++
+            return Deferred.await(shared.answer)
+          }
+          if (isFull(source)) return new Crowded()
+          const flight = { key, source, question, answer: Deferred.unsafeMake<A, E>(FiberId.none), callers: 1 }
+          flights.set(key, flight)
+          if (underWay < options.concurrency) {
+            return Effect.zipRight(start(flight), Deferred.await(flight.answer))
+          }
+          waiting.push(flight)
+          return Deferred.await(flight.answer)
+        })
+    }
+  })
