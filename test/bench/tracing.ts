@@ -67,7 +67,7 @@ const world = (settings: Tracing.Settings | undefined) =>
       Cache.layer(),
       EventRecorder.layer({ instance: "bench" }),
       Reachability.layer
-    ).pipe(Layer.provideMerge(client), Layer.build)
+    ).pipe(Layer.provideMerge(client), Layer.provide(server.transport), Layer.build)
     const decide = settings === undefined ? () => Effect.void : yield* Traces.exporting({ ratio: 0 }, nowhere)
     const runner = yield* Runner.start(controller).pipe(
       Effect.provideService(Attempt.Observers, [Attempt.log, decide, count]),

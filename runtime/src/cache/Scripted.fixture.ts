@@ -69,6 +69,7 @@ export const unreachable = new ApiError.Transport({
   code: "ECONNREFUSED",
   reason: "connection refused",
   outcome: "unsent",
+  server: "memory",
   request
 })
 

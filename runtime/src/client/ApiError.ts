@@ -92,6 +92,8 @@ export class Transport extends Data.TaggedError("Transport")<{
   /** The code in words. */
   readonly reason: string
   readonly outcome: "unsent" | "unknown"
+  /** The URL of the API server that was not reached. */
+  readonly server: string
   readonly request: RequestInfo
 }> {}
 

@@ -29,7 +29,11 @@ export interface Deadline {
 }
 
 interface Entry {
-  readonly at: number
+  /** When the whole time is over. */
+  readonly last: number
+  /** When it is due: at the end of the leadership, if that is sooner. */
+  at: number
+  readonly until: Request["until"]
   readonly abort: AbortController
   expired: boolean
 }
@@ -48,6 +52,9 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       const now = millis()
       for (const entry of pending) {
         if (entry.at > now) continue
+        // A leadership that was renewed meanwhile ends later.
+        if (entry.until !== undefined) entry.at = Math.min(entry.last, entry.until())
+        if (entry.at > now) continue
         pending.delete(entry)
         entry.expired = true
         entry.abort.abort()
@@ -63,8 +70,9 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
     yield* Effect.forkScoped(Effect.forever(Effect.zipRight(sleep, Effect.sync(sweep))))
 
     const add = (request: Request, abort: AbortController): Entry => {
-      const at = millis() + (request.timeoutMillis ?? defaultTimeoutMillis)
-      const entry: Entry = { at, abort, expired: false }
+      const last = millis() + (request.timeoutMillis ?? defaultTimeoutMillis)
+      const at = request.until === undefined ? last : Math.min(last, request.until())
+      const entry: Entry = { last, at, until: request.until, abort, expired: false }
       pending.add(entry)
       // As all have the same time, nearly always: the first request in 30 seconds wakes the fiber, the others do not.
       if (at < wakeAt) rearm.unsafeOpen()

@@ -69,29 +69,39 @@ const codeOf = (error: unknown): string => {
 const wordsOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? ""
 
-/** A failure of the given code on the way to `server` (a URL or a host). An unknown code counts as an answer lost. */
+/**
+ * A failure of the given code on the way to `server`. An unknown code counts as an answer lost.
+ *
+ * @param way what the message names: the server, or the proxy before it
+ */
 export const make = (
   request: ApiError.RequestInfo,
   server: string,
   code: string,
-  words = "connection failed"
+  words = "connection failed",
+  way = server
 ): ApiError.Transport => {
   const meaning = meanings[code] ?? lost(words)
   // Of a proxy's answer, the status: "Proxy refused to open a tunnel: 502 Bad Gateway".
   const detail = code === "PROXY_DENIED" || code === "ERR_PROXY_TUNNEL" ? ` (${words.replace(/^.*: /, "")})` : ""
   const reason = meaning.reason + detail
   return new ApiError.Transport({
-    message: `${request.method} ${request.path}: ${reason} (${server}, ${code})`,
+    message: `${request.method} ${request.path}: ${reason} (${way}, ${code})`,
     code,
     reason,
     outcome: meaning.unsent ? "unsent" : "unknown",
+    server,
     request
   })
 }
 
 /** What fetch, or reading a body, threw. */
-export const fromThrown = (request: ApiError.RequestInfo, server: string, error: unknown): ApiError.Transport =>
-  make(request, server, codeOf(error), wordsOf(error))
+export const fromThrown = (
+  request: ApiError.RequestInfo,
+  server: string,
+  error: unknown,
+  way = server
+): ApiError.Transport => make(request, server, codeOf(error), wordsOf(error), way)
 
 /** Whether a setting is wrong (a certificate, a proxy, a URL), so that trying again cannot help. */
 export const isFatal = (error: ApiError.Transport): boolean => meanings[error.code]?.fatal === true

@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { isApiError } from "./ApiError.ts"
 import * as Client from "./Client.ts"
@@ -107,4 +108,30 @@ describe("a fence that closes", () => {
       expect(scripted.requests).toHaveLength(1)
     })
   )
+
+  for (const renewedAt of [undefined, 8000]) {
+    const end = renewedAt === undefined ? 10_000 : 18_000
+    effect(
+      `ends a write that has no answer ${end / 1000} s after it was sent, at the end of its leadership${renewedAt === undefined ? "" : " that was renewed meanwhile"}, in an uninterruptible fiber too`,
+      () =>
+        Effect.gen(function* () {
+          const clock = yield* Effect.clock
+          const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+          const scripted = yield* Scripted.make(() => "silence")
+          let endsAt = 10_000
+          const permit = { permits: () => now() < endsAt, reason: "ended", until: () => endsAt }
+          const write = Fence.within(writes.create, permit)
+          const fiber = yield* Effect.fork(
+            Effect.uninterruptible(Effect.flip(write)).pipe(Effect.provide(Scripted.client(scripted)))
+          )
+          yield* TestClock.adjust("8 seconds")
+          if (renewedAt !== undefined) endsAt = renewedAt + 10_000
+          yield* TestClock.adjust(end - 8000 - 1)
+          expect(Option.isNone(yield* Fiber.poll(fiber))).toBe(true)
+          yield* TestClock.adjust(1)
+          expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Transport", code: "DEADLINE" })
+          expect(scripted.requests).toHaveLength(1)
+        })
+    )
+  }
 })

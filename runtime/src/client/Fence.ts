@@ -2,7 +2,8 @@
  * Keeps the writes of a leader within its leadership: none is sent after it ended, however late the fiber that makes it comes
  * to run. Every sending is judged by itself, a retry too, and by the clock: nothing has to be told in time.
  *
- * What a fence can't do is to call a request back that is on its way. The Lease leaves seconds between the end of one leadership
+ * What a fence can't do is to call a request back that is on its way. A request that waits for its turn, or for its answer, is aborted
+ * at the end of the leadership, also in a fiber that cannot be interrupted. The Lease leaves seconds between the end of one leadership
  * and the beginning of another for it to arrive, and what the network delays even longer is repaired by the next leader's
  * first pass.
  *
@@ -21,6 +22,8 @@ export interface Permit {
   readonly permits: () => boolean
   /** Why not, for the error of a write that was not sent: `the leadership of default/homeostat has ended`. */
   readonly reason: string
+  /** When it will say no, as far as is known now, in ms of the monotonic clock. Undefined: at no time that is known. */
+  readonly until?: (() => number) | undefined
 }
 
 /** The permit of those who need none. */
@@ -48,8 +51,12 @@ export const guard = <A, E, R>(
           permits() ? send : Effect.fail(ApiError.fenced(infoOf(request), reason))
       )
 
-/** The layer. */
+/** The layer. What it sends has its answer before the end of the leadership, or fails. */
 export const layer =
   (send: Handler): Handler =>
   (request) =>
-    guard(request, send(request))
+    request.method === "GET"
+      ? send(request)
+      : Effect.flatMap(Fence, ({ until }) =>
+          guard(request, send(until === undefined ? request : { ...request, until }))
+        )

@@ -25,6 +25,11 @@ export interface Request {
   /** Time for the answer, default {@link defaultTimeoutMillis}. Of a stream, time for its headers only. */
   readonly timeoutMillis?: number | undefined
   /**
+   * Until when its sender may write, in ms of the monotonic clock: the end of a leadership, later with each renewal. The deadline is
+   * not later than that.
+   */
+  readonly until?: (() => number) | undefined
+  /**
    * Ends the request, wherever it is. A transport obeys its signal, and may trigger it itself: the fiber that is interrupted
    * does.
    */

@@ -75,12 +75,13 @@ const sessionTls = (tls: Tls) => ({
   ...(tls.insecure === true && { rejectUnauthorized: false })
 })
 
-const refused = (request: Request, error: CredentialsError): ApiError.Transport =>
+const refused = (request: Request, server: string, error: CredentialsError): ApiError.Transport =>
   new ApiError.Transport({
     message: `${request.method} ${infoOf(request).path}: ${error.message}`,
     code: "CREDENTIALS",
     reason: error.message,
     outcome: "unsent",
+    server,
     request: infoOf(request)
   })
 
@@ -121,7 +122,8 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     })
 
   const place = proxy === undefined ? cluster.server : `proxy ${ProxySettings.shown(proxy)} to ${cluster.server}`
-  const failed = (request: Request) => (error: unknown) => Disconnect.fromThrown(infoOf(request), place, error)
+  const failed = (request: Request) => (error: unknown) =>
+    Disconnect.fromThrown(infoOf(request), cluster.server, error, place)
 
   /**
    * Attempts with the credentials of the moment, and once more where that is free of risk, as nothing was done yet: when the
@@ -156,7 +158,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
             : attemptDowngraded(credentials)
       })
     return cluster.credentials.pipe(
-      Effect.mapError((error) => refused(request, error)),
+      Effect.mapError((error) => refused(request, cluster.server, error)),
       Effect.flatMap((credentials) =>
         Effect.matchEffect(attemptDowngraded(credentials), {
           onFailure: (error) =>

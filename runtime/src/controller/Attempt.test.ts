@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Logger from "effect/Logger"
 import { fenced, fromStatus } from "../client/ApiError.ts"
+import * as Disconnect from "../client/Disconnect.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as Fixture from "./Attempt.fixture.ts"
 import { type Attempt, log, messageOf, type Next, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
@@ -17,6 +18,7 @@ import { capture, unreachable } from "./World.fixture.ts"
 describe("the outcome", () => {
   const terminal = new TerminalError({ message: "never" })
   const stopped = Cause.interrupt(FiberId.none)
+  const elsewhere = Disconnect.make({ method: "GET", path: "/" }, "https://other.test", "ECONNREFUSED")
   const heldBack = fenced({ method: "PATCH", path: "/x" }, "too late")
   const table: ReadonlyArray<readonly [string, Exit.Exit<Result.Result, unknown>, Outcome["_tag"]]> = [
     ["of success is what it asks for: done", Exit.succeed(Result.done), "Done"],
@@ -25,6 +27,7 @@ describe("the outcome", () => {
     ["of a failure is Failed", Exit.fail("no luck"), "Failed"],
     ["of a TerminalError is Terminal", Exit.fail(terminal), "Terminal"],
     ["of a Transport error is Unreachable", Exit.fail(unreachable), "Unreachable"],
+    ["of a Transport error of another server is Failed", Exit.fail(elsewhere), "Failed"],
     ["of a defect is Failed", Exit.die("boom"), "Failed"],
     ["of an interruption from outside is Interrupted", Exit.failCause(stopped), "Interrupted"],
     ["of a write that was held back, as the leadership had ended, is Interrupted", Exit.fail(heldBack), "Interrupted"],
@@ -40,14 +43,23 @@ describe("the outcome", () => {
     ]
   ]
   for (const [name, exit, tag] of table) {
-    test(name, () => expect(outcomeOf(exit, { interrupted: true })._tag).toBe(tag))
+    test(name, () => expect(outcomeOf(exit, { interrupted: true, server: "memory" })._tag).toBe(tag))
   }
   test("of an interruption that did not come from outside is Failed", () => {
-    expect(outcomeOf(Exit.failCause(stopped), { interrupted: false })).toMatchObject({ _tag: "Failed", defect: true })
+    expect(outcomeOf(Exit.failCause(stopped), { interrupted: false, server: "memory" })).toMatchObject({
+      _tag: "Failed",
+      defect: true
+    })
   })
   test("tells a defect from a failure", () => {
-    expect(outcomeOf(Exit.die("boom"), { interrupted: false })).toMatchObject({ defect: true, error: "boom" })
-    expect(outcomeOf(Exit.fail("no luck"), { interrupted: false })).toMatchObject({ defect: false, error: "no luck" })
+    expect(outcomeOf(Exit.die("boom"), { interrupted: false, server: "memory" })).toMatchObject({
+      defect: true,
+      error: "boom"
+    })
+    expect(outcomeOf(Exit.fail("no luck"), { interrupted: false, server: "memory" })).toMatchObject({
+      defect: false,
+      error: "no luck"
+    })
   })
 })
 

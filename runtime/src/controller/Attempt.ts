@@ -123,11 +123,12 @@ export const observedFirstBy = (observer: Observer) => observed((others) => [obs
 
 /**
  * The outcome of a reconcile that ended so. `interrupted`: its worker was. A reconcile that interrupts itself has failed, and
- * would be forgotten if it were taken for one that the process cut off.
+ * would be forgotten if it were taken for one that the process cut off. `server`: the manager's API server; the attempt has failed
+ * if another server did not answer.
  */
 export const outcomeOf = (
   exit: Exit.Exit<Result, unknown>,
-  { interrupted }: { readonly interrupted: boolean }
+  { interrupted, server }: { readonly interrupted: boolean; readonly server: string }
 ): Outcome =>
   Exit.match(exit, {
     onSuccess: (result) =>
@@ -143,7 +144,7 @@ export const outcomeOf = (
       const error = failure.value
       if (error instanceof TerminalError) return Outcome.Terminal({ error })
       if (error instanceof Fenced) return Outcome.Interrupted()
-      if (error instanceof Transport) return Outcome.Unreachable({ error })
+      if (error instanceof Transport && error.server === server) return Outcome.Unreachable({ error })
       return Outcome.Failed({ cause, error, defect: false })
     }
   })

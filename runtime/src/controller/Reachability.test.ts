@@ -19,7 +19,7 @@ const start = Effect.gen(function* () {
     probes.push(at)
     return state.answers
   })
-  const gate = yield* Effect.provide(Reachability.make(probe), capture(logs))
+  const gate = yield* Effect.provide(Reachability.make("memory", probe), capture(logs))
   yield* settle
   return { gate, state, probes, logs }
 })
@@ -100,7 +100,7 @@ describe("a probe over the client", () => {
       const client = Client.layer().pipe(Layer.provide(server.transport))
       return Effect.provide(
         body(server),
-        Reachability.layer.pipe(Layer.provide(client), Layer.provideMerge(capture([])))
+        Reachability.layer.pipe(Layer.provide(client), Layer.provide(server.transport), Layer.provideMerge(capture([])))
       )
     }
 

@@ -10,11 +10,14 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
+import { Transport } from "../client/Transport.ts"
 
 /** The gate before every worker. */
 export class Reachability extends Context.Tag("@homeostat/runtime/Reachability")<
   Reachability,
   {
+    /** The URL of the API server that is meant. Another one that does not answer is that reconcile's failure. */
+    readonly server: string
     /** Waits while no API server answers. */
     readonly reached: Effect.Effect<void>
     /** Whether that would not have to wait. */
@@ -32,6 +35,7 @@ const timeoutMillis = 5000
 
 /** @internal */
 export const make = (
+  server: string,
   probe: Effect.Effect<boolean>
 ): Effect.Effect<Context.Tag.Service<Reachability>, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -57,14 +61,15 @@ export const make = (
       Effect.forever,
       Effect.forkScoped
     )
-    return Reachability.of({ reached: gate.await, isReached: () => isReached, lost: set(false) })
+    return Reachability.of({ server, reached: gate.await, isReached: () => isReached, lost: set(false) })
   })
 
 /** Probes with `GET /readyz`: any answer, a refusal too, is an answer. */
-export const layer: Layer.Layer<Reachability, never, Client.Client> = Layer.scoped(
+export const layer: Layer.Layer<Reachability, never, Client.Client | Transport> = Layer.scoped(
   Reachability,
-  Effect.flatMap(Client.Client, (client) =>
+  Effect.flatMap(Effect.zip(Client.Client, Transport), ([client, { server }]) =>
     make(
+      server,
       client.raw({ method: "GET", path: "/readyz", timeoutMillis }).pipe(
         Effect.as(true),
         Effect.catchAll((error) => Effect.succeed(error._tag !== "Transport"))

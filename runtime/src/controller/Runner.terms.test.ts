@@ -230,7 +230,12 @@ describe("a term that is stopped", () => {
     withWorld(() =>
       Effect.gen(function* () {
         const runner = yield* prepare(() => Effect.succeed(Result.done))
-        const broken = { reached: Effect.dieMessage("boom"), isReached: () => true, lost: Effect.void }
+        const broken = {
+          server: "memory",
+          reached: Effect.dieMessage("boom"),
+          isReached: () => true,
+          lost: Effect.void
+        }
         const lead = Effect.provideService(runner.lead(Fence.open, Effect.never), Reachability, broken)
         const fiber = yield* Effect.forkScoped(Effect.exit(lead))
         yield* settle

@@ -4,6 +4,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as ApiError from "../client/ApiError.ts"
+import * as Disconnect from "../client/Disconnect.ts"
 import { type Attempt, log, Observers } from "./Attempt.ts"
 import * as Result from "./Result.ts"
 import { counted, is, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -282,6 +283,29 @@ describe("a failure that JSON has no text for", () => {
         expect(told).toEqual([1, 2, 3])
         expect(logs.filter((line) => line.startsWith("WARN Reconcile failed"))).toHaveLength(3)
         expect(logs.filter((line) => line.includes("watching is hard"))).toHaveLength(3)
+      })
+    )
+  )
+})
+
+describe("when the API server of another cluster does not answer", () => {
+  effect(
+    "the attempts that asked it fail and follow their schedule, and the other objects are reconciled",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["far", "near"]) server.put(Widget, widget(name))
+        const far = Disconnect.make({ method: "GET", path: "/api" }, "https://other.test", "ECONNREFUSED")
+        const { reconcile, runs } = counted((_, { metadata }) =>
+          metadata.name === "far" ? Effect.fail(far) : Effect.succeed(Result.requeueAfter("1 second"))
+        )
+        yield* run({ reconcile, retry: Schedule.spaced("1 second"), concurrency: 1 })
+        yield* pass("2500 millis")
+        for (const name of ["far", "near"]) {
+          expect(runs.filter((each) => each.name === name).map(({ at }) => at)).toEqual([0, 1000, 2000])
+        }
+        expect(attempts.filter(({ outcome }) => is("Failed")(outcome))).toHaveLength(3)
+        expect(logs.filter((line) => line.includes("API server answers"))).toEqual([])
+        expect(server.requests.filter(({ what }) => what === "GET /readyz")).toEqual([])
       })
     )
   )

@@ -110,7 +110,9 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
           : yield* Effect.exit(restore(reconcile(shared, object, { id, root, ledger, corrections })))
       const { interruptors } = yield* Effect.descriptor
       const outcome =
-        exit === undefined ? Outcome.Vanished() : outcomeOf(exit, { interrupted: HashSet.size(interruptors) > 0 })
+        exit === undefined
+          ? Outcome.Vanished()
+          : outcomeOf(exit, { interrupted: HashSet.size(interruptors) > 0, server: (yield* Reachability).server })
       const next = yield* settle(shared, item, outcome, { generation, failing, root })
       queue.done(item.key)
       // What this run remembered of an object that was deleted meanwhile: the event that makes it forgotten is past.

@@ -72,7 +72,7 @@ export const withWorld =
         Cache.layer(),
         EventRecorder.layer({ instance: "test" }),
         Reachability.layer
-      ).pipe(Layer.provideMerge(client))
+      ).pipe(Layer.provideMerge(client), Layer.provide(server.transport))
       const observe = (attempt: Attempt) => Effect.sync(() => void attempts.push(attempt))
       return body({ server, logs, attempts }).pipe(
         Effect.provide(services),
@@ -160,6 +160,7 @@ export const unreachable = new ApiError.Transport({
   code: "ECONNREFUSED",
   reason: "connection refused",
   outcome: "unsent",
+  server: "memory",
   request: { method: "GET", path: "/" }
 })
 

@@ -104,6 +104,24 @@ describe("of several replicas", () => {
   )
 })
 
+describe("a leader", () => {
+  effect(
+    "that wakes on a machine that was suspended writes nothing, by the wall clock, and takes the Lease again",
+    () =>
+      Effect.gen(function* () {
+        const { a, b } = yield* pair()
+        yield* pass("3 seconds")
+        // Eleven seconds in which the monotonic clock stood still.
+        a.skew = 11_000
+        expect(a.mayWrite()).toBe(false)
+        yield* pass("2 seconds")
+        expect([a.terms(), b.terms()]).toEqual([2, 0])
+        expect(leaders(a, b)).toEqual(["a"])
+        expect(a.mayWrite()).toBe(true)
+      })
+  )
+})
+
 describe("a leader that is stopped", () => {
   effect("drains, renewing all the while, and then gives the Lease back, which another takes at once", () =>
     Effect.gen(function* () {

@@ -8,8 +8,9 @@
  * caches stay warm. Stopped in order, it drains first, renewing all the while, and then gives the Lease back.
  *
  * Guarantees: of two processes at most one may write as the leader at any time, as long as their clocks run about equally fast
- * (what they show does not matter) and the Lease's record is not tampered with. A clock that stands still while the machine is
- * suspended prolongs a leadership: what is written then is repaired by the next leader.
+ * (what they show does not matter) and the Lease's record is not tampered with. A leadership ends when either the monotonic clock or
+ * the wall clock has run out, since the monotonic clock of some machines stands still while they are suspended. So a machine whose
+ * time is set forward loses its leadership, and takes it again at once.
  *
  * Errors: none. Whatever goes wrong is told in the log, once, and tried again. A watch that is refused or breaks is replaced by
  * looking every retry period.

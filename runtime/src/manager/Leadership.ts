@@ -48,9 +48,11 @@ export const make = (
 ): Leadership => {
   const { renewDeadlineMillis, retryPeriodMillis } = options
   let endsAt = sentAt + renewDeadlineMillis
+  // By the wall clock too: the monotonic clock of some machines stands still while they are suspended.
+  let endsAtWall = lock.claimedAtWall() + renewDeadlineMillis
   let ended = false
   const expired = `the Lease was not renewed for ${Duration.format(Duration.millis(renewDeadlineMillis))}`
-  const isOver = (): boolean => ended || lock.now() >= endsAt
+  const isOver = (): boolean => ended || lock.now() >= endsAt || lock.wall() >= endsAtWall
 
   const sleepUntil = (at: number) => Effect.sleep(Duration.millis(Math.max(0, Math.ceil(at - lock.now()))))
 
@@ -80,6 +82,7 @@ export const make = (
       if (renewal._tag === "Left") yield* reports.failed(renewal.left)
       else if (renewal.right !== undefined && !isOver()) {
         endsAt = renewal.right + renewDeadlineMillis
+        endsAtWall = lock.claimedAtWall() + renewDeadlineMillis
         yield* reports.renewed(lock.now() - renewal.right)
       }
       yield* sleepUntil(begun + retryPeriodMillis)
@@ -96,7 +99,11 @@ export const make = (
     ended = true
   })
   return {
-    permit: { permits: () => !isOver(), reason: `the leadership of ${options.lease} has ended` },
+    permit: {
+      permits: () => !isOver(),
+      reason: `the leadership of ${options.lease} has ended`,
+      until: () => (isOver() ? 0 : endsAt)
+    },
     lost: Effect.raceFirst(expiry, renewals).pipe(
       Effect.catchAllDefect((defect) =>
         Effect.as(

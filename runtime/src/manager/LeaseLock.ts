@@ -32,6 +32,10 @@ export interface Different {
 export interface LeaseLock {
   /** The monotonic clock, in ms: what all times here are of. */
   readonly now: () => number
+  /** The wall clock, in ms since 1970. */
+  readonly wall: () => number
+  /** When the last claim was sent, by the wall clock. */
+  readonly claimedAtWall: () => number
   /** What is known of the Lease. */
   readonly observed: () => LeaseRecord.Observation
   /** From when on the candidate may take it: never, if it is for what the candidate does not work on. */
@@ -76,8 +80,10 @@ export const make = (
   const request = { retry: false, timeoutMillis }
   const key = { namespace, name }
   const now = () => Time.monotonic(clock)
+  const wall = () => clock.unsafeCurrentTimeMillis()
   let observed = LeaseRecord.nothing
   let mayBeOurs = false
+  let claimedAt = 0
 
   const different = (): Different | undefined => {
     const ours = candidate.scope
@@ -116,7 +122,8 @@ export const make = (
   const claim = Effect.suspend(() => {
     const { lease } = observed
     const sentAt = now()
-    const wanted = LeaseRecord.claimed(lease, candidate, clock.unsafeCurrentTimeMillis())
+    claimedAt = wall()
+    const wanted = LeaseRecord.claimed(lease, candidate, claimedAt)
     const before = mayBeOurs
     mayBeOurs = true
     const write = lease === undefined ? client.create(Lease, wanted, request) : client.replace(Lease, wanted, request)
@@ -134,7 +141,7 @@ export const make = (
     if (observed.holder !== identity) yield* look
     const { holder, lease } = observed
     if (holder !== identity || lease === undefined) return "foreign"
-    const given = LeaseRecord.released(lease, clock.unsafeCurrentTimeMillis())
+    const given = LeaseRecord.released(lease, wall())
     const done = yield* seen(client.replace(Lease, given, request))
     if (!done) yield* look
     return done ? "released" : "changed"
@@ -160,6 +167,8 @@ export const make = (
 
   return {
     now,
+    wall,
+    claimedAtWall: () => claimedAt,
     observed: () => observed,
     freeAt: () => (different()?.disjoint === true ? Number.POSITIVE_INFINITY : LeaseRecord.freeAt(observed, identity)),
     different,
