@@ -1,0 +1,222 @@
+/**
+ * `bun test/bench/load/Server.ts WEBAPPS`: an API server in memory with converged WebApps and their children, for one manager.
+ *
+ * It answers lists and watches of these kinds, elects leaders by a Lease, and keeps the writes of one WebApp. It prints its URL.
+ * `POST /change` changes the image of one WebApp and answers when the manager has applied the Deployment, with the milliseconds.
+ */
+import * as Intent from "@homeostat/runtime/controller/Intent"
+import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import { Either } from "effect"
+import { desiredDeployment, desiredService } from "../../../controllers/webapp/children.ts"
+import { observe } from "../../../controllers/webapp/status.ts"
+import { WebApp } from "../../../controllers/webapp/WebApp.ts"
+
+const count = Number(process.argv[2])
+const time = "2026-11-20T09:00:00Z"
+let version = 100_000
+
+const merged = <A>(target: A, patch: unknown): A => {
+  if (typeof target !== "object" || target === null || Array.isArray(target)) return patch as A
+  const result: Record<string, unknown> = Object.fromEntries(Object.entries(target))
+  for (const [name, value] of Object.entries(patch as object)) {
+    const has = Object.hasOwn(result, name) && typeof value === "object" && value !== null
+    result[name] = has ? merged(result[name], value) : value
+  }
+  return result as A
+}
+
+/** What the API server adds to an object of this number. */
+const stored = (number: number, letter: string, fields: object) => ({
+  metadata: {
+    creationTimestamp: time,
+    generation: 1,
+    uid: `${letter.repeat(8)}-aaaa-4bbb-8ccc-${String(number).padStart(12, "0")}`,
+    resourceVersion: String(++version),
+    managedFields: [
+      {
+        manager: "webapp-controller",
+        operation: "Apply",
+        apiVersion: "v1",
+        time,
+        fieldsType: "FieldsV1",
+        fieldsV1: { "f:metadata": { "f:labels": {}, "f:ownerReferences": {} }, "f:spec": fields }
+      }
+    ]
+  }
+})
+
+const intended = <A extends KubernetesObject>(app: WebApp, kind: Resource.Resource<A, never>, desired: Desired<A>) =>
+  Intent.of(app, WebApp, kind as never, desired as never) as Desired<A>
+
+const make = (number: number) => {
+  const wire = merged(
+    {
+      apiVersion: "apps.kubedojo.io/v1beta1",
+      kind: "WebApp",
+      metadata: { name: `app-${String(number).padStart(6, "0")}`, namespace: "bench" },
+      spec: { image: "registry.example.com/team/app:1.27.3", replicas: 2, port: 8080 }
+    },
+    stored(number, "a", { "f:image": {}, "f:port": {}, "f:replicas": {} })
+  )
+  const app = Either.getOrThrow(WebApp.decode(wire as never))
+  const deployment = merged(
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      ...intended(app, Deployment as never, desiredDeployment(app) as never)
+    },
+    {
+      ...stored(number, "d", { "f:replicas": {}, "f:selector": {}, "f:template": { "f:metadata": {}, "f:spec": {} } }),
+      status: {
+        availableReplicas: 2,
+        conditions: [{ type: "Available", status: "True", reason: "MinimumReplicasAvailable", message: "available" }],
+        observedGeneration: 1,
+        readyReplicas: 2,
+        replicas: 2,
+        updatedReplicas: 2
+      }
+    }
+  ) as unknown as Deployment
+  const service = merged(
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      ...intended(app, Service as never, desiredService(app, deployment) as never)
+    },
+    {
+      ...stored(number, "5", { "f:ports": {}, "f:selector": {}, "f:type": {} }),
+      spec: { clusterIP: `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`, sessionAffinity: "None" }
+    }
+  ) as unknown as Service
+  const status = observe(app, {
+    deployment: { object: deployment },
+    service: { object: service },
+    pods: [],
+    scaledByOthers: false,
+    now: time
+  })
+  return { app: { ...wire, status }, deployment, service }
+}
+
+const objects = Array.from({ length: count }, (_, number) => make(number))
+const kinds: { readonly [plural: string]: ReadonlyArray<object> } = {
+  webapps: objects.map(({ app }) => app),
+  deployments: objects.map(({ deployment }) => deployment),
+  services: objects.map(({ service }) => service),
+  pods: [],
+  horizontalpodautoscalers: []
+}
+const changed = objects[Math.floor(count / 2)]
+if (changed === undefined) throw new Error(`invalid number of WebApps: ${process.argv[2]} (must be 1 or more)`)
+
+const line = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`
+const bookmark = (): string =>
+  line("BOOKMARK", {
+    metadata: { resourceVersion: String(version), annotations: { "k8s.io/initial-events-end": "true" } }
+  })
+const initial = new Map(
+  Object.entries(kinds).map(([plural, all]) => {
+    const lines = all.map((object) => line("ADDED", object))
+    // Chunks as they come from a socket.
+    const size = 50
+    const parts = Array.from({ length: Math.ceil(lines.length / size) }, (_, at) =>
+      Buffer.from(lines.slice(at * size, (at + 1) * size).join(""))
+    )
+    return [plural, parts] as const
+  })
+)
+const watches = new Map<string, ReadableStreamDefaultController<Uint8Array>>()
+
+const refusal = (code: number, reason: string) =>
+  Response.json({ kind: "Status", code, reason, message: reason }, { status: code })
+
+const watch = (plural: string, sendsInitial: boolean): Response =>
+  new Response(
+    new ReadableStream<Uint8Array>({
+      start: async (controller) => {
+        watches.set(plural, controller)
+        // Bun sends the headers with the first chunk.
+        if (!sendsInitial) return controller.enqueue(Buffer.from("\n"))
+        for (const part of initial.get(plural) ?? []) {
+          controller.enqueue(part)
+          if ((controller.desiredSize ?? 0) < -20) await Bun.sleep(0)
+        }
+        controller.enqueue(Buffer.from(bookmark()))
+      }
+    }),
+    { headers: { "content-type": "application/json" } }
+  )
+
+let lease: { metadata: object } | undefined
+let terms = 0
+let answered: (() => void) | undefined
+
+const leases = async (request: Request, isWatch: boolean): Promise<Response> => {
+  if (isWatch) return watch("leases", false)
+  if (request.method === "GET") return lease === undefined ? refusal(404, "NotFound") : Response.json(lease)
+  const sent = (await request.json()) as { metadata: object; spec: { leaseTransitions?: number } }
+  terms = sent.spec.leaseTransitions ?? terms
+  lease = {
+    ...sent,
+    metadata: { ...sent.metadata, ...stored(1, "e", {}).metadata, resourceVersion: String(++version) }
+  }
+  return Response.json(lease, { status: request.method === "POST" ? 201 : 200 })
+}
+
+const change = async (): Promise<Response> => {
+  const began = performance.now()
+  const app = merged(changed.app, {
+    metadata: { generation: 2, resourceVersion: String(++version) },
+    spec: { image: "registry.example.com/team/app:1.27.4" }
+  })
+  const applied = new Promise<void>((resolve) => {
+    answered = resolve
+  })
+  watches.get("webapps")?.enqueue(Buffer.from(line("MODIFIED", app)))
+  await applied
+  return Response.json({ millis: performance.now() - began, terms })
+}
+
+const server = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  idleTimeout: 0,
+  fetch: async (request) => {
+    const url = new URL(request.url)
+    const segments = url.pathname.split("/")
+    const plural = segments.find((segment) => Object.hasOwn(kinds, segment)) ?? segments.at(-1) ?? ""
+    const isWatch = url.searchParams.get("watch") === "true"
+    if (url.pathname === "/change") return change()
+    if (url.pathname === "/version") return Response.json({ major: "1", minor: "37", gitVersion: "v1.37.1" })
+    if (segments.includes("leases")) return leases(request, isWatch)
+    if (plural.endsWith("reviews")) {
+      return Response.json({ ...((await request.json()) as object), status: { allowed: true } }, { status: 201 })
+    }
+    if (segments.includes("events")) {
+      return Response.json({ ...((await request.json()) as object) }, { status: 201 })
+    }
+    const all = kinds[plural]
+    if (all === undefined) return refusal(404, "NotFound")
+    if (request.method === "GET" && isWatch) return watch(plural, url.searchParams.get("sendInitialEvents") === "true")
+    if (request.method === "GET") {
+      return Response.json({ kind: "List", metadata: { resourceVersion: String(version) }, items: all })
+    }
+    if (request.method === "PATCH" && url.pathname.includes(changed.app.metadata.name)) {
+      if (plural === "deployments") answered?.()
+      const object =
+        plural === "deployments" ? changed.deployment : plural === "webapps" ? changed.app : changed.service
+      return Response.json(
+        merged(merged(object, await request.json()), {
+          metadata: { ...object.metadata, resourceVersion: String(++version) }
+        })
+      )
+    }
+    process.stderr.write(
+      `unexpected write: ${request.method} ${url.pathname} ${(await request.text()).slice(0, 300)}\n`
+    )
+    return refusal(403, "Forbidden")
+  }
+})
+process.stdout.write(`${server.url}\n`)
