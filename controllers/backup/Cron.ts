@@ -241,11 +241,12 @@ const parseEvery = (schedule: string): Either.Either<Every, string> => {
   const text = schedule.replace(/^@every\s+/, "")
   const refuse = (problem: string) =>
     Either.left(`schedule ${quote(schedule)} ${problem}: write a duration such as @every 6h or @every 1h30m`)
-  if (!/^((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/.test(text)) {
+  const parts = Array.from(text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy))
+  if (text === "" || parts.reduce((length, [part]) => length + part.length, 0) !== text.length) {
     return refuse(/^\d+d$/.test(text) ? "has days, which Go's durations do not know" : "has no duration")
   }
   let millis = 0
-  for (const [, amount = "", unit = ""] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) {
+  for (const [, amount = "", unit = ""] of parts) {
     millis += Number(amount) * (units[unit] ?? 0)
   }
   if (millis === 0) return refuse("has a duration of nothing")

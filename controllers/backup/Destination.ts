@@ -185,8 +185,12 @@ const meantWithoutScheme = (text: string): string => {
 }
 
 /** What stands before an @ may be a password, and messages are read by many. */
-const withoutSecrets = (text: string): string =>
-  text.replace(/^([A-Za-z0-9+.:-]*?:(?:\/\/)?)?[^/]*@/, "$1***@").replace(/\/\/.*@/, "//***@")
+const withoutSecrets = (text: string): string => {
+  const rest = text.replace(/^([A-Za-z0-9+.-]*:(?:\/\/)?)?[^/]*@/, "$1***@")
+  const from = rest.indexOf("//")
+  const to = rest.lastIndexOf("@")
+  return from >= 0 && to > from ? `${rest.slice(0, from)}//***${rest.slice(to)}` : rest
+}
 
 /** What the rest of the spec says about the repository. */
 export interface Place {
@@ -208,7 +212,7 @@ export const repository = (destination: Destination, place: Place): string => {
   const path = join(destination.path, place.path)
   switch (destination._tag) {
     case "S3":
-      return `s3:${(place.endpoint ?? amazon).replace(/\/+$/, "")}/${join(destination.bucket, path)}`
+      return `s3:${(place.endpoint ?? amazon).replace(/(?<!\/)\/+$/, "")}/${join(destination.bucket, path)}`
     case "Rest":
       return `rest:${destination.url}/${path === "" ? "" : `${path}/`}`
     case "Gs":
@@ -218,7 +222,7 @@ export const repository = (destination: Destination, place: Place): string => {
     case "B2":
       return `b2:${destination.bucket}:${path}`
     case "Pvc":
-      return join(place.mountPath.replace(/\/+$/, ""), path)
+      return join(place.mountPath.replace(/(?<!\/)\/+$/, ""), path)
   }
 }
 

@@ -387,4 +387,4 @@ const adviceElsewhere: {
 }
 
 /** What was said, as a sentence before another. */
-const said = (text: string): string => (text === "" ? "" : `${text.replace(/[.\s]+$/, "")}. `)
+const said = (text: string): string => (text === "" ? "" : `${text.replace(/(?<![.\s])[.\s]+$/, "")}. `)

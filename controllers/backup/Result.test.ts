@@ -139,12 +139,16 @@ describe("A mover's result", () => {
 describe("A message", () => {
   test("has no password of a URL", () =>
     expect(Result.clean("Get https://joe:secret@host/a: refused, and rest:https://x:y@h/")).toBe(
-      "Get https://***@host/a: refused, and rest:https://***@h/"
+      "Get https://<redacted>@host/a: refused, and rest:https://<redacted>@h/"
     ))
   test("that is long keeps its end, and no half of a character", () => {
     const long = Result.clean(`${"😀".repeat(1000)} the cause`)
     expect(long).toMatch(/^…😀+ the cause$/u)
     expect(Array.from(long)).toHaveLength(900)
   })
+  test("has nothing else that looks like a secret", () =>
+    expect(Result.clean("AWS_SECRET_ACCESS_KEY=abc/def+123 and Bearer abcdefghijkl: refused")).toBe(
+      "AWS_SECRET_ACCESS_KEY=<redacted> and Bearer <redacted> refused"
+    ))
   test("has no characters that turn the line around", () => expect(Result.clean("a\u202eb\u0007c")).toBe("a b c"))
 })

@@ -6,6 +6,7 @@
  * Kubernetes cuts the text at 4096 bytes, gives the last lines of the log where the mover wrote nothing (FallbackToLogsOnError),
  * and nothing at all after some deaths. So reading never fails: what can be read is read, the rest is absent.
  */
+import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
 
 /** A volume in a run. */
 export interface Snapshot {
@@ -179,14 +180,14 @@ const salvage = (text: string): Result => {
 }
 
 /**
- * A text for people: on one line, without control characters and the passwords of URLs, and only its end if it is long, since
+ * A text for people: on one line, without control characters and secrets (see `Secrecy`), and only its end if it is long, since
  * programs say the cause last.
  */
 export const clean = (text: string): string => {
-  const line = text
+  // The cause stands last.
+  const line = Secrecy.masked(text.slice(-4096))
     // Control and formatting characters, which could reorder or hide what is read.
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
-    .replaceAll(/(\w:\/\/)[^/\s@]*@/g, "$1***@")
     .replaceAll(/ {2,}/g, " ")
     .trim()
   const characters = Array.from(line)

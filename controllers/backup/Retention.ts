@@ -41,8 +41,6 @@ const units: { readonly [unit: string]: number } = {
   y: 366 * 86_400
 }
 
-const grammar = /^([0-9]+(s|m|h|d|w|y))+$/
-
 /** A hundred years. restic's arithmetic overflows at 292, and then it would keep what it should delete, or the reverse. */
 const mostHours = (100 * 366 * 86_400) / 3600
 
@@ -53,14 +51,15 @@ const mostHours = (100 * 366 * 86_400) / 3600
  */
 export const parse = (text: string): Either.Either<Policy | undefined, string> => {
   if (text === "") return Either.right(undefined)
-  if (!grammar.test(text)) {
+  const parts = Array.from(text.matchAll(/([0-9]+)([smhdwy])/gy))
+  if (parts.reduce((length, [part]) => length + part.length, 0) !== text.length) {
     return Either.left(
       `retentionPolicy ${JSON.stringify(text)} is not understood: write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w`
     )
   }
   let seconds = 0
   let minutes = false
-  for (const [, amount = "", unit = ""] of text.matchAll(/([0-9]+)([smhdwy])/g)) {
+  for (const [, amount = "", unit = ""] of parts) {
     seconds += Number(amount) * (units[unit] ?? 0)
     minutes ||= unit === "m"
   }
@@ -117,7 +116,7 @@ export const warnings = (
   const besides = keepArguments(undefined, options.counts).length > 0 ? ", except those that retention keeps" : ""
   const found: Array<string> = []
   if (policy.minutes) {
-    const months = policy.text.replaceAll(/(\d+)m/g, (_, amount: string) => `${Number(amount) * 30}d`)
+    const months = policy.text.replaceAll(/(?<!\d)(\d+)m/g, (_, amount: string) => `${Number(amount) * 30}d`)
     found.push(
       `${written}: m means minutes, not months. After each successful run, the snapshots more than ${kept} older than the newest are deleted${besides}. If months were meant, write ${months}`
     )

@@ -68,7 +68,9 @@ export const kindOf = (text: string): Either.Either<string, string> => {
 
 /** A group, or what is wrong with it. */
 export const groupOf = (text: string): Either.Either<string, string> => {
-  if (text.length > 253 || !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/.test(text)) {
+  const labels = text.split(".")
+  const isDomain = labels.length > 1 && labels.every((label) => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(label))
+  if (text.length > 253 || !isDomain) {
     return Either.left(`"${text}" is no group: a domain in lower case, such as cache.example.com`)
   }
   return /(^|\.)(k8s|kubernetes)\.io$/.test(text)

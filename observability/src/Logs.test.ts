@@ -84,6 +84,27 @@ describe("a line for machines", () => {
     expect(read({ message: ["a", 1n, undefined, circular] })).toMatchObject({ msg: expect.stringContaining("a 1") })
     expect(read({ annotations: HashMap.make(["big", 1n], ["circular", circular]) })).toMatchObject({ big: "1" })
   })
+  test("is cut, and so takes no time over a text of a megabyte", () => {
+    const begun = process.cpuUsage()
+    for (const message of ["a.".repeat(500_000), "eyJaaaaa-".repeat(111_000)]) {
+      const written = line({ message, annotations: HashMap.make(["note", message]) })
+      expect(written.length).toBeLessThan(20_000)
+      expect(written).toContain(message.slice(0, 8000))
+    }
+    expect(process.cpuUsage(begun).user / 1000).toBeLessThan(200)
+  })
+  test("hides a secret whose name is in another part of the message, or that the cut goes through", () => {
+    expect(read({ message: ["sent Bearer", "hunter2-hunter2"] })).toMatchObject({ msg: "sent Bearer <redacted>" })
+    const token = `eyJ${"a".repeat(100)}.${"b".repeat(300)}.${"c".repeat(2000)}`
+    const written = line({ message: `${"x ".repeat(4090)}${token}` })
+    expect(written).not.toContain("eyJ")
+  })
+  test("has no character that a terminal obeys", () => {
+    const message = "a\u001b[2Jb\u009b2Jc\u202ed\u2028e\u007f"
+    const written = line({ message })
+    expect(written).not.toMatch(/[\p{Cc}\u2028\u202e]/u)
+    expect(JSON.parse(written)).toMatchObject({ msg: message })
+  })
   test("keeps its own fields, though an annotation has the same name", () => {
     const annotations = HashMap.make(["msg", "mine"], ["level", "mine"], ["time", "mine"])
     expect(read({ annotations })).toMatchObject({ msg: "Reconciled", level: "info", time: "2026-11-20T14:05:31.042Z" })
@@ -180,7 +201,17 @@ describe("a line for people", () => {
     expect(line({ message: ["A listener threw", new Error("boom")] })).toEndWith("A listener threw Error: boom")
   })
   test("puts what takes several lines below", () => {
-    expect(line({ annotations: HashMap.make(["cause", "Error: boom\n    at x"]) })).toEndWith("\nError: boom\n    at x")
+    expect(line({ annotations: HashMap.make(["cause", "Error: boom\n    at x"]) })).toEndWith(
+      "\n    Error: boom\n        at x"
+    )
+  })
+  test("has no character of others that a terminal obeys, and none of their lines looks like one of ours", () => {
+    const message = "a\u001b[2Jb\r\n14:05:31.042 INFO  Reconciled \u009b2J\u202e"
+    const written = line({ message, annotations: HashMap.make(["note", message], ["one", "a\u001b[2J b\u009b"]) })
+    expect(written).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
+    expect(written).toContain("a\\u001b[2Jb\\u000d")
+    expect(written).toContain('one="a\\u001b[2J b\\u009b"')
+    expect(written.split("\n").filter((each) => /^\d\d:/.test(each))).toHaveLength(1)
   })
   test("is coloured by its level, where asked", () => {
     expect(line({ logLevel: LogLevel.Warning }, true)).toContain("\u001b[33mWARN \u001b[0m")

@@ -2,6 +2,7 @@
  * Logs: one line per fact, to standard error, as JSON for machines or aligned text for people. Annotations of a line (controller,
  * object, reconcileID) become fields beside its message, and so do the trace and the span it was written in.
  */
+import * as Text from "@homeostat/runtime/resource/Text"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import { Span } from "@homeostat/runtime/telemetry/Recording"
 import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
@@ -21,17 +22,36 @@ import { ParentSpan } from "effect/Tracer"
 /** How lines look. */
 export type Format = "json" | "pretty"
 
-/** Anything as text: an error, of which JSON shows nothing, by what it says. Nothing of it is secret. */
-const textOf = (value: unknown): string =>
+/** Anything as text: an error, of which JSON shows nothing, by what it says. */
+const written = (value: unknown): string =>
+  typeof value === "string"
+    ? value
+    : value instanceof Error
+      ? String(value)
+      : Inspectable.toStringUnknown(Secrecy.redacted(value), 0)
+
+/** The same, cut to {@link Secrecy.longest} characters and without secrets. */
+const textOf = (value: unknown): string => Secrecy.masked(written(value))
+
+/** The parts of a message as one text: a secret may follow its name in another part. */
+const messageOf = (message: unknown): string =>
   Secrecy.masked(
-    typeof value === "string"
-      ? value
-      : value instanceof Error
-        ? String(value)
-        : Inspectable.toStringUnknown(Secrecy.redacted(value), 0)
+    (Array.isArray(message) ? message : [message])
+      .map((part) => Text.clip(written(part), 2 * Secrecy.longest))
+      .join(" ")
   )
 
-const messageOf = (message: unknown): string => (Array.isArray(message) ? message : [message]).map(textOf).join(" ")
+/**
+ * Control characters, and those that turn the direction of text around: a terminal obeys them. Line breaks and tabs stay.
+ */
+const controls = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu
+
+/** A text in which such characters are spelled as in JSON: `\u001b`. */
+const escaped = (text: string): string =>
+  text.replaceAll(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
+
+/** Lines after the first are indented, so that none looks like a line of the log. */
+const indented = (text: string): string => text.replaceAll("\n", "\n    ")
 
 type Field = string | number | boolean
 
@@ -74,7 +94,7 @@ export const json: Logger.Logger<unknown, string> = Logger.make((options) => {
     msg: messageOf(options.message)
   }
   // These come first to the eye, and last so that no annotation takes their place.
-  return JSON.stringify({ ...line, ...fieldsOf(options), ...line })
+  return escaped(JSON.stringify({ ...line, ...fieldsOf(options), ...line }))
 })
 
 const colours: { readonly [label: string]: string } = {
@@ -93,9 +113,11 @@ export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unk
     const shown = options.colour ? `${colours[line.logLevel.label] ?? ""}${level}\u001b[0m` : level
     const fields = Object.entries(fieldsOf(line)).map(([key, value]) => {
       const text = String(value)
-      return text.includes("\n") ? `\n${text}` : ` ${key}=${/^$|[\s"=]/.test(text) ? JSON.stringify(text) : text}`
+      const shown = /^$|[\s"=]/.test(text) ? JSON.stringify(text) : text
+      return text.includes("\n") ? indented(escaped(`\n${text}`)) : ` ${key}=${escaped(shown)}`
     })
-    return `${line.date.toISOString().slice(11, 23)} ${shown} ${messageOf(line.message)}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
+    const message = indented(escaped(messageOf(line.message)))
+    return `${line.date.toISOString().slice(11, 23)} ${shown} ${message}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
   })
 
 /** What is said of a line as a whole, on the root of its trace. */

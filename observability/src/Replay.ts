@@ -61,13 +61,18 @@ const later = (one: bigint, other: bigint): bigint => {
 const isPrimitive = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 
+/** Items of a list that are told. */
+const mostItems = 64
+
 /** As OpenTelemetry takes it; anything else as text. Nothing for nothing, and nothing that looks like a secret. */
 const attributeOf = (value: unknown): AttributeValue | undefined => {
   if (value === undefined || value === null) return undefined
   if (isPrimitive(value)) return typeof value === "string" ? Secrecy.masked(value) : value
   if (Array.isArray(value)) {
     if (value.every((item) => typeof item === "number")) return value
-    return value.map((item: unknown) => (isPrimitive(item) ? Secrecy.masked(String(item)) : textOf(item)))
+    return value
+      .slice(0, mostItems)
+      .map((item: unknown) => (isPrimitive(item) ? Secrecy.masked(String(item)) : textOf(item)))
   }
   return textOf(value)
 }

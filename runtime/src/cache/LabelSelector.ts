@@ -41,7 +41,15 @@ const requirement = (text: string): Requirement | undefined => {
 }
 
 /** Splits at the commas that are not inside a list of values. */
-const split = (text: string): ReadonlyArray<string> => text.split(/,(?![^(]*\))/).map((part) => part.trim())
+const split = (text: string): ReadonlyArray<string> => {
+  const parts: Array<string> = []
+  let inside = false
+  for (const piece of text.split(",")) {
+    parts.push(inside ? `${parts.pop() ?? ""},${piece}` : piece)
+    if (/[()]/.test(piece)) inside = piece.lastIndexOf("(") > piece.lastIndexOf(")")
+  }
+  return parts.map((part) => part.trim())
+}
 
 const none: Labels = {}
 

@@ -56,7 +56,7 @@ export const make = (options: {
     headers: options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }
   })
   return {
-    server: options.server.replace(/\/+$/, ""),
+    server: options.server.replace(/(?<!\/)\/+$/, ""),
     namespace: options.namespace,
     source: options.source ?? "given by the program",
     proxy: options.proxy,

@@ -129,7 +129,7 @@ const serverOf = ({ file, value }: Entry<{ readonly name: string; readonly serve
     )
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return wrong("is not a URL")
   return url.username === "" && url.password === ""
-    ? Effect.succeed(written.replace(/\/+$/, ""))
+    ? Effect.succeed(written.replace(/(?<!\/)\/+$/, ""))
     : wrong("has a user in it: put username and password where the user is")
 }
 

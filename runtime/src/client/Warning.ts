@@ -7,7 +7,11 @@ import type { ResponseHeaders } from "./Response.ts"
 
 /** The texts in a `Warning` header: `299 - "text"`, several separated by commas. */
 export const parse = (header: string): ReadonlyArray<string> =>
-  Array.from(header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g), (match) => (match[1] ?? "").replace(/\\(.)/g, "$1"))
+  Array.from(
+    // A quote within a text stands as a control character meanwhile: no header has one.
+    header.replace(/\\(.)/g, (_, one: string) => (one === '"' ? "\u0001" : one)).matchAll(/\d{3} \S+ "([^"]*)"/g),
+    ([, text = ""]) => text.replaceAll("\u0001", '"')
+  )
 
 // Some warnings name an object or a value. Past this many the memory is emptied, and some are logged again.
 const remembered = 1000

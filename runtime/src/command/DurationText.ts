@@ -5,12 +5,13 @@ import * as Either from "effect/Either"
 const units: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 const millisOf = (text: string): number | undefined => {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) return undefined
   let millis = 0
-  for (const [, amount = "0", unit = "s"] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+  let read = 0
+  for (const [part, amount = "0", unit = "s"] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/gy)) {
     millis += Number(amount) * (units[unit] ?? 0)
+    read += part.length
   }
-  return millis
+  return text !== "" && read === text.length ? millis : undefined
 }
 
 /**

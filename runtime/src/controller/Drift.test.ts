@@ -69,6 +69,18 @@ describe("strangers", () => {
       { path: "s.x/y~z", pointer: "/s/x~1y~0z" }
     ])
   })
+  test("are named by the first 256 characters of a name, and paired by the whole one", () => {
+    const long = "a.".repeat(60_000)
+    const env = { env: [{ name: `${long}x`, value: "1" }] }
+    expect(strangers({ env: [] }, env, [["env"]])).toEqual([{ path: `env[${long.slice(0, 256)}…]`, pointer: "/env/0" }])
+    expect(strangers({ env: [{ name: `${long}x` }] }, env, [["env"]])).toEqual([])
+    expect(strangers({ env: [{ name: `${long}y` }] }, env, [["env"]])).toHaveLength(1)
+    const key = strangers({ data: {} }, { data: { [long]: "1" } }, [["data"]])
+    expect(key).toEqual([{ path: `data.${long.slice(0, 256)}…`, pointer: `/data/${long}` }])
+    expect(missing({ env: [{ name: `${long}x`, value: "2" }] }, env)).toMatchObject([
+      { path: `env[${long.slice(0, 256)}…].value`, want: "2", have: "1" }
+    ])
+  })
   test("are none where the place does not exist", () => {
     expect(strangers({}, { spec: { containers: [] } }, ports)).toEqual([])
   })

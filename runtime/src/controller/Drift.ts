@@ -7,6 +7,7 @@
  */
 
 import type { Operation } from "../client/Patch.ts"
+import * as Text from "../resource/Text.ts"
 
 /** A value of JSON. */
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | { readonly [key: string]: Json | undefined }
@@ -77,8 +78,9 @@ const collect = (want: Json, have: Json | undefined, path: string, into: Array<D
       if (have.some((candidate) => covers(item, candidate))) return
       const name = identify(item, index)
       const rival = have.find((candidate, at) => identify(candidate, at) === name)
-      if (rival === undefined) into.push({ path: `${path}[${name}]`, want: item, have: undefined })
-      else collect(item, rival, `${path}[${name}]`, into)
+      const at = `${path}[${label(item, index)}]`
+      if (rival === undefined) into.push({ path: at, want: item, have: undefined })
+      else collect(item, rival, at, into)
     })
     return
   } else if (equal(want, have)) return
@@ -106,8 +108,11 @@ const isMeant = (want: Json, item: Json): boolean => {
   return key !== undefined && key === mergeKey(item) && sameProtocol
 }
 
-/** How an item of a list is told apart for a reader, and paired with its rival. */
-export const identify = (item: Json, index: number): string => mergeKey(item) ?? String(index)
+/** How an item of a list is named in a path. */
+export const label = (item: Json, index: number): string => Text.clip(identify(item, index), Text.longestName)
+
+/** How an item of a list is paired with its rival. */
+const identify = (item: Json, index: number): string => mergeKey(item) ?? String(index)
 
 /** The value by which Kubernetes merges lists of such items. */
 const mergeKey = (item: Json): string | undefined => {
@@ -137,7 +142,7 @@ export const strangers = (
         .flatMap((item, index) =>
           intended.some((want) => isMeant(want, item))
             ? []
-            : [{ path: `${at.path}[${identify(item, index)}]`, pointer: `${at.pointer}/${index}` }]
+            : [{ path: `${at.path}[${label(item, index)}]`, pointer: `${at.pointer}/${index}` }]
         )
         .reverse()
     }
@@ -145,7 +150,10 @@ export const strangers = (
     const intended = isRecord(wanted) ? wanted : {}
     return Object.keys(at.value)
       .filter((key) => fieldOf(intended, key) === undefined)
-      .map((key) => ({ path: `${at.path}.${key}`, pointer: `${at.pointer}/${pointerToken(key)}` }))
+      .map((key) => ({
+        path: `${at.path}.${Text.clip(key, Text.longestName)}`,
+        pointer: `${at.pointer}/${pointerToken(key)}`
+      }))
   })
 
 /**

@@ -121,6 +121,21 @@ describe("who owns", () => {
   }
 })
 
+test("a name that a path has only the beginning of is followed", () => {
+  const name = "a".repeat(1000)
+  const short = `${name.slice(0, 256)}…`
+  const fieldsV1 = {
+    "f:data": { [`f:${name}`]: {} },
+    "f:env": { [`k:{"name":"${name}"}`]: { "f:value": {} } }
+  }
+  const long = { data: { [name]: "1" }, env: [{ name, value: "1" }] }
+  for (const object of [long, undefined]) {
+    for (const path of [`data.${short}`, `env[${short}].value`]) {
+      expect(FieldOwner.owners([{ manager: "rival", fieldsV1 }], path, object)).toHaveLength(1)
+    }
+  }
+})
+
 test("who wrote last is who has the latest time, and of those the last in the list", () => {
   expect(FieldOwner.lastWriter(entries)?.manager).toBe("rival")
   expect(FieldOwner.lastWriter([])).toBeUndefined()

@@ -5,6 +5,7 @@
  * (`metadata.labels.app.kubernetes.io/name`), so a path is never split; it is followed from field to field.
  */
 import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
+import * as Text from "../resource/Text.ts"
 import * as Drift from "./Drift.ts"
 
 type Fields = { readonly [key: string]: Drift.Json | undefined }
@@ -42,20 +43,19 @@ const owns = (set: Drift.Json | undefined, rest: string, value: Drift.Json | und
 
 const ownsField = (set: Fields, rest: string, value: Drift.Json | undefined): boolean =>
   Object.keys(set).some((key) => {
-    const name = key.slice(2)
+    const name = Text.clip(key.slice(2), Text.longestName)
     if (!key.startsWith("f:") || !rest.startsWith(name)) return false
     const after = rest.slice(name.length)
     const isWhole = after === "" || after.startsWith(".") || after.startsWith("[")
-    return isWhole && owns(set[key], after, isFields(value) ? value[name] : undefined)
+    return isWhole && owns(set[key], after, isFields(value) ? value[key.slice(2)] : undefined)
   })
 
 const ownsItem = (set: Fields, rest: string, value: Drift.Json | undefined): boolean => {
   const items = Array.isArray(value) ? value : []
-  const index = items.findIndex((item, at) => rest.startsWith(`[${Drift.identify(item, at)}]`))
+  const index = items.findIndex((item, at) => rest.startsWith(`[${Drift.label(item, at)}]`))
   const item: Drift.Json | undefined = items[index]
   return Object.keys(set).some((key) => {
-    const name =
-      item === undefined ? nameOf(key, rest) : isOf(key, item, index) ? Drift.identify(item, index) : undefined
+    const name = item === undefined ? nameOf(key, rest) : isOf(key, item, index) ? Drift.label(item, index) : undefined
     return name !== undefined && owns(set[key], rest.slice(name.length + 2), item)
   })
 }
@@ -73,7 +73,9 @@ const isOf = (key: string, item: Drift.Json, index: number): boolean => {
 const nameOf = (key: string, rest: string): string | undefined => {
   const known = parse(key.slice(2))
   const values = key.startsWith("k:") && isFields(known) ? Object.values(known) : /^[vi]:/.test(key) ? [known] : []
-  return values.map(String).find((value) => rest.startsWith(`[${value}]`))
+  return values
+    .map((value) => Text.clip(String(value), Text.longestName))
+    .find((value) => rest.startsWith(`[${value}]`))
 }
 
 const parse = (text: string): Drift.Json | undefined => {

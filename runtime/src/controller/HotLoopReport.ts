@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import * as Text from "../resource/Text.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import type { Attempt } from "./Attempt.ts"
@@ -35,7 +36,8 @@ const mostNamed = 5
 /** Fields of an object, for a sentence. */
 export const named = (fields: ReadonlyArray<string>, place: string): string => {
   const rest = fields.length - mostNamed
-  return `${fields.slice(0, mostNamed).join(", ")}${rest > 0 ? ` and ${rest} more` : ""} of ${place}`
+  const names = fields.slice(0, mostNamed).map((field) => Text.clip(field, Text.longestName))
+  return `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""} of ${place}`
 }
 
 /** How long writes are counted, for a sentence. */

@@ -280,10 +280,8 @@ const isSame = (before: Run, after: Run): boolean =>
 /** A write that fails again and again is told by its message. */
 const isNews = ({ changed, error }: Write): boolean => error === undefined && changed !== false
 
-const clip = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text)
-
 const messageOfOutcome = (outcome: Outcome): string | undefined =>
-  "error" in outcome ? clip(Secrecy.masked(messageOf(outcome.error)).replaceAll(/\s*\n\s*/g, " ")) : undefined
+  "error" in outcome ? Secrecy.masked(messageOf(outcome.error), longest).replaceAll(/(?<!\s)\s*\n\s*/g, " ") : undefined
 
 const isWrite = ({ request, write }: Exchange): boolean => write !== undefined || request.method !== "GET"
 

@@ -42,7 +42,7 @@ const suffixes: { readonly [suffix: string]: number } = {
 
 /** `resource.Quantity`: `500m`, `0.5`, `1Gi`, `1e3`. */
 const quantity = (text: string): number | undefined => {
-  const [, number, suffix = ""] = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text) ?? []
+  const [, number, suffix = ""] = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text) ?? []
   const factor = Object.hasOwn(suffixes, suffix) ? suffixes[suffix] : undefined
   return number === undefined || factor === undefined ? undefined : Number(number) * factor
 }
@@ -51,9 +51,10 @@ const units: { readonly [unit: string]: number } = { ns: 1e-9, us: 1e-6, µs: 1e
 
 /** `metav1.Duration`, in seconds: `90s`, `1m30s`. */
 const duration = (text: string): number | undefined => {
-  if (!/^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined
-  const parts = text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)/g)
-  const sum = Array.from(parts, ([, number, unit = ""]) => Number(number) * (units[unit] ?? 0)).reduce((a, b) => a + b)
+  const unsigned = text.replace(/^[+-]/, "")
+  const parts = Array.from(unsigned.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/gy))
+  if (unsigned === "" || parts.reduce((length, [part]) => length + part.length, 0) !== unsigned.length) return undefined
+  const sum = parts.reduce((seconds, [, number, unit = ""]) => seconds + Number(number) * (units[unit] ?? 0), 0)
   return text.startsWith("-") ? -sum : sum
 }
 

@@ -151,7 +151,7 @@ export const make = (options: {
       const { regarding } = pending
       const namespace = regarding.metadata.namespace ?? "default"
       // Unique enough for the life of an Event, and the same prefix for one object, so that a listing reads well.
-      const name = `${regarding.metadata.name.slice(0, 220).replace(/[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
+      const name = `${regarding.metadata.name.slice(0, 220).replace(/(?<![-.])[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
       remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
         metadata: { namespace, name, ...(pending.annotations !== undefined && { annotations: pending.annotations }) },

@@ -57,7 +57,7 @@ const look = (check: Check): Effect.Effect<string | undefined> =>
         Effect.map((failure) => (failure._tag === "Left" ? failure.left : String(Cause.squash(failure.right))))
       )
     ),
-    Effect.map((reason) => reason?.replaceAll(/\s*\n\s*/g, " "))
+    Effect.map((reason) => reason?.replaceAll(/(?<!\s)\s*\n\s*/g, " "))
   )
 
 /** Probes are about this moment. */

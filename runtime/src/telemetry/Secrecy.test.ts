@@ -128,16 +128,43 @@ describe("of a text", () => {
       "a\n-----BEGIN EC PRIVATE KEY-----\nMHcC\n-----END EC PRIVATE KEY-----\nb",
       "a\nEC PRIVATE KEY <redacted>\nb"
     ],
-    ["a password in a URL", "GET https://me:hunter2@proxy.test:3128/x", "GET https://<redacted>@proxy.test:3128/x"]
+    ["a password in a URL", "GET https://me:hunter2@proxy.test:3128/x", "GET https://<redacted>@proxy.test:3128/x"],
+    ["a password with / in a URL", "https://me:hun/ter2@host:80/x@1", "https://<redacted>@host:80/x@1"],
+    ["a password with @ in a URL", "https://me:hun@ter2@host/x", "https://<redacted>@host/x"],
+    [
+      "a bearer token without a digit",
+      "Authorization: Bearer abcdefghijklmnop, x",
+      "Authorization: Bearer <redacted>, x"
+    ],
+    ["a key of AWS", "AKIAIOSFODNN7EXAMPLE, x", "<redacted>, x"],
+    ["a token of GitHub", "as ghp_16C7e42F292c6912E7710c838347Ae178B4a", "as <redacted>"],
+    ["a password by its name", "password=hunter-two x", "password=<redacted> x"],
+    ["a password in quotes", 'db password="hunter two" x', "db password=<redacted> x"],
+    ["a secret key of AWS by its name", "AWS_SECRET_ACCESS_KEY=a/b+c x", "AWS_SECRET_ACCESS_KEY=<redacted> x"],
+    [
+      "a signature in a URL",
+      "https://a.test/c?sv=2020&sig=AbC%3D&se=1",
+      "https://a.test/c?sv=2020&sig=<redacted>&se=1"
+    ],
+    ["a password in JSON", '{"password":"hunter \\"two","a":"b"}', '{"password":"<redacted>","a":"b"}'],
+    ["a token after its name", "token: hunter2-hunter, x", "token: <redacted>, x"]
   ]
   for (const [what, text, expected] of cases)
     test(`${what} is hidden`, () => expect(Secrecy.masked(text)).toBe(expected))
 
+  test("that is long, its beginning is left, and a secret that the cut goes through is hidden", () => {
+    const token = `eyJ${"a".repeat(100)}.${"b".repeat(300)}.${"c".repeat(5000)}`
+    expect(Secrecy.masked(`${"x ".repeat(40)}${token}`, 100)).toBe(`${"x ".repeat(40)}<redacted>…`)
+    expect(Secrecy.masked("a ".repeat(500_000))).toBe(`${"a ".repeat(4096)}…`)
+  })
   test("everything else is as it is", () => {
     for (const text of [
       "Basic authentication failed, a bearer authorization is missing",
       "PATCH /apis/apps/v1/namespaces/a/deployments/b: because Conflict",
       "registry.test/web@sha256:0123456789abcdef at https://registry.test/web@sha256:01",
+      "https://registry.test:5000/web@sha256:01",
+      "token: expired, secret: not found, Secret shop/x has no key password",
+      "selector key=value, passwords=3",
       "mail to admin@example.com"
     ]) {
       expect(Secrecy.masked(text)).toBe(text)

@@ -3,18 +3,38 @@
  * others: a Secret that somebody logs as it is, headers, an error whose author quoted the request.
  *
  * By what it is: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By its name: fields like `authorization` and
- * `password`. By how it looks: bearer tokens, JSON web tokens, private keys in PEM, a password in a URL. A secret that looks like
- * any word, under any name, can't be told from one.
+ * `password`. By how it looks: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub, a password in a URL, and
+ * what stands in a text after a name such as `password=`. A secret that looks like any word, under any name, can't be told from one.
  */
+import * as Text from "../resource/Text.ts"
 
 /** What stands in its place. */
 export const hidden = "<redacted>"
 
+/** Characters of a text that are kept, unless the caller asks for less. */
+export const longest = 8192
+
+/** Characters beyond those that are looked at: a secret that the cut goes through is known by its whole. */
+const margin = 1024
+
+/** Names whose values are secret. Other words may stand before them: `AWS_SECRET_ACCESS_KEY`, `accountKey`. */
+const keys = "(?:password|passwd|secret|token|sig|signature|(?:access|account|api|private|shared)[-_]?key)"
+
 const looks: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\b(Bearer) +[^\s"',;<]{8,}/g, `$1 ${hidden}`],
   [/\b(Bearer|Basic) +(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,}/gi, `$1 ${hidden}`],
-  [/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, hidden],
+  // Two parts are enough: the cut may take the third.
+  [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, hidden],
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, `$1 ${hidden}`],
-  [/(\b[a-z][a-z\d+.-]*:\/\/)[^\s/@"']+@/gi, `$1${hidden}@`]
+  // A password may have `/` and `@` in it. A number between `:` and `/` is a port.
+  [/(\b[a-z][a-z\d+.-]{0,20}:\/\/)(?:[^\s/"']+|[^\s/@:"']{0,32}:(?!\d+\/)[^\s@"']{1,48})@/gi, `$1${hidden}@`],
+  [/\b(?:AKIA|ASIA)[A-Z\d]{16}\b/g, hidden],
+  [/\b(?:gh[pousr]_|github_pat_)[A-Za-z\d_]{16,}/g, hidden],
+  [new RegExp(`(${keys})=(?:"[^"\\n]*"?|'[^'\\n]*'?|[^\\s&,;"'<]+)`, "gi"), `$1=${hidden}`],
+  // JSON, and JSON within JSON.
+  [new RegExp(`(${keys}\\\\?": ?\\\\?")(?=[^"\\n])[^\\n]*?(?<!\\\\)(?="|\\n|$)`, "gi"), `$1${hidden}`],
+  // A word without a digit may be prose: `token: expired`.
+  [new RegExp(`(${keys}: +)(?=[^\\s"',;]*\\d)[^\\s"',;]{8,}`, "gi"), `$1${hidden}`]
 ]
 
 /** Credentials that are short or have no digit look like any word, until they are decoded. */
@@ -23,9 +43,11 @@ const basic = /\b(Basic) +([a-z\d+/_-]{3,}={0,2})/gi
 const masking = (text: string, scheme: string, credentials: string): string =>
   Buffer.from(credentials, "base64").includes(":") ? `${scheme} ${hidden}` : text
 
-/** A text without what looks like a secret. */
-export const masked = (text: string): string =>
-  looks.reduce((rest, [look, mask]) => rest.replace(look, mask), text).replace(basic, masking)
+/** A text without what looks like a secret, cut to `most` characters: the cut comes first, so that a long text costs no more. */
+export const masked = (text: string, most = longest): string => {
+  const rest = Text.clip(text, most + margin)
+  return Text.clip(looks.reduce((rest, [look, mask]) => rest.replace(look, mask), rest).replace(basic, masking), most)
+}
 
 /** After whatever comes before a dot: `http.request.header.authorization`. */
 const names =

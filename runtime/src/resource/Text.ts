@@ -1,0 +1,11 @@
+/** Texts of others, cut to a length that memory, logs and expressions can bear. */
+
+/**
+ * The first `most` characters, with `…` where a text goes on. The result is a copy: an engine's substring would keep the whole text in
+ * memory.
+ */
+export const clip = (text: string, most: number): string =>
+  text.length <= most ? text : `${Buffer.from(text.slice(0, most)).toString()}…`
+
+/** Characters of a field's name in a message: names of variables and keys of some maps have no limit on the server. */
+export const longestName = 256
