@@ -40,7 +40,8 @@ const manage = (kubeconfig: string) => {
     [
       ...[process.execPath, "--conditions=homeostat-source", "--preload", join(import.meta.dir, "load/Gaps.ts")],
       ...[join(root, "controllers/main.ts"), "run", "--kubeconfig", kubeconfig, "--controllers", "webapp"],
-      ...["--leader-elect", "--leader-elect-namespace", "default", "--log-format", "json"],
+      ...["--leader-elect", "--leader-elect-namespace", "default", "--leader-elect-lease-name", "load"],
+      ...["--log-format", "json"],
       ...["--metrics-bind-address", `127.0.0.1:${metrics}`, "--health-probe-bind-address", `127.0.0.1:${health}`]
     ],
     { env: { ...process.env, LOAD_GAPS: files.gaps }, stdout: Bun.file(files.log), stderr: Bun.file(files.log) }
