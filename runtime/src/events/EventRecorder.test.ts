@@ -111,6 +111,37 @@ describe("an event", () => {
     })
   )
 
+  effect("is kept without its length, waiting or written: hundreds of notes of a megabyte take none", () =>
+    Effect.gen(function* () {
+      const { record, server } = yield* start
+      const heap = (): number => {
+        Bun.gc(true)
+        return process.memoryUsage().heapUsed / 2 ** 20
+      }
+      const large = (index: number) => `${index} ${"A".repeat(1_000_000)}`
+      const telling = (from: number) =>
+        Effect.forEach(Array.from({ length: 100 }), (_, index) =>
+          Effect.suspend(() => {
+            const regarding = object()
+            const annotations = { large: large(index) }
+            return record({
+              note: large(from + index),
+              regarding: { ...regarding, metadata: { ...regarding.metadata, annotations } }
+            })
+          })
+        )
+      yield* record()
+      yield* settle
+      const before = heap()
+      yield* telling(0)
+      expect(heap() - before).toBeLessThan(20)
+      yield* settle
+      yield* telling(100)
+      yield* settle
+      expect(events(server)).toHaveLength(201)
+      expect(heap() - before).toBeLessThan(20)
+    })
+  )
   effect("of another note, reason, type or object is another event", () =>
     Effect.gen(function* () {
       const { close, record, server } = yield* start

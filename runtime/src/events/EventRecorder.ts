@@ -90,20 +90,45 @@ interface Series {
   lastAt: number
 }
 
-interface Pending extends Entry {
+/** What is kept of an event that waits to be written: nothing of any length, and not the object. */
+interface Pending {
+  readonly key: bigint
+  readonly regarding: Regarding
+  readonly type: Entry["type"]
+  readonly reason: string
+  readonly action: string
+  readonly note: string
   readonly at: number
   readonly controller: string
   /** The annotation that leads to the trace in which it was recorded. */
   readonly annotations: Readonly<Record<string, string>> | undefined
 }
 
-/** What tells an event apart. */
-const keyOf = ({ note, reason, regarding, type }: Entry): string =>
-  `${regarding.metadata.uid} ${type} ${reason} ${note}`
+interface Regarding {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+const regardingOf = ({ apiVersion, kind, metadata }: KubernetesObject): Regarding => ({
+  ...(apiVersion === undefined ? {} : { apiVersion }),
+  ...(kind === undefined ? {} : { kind }),
+  name: metadata.name,
+  namespace: metadata.namespace,
+  uid: metadata.uid,
+  resourceVersion: metadata.resourceVersion
+})
+
+/** What tells an event apart: a hash, as a note may have a thousand characters and thousands of series are remembered. */
+const keyOf = ({ note, reason, regarding, type }: Pick<Pending, "regarding" | "type" | "reason" | "note">): bigint =>
+  Bun.hash.wyhash(`${regarding.uid} ${type} ${reason} ${note}`)
 
 /** Makes the event known to the trace that it is recorded in, if there is one; and gives what makes the trace known by the event. */
 const traced = (
-  { reason, type }: Entry,
+  { reason, type }: Pick<Entry, "reason" | "type">,
   parent: Recording.Span | undefined,
   settings: Settings | undefined,
   clock: Clock.Clock
@@ -119,14 +144,14 @@ const traced = (
 
 /** The beginning of a text, at most so many bytes of it: the server counts bytes, and refuses what is longer. */
 const cut = (text: string, bytes: number): string => {
-  const encoded = Buffer.from(text)
+  const encoded = Buffer.from(text.slice(0, bytes + 1))
   // A character cut in two is decoded to a replacement character; the texts of events hold none otherwise.
   return encoded.byteLength <= bytes
     ? text
     : encoded
         .subarray(0, bytes)
         .toString()
-        .replace(/\uFFFD+$/, "")
+        .replace(/\uFFFD{1,3}$/, "")
 }
 
 /** @internal */
@@ -139,7 +164,7 @@ export const make = (options: {
     const clock = yield* Effect.clock
     // What there is to write, in order, and one fiber that writes: so nothing is ever written twice.
     const queue = yield* Queue.unbounded<Effect.Effect<void>>()
-    const series = new Map<string, Series>()
+    const series = new Map<bigint, Series>()
     const losses = (yield* Metrics).counter(Metric.eventsDropped, {})
     let dropped = 0
     const drop = (): void => {
@@ -147,33 +172,26 @@ export const make = (options: {
       losses.add()
     }
 
-    const create = (key: string, pending: Pending) => {
-      const { regarding } = pending
-      const namespace = regarding.metadata.namespace ?? "default"
+    const create = (pending: Pending) => {
+      const { key, regarding } = pending
+      const namespace = regarding.namespace ?? "default"
       // Unique enough for the life of an Event, and the same prefix for one object, so that a listing reads well.
-      const name = `${regarding.metadata.name.slice(0, 220).replace(/(?<![-.])[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
+      const name = `${regarding.name.slice(0, 220).replace(/(?<![-.])[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
       remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
         metadata: { namespace, name, ...(pending.annotations !== undefined && { annotations: pending.annotations }) },
         eventTime: Time.micros(pending.at),
         type: pending.type,
-        reason: cut(pending.reason, 128),
-        action: cut(pending.action ?? "Reconcile", 128),
-        note: cut(pending.note, 1024),
+        reason: pending.reason,
+        action: pending.action,
+        note: pending.note,
         reportingController: pending.controller,
         reportingInstance: cut(options.instance, 128),
-        regarding: {
-          ...(regarding.apiVersion === undefined ? {} : { apiVersion: regarding.apiVersion }),
-          ...(regarding.kind === undefined ? {} : { kind: regarding.kind }),
-          name: regarding.metadata.name,
-          namespace: regarding.metadata.namespace ?? "",
-          uid: regarding.metadata.uid,
-          resourceVersion: regarding.metadata.resourceVersion
-        }
+        regarding: { ...regarding, namespace: regarding.namespace ?? "" }
       })
     }
 
-    const remember = (key: string, entry: Series): void => Bounded.put(series, key, entry, remembered)
+    const remember = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, remembered)
 
     const lost = (error: { readonly message: string }) =>
       Effect.suspend(() => {
@@ -182,21 +200,21 @@ export const make = (options: {
       })
 
     /** The series that the same again belongs to. */
-    const runningAt = (key: string, at: number): Series | undefined => {
+    const runningAt = (key: bigint, at: number): Series | undefined => {
       const running = series.get(key)
       return running !== undefined && at - running.lastAt < seriesMillis ? running : undefined
     }
 
     const write = (pending: Pending) =>
       Effect.suspend(() => {
-        const key = keyOf(pending)
+        const { key } = pending
         const running = runningAt(key, pending.at)
         if (running !== undefined) {
           running.count++
           running.lastAt = pending.at
           return Effect.void
         }
-        return Effect.catchAll(create(key, pending), (error) => {
+        return Effect.catchAll(create(pending), (error) => {
           series.delete(key)
           return lost(error)
         })
@@ -257,18 +275,31 @@ export const make = (options: {
     return EventRecorder.of({
       record: (entry) =>
         Effect.withFiberRuntime((fiber) => {
-          if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) drop()
-          else {
-            const context = fiber.getFiberRef(FiberRef.currentContext)
-            const controller = Context.get(context, FieldManager)
-            const parent = Recording.current(fiber)
-            const annotations = traced(entry, parent, Context.get(context, Tracing), clock)
-            const at = clock.unsafeCurrentTimeMillis()
-            // A repeat counts up an Event that bears another trace, and is nothing to keep this one for.
-            if (parent !== undefined && runningAt(keyOf(entry), at) === undefined) parent.recording.told = true
-            queue.unsafeOffer(write({ ...entry, controller, annotations, at }))
+          if (Option.getOrElse(queue.unsafeSize(), () => 0) >= capacity) {
+            drop()
+            return Effect.void
           }
-          return Effect.void
+          return guarded(
+            Effect.sync(() => {
+              const context = fiber.getFiberRef(FiberRef.currentContext)
+              const parent = Recording.current(fiber)
+              const { type } = entry
+              const told = {
+                regarding: regardingOf(entry.regarding),
+                type,
+                reason: cut(entry.reason, 128),
+                action: cut(entry.action ?? "Reconcile", 128),
+                note: cut(entry.note, 1024),
+                controller: Context.get(context, FieldManager),
+                at: clock.unsafeCurrentTimeMillis()
+              }
+              const key = keyOf(told)
+              const annotations = traced(told, parent, Context.get(context, Tracing), clock)
+              // A repeat counts up an Event that bears another trace, and is nothing to keep this one for.
+              if (parent !== undefined && runningAt(key, told.at) === undefined) parent.recording.told = true
+              queue.unsafeOffer(write({ ...told, key, annotations }))
+            })
+          )
         }),
       flush,
       dropped: () => dropped
