@@ -178,8 +178,17 @@ export const isStatus = (body: unknown): body is Status =>
 // A message becomes one field of one log line, so an error page of some proxy is cut.
 const longestMessage = 2000
 
+// Each rule that a role would grant follows, which can be hundreds. The first says enough.
+const unheld = "RBAC permissions not currently held:"
+const longestUnheld = 200
+
+const withoutRules = (text: string): string => {
+  const end = text.indexOf(unheld) + unheld.length + longestUnheld
+  return end < unheld.length + longestUnheld || end >= text.length ? text : `${text.slice(0, end)}…`
+}
+
 const oneLine = (text: string): string => {
-  const line = text.replace(/\s+/g, " ").trim()
+  const line = withoutRules(text).replace(/\s+/g, " ").trim()
   return line.length > longestMessage ? `${line.slice(0, longestMessage)}…` : line
 }
 

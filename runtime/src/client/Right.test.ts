@@ -2,12 +2,8 @@ import { expect, test } from "bun:test"
 import * as ApiError from "./ApiError.ts"
 import * as Right from "./Right.ts"
 
-const described = (message: string) => {
-  const error = ApiError.fromStatus(
-    { method: "GET", path: "/x" },
-    { kind: "Status", reason: "Forbidden", message },
-    403
-  )
+const described = (message: string, path = "/x") => {
+  const error = ApiError.fromStatus({ method: "GET", path }, { kind: "Status", reason: "Forbidden", message }, 403)
   if (!(error instanceof ApiError.Forbidden)) throw new Error(`no refusal: ${error._tag}`)
   const right = Right.wanting(error)
   return right === undefined ? undefined : Right.describe(right)
@@ -35,3 +31,41 @@ const cases: ReadonlyArray<readonly [string, string, string | undefined]> = [
 for (const [where, words, line] of cases) {
   test(`the missing right is read from a refusal: ${where}`, () => expect(described(words)).toBe(line))
 }
+
+const rules = `{APIGroups:[""], Resources:["bindings"], Verbs:["get" "list" "watch"]}\n`.repeat(50)
+const grants = `user "system:serviceaccount:a:b" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n${rules}`
+const access = (verb: string) => `(Access.${verb} in the controller's access), or all that they grant`
+
+for (const [path, line] of [
+  [
+    "namespaces/shop/rolebindings/team",
+    `it takes the verb bind on roles or clusterroles of API group "rbac.authorization.k8s.io" in namespace shop ${access("bind")}`
+  ],
+  [
+    "clusterrolebindings/team",
+    `it takes the verb bind on clusterroles of API group "rbac.authorization.k8s.io" in the whole cluster ${access("bind")}`
+  ],
+  [
+    "namespaces/shop/roles/team",
+    `it takes the verb escalate on roles of API group "rbac.authorization.k8s.io" in namespace shop ${access("escalate")}`
+  ],
+  [
+    "clusterroles",
+    `it takes the verb escalate on clusterroles of API group "rbac.authorization.k8s.io" in the whole cluster ${access("escalate")}`
+  ]
+] as const) {
+  test(`the missing right is read from a refusal to grant permissions: ${path}`, () => {
+    const words = `rolebindings.rbac.authorization.k8s.io "team" is forbidden: ${grants}`
+    expect(described(words, `/apis/rbac.authorization.k8s.io/v1/${path}`)).toBe(line)
+  })
+}
+
+test("a refusal to grant permissions names the first of them only", () => {
+  const { message } = ApiError.fromStatus(
+    { method: "POST", path: "/x" },
+    { kind: "Status", reason: "Forbidden", message: grants },
+    403
+  )
+  expect(message).toContain(`not currently held: {APIGroups:[""], Resources:["bindings"]`)
+  expect(message.length).toBeLessThan(400)
+})

@@ -55,6 +55,7 @@ export const verb = (program: Program & Build.Built) =>
         }
         const asked = permissions.length
         if (missing.length > 0) return yield* new NotAllowed({ missing: missing.length, asked })
+        for (const hint of Permission.hints(controllers)) yield* Console.log(`note: ${hint}`)
         yield* Console.log(`All ${asked} permissions that ${program.name} needs are granted on ${cluster.server}`)
       })
   })

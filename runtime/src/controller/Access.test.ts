@@ -117,4 +117,11 @@ describe("a controller's rights", () => {
       )
     }
   })
+
+  test("may have a verb of a server of its own, and no wildcard", () => {
+    expect(Access.of(Secret, [Access.verb("publish")]).verbs.map(String)).toEqual(["publish"])
+    for (const name of ["*", "", "Publish", "a b"]) {
+      expect(() => Access.verb(name)).toThrow(`invalid verb: "${name}" (`)
+    }
+  })
 })

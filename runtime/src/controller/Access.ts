@@ -8,12 +8,33 @@
  * access: [Access.get(Secret), Access.of(Job, ["create", "delete"])]
  * ```
  */
+import type * as Brand from "effect/Brand"
 import { Event } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type * as Resource from "../resource/Resource.ts"
 
-/** What RBAC calls a verb. Server-side apply takes `patch`, and `create` for what is not there yet. */
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
+/** Verbs of requests. Server-side apply takes `patch`, and `create` for what is not there yet. */
+export type RequestVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
+
+/**
+ * Verbs that Kubernetes checks beside the verb of a request:
+ *
+ * - `bind` of a Role or ClusterRole: to create or change a binding that refers to it
+ * - `escalate` of a Role or ClusterRole: to write permissions into it that the writer does not have
+ * - `impersonate` of a user, group or service account: to act as it
+ * - `use`, such as of a SecurityContextConstraints of OpenShift
+ * - `approve`, `sign` and `attest` of a signer of certificates
+ */
+export type SpecialVerb = "bind" | "escalate" | "impersonate" | "use" | "approve" | "sign" | "attest"
+
+/** A verb that only a server of its own knows, see {@link verb}. */
+export type CustomVerb = string & Brand.Brand<"@homeostat/runtime/CustomVerb">
+
+/** What RBAC calls a verb. */
+export type Verb = RequestVerb | SpecialVerb | CustomVerb
+
+/** What a permission is for: a kind, or a resource that has no kind, such as `users` to impersonate. */
+export type Target = Pick<Resource.Any, "group" | "plural" | "namespaced">
 
 /** Which objects of a kind. */
 export interface Options {
@@ -31,7 +52,7 @@ export interface Options {
 /** Verbs on a kind. */
 export interface Access {
   /** The kind. */
-  readonly resource: Resource.Any
+  readonly resource: Target
   /** What may be done with it. */
   readonly verbs: ReadonlyArray<Verb>
   /** Such as `status`; the kind itself where there is none. */
@@ -44,9 +65,17 @@ export interface Access {
 
 const nameless: ReadonlyArray<Verb> = ["create", "deletecollection"]
 
+/** A verb that is neither of requests nor of Kubernetes: lower-case letters, digits, dashes and colons. */
+export const verb = (name: string): Verb => {
+  if (!/^[a-z][a-z0-9:-]*$/.test(name)) {
+    throw new Error(`invalid verb: "${name}" (lower-case letters, digits, dashes and colons)`)
+  }
+  return name as CustomVerb
+}
+
 /** Several verbs on a kind. */
 export const of = (
-  resource: Resource.Any,
+  resource: Target,
   verbs: ReadonlyArray<Verb>,
   { names = [], namespace, subresource }: Options = {}
 ): Access => {
@@ -58,7 +87,7 @@ export const of = (
 
 const one =
   (...verbs: ReadonlyArray<Verb>) =>
-  (resource: Resource.Any, options?: Options): Access =>
+  (resource: Target, options?: Options): Access =>
     of(resource, verbs, options)
 
 /** To read objects by name, past the cache. */
@@ -75,6 +104,15 @@ export const update = one("update")
 export const patch = one("patch")
 /** Server-side apply, of what is there and of what is not. */
 export const apply = one("create", "patch")
+
+/** To create and change bindings that refer to these Roles or ClusterRoles: `Access.bind(ClusterRole, { names: ["edit"] })`. */
+export const bind = one("bind")
+/** To write permissions into these Roles or ClusterRoles that the manager does not have. */
+export const escalate = one("escalate")
+/** To act as somebody else: `Access.impersonate({ group: "", plural: "users", namespaced: false }, { names: ["robot"] })`. */
+export const impersonate = one("impersonate")
+/** To use objects, such as of an admission plugin. */
+export const use = one("use")
 
 const remove = one("delete")
 
@@ -98,7 +136,8 @@ const follow = one("list", "watch")
  * - Events of its objects: `create`, `patch`; those of cluster-scoped objects are in namespace `default`
  *
  * Where the API server's plugin OwnerReferencesPermissionEnforcement is on, a controller with children has to add
- * `Access.update(kind, { subresource: "finalizers" })`: it is no request, but a right that the plugin asks for.
+ * `Access.update(kind, { subresource: "finalizers" })`: it is no request, but a right that the plugin asks for. A controller that
+ * makes bindings adds {@link bind}, and one that makes roles adds {@link escalate}, unless it has all permissions that they grant.
  */
 export const implied = (declared: {
   readonly for: Resource.Any

@@ -75,29 +75,38 @@ export const ofControllers = (
   distinct([
     ...(installCrds ? ofCrds(controllers) : []),
     ...(metricsSecure ? Callers.access.flatMap((each) => placed(each, "--metrics-secure", [])) : []),
-    ...controllers.flatMap(({ access, name }) =>
-      access.flatMap((each) => placed(each, `controller ${name}`, namespaces))
-    )
+    ...controllers.flatMap(({ access, name }) => {
+      const bindsWide = access.some(
+        ({ resource }) => resource.group === rbac && resource.plural === "clusterrolebindings"
+      )
+      return access.flatMap((each) => placed(each, `controller ${name}`, namespaces, bindsWide))
+    })
   ])
 
 /** All that a manager must be allowed, sorted, each thing once. */
 export const all = (controllers: ReadonlyArray<Declared>, settings: Settings): ReadonlyArray<Permission> =>
   distinct([...ofControllers(controllers, settings), ...(settings.lease === undefined ? [] : ofLease(settings.lease))])
 
-/** A right's permissions, in each namespace that it is needed in. */
-const placed = (access: Access.Access, by: string, namespaces: ReadonlyArray<string>): ReadonlyArray<Permission> => {
+const rbac = "rbac.authorization.k8s.io"
+
+/**
+ * A right's permissions, in each namespace that it is needed in.
+ *
+ * @param bindsWide whether the controller makes ClusterRoleBindings. The server checks `bind` of a ClusterRole where the binding is
+ */
+const placed = (
+  access: Access.Access,
+  by: string,
+  namespaces: ReadonlyArray<string>,
+  bindsWide = true
+): ReadonlyArray<Permission> => {
   const { names, namespace, resource, subresource, verbs } = access
-  const places = !resource.namespaced
-    ? [undefined]
-    : namespace !== undefined
-      ? [namespace]
-      : namespaces.length === 0
-        ? [undefined]
-        : namespaces
+  const working = namespace !== undefined ? [namespace] : namespaces.length === 0 ? [undefined] : namespaces
   const named: ReadonlyArray<string | undefined> = names.length === 0 ? [undefined] : names
-  return places.flatMap((namespace) =>
-    named.flatMap((name) =>
-      verbs.map((verb) => ({
+  return verbs.flatMap((verb) => {
+    const places = resource.namespaced || (verb === "bind" && !bindsWide) ? working : [undefined]
+    return places.flatMap((namespace) =>
+      named.map((name) => ({
         verb,
         group: resource.group,
         resource: resource.plural,
@@ -107,14 +116,42 @@ const placed = (access: Access.Access, by: string, namespaces: ReadonlyArray<str
         by: [by]
       }))
     )
-  )
+  })
 }
+
+/** The verb that the API server checks before it writes objects of a kind that grants permissions. */
+const granting: { readonly [plural: string]: Access.SpecialVerb } = {
+  roles: "escalate",
+  clusterroles: "escalate",
+  rolebindings: "bind",
+  clusterrolebindings: "bind"
+}
+
+/** One sentence for each controller that makes bindings or roles and declares neither `bind` nor `escalate`. */
+export const hints = (controllers: ReadonlyArray<Declared>): ReadonlyArray<string> =>
+  controllers.flatMap(({ access, name }) => {
+    const written = access.filter(
+      ({ resource, verbs }) =>
+        resource.group === rbac && verbs.some((verb) => ["create", "update", "patch"].includes(verb))
+    )
+    const plurals = [...new Set(written.map(({ resource }) => resource.plural))]
+    return plurals.flatMap((plural) => {
+      const verb = granting[plural]
+      return verb === undefined || access.some(({ verbs }) => verbs.includes(verb))
+        ? []
+        : [
+            `controller ${name} writes ${plural} and does not declare ${verb}: the API server refuses those that grant more than the manager may do; add Access.${verb} to access, with the names of the roles`
+          ]
+    })
+  })
 
 /** As one reads them: what gives before what takes. */
 const verbs: ReadonlyArray<string> = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
 
-/** The order of verbs in rules. */
-export const byVerb: Order.Order<string> = Order.mapInput(Order.number, (verb) => verbs.indexOf(verb))
+const placeOf = (verb: string): number => (verbs.includes(verb) ? verbs.indexOf(verb) : verbs.length)
+
+/** The order of verbs in rules: those of requests, and then the others by the alphabet. */
+export const byVerb: Order.Order<string> = Order.combine(Order.mapInput(Order.number, placeOf), Order.string)
 
 const order: Order.Order<Permission> = Order.combineAll([
   Order.mapInput(Order.string, ({ namespace }: Permission) => namespace ?? ""),

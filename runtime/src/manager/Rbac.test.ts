@@ -5,7 +5,18 @@ import * as Controller from "../controller/Controller.ts"
 import * as Result from "../controller/Result.ts"
 import * as Trigger from "../controller/Trigger.ts"
 import { Widget } from "../controller/World.fixture.ts"
-import { ConfigMap, Deployment, Namespace, Pod, Secret, Service } from "../resource/BuiltIn.ts"
+import {
+  ClusterRole,
+  ClusterRoleBinding,
+  ConfigMap,
+  Deployment,
+  Namespace,
+  Pod,
+  Role,
+  RoleBinding,
+  Secret,
+  Service
+} from "../resource/BuiltIn.ts"
 import * as Permission from "./Permission.ts"
 import * as Rbac from "./Rbac.ts"
 
@@ -137,6 +148,51 @@ describe("the roles of a manager", () => {
     })
   })
 
+  const binds = (kind: typeof RoleBinding | typeof ClusterRoleBinding) =>
+    Controller.make("claims", {
+      for: Widget,
+      owns: [kind],
+      access: [Access.bind(ClusterRole, { names: ["edit", "view"] })],
+      reconcile
+    })
+  const bind = "rbac.authorization.k8s.io clusterroles [edit,view]: bind"
+  const rolesOf = (objects: ReturnType<typeof Rbac.objects>) =>
+    Object.entries(summary(objects)).flatMap(([role, rules]) => (rules.includes(bind) ? [role] : []))
+
+  test("grant bind of ClusterRoles where the bindings are: in the namespaces, or in the whole cluster", () => {
+    expect(rolesOf(Rbac.objects([binds(RoleBinding)], settings))).toEqual(["ClusterRole  shop"])
+    expect(rolesOf(Rbac.objects([binds(RoleBinding)], { ...settings, namespaces: ["a", "b"] }))).toEqual([
+      "Role a shop",
+      "Role b shop"
+    ])
+    expect(rolesOf(Rbac.objects([binds(ClusterRoleBinding)], { ...settings, namespaces: ["a"] }))).toEqual([
+      "ClusterRole  shop"
+    ])
+  })
+
+  test("grant verbs that are not of requests, on what is no kind too", () => {
+    const robots = Controller.make("robots", {
+      for: Pod,
+      access: [
+        Access.escalate(Role),
+        Access.impersonate({ group: "", plural: "users", namespaced: false }, { names: ["robot"] }),
+        Access.use({ group: "security.openshift.io", plural: "securitycontextconstraints", namespaced: false }),
+        Access.of(ConfigMap, [Access.verb("publish"), "get"])
+      ],
+      reconcile
+    })
+    expect(Object.values(summary(Rbac.objects([robots], settings)))).toEqual([
+      [
+        " configmaps: get publish",
+        " pods: list watch",
+        " users [robot]: impersonate",
+        "events.k8s.io events: create patch",
+        "rbac.authorization.k8s.io roles: escalate",
+        "security.openshift.io securitycontextconstraints: use"
+      ]
+    ])
+  })
+
   test("name several objects in one rule", () => {
     const named = Controller.make("named", {
       for: Pod,
@@ -169,4 +225,14 @@ test("a permission says who needs it", () => {
   expect(by("leases", "watch")).toEqual([["leader election"]])
   expect(by("customresourcedefinitions", "patch")).toEqual([["--install-crds"]])
   expect(by("tokenreviews", "create")).toEqual([["--metrics-secure"]])
+})
+
+test("a controller that writes roles or bindings is told of the verb that it does not declare", () => {
+  const makes = (access: ReadonlyArray<Access.Access>) =>
+    Controller.make("claims", { for: Widget, owns: [Role, RoleBinding], access, reconcile })
+  const hint = (plural: string, verb: string) =>
+    `controller claims writes ${plural} and does not declare ${verb}: the API server refuses those that grant more than the manager may do; add Access.${verb} to access, with the names of the roles`
+  expect(Permission.hints([widgets, makes([])])).toEqual([hint("roles", "escalate"), hint("rolebindings", "bind")])
+  expect(Permission.hints([makes([Access.bind(Role, { names: ["edit"] })])])).toEqual([hint("roles", "escalate")])
+  expect(Permission.hints([makes([Access.bind(Role), Access.escalate(Role)])])).toEqual([])
 })
