@@ -1,7 +1,6 @@
 /**
- * Whether an API server answers. When none does, nothing is learnt from trying each object in turn: all workers of a manager
- * pause until one probe gets through, then go on at once, with every retry schedule and token bucket as it was. Recovery is
- * immediate, and not a stampede of what had piled up in back-off.
+ * Whether an API server answers. While no API server answers, all workers of a manager pause until one probe succeeds. Then
+ * the workers go on at once, with every retry schedule as it was before the outage.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

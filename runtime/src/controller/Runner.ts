@@ -23,7 +23,6 @@ import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
-import * as RateLimiter from "../queue/RateLimiter.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
@@ -160,7 +159,6 @@ export const prepare = <R>(
         informer: primary,
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
-        limiter: yield* RateLimiter.make(),
         memory: Memory.make(hotLoop),
         trouble: new Map()
       }

@@ -15,7 +15,6 @@ import * as ApiError from "../client/ApiError.ts"
 import { Exchanges, Ledger } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
-import type { RateLimiter } from "../queue/RateLimiter.ts"
 import type { Item, WorkQueue } from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
@@ -40,8 +39,6 @@ export interface Shared<R> {
   /** The controller's kind, not decoded. */
   readonly wire: Resource.Any
   readonly backoffs: Backoffs
-  /** Over all retries of the controller, so that a thousand failing objects do not become a thousand requests a second. */
-  readonly limiter: RateLimiter
   readonly memory: Memory
   /** Consecutive failures to reach a server, and the generation that failed last, per key. */
   readonly trouble: Map<string, Trouble>
@@ -240,7 +237,7 @@ const settle = <R>(
     readonly root: Recording.Span | undefined
   }
 ): Effect.Effect<Next, never, Reachability> => {
-  const { controller, queue, backoffs, limiter, trouble } = shared
+  const { controller, queue, backoffs, trouble } = shared
   const wait = Effect.sync((): Next => {
     forget(shared, key)
     return { _tag: "Wait" }
@@ -273,8 +270,7 @@ const settle = <R>(
         number: (state.failing?.number ?? 0) + 1,
         unreachable: kind === "unreachable" ? unreachable + 1 : 0
       })
-      // Whichever allows it later: the object's own back-off, the bucket that all retries share, or the server.
-      const afterMillis = Math.max(delay.value, limiter.reserve(), askedMillis(input))
+      const afterMillis = Math.max(delay.value, askedMillis(input))
       queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis(), traceparent }, { priority: at })
       return { _tag: "Run", afterMillis } as const
     })

@@ -57,7 +57,7 @@ describe("another run that a reconcile asks for", () => {
   }
 
   effect(
-    "after a time takes no part in the bucket that all retries share: a crowd of them comes on time",
+    "after a time is on time, however many objects ask for one",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         for (let n = 0; n < 150; n++) server.put(Widget, widget(`w${n}`))
