@@ -58,8 +58,8 @@ const mostToken = 16_384
 /** How far the clock of the API server may be behind, in milliseconds. */
 const clockSkew = 60_000
 
-/** All that is asked about one caller has this long; a port cuts off its handlers soon after. */
-const patience = "6 seconds"
+/** Each of the two questions about a caller has this long; a port cuts off its handlers after ten seconds. */
+const patience = "4 seconds"
 
 /** How often it is logged that callers can't be asked about, in milliseconds. */
 const logEvery = 60_000
@@ -174,11 +174,13 @@ const faultOf = (token: string, now: number): string | undefined => {
 const unauthorized = (line: string): Response =>
   Endpoints.text(401, line, { "www-authenticate": "Bearer", "cache-control": "no-store" })
 
-/** Within the patience of a caller. */
+/** The answer to a question, in time. */
 const answered = Effect.timeoutFail({
   duration: patience,
   onTimeout: () => new Unanswered({ reason: `no answer within ${patience}`, forbidden: false })
 })
+
+const notKnown = "the API server does not know this token"
 
 const crowded = (): Response =>
   Endpoints.text(429, "the manager checks too many tokens at the moment; try again", {
@@ -198,12 +200,12 @@ export const make = ({
 }: Settings = {}): Effect.Effect<Callers["Type"], never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
     const client = yield* Client.Client
-    const strangers = yield* SingleFlight.make<User | "unknown", Unanswered>(reviews.unknown)
-    const known = yield* SingleFlight.make<User | "unknown", Unanswered>(reviews.known)
+    const strangers = yield* SingleFlight.make<User | string, Unanswered>(reviews.unknown)
+    const known = yield* SingleFlight.make<User | string, Unanswered>(reviews.known)
     const authorizations = yield* SingleFlight.make<boolean, Unanswered>(reviews.known)
     const users = answers<User>()
     // Apart, so that made-up tokens don't push out those that are good.
-    const unknown = answers<"unknown">()
+    const unknown = answers<string>()
     const verdicts = answers<boolean>()
     let toldAt = Number.NEGATIVE_INFINITY
 
@@ -226,20 +228,31 @@ export const make = ({
         const now = yield* Clock.currentTimeMillis
         if (user === undefined) {
           users.drop(key)
-          unknown.put(key, "unknown", now + times.unknown)
+          unknown.put(key, notKnown, now + times.unknown)
         } else users.put(key, user, now + times.known)
-        return user ?? "unknown"
+        return user ?? notKnown
       })
 
-    const identify = (token: string, source: string) =>
-      Effect.gen(function* () {
-        const key = createHash("sha256").update(token).digest("base64")
-        const asked = yield* Clock.currentTimeMillis
-        const before = users.get(key, asked) ?? unknown.get(key, asked)
-        if (before !== undefined) return before
-        // Once confirmed, a token does not wait behind those that are only tried.
-        return yield* (users.has(key) ? known : strangers).ask(key, source, review(token, key))
-      })
+    /**
+     * Who shows a token, or why nobody does. Where the answer is cached, or there is no room for a question, that is plain code: in a
+     * flood each step counts.
+     */
+    const identify = (
+      token: string,
+      source: string,
+      now: number
+    ): Effect.Effect<User | string, Unanswered | SingleFlight.Crowded> => {
+      if (token.length > mostToken) return Effect.succeed(`this token is too long: at most ${mostToken} characters`)
+      const key = createHash("sha256").update(token).digest("base64")
+      const before = users.get(key, now) ?? unknown.get(key, now)
+      if (before !== undefined) return Effect.succeed(before)
+      // Once confirmed, a token does not wait behind those that are only tried.
+      const lane = users.has(key) ? known : strangers
+      if (lane.refuses(key, source)) return Effect.fail(SingleFlight.crowded)
+      const fault = opaqueTokens ? undefined : faultOf(token, now)
+      if (fault !== undefined) return Effect.succeed(fault)
+      return Effect.flatMap(lane.ask(key, source, review(token, key)), answered)
+    }
 
     const isAllowed = (user: User, path: string, verb: string) =>
       Effect.gen(function* () {
@@ -247,7 +260,7 @@ export const make = ({
         const key = JSON.stringify(spec)
         const before = verdicts.get(key, yield* Clock.currentTimeMillis)
         if (before !== undefined) return before
-        return yield* authorizations.ask(
+        const answer = yield* authorizations.ask(
           key,
           user.username,
           Effect.gen(function* () {
@@ -258,20 +271,19 @@ export const make = ({
             return allowed
           })
         )
+        return yield* answered(answer)
       })
 
-    /** What a caller is told who may not ask; nothing if he may. */
-    const refusal = (token: string, source: string, path: string, verb: string) =>
-      Effect.gen(function* () {
-        if (token.length > mostToken) return unauthorized(`this token is too long: at most ${mostToken} characters`)
-        const fault = opaqueTokens ? undefined : faultOf(token, yield* Clock.currentTimeMillis)
-        if (fault !== undefined) return unauthorized(fault)
-        const user = yield* identify(token, source)
-        if (user === "unknown") return unauthorized("the API server does not know this token")
-        if (yield* isAllowed(user, path, verb)) return undefined
-        const rule = JSON.stringify({ nonResourceURLs: [path], verbs: [verb] })
-        return Endpoints.text(403, `${user.username} may not ${verb} ${path}: add to a ClusterRole ${rule}`)
-      })
+    /** The answer to a caller without the permission; nothing for one with it. */
+    const refusal = (user: User | string, path: string, verb: string) =>
+      typeof user === "string"
+        ? Effect.succeed(unauthorized(user))
+        : Effect.map(isAllowed(user, path, verb), (allowed) => {
+            const rule = JSON.stringify({ nonResourceURLs: [path], verbs: [verb] })
+            return allowed
+              ? undefined
+              : Endpoints.text(403, `${user.username} may not ${verb} ${path}: add to a ClusterRole ${rule}`)
+          })
 
     const unavailable = (path: string, { forbidden, reason }: Unanswered) =>
       Effect.gen(function* () {
@@ -293,23 +305,24 @@ export const make = ({
 
     return {
       guarded: (handler, options) => (request, caller) =>
-        Effect.gen(function* () {
-          if (options.loopback && Loopback.isLocal(request, caller.address)) return yield* handler(request, caller)
+        Effect.clockWith((clock) => {
+          if (options.loopback && Loopback.isLocal(request, caller.address)) return handler(request, caller)
           const { pathname } = URL.parse(request.url) ?? { pathname: "/" }
           const token = tokenOf(request)
           if (token === undefined) {
-            return unauthorized(
-              `${pathname} takes a token of the cluster: Authorization: Bearer …${options.loopback ? ", except from loopback" : ""}`
+            return Effect.succeed(
+              unauthorized(
+                `${pathname} takes a token of the cluster: Authorization: Bearer …${options.loopback ? ", except from loopback" : ""}`
+              )
             )
           }
-          const refused = yield* refusal(token, caller.address ?? "", pathname, request.method.toLowerCase()).pipe(
-            answered,
-            Effect.catchTags({
-              Crowded: () => Effect.sync(crowded),
-              Unanswered: (error) => unavailable(pathname, error)
-            })
+          return identify(token, caller.address ?? "", clock.unsafeCurrentTimeMillis()).pipe(
+            Effect.flatMap((user) => refusal(user, pathname, request.method.toLowerCase())),
+            Effect.catchAll((error) =>
+              error._tag === "Crowded" ? Effect.succeed(crowded()) : unavailable(pathname, error)
+            ),
+            Effect.flatMap((refused) => (refused === undefined ? handler(request, caller) : Effect.succeed(refused)))
           )
-          return refused ?? (yield* handler(request, caller))
         })
     }
   })

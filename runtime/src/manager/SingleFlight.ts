@@ -8,8 +8,11 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
 
-/** There is no room for a question: ask again later. */
-export class Crowded extends Data.TaggedError("Crowded")<object> {}
+/** There is no room for a question: ask again later. Without a stack, which costs more than all else in a flood. */
+export class Crowded extends Data.TaggedClass("Crowded")<object> {}
+
+/** The refusal. */
+export const crowded = new Crowded()
 
 /** How many questions there may be. */
 export interface Options {
@@ -25,12 +28,19 @@ export interface Options {
 
 /** Answers questions. */
 export interface SingleFlight<A, E> {
+  /** Whether there is no room for a question now. */
+  readonly refuses: (key: string, source: string) => boolean
   /**
-   * The answer to a question, which callers with the same key share. A caller that is interrupted does not interrupt the question.
+   * Begins a question, or joins the callers with the same key, and gives what waits for the answer. A caller that does not wait for
+   * it does not interrupt the question.
    *
    * @param source where it comes from, such as an IP address
    */
-  readonly ask: (key: string, source: string, question: Effect.Effect<A, E>) => Effect.Effect<A, E | Crowded>
+  readonly ask: (
+    key: string,
+    source: string,
+    question: Effect.Effect<A, E>
+  ) => Effect.Effect<Effect.Effect<A, E>, Crowded>
 }
 
 interface Flight<A, E> {
@@ -64,7 +74,9 @@ export const make = <A, E>(options: Options): Effect.Effect<SingleFlight<A, E>, 
         )
       })
 
-    const isFull = (source: string): boolean => {
+    const refuses = (key: string, source: string): boolean => {
+      const shared = flights.get(key)
+      if (shared !== undefined) return shared.callers >= options.sharing
       if (underWay >= options.concurrency && waiting.length >= options.waiting) return true
       let ofSource = 0
       for (const flight of flights.values()) if (flight.source === source) ofSource++
@@ -72,22 +84,20 @@ export const make = <A, E>(options: Options): Effect.Effect<SingleFlight<A, E>, 
     }
 
     return {
+      refuses,
       ask: (key, source, question) =>
-        Effect.suspend((): Effect.Effect<A, E | Crowded> => {
+        Effect.suspend((): Effect.Effect<Effect.Effect<A, E>, Crowded> => {
+          if (refuses(key, source)) return Effect.fail(crowded)
           const shared = flights.get(key)
           if (shared !== undefined) {
-            if (shared.callers >= options.sharing) return new Crowded()
             shared.callers++
-            return Deferred.await(shared.answer)
+            return Effect.succeed(Deferred.await(shared.answer))
           }
-          if (isFull(source)) return new Crowded()
           const flight = { key, source, question, answer: Deferred.unsafeMake<A, E>(FiberId.none), callers: 1 }
           flights.set(key, flight)
-          if (underWay < options.concurrency) {
-            return Effect.zipRight(start(flight), Deferred.await(flight.answer))
-          }
+          if (underWay < options.concurrency) return Effect.as(start(flight), Deferred.await(flight.answer))
           waiting.push(flight)
-          return Deferred.await(flight.answer)
+          return Effect.succeed(Deferred.await(flight.answer))
         })
     }
   })

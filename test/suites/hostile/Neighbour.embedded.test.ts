@@ -1,0 +1,82 @@
+/** What a pod does that reaches the ports of the manager and has no permissions, and what becomes of the manager. */
+import { describe, expect } from "bun:test"
+import { join } from "node:path"
+import { Effect, Fiber, Option } from "effect"
+import * as Binary from "../binary/Binary.ts"
+import * as Running from "../binary/Running.ts"
+import * as Keeper from "../callers/Keeper.ts"
+import * as Victim from "./Victim.ts"
+
+const script = join(import.meta.dir, "fixtures", "neighbour.ts")
+
+/** Attacks from another process, with that many connections at once, and counts their answers. */
+const from = ({ program }: Victim.Victim, attack: string, count: number, what: "metrics" | "probes" = "probes") =>
+  Effect.gen(function* () {
+    const address = yield* Keeper.address(program, what)
+    const command = [process.execPath, script, attack, address, String(count)]
+    const attacker = yield* Running.start(command, Binary.bare(import.meta.dir))
+    const { code, stderr, stdout } = yield* attacker.ended("40 seconds")
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+    const answers: { readonly [answer: string]: number } = JSON.parse(stdout)
+    return answers
+  })
+
+/** The slowest probe during an attack, in milliseconds, and the answers to the attack. */
+const probed = (victim: Victim.Victim, attack: string, count: number) =>
+  Effect.gen(function* () {
+    const flood = yield* Effect.fork(from(victim, attack, count))
+    let slowest = 0
+    while (Option.isNone(yield* Fiber.poll(flood))) {
+      const { millis, status } = yield* Victim.probe(victim.program)
+      expect(status).toBe(200)
+      slowest = Math.max(slowest, millis)
+      yield* Effect.sleep("20 millis")
+    }
+    return { slowest, answers: yield* flood }
+  })
+
+describe("A manager whose neighbour", () => {
+  Victim.attacked("sends 2,000 made-up tokens at once answers probes meanwhile, and refuses them", (victim) =>
+    Effect.gen(function* () {
+      for (const [attack, refusal] of [
+        ["made-up tokens", "429"],
+        ["one made-up token", "401"],
+        ["opaque tokens", "401"]
+      ] as const) {
+        const excess = Effect.gen(function* () {
+          // What as many requests cost that say nothing of a token: on a busy machine, or with code that is not compiled yet, more.
+          const harmless = yield* probed(victim, "unknown paths", 2000)
+          const { answers, slowest } = yield* victim.survives(probed(victim, attack, 2000))
+          expect(Object.keys(answers).filter((answer) => !["401", "429", "503"].includes(answer))).toEqual([])
+          expect(answers[refusal]).toBeGreaterThan(0)
+          return slowest / Math.max(Victim.mostProbe, 3 * harmless.slowest)
+        })
+        expect(yield* Victim.fastest(excess, 1)).toBeLessThan(1)
+      }
+    })
+  )
+
+  Victim.attacked("holds connections open, sends slowly, or sends too much serves on", (victim) =>
+    Effect.gen(function* () {
+      const answered = (attack: string, count: number) => victim.survives(from(victim, attack, count))
+      expect(yield* answered("idle connections", 1000)).toEqual({ open: 1000 })
+      expect(yield* answered("slow bodies", 500)).toEqual({ "413": 500 })
+      expect(yield* answered("huge headers", 20)).toEqual({ "431": 20 })
+      expect(yield* answered("huge paths", 50)).toEqual({ "431": 50 })
+      expect(yield* answered("huge bodies", 20)).toEqual({ "413": 20 })
+      expect(Object.keys(yield* answered("pipelining", 20))).not.toContain("open")
+      // Cut off in the end, though they send something all the time.
+      expect(yield* answered("slow headers", 200)).toEqual({ closed: 200 })
+    })
+  )
+
+  Victim.attacked(
+    "begins many handshakes at the secure port serves on",
+    (victim) =>
+      Effect.gen(function* () {
+        expect(yield* victim.survives(from(victim, "handshakes", 500, "metrics"))).toEqual({ "401": 500 })
+        expect(yield* victim.survives(from(victim, "broken handshakes", 500, "metrics"))).toEqual({ open: 500 })
+      }),
+    ["--metrics-secure"]
+  )
+})
