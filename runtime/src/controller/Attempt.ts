@@ -17,6 +17,7 @@ import type { Exchange } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Span } from "../telemetry/Recording.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
+import { OwnerGone } from "./Claim.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -31,7 +32,7 @@ export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ rea
 
 /**
  * What came of an attempt, the first that fits:
- * - `Vanished`: the object is gone; nothing ran.
+ * - `Vanished`: the object is gone: nothing ran, or the attempt ended where it found that out.
  * - `Interrupted`: the process or the leadership ended first: it was cut off, or a write of its was held back.
  * - `Terminal`: it failed, and trying again cannot mend it.
  * - `Unreachable`: no API server answered.
@@ -143,6 +144,7 @@ export const outcomeOf = (
       if (Option.isNone(failure)) return Outcome.Failed({ cause, error: Cause.squash(cause), defect: true })
       const error = failure.value
       if (error instanceof TerminalError) return Outcome.Terminal({ error })
+      if (error instanceof OwnerGone) return Outcome.Vanished()
       if (error instanceof Fenced) return Outcome.Interrupted()
       if (error instanceof Transport && error.server === server) return Outcome.Unreachable({ error })
       return Outcome.Failed({ cause, error, defect: false })

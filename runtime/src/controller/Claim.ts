@@ -3,13 +3,21 @@
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import { isNotFound } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
-import { controllerOf, type KubernetesObject, keyString, type OwnerReference } from "../resource/KubernetesObject.ts"
+import {
+  controllerOf,
+  type KubernetesObject,
+  keyOf,
+  keyString,
+  type OwnerReference
+} from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import { intentAnnotation } from "./Intent.ts"
+import { Reconciliation } from "./Reconciliation.ts"
 
 /** What an owner may do with a child. */
 export type Claim = "ours" | "adoptable" | "none"
@@ -33,8 +41,8 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
 }
 
 /**
- * A child was about to be adopted for an owner that is gone or going, which the cache has not seen yet: adopted, the garbage
- * collector would take it along, though somebody may have asked for it to stay.
+ * The object that is reconciled was deleted, or is being deleted while a child was about to be adopted for it, and the cache has
+ * not seen that yet. The attempt ends as `Vanished`.
  */
 export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: string; readonly key: string }> {
   override get message(): string {
@@ -67,17 +75,30 @@ const isNamesake = (owner: KubernetesObject, resource: Resource.Any, holder: Own
   holder.name === owner.metadata.name &&
   holder.apiVersion.split("/").slice(0, -1).join("/") === resource.group
 
-/** Looks past the cache whether the owner lives. */
-export const confirm = (owner: KubernetesObject, resource: Resource.Any) => {
-  const gone = Effect.fail(new OwnerGone({ kind: resource.kind, key: keyString(owner.metadata) }))
-  const { name, namespace, uid } = owner.metadata
-  return Client.get(Resource.metadataOnly(resource), { name, namespace }).pipe(
-    Effect.catchTag("NotFound", () => gone),
-    Effect.flatMap(({ metadata }) =>
-      metadata.uid === uid && metadata.deletionTimestamp === undefined ? Effect.void : gone
+/**
+ * Reads the object that is reconciled from the API server, as the cache may be behind. Fails with {@link OwnerGone} if it was
+ * deleted, which is kept in the memory: no attempt follows until the cache has seen the deletion.
+ */
+export const live = (owner: KubernetesObject) =>
+  Effect.gen(function* () {
+    const { memory, resource } = yield* Reconciliation
+    const found = yield* Client.get(Resource.metadataOnly(resource), keyOf(owner)).pipe(
+      // A path that is not served says nothing about the object.
+      Effect.catchTag("NotFound", (error) => (isNotFound(error) ? Effect.succeed(undefined) : Effect.fail(error)))
     )
+    if (found?.metadata.uid === owner.metadata.uid) return found
+    memory.gone(owner.metadata.uid)
+    return yield* goneOf(owner, resource)
+  })
+
+/** Fails with {@link OwnerGone} if the owner was deleted or is being deleted. */
+export const confirm = (owner: KubernetesObject, resource: Resource.Any) =>
+  Effect.flatMap(live(owner), ({ metadata }) =>
+    metadata.deletionTimestamp === undefined ? Effect.void : goneOf(owner, resource)
   )
-}
+
+const goneOf = (owner: KubernetesObject, { kind }: Resource.Any): OwnerGone =>
+  new OwnerGone({ kind, key: keyString(owner.metadata) })
 
 /** Leaves a child alone that is not ours: {@link NotOwned}, and an Event where that is news. */
 export const refuse = (owner: KubernetesObject, kind: Resource.Any, child: KubernetesObject, news: boolean) =>

@@ -13,15 +13,12 @@ import type * as EventRecorder from "../events/EventRecorder.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
-import * as Time from "../resource/Time.ts"
 import * as Access from "./Access.ts"
 import * as Finalizer from "./Finalizer.ts"
 import type { Predicate } from "./Predicate.ts"
 import type { Reconciliation } from "./Reconciliation.ts"
-import * as Refusal from "./Refusal.ts"
 import * as Result from "./Result.ts"
-import * as Status from "./Status.ts"
-import { TerminalError } from "./TerminalError.ts"
+import * as Stalled from "./Stalled.ts"
 import * as Trigger from "./Trigger.ts"
 
 /** What the runtime provides to every reconcile. The rest of an Effect's requirements is the manager's to provide. */
@@ -107,8 +104,8 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
 /**
  * A controller under a name: lower-case letters, digits and dashes, unique in its manager.
  *
- * An object that does not match its schema (one stored before a schema change) is reported in its conditions, naming the
- * field, and not tried again until it changes.
+ * The runtime reports on the object why a reconcile gets no further: see `Stalled`. An object that does not match its schema
+ * (one stored before a schema change) is one such case.
  */
 export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, TR = never, SR = never>(
   name: string,
@@ -125,16 +122,14 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       if (deleting && finalizer === undefined) return Result.done
       const decoded = resource.decode(wire)
       if (Either.isLeft(decoded)) {
-        const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-        yield* Status.reportInvalid(resource, wire, decoded.left, Time.seconds(now))
-        return yield* new TerminalError({ message: decoded.left.message, cause: decoded.left })
+        return yield* decoded.left
       }
       if (finalizer !== undefined) {
         if (deleting) return yield* Finalizer.release(decoded.right, finalizer)
         yield* Finalizer.add(wire, finalizer.name)
       }
       return yield* options.reconcile(decoded.right)
-    }).pipe(Refusal.told(resource, found))
+    }).pipe(Stalled.reported(resource, found))
   return {
     name,
     fieldManager: options.fieldManager ?? name,

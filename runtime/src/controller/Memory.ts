@@ -26,6 +26,10 @@ export interface Memory {
   readonly cleaned: (uid: string) => void
   /** Whether it has. */
   readonly isClean: (uid: string) => boolean
+  /** Remembers that the API server no longer has the object of this uid, though the cache may have it still. */
+  readonly gone: (uid: string) => void
+  /** Whether that was so. */
+  readonly isGone: (uid: string) => boolean
   /** What was written, as far as it may have been in vain. */
   readonly hotLoop: HotLoop.HotLoop
   /** Forgets an object that is gone. */
@@ -37,6 +41,7 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   const answers = new Map<string, Map<string, string>>()
   const blocked = new Map<string, Set<string>>()
   const clean = new Set<string>()
+  const deleted = new Set<string>()
   const said = new Set<string>()
   const text = (differences: ReadonlyArray<Difference>): string =>
     canonical(differences.map(({ path, want, have }) => ({ path, want, have })))
@@ -76,11 +81,16 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
       clean.add(uid)
     },
     isClean: (uid) => clean.has(uid),
+    gone: (uid) => {
+      deleted.add(uid)
+    },
+    isGone: (uid) => deleted.has(uid),
     hotLoop,
     forget: (uid, key) => {
       hotLoop.forget(uid)
       answers.delete(uid)
       clean.delete(uid)
+      deleted.delete(uid)
       for (const child of blocked.keys()) unblock(child, key)
     }
   }

@@ -319,7 +319,10 @@ describe("a reconcile whose child cannot be made", () => {
         yield* run({ ...makes(() => ({ a: "1" })), retry: Schedule.spaced("1 second") })
         yield* pass("1 second")
         expect(story(attempts).slice(0, 2)).toEqual(["Failed +1000", "Done"])
-        expect(notes(server)).toEqual(["Normal ConfigMapCreated: Created ConfigMap a"])
+        expect(notes(server)).toEqual([
+          "Warning Forbidden: The API server refuses PATCH /api/v1/namespaces/default/configmaps/a: refused with 403",
+          "Normal ConfigMapCreated: Created ConfigMap a"
+        ])
       })
     )
   )

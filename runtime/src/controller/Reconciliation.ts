@@ -32,6 +32,8 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     /** The object as the cache had it when the attempt began, in its wire form. */
     readonly object: KubernetesObject
     readonly memory: Memory
+    /** Whether the reconcile has written `Ready`, `Reconciling` or `Stalled` in this attempt: then the runtime writes none. */
+    hasConditions: boolean
     /** Enters a correction in the attempt's record. */
     readonly corrected: (correction: Correction) => void
   }

@@ -5,9 +5,11 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import type { Fields } from "../events/Json.fixture.ts"
+import { ConfigMap } from "../resource/BuiltIn.ts"
 import type * as Condition from "../resource/Condition.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as Controller from "./Controller.ts"
+import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
 import * as Status from "./Status.ts"
@@ -132,17 +134,68 @@ describe("a status", () => {
   )
 
   effect(
-    "of an object that has gone meanwhile is no failure",
+    "is repaired where another manager changes it beside our write",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { phase: "Running", seen: 1 } })
+        const { reconcile } = counted((n, owner) => {
+          // The cache has not heard of it when the patch is made, which is of `seen` alone.
+          if (n === 1) server.change(Widget, "a", { status: { phase: "Broken" } })
+          return Effect.as(Status.update(owner, { phase: "Running", seen: 2 }), Result.done)
+        })
+        yield* run({ reconcile })
+        yield* touch(server, "1")
+        expect(patches(server)).toEqual([{ status: { seen: 2 } }, { status: { phase: "Running" } }])
+        expect(server.get(Widget, "a")?.status).toEqual({ phase: "Running", seen: 2 })
+      })
+    )
+  )
+
+  effect(
+    "of a deleted object ends the attempt, and no attempt follows before the cache has seen the deletion",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const { reconcile } = counted((_, owner) => {
-          server.remove(Widget, "a")
-          return Effect.as(Status.update(owner, { seen: 1 }), Result.done)
-        })
-        yield* run({ reconcile })
-        expect(patches(server)).toHaveLength(1)
-        expect(story(attempts)).toEqual(["Done", "Vanished"])
+        let round = 0
+        const { reconcile, runs } = counted((_, owner) =>
+          Effect.gen(function* () {
+            yield* Owned.apply(owner, ConfigMap, { metadata: { name: "a" }, data: {} })
+            yield* Status.update(owner, { seen: round })
+            return Result.done
+          })
+        )
+        yield* run({ reconcile, owns: [ConfigMap] })
+        const before = runs.length
+
+        server.delay(/widgets$/, "20 seconds")
+        server.remove(Widget, "a")
+        for (round = 1; round < 6; round++) {
+          // What the garbage collector does.
+          server.remove(ConfigMap, "a")
+          yield* pass("1 second")
+        }
+        expect(runs.length).toBe(before + 1)
+        expect(story(attempts.slice(before))).toEqual(Array(story(attempts.slice(before)).length).fill("Vanished"))
+        expect(server.get(ConfigMap, "a")).toBeUndefined()
+
+        server.put(Widget, widget("a"))
+        yield* pass("1 minute")
+        expect(server.get(Widget, "a")?.status).toEqual({ seen: 6 })
+      })
+    )
+  )
+
+  effect(
+    "is an error that names the CRD where that has no status subresource",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.fail(/widgets\/a\/status$/, 404)
+        yield* run({ reconcile: wants(() => ({ seen: 1 })).reconcile, retry: Schedule.spaced("1 second") })
+        expect(story(attempts)).toEqual(["Failed +1000"])
+        expect(logs.find((line) => line.startsWith("WARN"))).toContain(
+          "/widgets/a/status: the Widget exists, but version v1 of its CRD has no status subresource"
+        )
       })
     )
   )
@@ -176,34 +229,19 @@ describe("conditions", () => {
   )
 
   effect(
-    "of others stay when one of the runtime's is taken back, those too that come meanwhile",
+    "that another manager adds beside our write stay, the first one too",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
-        const before = [condition("Stalled"), condition("theirs/One")]
-        server.put(Widget, { ...widget("a"), status: { conditions: before.map((one) => ({ ...one })) } })
+        server.put(Widget, { ...widget("a"), status: { conditions: [condition("Ready", "False")] } })
         const { reconcile } = counted((n, owner) => {
-          const conditions = [...before, condition("theirs/Two")].map((one) => ({ ...one }))
+          const conditions = [condition("Ready", "False"), condition("theirs/One")].map((one) => ({ ...one }))
           if (n === 1) server.change(Widget, "a", { status: { conditions } })
-          return Effect.as(
-            Status.retract(owner, ({ type }) => type === "Stalled"),
-            Result.done
-          )
+          return Effect.as(Status.update(owner, { conditions: [condition("Ready")] }), Result.done)
         })
         yield* run({ reconcile, retry: Schedule.spaced("1 second") })
         expect(story(attempts)[0]).toBe("Failed +1000")
         yield* pass("1 second")
-        expect(conditionsOf(server)).toEqual(["theirs/One True", "theirs/Two True"])
-      })
-    )
-  )
-
-  effect(
-    "that are all ours are sent without a resourceVersion: nobody else is to be outwaited",
-    withWorld(({ server }) =>
-      Effect.gen(function* () {
-        server.put(Widget, { ...widget("a"), status: { conditions: [condition("Ready", "False")] } })
-        yield* run({ reconcile: wants(() => ({ conditions: [condition("Ready")] })).reconcile })
-        expect(patches(server)).toEqual([{ status: { conditions: [condition("Ready")] } }])
+        expect(conditionsOf(server)).toEqual(["Ready True", "theirs/One True"])
       })
     )
   )

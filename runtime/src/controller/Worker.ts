@@ -93,7 +93,8 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
       const root = yield* rootOf(controller.name, id, item.triggers)
       const ledger = new Ledger()
       const corrections: Array<Correction> = []
-      const object = shared.informer.store.get(item.key)
+      const found = shared.informer.store.get(item.key)
+      const object = found !== undefined && shared.memory.isGone(found.metadata.uid) ? undefined : found
       const generation = object?.metadata.generation
 
       // A changed spec deserves a fresh start: what failed before may be just what was mended.
@@ -192,6 +193,7 @@ const reconcile = <R>(
     resource: wire,
     object,
     memory,
+    hasConditions: false,
     corrected: (correction) => void corrections.push(correction)
   }).pipe(
     Context.add(FieldManager, controller.fieldManager),

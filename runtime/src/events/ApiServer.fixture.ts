@@ -6,6 +6,7 @@
  *
  * What it does not know: validation, defaults (a test gives them by `stores`), garbage collection, namespaces that must exist.
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
@@ -49,6 +50,8 @@ export interface ApiServer {
   readonly remove: (kind: Resource.Any, name: string) => void
   /** The next `times` requests whose `what` matches fail so; all of them, until told otherwise, if that is left out. */
   readonly fail: (what: RegExp, fault: Fault, times?: number) => { readonly mend: () => void }
+  /** From now on, watches whose `what` matches deliver each event so much later. */
+  readonly delay: (what: RegExp, duration: Duration.DurationInput) => void
   /**
    * Requests whose `what` matches wait, before anything is done or, with `answer`, after it: until they are released, or for
    * ever if they are lost. Later ones do not wait in either case.
@@ -124,6 +127,7 @@ export const make = (): ApiServer => {
   const requests: Array<Seen> = []
   const faults: Array<{ readonly what: RegExp; readonly fault: Fault; left: number }> = []
   const holds: Array<{ readonly what: RegExp; readonly part: "request" | "answer"; readonly gate: Effect.Latch }> = []
+  const delays: Array<{ readonly what: RegExp; readonly duration: Duration.DurationInput }> = []
   const tell = ({ collection, namespace, labels, project, queue }: Watcher, event: Storage.Event): void => {
     if (event.collection !== collection) return
     if (namespace !== undefined && meta(event.object).namespace !== namespace) return
@@ -283,8 +287,13 @@ export const make = (): ApiServer => {
     Effect.gen(function* () {
       const queue = yield* Queue.unbounded<Uint8Array>()
       const headers = new Headers()
-      const streaming = { status: 200, headers, next: Queue.take(queue), abort: Effect.asVoid(Queue.shutdown(queue)) }
-      const refused = yield* Transport.abortable(request, pass(request, look(request, "WATCH")))
+      const seen = look(request, "WATCH")
+      const next = Effect.tap(Queue.take(queue), () => {
+        const delay = delays.find(({ what }) => what.test(seen.what))
+        return delay === undefined ? Effect.void : Effect.sleep(delay.duration)
+      })
+      const streaming = { status: 200, headers, next, abort: Effect.asVoid(Queue.shutdown(queue)) }
+      const refused = yield* Transport.abortable(request, pass(request, seen))
       if (refused !== undefined) {
         let body: Uint8Array | undefined = encoder.encode(refused.body)
         const next = Effect.sync(() => {
@@ -362,6 +371,9 @@ export const make = (): ApiServer => {
           hold.gate.unsafeOpen()
         }
       }
+    },
+    delay: (what, duration) => {
+      delays.push({ what, duration })
     },
     stores: (object) => object
   }

@@ -1,0 +1,501 @@
+import { describe, expect, test } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as ApiError from "../client/ApiError.ts"
+import * as ApiServer from "../events/ApiServer.fixture.ts"
+import { ConfigMap, Event } from "../resource/BuiltIn.ts"
+import * as CustomResource from "../resource/CustomResource.ts"
+import * as Controller from "./Controller.ts"
+import * as Owned from "./Owned.ts"
+import * as Result from "./Result.ts"
+import * as Runner from "./Runner.ts"
+import * as Stalled from "./Stalled.ts"
+import * as Status from "./Status.ts"
+import { TerminalError } from "./TerminalError.ts"
+import { counted, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
+
+const refusal = (words: string, causes: ReadonlyArray<{ readonly reason: string }> = []): ApiError.Forbidden => {
+  const request = { method: "PATCH", path: "/apis/apps/v1/namespaces/default/deployments/a" }
+  const error = ApiError.fromStatus(
+    request,
+    { kind: "Status", reason: "Forbidden", message: words, details: { causes } },
+    403
+  )
+  if (!(error instanceof ApiError.Forbidden)) throw new Error(`no refusal: ${error._tag}`)
+  return error
+}
+
+const answered = (code: number, reason: string): ApiError.ApiError =>
+  ApiError.fromStatus({ method: "PATCH", path: "/x" }, { kind: "Status", reason, message: reason }, code)
+
+const unauthorized = (verb: string, resource = "deployments", group = "apps", where = ' in the namespace "default"') =>
+  refusal(`x "a" is forbidden: User "u:v" cannot ${verb} resource "${resource}" in API group "${group}"${where}`)
+
+describe("a refusal says", () => {
+  const request = "The API server refuses PATCH /apis/apps/v1/namespaces/default/deployments/a: "
+  const cases: ReadonlyArray<readonly [string, ApiError.Forbidden, string]> = [
+    [
+      "which verb it takes on what, and where",
+      unauthorized("patch"),
+      `${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"; it takes the verb patch on deployments of API group "apps" in namespace default`
+    ],
+    [
+      "so of a subresource in no namespace",
+      unauthorized("update", "nodes/status", "", " at the cluster scope: RBAC: role not found"),
+      `${request}x "a" is forbidden: User "u:v" cannot update resource "nodes/status" in API group "" at the cluster scope: RBAC: role not found; it takes the verb update on nodes/status of API group "" in the whole cluster`
+    ],
+    [
+      "the server's words alone where it is no right that is missing",
+      refusal('pods "a" is forbidden: exceeded quota: none'),
+      `${request}pods "a" is forbidden: exceeded quota: none`
+    ],
+    [
+      "the rule after server's words that are cut",
+      unauthorized("patch", "deployments", "apps", ` in the namespace "default"${" x".repeat(600)}`),
+      `${`${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"${" x".repeat(600)}`.slice(0, 534)}…; it takes the verb patch on deployments of API group "apps" in namespace default`
+    ]
+  ]
+  for (const [sentence, error, text] of cases) test(sentence, () => expect(Stalled.describe(error)).toBe(text))
+})
+
+const statuses = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => what.endsWith("/status"))
+
+const retry = Schedule.spaced("1 second")
+
+const conditions = (server: ApiServer.ApiServer) =>
+  ApiServer.typed(Widget, server.get(Widget, "a")).status?.conditions ?? []
+
+const reasons = (server: ApiServer.ApiServer) =>
+  conditions(server).map(({ reason, status, type }) => `${type} ${status} ${reason}`)
+
+const events = (server: ApiServer.ApiServer) =>
+  server
+    .list(Event)
+    .map((event) => ApiServer.typed(Event, event))
+    .map(({ note, reason, type }) => `${type} ${reason}: ${note}`)
+
+describe("a reconcile that is refused", () => {
+  effect(
+    "is told of once however often it is repeated, beside what the controller says, and not any more when it succeeds",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...widget("a"), status: { phase: "Old" } })
+        const { reconcile } = counted((n, _) =>
+          n <= 3 ? Effect.fail(unauthorized("patch")) : Effect.succeed(Result.done)
+        )
+        yield* run({ reconcile, retry })
+        yield* pass("2 seconds")
+        expect(story(attempts)).toEqual(["Failed +1000", "Failed +1000", "Failed +1000"])
+        const facts = {
+          reason: "Forbidden",
+          message: Stalled.describe(unauthorized("patch")),
+          observedGeneration: 1,
+          lastTransitionTime: "1970-01-01T00:00:00Z"
+        }
+        expect(server.get(Widget, "a")?.status).toMatchObject({
+          phase: "Old",
+          conditions: [
+            { type: "Ready", status: "False", ...facts },
+            { type: "Stalled", status: "True", ...facts }
+          ]
+        })
+        expect(statuses(server)).toHaveLength(1)
+
+        yield* pass("1 second")
+        expect(attempts[3]?.outcome._tag).toBe("Done")
+        expect(server.get(Widget, "a")?.status).toMatchObject({ phase: "Old", conditions: [] })
+        expect(statuses(server)).toHaveLength(2)
+        yield* pass("1 minute")
+        expect(statuses(server)).toHaveLength(2)
+      })
+    )
+  )
+
+  effect(
+    "keeps what it has written of its status before, and has the last word when it succeeds",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const ready = {
+          type: "Ready",
+          status: "True" as const,
+          reason: "Forbidden",
+          message: "is what it makes",
+          lastTransitionTime: "2026-11-20T00:00:00Z"
+        }
+        const { reconcile } = counted((n, owner) =>
+          Effect.gen(function* () {
+            yield* Status.update(owner, {
+              phase: n === 1 ? "First" : "Later",
+              ...(n === 1 ? {} : { conditions: [ready] })
+            })
+            return n === 1 ? yield* unauthorized("patch") : Result.done
+          })
+        )
+        yield* run({ reconcile, retry })
+        expect(server.get(Widget, "a")?.status).toMatchObject({
+          phase: "First",
+          conditions: [{ reason: "Forbidden" }, {}]
+        })
+        yield* pass("1 second")
+        expect(server.get(Widget, "a")?.status).toMatchObject({ conditions: [ready] })
+        const written = statuses(server).length
+        server.change(Widget, "a", { metadata: { labels: { touched: "yes" } } })
+        yield* settle
+        expect(statuses(server)).toHaveLength(written)
+        expect(server.get(Widget, "a")?.status).toMatchObject({ conditions: [ready] })
+      })
+    )
+  )
+
+  const others: ReadonlyArray<readonly [string, Effect.Effect<never, unknown>, string | undefined]> = [
+    ["a 422", Effect.fail(answered(422, "Invalid")), "Invalid"],
+    ["a terminal error", Effect.fail(new TerminalError({ message: "hopeless" })), "TerminalError"],
+    ["a defect", Effect.dieMessage("bad"), "InternalError"],
+    ["another failure", Effect.fail("bad"), undefined],
+    ["a conflict, which says nothing about permissions", Effect.fail(answered(409, "Conflict")), "Forbidden"],
+    ["a 500, which says nothing about permissions", Effect.fail(answered(500, "InternalError")), "Forbidden"],
+    ["a 503, which says nothing about permissions", Effect.fail(answered(503, "ServiceUnavailable")), "Forbidden"],
+    ["a missing answer, which says nothing about permissions", Effect.fail(unreachable), "Forbidden"]
+  ]
+  for (const [what, failure, reason] of others) {
+    effect(
+      `${reason === undefined ? "loses its conditions" : `has conditions of reason ${reason}`} when the next attempt fails with ${what}`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, { ...widget("a"), status: { phase: "Old" } })
+          const { reconcile } = counted(
+            (n): Effect.Effect<Result.Result, unknown> => (n === 1 ? Effect.fail(unauthorized("patch")) : failure)
+          )
+          yield* run({ reconcile, retry: Schedule.once.pipe(Schedule.addDelay(() => "1 second")) })
+          yield* pass("1 second")
+          expect(attempts[1]?.outcome._tag).not.toBe("Done")
+          expect(reasons(server)).toEqual(
+            reason === undefined ? [] : [`Ready False ${reason}`, `Stalled True ${reason}`]
+          )
+        })
+      )
+    )
+  }
+
+  effect(
+    "and then fails for something else fails for that, even if the end of the refusal can't be told",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const error = new TerminalError({ message: "hopeless" })
+        const { reconcile } = counted((n) => Effect.fail(n === 1 ? unauthorized("patch") : error))
+        yield* run({ reconcile, retry })
+        server.fail(/\/status$/, 422)
+        yield* pass("1 second")
+        expect(attempts.map(({ outcome }) => outcome)).toMatchObject([{ _tag: "Failed" }, { _tag: "Terminal", error }])
+        expect(statuses(server)).toHaveLength(2)
+      })
+    )
+  )
+
+  effect(
+    "writes no status to an object that is gone after its clean-up",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let cleaned = 0
+        const finalizer = {
+          name: "example.com/finalizer",
+          cleanup: () => (cleaned++ === 0 ? Effect.fail(unauthorized("delete")) : Effect.void)
+        }
+        yield* run({ reconcile: () => Effect.succeed(Result.done), finalizer, retry })
+        server.remove(Widget, "a")
+        yield* settle
+        expect(statuses(server)).toHaveLength(1)
+        yield* pass("1 second")
+        expect(server.get(Widget, "a")).toBeUndefined()
+        expect(story(attempts)).toContain("Failed +1000")
+        expect(statuses(server)).toHaveLength(1)
+      })
+    )
+  )
+
+  const silent: ReadonlyArray<readonly [string, ApiError.Forbidden]> = [
+    ["because its namespace is being deleted", refusal("it is being terminated", [{ reason: "NamespaceTerminating" }])],
+    ["the right to write the status", unauthorized("patch", "widgets/status", "example.com")]
+  ]
+  for (const [why, error] of silent) {
+    effect(
+      `${why} writes nothing`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          yield* run({ reconcile: counted(() => Effect.fail(error)).reconcile, retry })
+          yield* pass("3 seconds")
+          expect(story(attempts)).toEqual(Array(4).fill("Failed +1000"))
+          expect(server.writes()).toEqual([])
+        })
+      )
+    )
+  }
+
+  effect(
+    "writes nothing to a kind whose status has no conditions",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        const Plain = CustomResource.make({
+          group: "example.com",
+          version: "v1",
+          kind: "Plain",
+          spec: Schema.Struct({}),
+          status: Schema.Struct({ phase: Schema.String })
+        })
+        server.put(Plain, { metadata: { name: "a" }, spec: {} })
+        const controller = Controller.make("plain", {
+          for: Plain,
+          retry,
+          reconcile: () => Effect.fail(unauthorized("patch"))
+        })
+        const runner = yield* Runner.start(controller, { gracePeriod: 0 })
+        yield* runner.started
+        yield* settle
+        expect(story(attempts)).toEqual(["Failed +1000"])
+        expect(server.writes()).toEqual([])
+      })
+    )
+  )
+
+  effect(
+    "fails with the refusal, even if that can't be told",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.fail(/\/status$/, 403)
+        const error = unauthorized("patch")
+        yield* run({ reconcile: counted(() => Effect.fail(error)).reconcile, retry })
+        expect(attempts.map(({ outcome }) => outcome._tag === "Failed" && outcome.error)).toEqual([error])
+        expect(statuses(server)).toHaveLength(1)
+      })
+    )
+  )
+})
+
+const rejected = (field: string, message: string, kind = "Deployment"): ApiError.Invalid => {
+  const error = ApiError.fromStatus(
+    { method: "PATCH", path: "/x" },
+    {
+      kind: "Status",
+      reason: "Invalid",
+      message: "is invalid",
+      details: { kind, name: "a", causes: [{ field, message }] }
+    },
+    422
+  )
+  if (!(error instanceof ApiError.Invalid)) throw new Error(`not rejected: ${error._tag}`)
+  return error
+}
+
+describe("a rejected object is described", () => {
+  const start = 'The API server refuses PATCH /x: Deployment "a" is invalid: '
+  const template = `{"spec":{"env":[{"value":"hunter2"},{"value":"${"x".repeat(5000)}"}]}}`
+  const cases: ReadonlyArray<readonly [string, ApiError.Invalid, string]> = [
+    [
+      "by the server's words",
+      rejected("spec.cpu", 'Invalid value: "1500m": must be less than or equal to cpu limit of 1'),
+      `${start}spec.cpu: Invalid value: "1500m": must be less than or equal to cpu limit of 1`
+    ],
+    [
+      "without an object as a value",
+      rejected("spec.template", `Invalid value: ${template}: field is immutable`),
+      `${start}spec.template: Invalid value: field is immutable`
+    ],
+    [
+      "without a Go value",
+      rejected(
+        "spec.template",
+        'Invalid value: core.PodTemplateSpec{Env: []core.EnvVar{{Value:"hunter2"}}}: field is immutable'
+      ),
+      `${start}spec.template: Invalid value: field is immutable`
+    ],
+    [
+      "without a long value",
+      rejected("spec.name", `Invalid value: "${"x".repeat(65)}": must be shorter`),
+      `${start}spec.name: Invalid value: must be shorter`
+    ],
+    [
+      "without the value of a field that is called as a secret",
+      rejected("spec.password", 'Invalid value: "hunter2": must be longer'),
+      `${start}spec.password: Invalid value: must be longer`
+    ],
+    [
+      "without the values of a Secret",
+      rejected("data[key]", 'Invalid value: "hunter2": must be longer', "Secret"),
+      'The API server refuses PATCH /x: Secret "a" is invalid: data[key]: Invalid value: must be longer'
+    ],
+    [
+      "without the lines of a difference",
+      rejected("spec", 'Forbidden: updates may not change fields\n  core.PodSpec{\n- Value: "hunter2"'),
+      `${start}spec: Forbidden: updates may not change fields`
+    ],
+    [
+      "without what looks like a credential",
+      rejected("spec.url", "Forbidden: https://u:hunter2@host is not allowed"),
+      `${start}spec.url: Forbidden: https://<redacted>@host is not allowed`
+    ]
+  ]
+  for (const [how, error, text] of cases) test(how, () => expect(Stalled.describe(error)).toBe(text))
+
+  test("in at most 1024 characters, whatever the server says", () => {
+    const adversarial = ['"'.repeat(1e6), "\\".repeat(1e6), `Invalid value: "${"\\".repeat(1e6)}`, "{".repeat(1e6)]
+    for (const message of [...adversarial, `Invalid value: ${"a.".repeat(5e5)}`]) {
+      const began = performance.now()
+      expect(Stalled.describe(rejected("spec", message)).length).toBeLessThanOrEqual(1024)
+      expect(performance.now() - began).toBeLessThan(200)
+    }
+  })
+})
+
+describe("an attempt that gets no further", () => {
+  const immutable = rejected("spec.selector", 'Invalid value: {"a":"b"}: field is immutable')
+  const hopeless = new TerminalError({ message: "hopeless" })
+  const cases: ReadonlyArray<readonly [string, unknown, string, string]> = [
+    ["for a child that the API server rejects", immutable, "Invalid", Stalled.describe(immutable)],
+    ["for a terminal error", hopeless, "TerminalError", "The reconcile stopped: hopeless"]
+  ]
+  for (const [why, error, reason, message] of cases) {
+    effect(
+      `${why} says so in conditions and an Event, and is not retried until something changes`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { reconcile } = counted((_, { spec }) =>
+            spec.size === 1 ? Effect.fail(error) : Effect.succeed(Result.done)
+          )
+          yield* run({ reconcile, retry })
+          yield* pass("1 hour")
+          expect(story(attempts)).toEqual(["Terminal"])
+          expect(reasons(server)).toEqual([`Ready False ${reason}`, `Stalled True ${reason}`])
+          expect(conditions(server)[0]).toMatchObject({ message, observedGeneration: 1 })
+          expect(server.get(Widget, "a")?.status).toMatchObject({ observedGeneration: 1 })
+          expect(events(server)).toEqual([`Warning ${reason}: ${message}`])
+
+          server.change(Widget, "a", { spec: { size: 2 } })
+          yield* settle
+          expect(reasons(server)).toEqual([])
+        })
+      )
+    )
+  }
+
+  effect(
+    "for a child of another owner says so, and is retried when that child is deleted",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.put(ConfigMap, { metadata: { name: "a" }, data: { theirs: "yes" } })
+        const { reconcile } = counted((_, owner) =>
+          Effect.as(Owned.apply(owner, ConfigMap, { metadata: { name: "a" }, data: {} }), Result.done)
+        )
+        yield* run({ reconcile, owns: [ConfigMap], retry })
+        yield* pass("1 hour")
+        expect(story(attempts)).toEqual(["Terminal"])
+        expect(reasons(server)).toEqual(["Ready False NotOwned", "Stalled True NotOwned"])
+        expect(events(server)).toHaveLength(1)
+        expect(server.get(ConfigMap, "a")).toMatchObject({ data: { theirs: "yes" } })
+
+        server.remove(ConfigMap, "a")
+        yield* settle
+        expect(reasons(server)).toEqual([])
+        expect(server.get(ConfigMap, "a")).toMatchObject({ data: {} })
+      })
+    )
+  )
+
+  effect(
+    "for a defect says so once, is retried by the schedule, and loses the conditions when it succeeds",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = counted((n) =>
+          n <= 3 ? Effect.die(new TypeError("x is not a function")) : Effect.succeed(Result.done)
+        )
+        yield* run({ reconcile, retry })
+        yield* pass("2 seconds")
+        expect(story(attempts)).toEqual(Array(3).fill("Failed +1000"))
+        expect(attempts[0]?.outcome).toMatchObject({ defect: true })
+        expect(conditions(server)[1]).toMatchObject({
+          type: "Stalled",
+          reason: "InternalError",
+          message: "The reconcile died: x is not a function"
+        })
+        expect(events(server)).toEqual(["Warning InternalError: The reconcile died: x is not a function"])
+        expect(statuses(server)).toHaveLength(1)
+
+        yield* pass("1 second")
+        expect(reasons(server)).toEqual([])
+      })
+    )
+  )
+
+  effect(
+    "keeps the conditions that the controller wrote in the same attempt",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const own = {
+          type: "Ready",
+          status: "False" as const,
+          reason: "Own",
+          message: "own words",
+          lastTransitionTime: "2026-11-20T00:00:00Z"
+        }
+        const { reconcile } = counted((_, owner) =>
+          Effect.zipRight(Status.update(owner, { conditions: [own] }), Effect.fail(immutable))
+        )
+        yield* run({ reconcile, retry })
+        server.change(Widget, "a", { metadata: { labels: { touched: "yes" } } })
+        yield* pass("1 hour")
+        expect(story(attempts)).toEqual(["Terminal", "Terminal"])
+        expect(conditions(server)).toEqual([own])
+        expect(statuses(server)).toHaveLength(1)
+        expect(events(server)).toEqual([`Warning Invalid: ${Stalled.describe(immutable)}`])
+      })
+    )
+  )
+
+  effect(
+    "is retried by the schedule where its conditions cannot be written",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        server.fail(/\/status$/, 409, 1)
+        yield* run({ reconcile: counted(() => Effect.fail(immutable)).reconcile, retry })
+        expect(reasons(server)).toEqual([])
+        yield* pass("1 hour")
+        expect(story(attempts)).toEqual(["Failed +1000", "Terminal"])
+        expect(reasons(server)).toEqual(["Ready False Invalid", "Stalled True Invalid"])
+      })
+    )
+  )
+
+  effect(
+    "for a JSON patch whose test failed is retried, and says nothing",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const race = ApiError.fromStatus(
+          { method: "PATCH", path: "/x" },
+          {
+            kind: "Status",
+            reason: "Invalid",
+            message: "the server rejected our request due to an error in our request"
+          },
+          422
+        )
+        const { reconcile } = counted((n) => (n === 1 ? Effect.fail(race) : Effect.succeed(Result.done)))
+        yield* run({ reconcile, retry })
+        yield* pass("1 second")
+        expect(story(attempts)).toEqual(["Failed +1000", "Done"])
+        expect(server.writes()).toEqual([])
+      })
+    )
+  )
+})

@@ -1,0 +1,229 @@
+/**
+ * Reports on the object why its reconcile gets no further: `Ready` False and `Stalled` True, and a Warning Event.
+ *
+ * | reason | failure | retries |
+ * | --- | --- | --- |
+ * | `Forbidden` | the API server refuses a request for want of a permission, or by admission | by the schedule |
+ * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes |
+ * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
+ * | `InvalidSpec` | the object does not match its schema | when something changes |
+ * | `TerminalError` | the reconcile fails with a `TerminalError` | when something changes |
+ * | `InternalError` | the reconcile dies of a defect | by the schedule |
+ *
+ * The runtime writes the same report once, and removes it when an attempt succeeds or fails for another reason. A conflict or a
+ * server that does not answer leaves it. Conditions of kstatus that the reconcile itself writes in the attempt win. If a report
+ * cannot be written, the attempt is retried by the schedule.
+ *
+ * The runtime writes conditions only to kinds whose status declares them. It writes no report if the API server forbids the write
+ * of the status, or because the namespace is being deleted.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Cache from "../cache/Cache.ts"
+import * as ApiError from "../client/ApiError.ts"
+import type * as Client from "../client/Client.ts"
+import * as Right from "../client/Right.ts"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import * as Condition from "../resource/Condition.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Time from "../resource/Time.ts"
+import * as Secrecy from "../telemetry/Secrecy.ts"
+import { messageOf } from "./Attempt.ts"
+import * as Claim from "./Claim.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+import * as Status from "./Status.ts"
+import { TerminalError } from "./TerminalError.ts"
+
+/** The reasons, and how the message of each begins: a controller's own condition may have the same reason. */
+const openings = {
+  Forbidden: "The API server refuses ",
+  Invalid: "The API server refuses ",
+  NotOwned: "The reconcile stopped: ",
+  InvalidSpec: "",
+  TerminalError: "The reconcile stopped: ",
+  InternalError: "The reconcile died: "
+} as const
+
+/** Why a reconcile gets no further. */
+interface Report {
+  readonly reason: keyof typeof openings
+  readonly message: string
+}
+
+const report = (reason: Report["reason"], text: string): Report => ({ reason, message: clean(openings[reason] + text) })
+
+/** A message is cut here, in characters: `kubectl describe` shows an Event of this length whole. */
+const longest = 1024
+
+/** Text beyond this many characters is dropped before the search for secrets, whose cost grows with it. */
+const longestRead = 8192
+
+/** One line without what looks like a secret. */
+const clean = (text: string, most = longest): string => {
+  const line = Secrecy.masked(text.slice(0, longestRead)).replace(/\s+/g, " ").trim()
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+}
+
+/**
+ * One line for people about a request that the API server refused (403) or an object that it rejected (422): the request and
+ * the server's words. A 403 for want of a permission also names the rule to add. Long values, objects, and values of secret
+ * fields are left out. At most 1024 characters.
+ */
+export const describe = (error: ApiError.Forbidden | ApiError.Invalid): string => {
+  if (error instanceof ApiError.Invalid) return report("Invalid", rejection(error)).message
+  const right = Right.wanting(error)
+  // The server may list all that a role grants: the rule to add follows it.
+  const text = right === undefined ? error.message : `${clean(error.message, longest / 2)}; ${Right.describe(right)}`
+  return report("Forbidden", text).message
+}
+
+const rejection = ({ causes, details, message, request }: ApiError.Invalid): string => {
+  if (causes.length === 0) return message
+  const isSecret = details.kind === "Secret"
+  const fields = causes.map((cause) => {
+    const text = withoutValue(cause, isSecret)
+    return cause.field === "" ? text : `${cause.field}: ${text}`
+  })
+  const what = details.name === "" ? "" : `${details.kind} "${details.name}" is invalid: `
+  return `${request.method} ${request.path}: ${what}${fields.join("; ")}`
+}
+
+/** The beginning of a cause that quotes the value of the field. */
+const quoting = /^(Invalid value|Unsupported value|Duplicate value|Not found): /
+
+/** A short value of the field as the server quotes it: a text, a number or another word. */
+const short = /^(?:"(?:[^"\\]|\\.){0,62}"|[-+.\w]{1,64})(?=: |$)/
+
+/** The words of a cause. A value that is long, secret or an object is left out: it may be a whole pod template with its variables. */
+const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): string => {
+  const [line = ""] = message.slice(0, longestRead).split("\n", 1)
+  const [head] = quoting.exec(line) ?? []
+  if (head === undefined) return line
+  const rest = line.slice(head.length)
+  const [value] = short.exec(rest) ?? []
+  const name = field.slice(field.lastIndexOf(".") + 1)
+  const isHidden = isSecret || Secrecy.fields([[name, "value"]])[name] !== "value"
+  if (value !== undefined && !isHidden) return line
+  const end = value?.length ?? Math.max(...['"', "}", "]"].map((close) => rest.lastIndexOf(`${close}: `))) + 1
+  const detail = end === 0 ? "" : rest.slice(end + 2)
+  return detail === "" ? head.slice(0, -2) : head + detail
+}
+
+/** A failed `test` of a JSON patch: another write came first, and nothing is wrong with the object. */
+const isLostRace = ({ causes, message }: ApiError.Invalid): boolean =>
+  causes.length === 0 && message.includes("the server rejected our request")
+
+const isOwnSpec = (error: unknown, resource: Resource.Any, { metadata }: KubernetesObject): boolean =>
+  error instanceof Resource.InvalidObject && error.kind === resource.kind && error.key === keyString(metadata)
+
+const reportOf = (error: unknown, resource: Resource.Any, object: KubernetesObject): Report | undefined => {
+  if (error instanceof ApiError.Forbidden) {
+    const isStatus = Right.wanting(error)?.resource === `${resource.plural}/status`
+    return isStatus || ApiError.isNamespaceTerminating(error)
+      ? undefined
+      : { reason: "Forbidden", message: describe(error) }
+  }
+  if (error instanceof ApiError.Invalid) {
+    return isLostRace(error) ? undefined : { reason: "Invalid", message: describe(error) }
+  }
+  if (error instanceof Claim.NotOwned) return report("NotOwned", error.message)
+  if (error instanceof TerminalError) return report("TerminalError", error.message)
+  return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
+}
+
+type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
+
+/** Whether another attempt may well get further: nothing follows from such a failure for what was reported before. */
+const isFleeting = (error: unknown): boolean =>
+  (error instanceof ApiError.Invalid && isLostRace(error)) ||
+  (ApiError.isApiError(error) &&
+    (!ApiError.isAnswer(error) || error.code >= 500 || [401, 408, 409, 410, 429].includes(error.code)))
+
+const isReported = ({ message, reason }: Condition.Condition): boolean =>
+  Object.hasOwn(openings, reason) && message.startsWith(openings[reason as keyof typeof openings])
+
+/** Writes the conditions of a report, unless the reconcile has written its own. True if they are new. */
+const write = (resource: Resource.Any, object: KubernetesObject, facts: Report) =>
+  Effect.gen(function* () {
+    const { hasConditions } = yield* Reconciliation
+    if (hasConditions || Status.declares(resource, "conditions") !== true) return false
+    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const current = Option.getOrElse(yield* Status.cached(object), () => object)
+    const observed = { observedGeneration: object.metadata.generation ?? 0 }
+    const before = Status.conditions(current).filter(
+      ({ type }) => type === Condition.Ready || type === Condition.Stalled
+    )
+    const drafts = [
+      Condition.false(Condition.Ready, { ...facts, ...observed }),
+      Condition.true(Condition.Stalled, { ...facts, ...observed })
+    ]
+    const conditions = Condition.set(before, drafts, Time.seconds(now))
+    const isObserved = Status.declares(resource, "observedGeneration") === true
+    yield* Status.update(object, { ...Status.statusOf(current), ...(isObserved ? observed : {}), conditions })
+    return conditions !== before
+  })
+
+/** Removes the conditions of a report. An object that is gone, as after its clean-up, has none. */
+const retract = (object: KubernetesObject) =>
+  Effect.gen(function* () {
+    if (!Status.conditions(object).some(isReported)) return
+    const current = Option.getOrUndefined(yield* Status.cached(object))
+    if (current === undefined) return
+    const conditions = Status.conditions(current)
+    const isOver = (condition: Condition.Condition) => Status.kstatus.includes(condition.type) && isReported(condition)
+    if (!conditions.some(isOver)) return
+    // Conditions of other managers are left out: `update` keeps them.
+    const ours = conditions.filter((condition) => Status.kstatus.includes(condition.type) && !isOver(condition))
+    yield* Status.update(object, { ...Status.statusOf(current), conditions: ours })
+  })
+
+/** Makes the attempts on an object of a kind report why they get no further, and remove the report when that is over. */
+export const reported =
+  (resource: Resource.Any, object: KubernetesObject) =>
+  <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | TerminalError | Status.Failure, R | Needs> => {
+    const failed = (cause: Cause.Cause<E>): Effect.Effect<never, E | TerminalError | Status.Failure, Needs> => {
+      const failure = Cause.failureOption(cause)
+      if (Option.isNone(failure) && Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
+      const error = Option.getOrElse(failure, () => Cause.squash(cause))
+      const found = Option.isNone(failure)
+        ? report("InternalError", messageOf(error))
+        : reportOf(error, resource, object)
+      if (found === undefined && (isFleeting(error) || error instanceof Claim.OwnerGone)) return Effect.failCause(cause)
+      const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
+      const told =
+        found === undefined
+          ? retract(object)
+          : Effect.tap(write(resource, object, found), (isNews) =>
+              // `Owned` has recorded an Event about the child that is not owned.
+              (isNews || found.reason === "Invalid") && found.reason !== "NotOwned"
+                ? EventRecorder.record({
+                    regarding: object,
+                    type: "Warning",
+                    reason: found.reason,
+                    note: found.message
+                  })
+                : Effect.void
+            )
+      return Effect.matchCauseEffect(told, {
+        onFailure: (problem): Effect.Effect<never, E | Claim.OwnerGone> => {
+          const gone = Cause.failureOption(problem)
+          return Option.isSome(gone) && gone.value instanceof Claim.OwnerGone
+            ? Effect.fail(gone.value)
+            : Effect.zipRight(
+                Effect.logDebug(`The conditions of the failure were not written: ${messageOf(Cause.squash(problem))}`),
+                Effect.failCause(cause)
+              )
+        },
+        onSuccess: (): Effect.Effect<never, E | TerminalError> =>
+          isFinal && !(error instanceof TerminalError)
+            ? Effect.fail(new TerminalError({ message: found.message, cause: error }))
+            : Effect.failCause(cause)
+      })
+    }
+    return Effect.matchCauseEffect(attempt, {
+      onFailure: failed,
+      onSuccess: (result) => Effect.as(retract(object), result)
+    })
+  }
