@@ -19,6 +19,7 @@ import * as Lane from "@homeostat/testkit/Lane"
 import { Glob } from "bun"
 import { Effect, Exit, Scope } from "effect"
 import * as Batch from "./lanes/Batch.ts"
+import * as Pool from "./lanes/Pool.ts"
 import * as Schedule from "./lanes/Schedule.ts"
 import * as Verdict from "./lanes/Verdict.ts"
 
@@ -27,10 +28,7 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/**
- * The lanes in the order in which they run, with the number of processes that run at a time, and the seconds that a file usually
- * takes.
- */
+/** The lanes with the number of processes that run at a time, and the seconds that a file usually takes. */
 const lanes = {
   unit: { processes: 2, usual: 0.4, has: (file: string) => !/\.(cluster|embedded|real|tools)\.test\.ts$/.test(file) },
   // Tests on a cluster mostly wait.
@@ -93,7 +91,7 @@ const batch = async (lane: Name, chosen: ReadonlyArray<string>, environment: { r
   const run = () => Batch.run(root, chosen, { HOMEOSTAT_TEST_LANE: lane, ...environment })
   const first = await run()
   print(
-    `${lane}: ${first.passed.length} passed, ${first.failed.length} failed in ${chosen.length} files, ${seconds(start)}`
+    `${lane}: ${first.passed.length} passed, ${first.failed.length} failed in ${chosen.length} files, ${seconds(start)} (CPU ${first.cpuSeconds.toFixed()} s)`
   )
   durations[lane] = { ...durations[lane], ...Object.fromEntries(first.seconds) }
   const failed = first.failed.length > 0 || first.error !== undefined
@@ -106,32 +104,41 @@ const batch = async (lane: Name, chosen: ReadonlyArray<string>, environment: { r
   return runs.push({ lane, first, repeat })
 }
 
-/** Runs the batches of a lane, the longest first. */
-const runLane = async (name: Name, chosen: ReadonlyArray<string>, environment: { readonly [name: string]: string }) => {
-  const { processes, usual } = lanes[name]
-  const start = performance.now()
-  const parts = [...Schedule.batches(chosen, { known: durations[name] ?? {}, usual }, processes)]
-  print(`\n# Lane ${name}: ${chosen.length} files in ${parts.length} batches`)
-  const work = async (): Promise<void> => {
-    for (let part = parts.shift(); part !== undefined && !stopped; part = parts.shift()) {
-      await batch(name, part, environment)
-    }
-  }
-  await Promise.all(Array.from({ length: processes }, work))
-  print(`# Lane ${name}: ${seconds(start)}`)
+/** The batches of a lane. */
+const jobsOf = (lane: Name, environment: { readonly [name: string]: string }): ReadonlyArray<Pool.Job<Name>> => {
+  const { has, processes, usual } = lanes[lane]
+  const chosen = files.filter(has)
+  const known = { known: durations[lane] ?? {}, usual }
+  const parts = Schedule.batches(chosen, known, processes)
+  if (parts.length > 0) print(`# Lane ${lane}: ${chosen.length} files in ${parts.length} batches`)
+  return parts.map((part) => ({
+    lane,
+    seconds: Schedule.secondsOf(part, known),
+    run: () => batch(lane, part, environment)
+  }))
 }
 
 const planes = Effect.runSync(Scope.make())
 const folder = mkdtempSync(join(tmpdir(), "homeostat-run-"))
-for (const name of names) {
-  const chosen = files.filter(lanes[name].has)
-  if (!wanted.includes(name) || chosen.length === 0 || stopped) continue
-  const shared =
-    Lane.realIsNamed && (name === "real" || name === "tools")
-      ? { [Broker.variable]: await Effect.runPromise(Scope.extend(Broker.serve, planes)) }
-      : {}
-  await runLane(name, chosen, { HOMEOSTAT_TEST_FOLDER: folder, ...shared })
-}
+const asked = names.filter((name) => wanted.includes(name))
+const needsPlanes = (name: Name): boolean => Lane.realIsNamed && (name === "real" || name === "tools")
+// A control plane starts when the first test asks for it.
+const shared = asked.some(needsPlanes)
+  ? { [Broker.variable]: await Effect.runPromise(Scope.extend(Broker.serve, planes)) }
+  : {}
+await Pool.run(
+  asked.flatMap((name) => jobsOf(name, { HOMEOSTAT_TEST_FOLDER: folder, ...(needsPlanes(name) ? shared : {}) })),
+  {
+    lanes: {
+      unit: lanes.unit.processes,
+      embedded: lanes.embedded.processes,
+      tools: lanes.tools.processes,
+      real: lanes.real.processes
+    },
+    all: Math.max(...asked.map((name) => lanes[name].processes))
+  },
+  () => stopped
+)
 await Effect.runPromise(Scope.close(planes, Exit.void))
 rmSync(folder, { recursive: true, force: true })
 
@@ -152,8 +159,10 @@ if (values["record-durations"]) {
   writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`)
 }
 const counted = names.map((name) => {
-  const of = runs.filter(({ lane }) => lane === name).flatMap(({ first }) => [...first.passed, ...first.failed])
-  return `${name} ${of.length}`
+  const reports = runs.filter(({ lane }) => lane === name).map(({ first }) => first)
+  const cpu = reports.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
+  const tests = reports.flatMap(({ failed, passed }) => [...passed, ...failed]).length
+  return `${name} ${tests}${tests === 0 ? "" : ` (CPU ${cpu.toFixed()} s)`}`
 })
 print(`\nTests by lane: ${counted.join(", ")}; ${seconds(began)}`)
 list(`Flaky: failed, and passed on the repeat (up to ${Verdict.tolerated} are tolerated)`, flaky)

@@ -18,6 +18,8 @@ export interface Report {
   readonly error: string | undefined
   /** How long each file took, in seconds. */
   readonly seconds: ReadonlyMap<string, number>
+  /** How long processors worked for the batch and the processes that it started, in seconds. */
+  readonly cpuSeconds: number
   /** Everything that `bun test` printed to standard error. */
   readonly output: string
 }
@@ -60,7 +62,8 @@ export const run = async (
     children.add(child)
     const [output, , code] = await Promise.all([child.stderr.text(), pass(child.stdout), child.exited])
     children.delete(child)
-    return { ...read(resultsIn(results), files, code), output }
+    const cpuSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6
+    return { ...read(resultsIn(results), files, code), cpuSeconds, output }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
@@ -81,7 +84,11 @@ const resultsIn = (file: string): string => {
 }
 
 /** Reads the JUnit report of a batch that ended with this exit code. A process that dies writes no report. */
-export const read = (xml: string, files: ReadonlyArray<string>, code: number): Omit<Report, "output"> => {
+export const read = (
+  xml: string,
+  files: ReadonlyArray<string>,
+  code: number
+): Omit<Report, "cpuSeconds" | "output"> => {
   const passed: Array<Test> = []
   const failed: Array<Test> = []
   const seconds = new Map<string, number>()

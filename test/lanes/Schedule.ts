@@ -11,6 +11,10 @@ export interface Durations {
 /** A batch repeats as a whole when one of its tests fails, so a batch is not much longer than this, in seconds. */
 const longest = 45
 
+/** How long files take together, in seconds. */
+export const secondsOf = (files: ReadonlyArray<string>, { known, usual }: Durations): number =>
+  files.reduce((sum, file) => sum + (known[file] ?? usual), 0)
+
 /**
  * Batches of files, the longest batch first. Files of one folder stay together where they fit, because they use the same control
  * planes. There are at least as many batches as processes, as long as there are files.
@@ -20,17 +24,16 @@ export const batches = (
   durations: Durations,
   processes: number
 ): ReadonlyArray<ReadonlyArray<string>> => {
-  const secondsOf = (some: ReadonlyArray<string>): number =>
-    some.reduce((sum, file) => sum + (durations.known[file] ?? durations.usual), 0)
-  const limit = Math.min(longest, secondsOf(files) / processes)
+  const secondsIn = (some: ReadonlyArray<string>): number => secondsOf(some, durations)
+  const limit = Math.min(longest, secondsIn(files) / processes)
   const pieces = [...Map.groupBy(files, dirname).values()].flatMap((folder) =>
     packed(
       folder.map((file) => [file]),
-      secondsOf,
+      secondsIn,
       limit
     )
   )
-  return packed(pieces, secondsOf, limit).toSorted((one, other) => secondsOf(other) - secondsOf(one))
+  return packed(pieces, secondsIn, limit).toSorted((one, other) => secondsIn(other) - secondsIn(one))
 }
 
 /** Joins pieces into batches of at most `limit` seconds, the longest piece first. A longer piece is a batch by itself. */

@@ -8,6 +8,7 @@ const report = (passed: ReadonlyArray<string>, failed: ReadonlyArray<string> = [
   failed: tests(...failed),
   error,
   seconds: new Map(),
+  cpuSeconds: 0,
   output: ""
 })
 
