@@ -22,6 +22,7 @@ import * as OwnWrites from "./OwnWrites.ts"
 import * as Sightings from "./Sightings.ts"
 import type { Source } from "./Source.ts"
 import type { Selection, Store } from "./Store.ts"
+import { Undeclared } from "./Undeclared.ts"
 import * as Write from "./Write.ts"
 
 export type { Informer, Listener, State } from "./Informer.ts"
@@ -156,9 +157,9 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       .filter((informer) => Resource.identityOf(informer.resource) === identity)
       .map(({ store }) => store)
     if (followed.length === 0) {
-      throw new Error(
-        `${Resource.nameOf(resource)} (${resource.version}, ${resource.projection}) is not in the cache: declare it with owns or watches, or read it with Client.get`
-      )
+      throw new Undeclared({
+        message: `${Resource.nameOf(resource)} (${resource.version}, ${resource.projection}) is not in the cache: declare it with owns or watches, or read it with Client.get`
+      })
     }
     const able = followed.filter(hasIt)
     // Nobody has the index: the store says so.
@@ -178,9 +179,9 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   /** Absence would mean nothing where nobody looks. */
   const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
     if (namespace === undefined || namespaces.some((one) => one === undefined || one === namespace)) return
-    throw new Error(
-      `namespace ${namespace} is not in the cache: follow it with --namespace ${namespace}, or read its ${Resource.nameOf(resource)} with Client.get`
-    )
+    throw new Undeclared({
+      message: `namespace ${namespace} is not in the cache: follow it with --namespace ${namespace}, or read its ${Resource.nameOf(resource)} with Client.get`
+    })
   }
 
   const decodeAll = <A extends KubernetesObject>(

@@ -5,6 +5,7 @@
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Index from "./Index.ts"
 import type { Labels } from "./LabelSelector.ts"
+import { Undeclared } from "./Undeclared.ts"
 
 /**
  * What the API server told us about one object, in the order it happened.
@@ -71,7 +72,9 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
 
   const index = (name: string): Index.Index => {
     const found = table.get(name)
-    if (found === undefined) throw new Error(`no index "${name}": declare it where the informer is declared`)
+    if (found === undefined) {
+      throw new Undeclared({ message: `no index "${name}": declare it where the informer is declared` })
+    }
     return found
   }
   const addIndex = (definition: Index.Definition): void => {

@@ -12,6 +12,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Inspectable from "effect/Inspectable"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
+import { Undeclared } from "../cache/Undeclared.ts"
 import { Conflict, Fenced, Transport } from "../client/ApiError.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -141,7 +142,12 @@ export const outcomeOf = (
     onFailure: (cause) => {
       if (interrupted && Cause.isInterruptedOnly(cause)) return Outcome.Interrupted()
       const failure = Cause.failureOption(cause)
-      if (Option.isNone(failure)) return Outcome.Failed({ cause, error: Cause.squash(cause), defect: true })
+      if (Option.isNone(failure)) {
+        const error = Cause.squash(cause)
+        return error instanceof Undeclared
+          ? Outcome.Terminal({ error: new TerminalError({ message: error.message, cause: error }) })
+          : Outcome.Failed({ cause, error, defect: true })
+      }
       const error = failure.value
       if (error instanceof TerminalError) return Outcome.Terminal({ error })
       if (error instanceof OwnerGone) return Outcome.Vanished()

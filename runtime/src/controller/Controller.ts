@@ -12,7 +12,7 @@ import type * as Client from "../client/Client.ts"
 import type * as EventRecorder from "../events/EventRecorder.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
-import type * as Resource from "../resource/Resource.ts"
+import * as Resource from "../resource/Resource.ts"
 import * as Access from "./Access.ts"
 import * as Finalizer from "./Finalizer.ts"
 import type { Predicate } from "./Predicate.ts"
@@ -55,6 +55,8 @@ export interface Controller<out R = never> {
   readonly finalizers: ReadonlyArray<string>
   /** All that it may do in the cluster: what follows from its declarations, and then what it says itself. */
   readonly access: ReadonlyArray<Access.Access>
+  /** The kinds that it may apply, such as `deployments.apps`: those that it owns, or whose `access` has `create` and `patch`. */
+  readonly applied: ReadonlySet<string>
   /** Decodes, finalizes or reconciles an object in its wire form. */
   readonly attempt: (object: KubernetesObject) => Effect.Effect<Result.Result, unknown, R | Provided>
 }
@@ -130,6 +132,20 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       }
       return yield* options.reconcile(decoded.right)
     }).pipe(Stalled.reported(resource, found))
+  const access = [
+    ...Access.implied({
+      for: resource,
+      owns: options.owns ?? [],
+      watches: (options.watches ?? []).map((trigger) => trigger.resource),
+      finalizes: finalizer !== undefined || inheritedFinalizers.length > 0
+    }),
+    ...(options.access ?? [])
+  ]
+  const allowing = (verb: Access.Verb) =>
+    access.flatMap(({ resource, subresource, verbs }) =>
+      subresource === undefined && verbs.includes(verb) ? [Resource.nameOf(resource)] : []
+    )
+  const created = new Set(allowing("create"))
   return {
     name,
     fieldManager: options.fieldManager ?? name,
@@ -141,15 +157,8 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     timeout: Duration.decode(options.timeout ?? "2 minutes"),
     leaderElected: options.leaderElected ?? true,
     finalizers: [...(finalizer === undefined ? [] : [finalizer.name]), ...inheritedFinalizers],
-    access: [
-      ...Access.implied({
-        for: resource,
-        owns: options.owns ?? [],
-        watches: (options.watches ?? []).map((trigger) => trigger.resource),
-        finalizes: finalizer !== undefined || inheritedFinalizers.length > 0
-      }),
-      ...(options.access ?? [])
-    ],
+    access,
+    applied: new Set(allowing("patch").filter((kind) => created.has(kind))),
     // Reconciliation and Scope are provided by the worker to whatever else the effects need.
     attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"]
   }

@@ -13,13 +13,14 @@
  * - What the server stores otherwise than it was sent (a quantity in another spelling, a field it prunes) is learnt from the
  *   answer and not taken for drift again.
  *
- * Assumes that the controller declares the child's kind in `owns`, so that the cache holds it.
+ * The controller declares the child's kind in `owns`. Otherwise the attempt fails and is not retried.
  *
  * Needs the rights to get, list, watch and patch the child's kind, and to create it.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
+import { Undeclared } from "../cache/Undeclared.ts"
 import type { ApiError, Invalid } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import { Exchanges, type Ledger } from "../client/Exchange.ts"
@@ -78,7 +79,12 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.gen(function* () {
-    const { memory, resource } = yield* Reconciliation
+    const { applied, controller, memory, resource } = yield* Reconciliation
+    const name = Resource.nameOf(kind)
+    if (!applied.has(name)) {
+      const message = `controller ${controller} applies ${name} and does not declare it: add ${kind.kind} to owns`
+      return yield* Effect.die(new Undeclared({ message }))
+    }
     const tracing = yield* Tracing
     const intent = Intent.of(owner, resource, kind, desired)
     const key = Intent.keyOf(kind, intent)

@@ -34,6 +34,8 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     readonly memory: Memory
     /** Whether the reconcile has written `Ready`, `Reconciling` or `Stalled` in this attempt: then the runtime writes none. */
     hasConditions: boolean
+    /** The kinds that the controller declares to apply, such as `deployments.apps`. */
+    readonly applied: ReadonlySet<string>
     /** Enters a correction in the attempt's record. */
     readonly corrected: (correction: Correction) => void
   }

@@ -3,10 +3,17 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Cache from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
 import * as Disconnect from "../client/Disconnect.ts"
+import { ConfigMap, Secret, Service } from "../resource/BuiltIn.ts"
+import * as Access from "./Access.ts"
 import { type Attempt, log, Observers } from "./Attempt.ts"
+import type * as Controller from "./Controller.ts"
+import * as Owned from "./Owned.ts"
+import type { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
+import * as Trigger from "./Trigger.ts"
 import { counted, is, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
 
 class Broken extends Data.TaggedError("Broken")<{ readonly message: string }> {}
@@ -156,6 +163,68 @@ describe("an attempt that ends before its work does", () => {
         yield* pass("2 seconds")
         expect(times()).toEqual([0, 1000, 2000])
         expect(story(attempts)[0]).toBe("Failed +1000")
+      })
+    )
+  )
+})
+
+describe("what no declaration covers", () => {
+  const cases: ReadonlyArray<
+    readonly [
+      what: string,
+      reconcile: (owner: Widget) => Effect.Effect<unknown, unknown, Controller.Services | Reconciliation>,
+      sentence: string
+    ]
+  > = [
+    [
+      "a child",
+      (owner) => Owned.apply(owner, Service, { metadata: { name: "w" } }),
+      "controller widgets applies services and does not declare it: add Service to owns"
+    ],
+    [
+      "a child that is only watched",
+      (owner) => Owned.apply(owner, ConfigMap, { metadata: { name: "w" } }),
+      "controller widgets applies configmaps and does not declare it: add ConfigMap to owns"
+    ],
+    [
+      "a read of the cache",
+      () => Cache.get(Secret, { namespace: "default", name: "w" }),
+      "secrets (v1, full) is not in the cache: declare it with owns or watches, or read it with Client.get"
+    ],
+    [
+      "a list from the cache by an index",
+      () => Cache.list(ConfigMap, { index: { name: "by-team", value: "a" } }),
+      'no index "by-team": declare it where the informer is declared'
+    ]
+  ]
+  const watches = [Trigger.on(ConfigMap, { map: () => [] })]
+  for (const [what, reconcileWith, sentence] of cases) {
+    effect(
+      `ends the attempt for good, with a sentence that names the declaration: ${what}`,
+      withWorld(({ attempts, logs, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const { reconcile } = counted((_, owner) => Effect.as(reconcileWith(owner), Result.done))
+          yield* run({ reconcile, watches, retry: Schedule.spaced("1 second") })
+          yield* pass("1 hour")
+          expect(story(attempts)).toEqual(["Terminal"])
+          expect(logs).toContain(`ERROR Reconcile failed for good: ${sentence}`)
+        })
+      )
+    )
+  }
+
+  effect(
+    "is not a child of a kind that `access` may create and patch",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const { reconcile } = counted((_, owner) =>
+          Effect.as(Owned.apply(owner, ConfigMap, { metadata: { name: "w" } }), Result.done)
+        )
+        yield* run({ reconcile, watches, access: [Access.apply(ConfigMap)] })
+        expect(attempts.map(({ outcome }) => outcome._tag)).toEqual(["Done"])
+        expect(server.get(ConfigMap, "w")).toBeDefined()
       })
     )
   )

@@ -194,6 +194,7 @@ const reconcile = <R>(
     object,
     memory,
     hasConditions: false,
+    applied: controller.applied,
     corrected: (correction) => void corrections.push(correction)
   }).pipe(
     Context.add(FieldManager, controller.fieldManager),
