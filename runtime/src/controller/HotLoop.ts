@@ -2,11 +2,11 @@
  * What a controller remembers of its writes in order to notice that they lead nowhere: a field that is put back again and again
  * because somebody else keeps changing it, and one that is written again and again though nothing has happened.
  *
- * Plain state, bounded: {@link mostObjects} objects, {@link mostFields} fields of each; what was written longest ago is forgotten
- * first. It keeps the names of fields, and of values only a hash. It outlives the terms of a leader, so that what was told is
- * not told again a moment later. Times are milliseconds of the Clock.
+ * Plain state, bounded in bytes ({@link capacity}); the objects written longest ago are forgotten first. It keeps hashes of names and
+ * values, never a text, and times only of fields that were put back: most writes are one of a kind. It outlives the terms of a leader,
+ * so that what was told is not told again a moment later. Times are milliseconds of the Clock.
  */
-import * as Bounded from "../resource/Bounded.ts"
+import * as Halves from "../resource/Halves.ts"
 import type * as Metric from "../telemetry/Metric.ts"
 
 /** Writes of a field are counted for so long. */
@@ -27,11 +27,14 @@ export const patientMillis = 1000
 /** What was told of a field is not told again for so long. */
 export const silenceMillis = 600_000
 
-/** How many objects are remembered. */
-export const mostObjects = 4096
+/** Bytes of a controller's memory, about: some 8,000 objects of which a status with twelve fields was written. */
+export const capacity = 8 * 1024 * 1024
 
-/** How many fields of an object are remembered. */
+/** How many fields of a place are remembered. */
 export const mostFields = 64
+
+/** How many places of an object are remembered. */
+const mostPlaces = 128
 
 /**
  * How many of its own writes are remembered per object: those of a few reconciles, as their echoes come within milliseconds. Their
@@ -78,116 +81,192 @@ export interface HotLoop {
   readonly forget: (uid: string) => void
   /** Forgets all others: for when some may have gone unnoticed. */
   readonly retain: (uids: ReadonlySet<string>) => void
-  /** How many objects are remembered. */
-  readonly size: () => number
+  /** How many objects are remembered, and what that takes, about. */
+  readonly size: () => { readonly objects: number; readonly bytes: number }
 }
 
-interface Field {
-  readonly place: string
-  readonly times: Array<number>
-  value: string | undefined
+interface Named {
+  /** A hash. */
+  readonly name: number
+}
+
+interface Field extends Named {
+  /** A hash of what was written last; 0 where that is not known any more. */
+  value: number
+  /** When, as a number that grows with each value that is written to the place. */
+  writtenAs: number
+  times: ReadonlyArray<number> | undefined
   toldAt: number | undefined
 }
 
-interface Known {
-  readonly fields: Map<string, Field>
-  readonly versions: Array<string>
+interface Part extends Named {
+  readonly fields: Array<Field>
+  writes: number
+}
+
+interface Known extends Halves.Weighed {
+  readonly places: Array<Part>
+  readonly versions: Array<number>
   generation: number | undefined
 }
 
-/** The entry of a key, which is the youngest from now on. */
-const refresh = <A>(map: Map<string, A>, key: string, make: () => A, most: number): A => {
-  const entry = map.get(key) ?? make()
-  Bounded.put(map, key, entry, most)
+/** What an object, a place and so on take, about: measured as the heap's growth over 10,000 of them. */
+const bytesOf = ({ places, versions }: Known): number => {
+  let bytes = 300 + 8 * versions.length
+  for (const { fields } of places) {
+    bytes += 150 + 100 * fields.length
+    for (const { times } of fields) if (times !== undefined) bytes += 120
+  }
+  return bytes
+}
+
+const dot = 46
+const bracket = 91
+
+/** Hashes (FNV-1a) of all that a field is part of, and of its own name as the last one. None is 0. */
+const hashesOf = (name: string): ReadonlyArray<number> => {
+  const hashes: Array<number> = []
+  let hash = 0x811c9dc5
+  for (let at = 0; at < name.length; at++) {
+    const code = name.charCodeAt(at)
+    if (at > 0 && (code === dot || code === bracket)) hashes.push(hash >>> 0 || 1)
+    hash = Math.imul(hash ^ code, 0x01000193)
+  }
+  hashes.push(hash >>> 0 || 1)
+  return hashes
+}
+
+const hashOf = (text: string): number => hashesOf(text).at(-1) ?? 1
+
+const named = <A extends Named>(list: ReadonlyArray<A>, name: string): A | undefined => {
+  const hash = hashOf(name)
+  return list.find((entry) => entry.name === hash)
+}
+
+/** The entry of that name, which is the last from now on; the first one goes where there are too many. */
+const refresh = <A extends Named>(list: Array<A>, name: string, make: (hash: number) => A, most: number): A => {
+  const hash = hashOf(name)
+  const at = list.findIndex((entry) => entry.name === hash)
+  const entry = list[at] ?? make(hash)
+  if (at >= 0) list.splice(at, 1)
+  list.push(entry)
+  if (list.length > most) list.shift()
   return entry
 }
 
-const isWithin = (field: string, whole: string): boolean =>
-  field.startsWith(whole) && (field[whole.length] === "." || field[whole.length] === "[")
+const field = (part: Part, name: string): Field =>
+  refresh(
+    part.fields,
+    name,
+    (hash) => ({ name: hash, value: 0, writtenAs: 0, times: undefined, toldAt: undefined }),
+    mostFields
+  )
+
+const isSilent = (entry: Field | undefined, now: number): boolean =>
+  entry?.toldAt !== undefined && now - entry.toldAt < silenceMillis
+
+const unwrite = ({ fields }: Part): void => {
+  for (const entry of fields) entry.times = undefined
+}
 
 /**
  * An empty memory.
  *
  * @param count told of each loop that is told
  */
-export const make = (count: (reason: Reason) => void = () => {}): HotLoop => {
-  const objects = new Map<string, Known>()
-  const keyOf = (place: string, field: string): string => `${place} ${field}`
+export const make = (count: (reason: Reason) => void = () => {}, most: number = capacity): HotLoop => {
+  const objects = Halves.make<Known>(most)
 
-  const object = (uid: string): Known =>
-    refresh(objects, uid, () => ({ fields: new Map(), versions: [], generation: undefined }), mostObjects)
-  const field = ({ place, uid }: Place, name: string): Field =>
-    refresh(
-      object(uid).fields,
-      keyOf(place, name),
-      () => ({ place, times: [], value: undefined, toldAt: undefined }),
-      mostFields
-    )
-  const find = ({ place, uid }: Place, name: string): Field | undefined =>
-    objects.get(uid)?.fields.get(keyOf(place, name))
-  const isSilent = (entry: Field | undefined, now: number): boolean =>
-    entry?.toldAt !== undefined && now - entry.toldAt < silenceMillis
+  /** Changes what is known of an object. */
+  const change = (uid: string, by: (known: Known) => void): void => {
+    const known = objects.open(uid, () => ({ places: [], versions: [], generation: undefined, bytes: 0 }))
+    by(known)
+    objects.weigh(known, bytesOf(known))
+  }
+  const changePart = ({ place, uid }: Place, by: (part: Part) => void): void =>
+    change(uid, ({ places }) => by(refresh(places, place, (name) => ({ name, fields: [], writes: 0 }), mostPlaces)))
+  const fieldsOf = ({ place, uid }: Place): ReadonlyArray<Field> =>
+    named(objects.get(uid)?.places ?? [], place)?.fields ?? []
 
   return {
-    due: (at, fields, now, limit) =>
-      fields.filter((name) => {
-        const entry = find(at, name)
-        const lately = entry?.times.filter((time) => now - time < windowMillis).length ?? 0
+    due: (at, names, now, limit) => {
+      const fields = fieldsOf(at)
+      return names.filter((name) => {
+        const entry = named(fields, name)
+        const lately = entry?.times?.filter((time) => now - time < windowMillis).length ?? 0
         return lately + 1 >= limit && !isSilent(entry, now)
-      }),
-    wrote: (at, fields, now) => {
-      for (const name of fields) {
-        const { times } = field(at, name)
-        times.push(now)
-        if (times.length > rewrites) times.shift()
-      }
+      })
     },
-    valued: (at, values) => {
-      for (const [name, value] of values) {
-        // Of a whole that is written anew the parts are new as well, and a whole of which a part is written is another one.
-        for (const [key, entry] of object(at.uid).fields) {
-          const other = key.slice(at.place.length + 1)
-          if (entry.place === at.place && (isWithin(other, name) || isWithin(name, other))) entry.value = undefined
+    wrote: (at, names, now) =>
+      changePart(at, (part) => {
+        for (const name of names.slice(0, mostFields)) {
+          const entry = field(part, name)
+          entry.times = [...(entry.times ?? []), now].slice(-rewrites)
         }
-        field(at, name).value = value
-      }
+      }),
+    valued: (at, values) =>
+      changePart(at, (part) => {
+        for (const [name, value] of values.slice(0, mostFields)) {
+          const hashes = hashesOf(name)
+          // A whole of which a part is written is another one.
+          for (const entry of part.fields) if (hashes.includes(entry.name)) entry.value = 0
+          const entry = field(part, name)
+          entry.value = hashOf(value)
+          entry.writtenAs = ++part.writes
+        }
+      }),
+    undone: (at, values) => {
+      const fields = fieldsOf(at)
+      return values.flatMap(([name, value]) => {
+        const entry = named(fields, name)
+        if (entry?.value !== hashOf(value)) return []
+        const hashes = hashesOf(name)
+        // Of a whole that was written since, the parts are new as well.
+        const isOver = fields.some((other) => other.writtenAs > entry.writtenAs && hashes.includes(other.name))
+        return isOver ? [] : [name]
+      })
     },
-    undone: (at, values) => values.flatMap(([name, value]) => (find(at, name)?.value === value ? [name] : [])),
     intends: (at, intent) => {
-      const whole = field(at, "")
-      if (whole.value === intent) return true
-      whole.value = intent
-      for (const entry of object(at.uid).fields.values()) {
-        if (entry.place === at.place) entry.times.length = 0
-      }
-      return false
+      const value = hashOf(intent)
+      const isSame = named(fieldsOf(at), "")?.value === value
+      changePart(at, (part) => {
+        field(part, "").value = value
+        if (!isSame) unwrite(part)
+      })
+      return isSame
     },
     generation: (uid, generation) => {
       const known = objects.get(uid)
       if (known === undefined || known.generation === generation) return
       const isFirst = known.generation === undefined
       known.generation = generation
-      if (isFirst) return
-      for (const { times } of known.fields.values()) times.length = 0
+      if (!isFirst) known.places.forEach(unwrite)
     },
-    tell: (reason, at, fields, now) => {
-      const news = fields.filter((name) => !isSilent(find(at, name), now))
-      for (const name of news) field(at, name).toldAt = now
-      if (news.length > 0) count(reason)
+    tell: (reason, at, names, now) => {
+      const fields = fieldsOf(at)
+      const news = names.slice(0, mostFields).filter((name) => !isSilent(named(fields, name), now))
+      if (news.length === 0) return news
+      changePart(at, (part) => {
+        for (const name of news) field(part, name).toldAt = now
+      })
+      count(reason)
       return news
     },
-    own: (uid, resourceVersion) => {
-      const { versions } = object(uid)
-      versions.push(resourceVersion)
-      if (versions.length > mostVersions) versions.shift()
-    },
-    isOwn: (uid, resourceVersion) => objects.get(uid)?.versions.includes(resourceVersion) ?? false,
+    own: (uid, resourceVersion) =>
+      change(uid, ({ versions }) => {
+        versions.push(hashOf(resourceVersion))
+        if (versions.length > mostVersions) versions.shift()
+      }),
+    isOwn: (uid, resourceVersion) => objects.get(uid)?.versions.includes(hashOf(resourceVersion)) ?? false,
     forget: (uid) => {
       objects.delete(uid)
     },
     retain: (uids) => {
       for (const uid of objects.keys()) if (!uids.has(uid)) objects.delete(uid)
     },
-    size: () => objects.size
+    size: () => {
+      const { bytes, keys } = objects.size()
+      return { objects: keys, bytes }
+    }
   }
 }

@@ -205,6 +205,32 @@ describe("a journal", () => {
     expect(runs(journal, `n${count - 1}`)).toHaveLength(1)
   })
 
+  test("counts the bytes of long names of fields, of which it keeps the beginning", () => {
+    const heap = (): number => {
+      Bun.gc(true)
+      return process.memoryUsage().heapUsed
+    }
+    const before = heap()
+    const journal = Journal.make()
+    for (let count = 0; count < 5000; count++) {
+      const fields = [0, 1, 2, 3, 4].map((field) => `env[${count} ${field} ${"я".repeat(10_000)}]`)
+      const corrections = [0, 1].map((child) => ({
+        kind: "Deployment",
+        key: `shop/${count}-${child}`,
+        reason: "drift" as const,
+        fields
+      }))
+      journal.record(attempt({ key: `shop/${count}`, corrections }))
+    }
+    const { bytes, keys } = journal.size()
+    expect(bytes).toBeLessThanOrEqual(Journal.capacity)
+    expect(keys).toBeGreaterThan(500)
+    expect(heap() - before).toBeLessThan(1.2 * bytes)
+    expect(journal.of("shop/4999")?.runs[0]?.corrections[0]?.fields).toEqual(
+      [0, 1, 2, 3].map((field) => `${`env[4999 ${field} ${"я".repeat(256)}`.slice(0, 256)}…`)
+    )
+  })
+
   test("does not grow while 100,000 objects come and go", () => {
     const journal = Journal.make()
     const heap = (): number => {

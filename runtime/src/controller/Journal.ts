@@ -2,17 +2,17 @@
  * What a controller remembers of its objects, for the question "why?": the last attempts, the changes that a predicate ignored,
  * and that an object was deleted. It outlives terms of leadership; a restart begins it anew.
  *
- * Bounded: so many attempts of an object, and so many bytes over all objects of a controller, estimated. Objects are kept in two
- * halves, young and old. Whatever gets an entry is young; when the young ones fill their half, the old ones go, and the young ones
- * are the old ones from then on: so those are forgotten of which nothing was heard for longest. (One order over all, in a Map, costs
- * 19 µs for each that goes, of 10,000: the engine looks through the places of those that went before.)
+ * Bounded: so many attempts of an object, and so many bytes over all objects of a controller, by the length of each text that is kept.
+ * The objects of which nothing was heard for longest are forgotten first, see `Halves`.
  *
  * What is kept is what is shown, never an object of the cluster.
  */
 import type { Change } from "../cache/Store.ts"
 import type { Exchange } from "../client/Exchange.ts"
 import * as Bounded from "../resource/Bounded.ts"
+import * as Halves from "../resource/Halves.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
+import * as Text from "../resource/Text.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import { type Attempt, messageOf, type Next, type Outcome } from "./Attempt.ts"
 import type { Correction } from "./Reconciliation.ts"
@@ -134,52 +134,37 @@ export const capacity = 8 * 1024 * 1024
 /** How long an object that is gone is told of, in milliseconds: an hour, as Events are kept. */
 export const remembered = 3_600_000
 
-interface Page {
+interface Page extends Halves.Weighed {
   runs: Array<Run>
   ignored: Array<Ignored>
   deleted: Entry["deleted"]
-  bytes: number
 }
 
-interface Half {
-  readonly pages: Map<string, Page>
-  bytes: number
-}
-
-/** What a page, an attempt and so on take, in bytes, about: measured as the heap's growth over 100,000 of them. */
+/** What a page, an attempt and so on take, in bytes, about: measured as the heap's growth over 100,000 of them, without long texts. */
 const bytesOfPage = 200
-const bytesOfRun = ({ corrections, message, triggers, writes }: Run): number =>
-  300 + (message?.length ?? 0) + 200 * triggers.length + 150 * writes.length + 300 * corrections.length
-const bytesOfIgnored = 250
+const bytesOfRun = ({ corrections, message, triggers, writes }: Run): number => {
+  let bytes = 300 + 200 * triggers.length + 150 * writes.length + 100 * corrections.length + Text.bytes(message)
+  for (const { source } of triggers) bytes += Text.bytes(source?.key)
+  for (const { key } of writes) bytes += Text.bytes(key)
+  for (const { fields, key } of corrections) {
+    bytes += Text.bytes(key)
+    for (const field of fields) bytes += 30 + Text.bytes(field)
+  }
+  return bytes
+}
+const bytesOfIgnored = ({ predicate, source }: Ignored): number => 250 + Text.bytes(predicate) + Text.bytes(source.key)
 
 /** An empty journal. */
 export const make = (options: { readonly capacity?: number } = {}): Journal => {
-  const most = options.capacity ?? capacity
-  let young: Half = { pages: new Map(), bytes: 0 }
-  let old: Half = { pages: new Map(), bytes: 0 }
   const elsewhere = new Map<object, Map<string, Ignored>>()
   /** When objects went, the first one first. */
   const gone = new Map<string, number>()
-
-  /** The object's page, which is young from now on. */
-  const open = (key: string): Page => {
-    const known = young.pages.get(key)
-    if (known !== undefined) return known
-    const page = old.pages.get(key) ?? { runs: [], ignored: [], deleted: undefined, bytes: bytesOfPage }
-    if (old.pages.delete(key)) old.bytes -= page.bytes
-    young.pages.set(key, page)
-    young.bytes += page.bytes
-    return page
-  }
-
-  const grow = (page: Page, by: number): void => {
-    page.bytes += by
-    young.bytes += by
-    if (young.bytes <= most / 2) return
-    for (const key of old.pages.keys()) gone.delete(key)
-    old = young
-    young = { pages: new Map(), bytes: 0 }
-  }
+  const pages = Halves.make<Page>(options.capacity ?? capacity, (keys) => {
+    for (const key of keys) gone.delete(key)
+  })
+  const open = (key: string): Page =>
+    pages.open(key, () => ({ runs: [], ignored: [], deleted: undefined, bytes: bytesOfPage + Text.bytes(key) }))
+  const grow = (page: Page, by: number): void => pages.weigh(page, page.bytes + by)
 
   return {
     record: (attempt) => {
@@ -200,17 +185,11 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
     ignored: (key, kind, sourceKind, change, predicate) => {
       const page = open(key)
       const last = page.ignored.at(-1)
-      const again = last !== undefined && last.predicate === predicate && last.kind === kind
+      const again = last !== undefined && last.predicate === Text.clip(predicate, longest) && last.kind === kind
       const ignored = ignoredOf(kind, sourceKind, change, predicate, again ? last.times + 1 : 1)
-      if (again) {
-        page.ignored[page.ignored.length - 1] = ignored
-        grow(page, 0)
-        return
-      }
+      const dropped = again ? page.ignored.pop() : page.ignored.length < mostIgnored ? undefined : page.ignored.shift()
       page.ignored.push(ignored)
-      const isFull = page.ignored.length > mostIgnored
-      if (isFull) page.ignored.shift()
-      grow(page, isFull ? 0 : bytesOfIgnored)
+      grow(page, bytesOfIgnored(ignored) - (dropped === undefined ? 0 : bytesOfIgnored(dropped)))
     },
     ignoredElsewhere: (trigger, kind, sourceKind, change, predicate) => {
       const sources = elsewhere.get(trigger) ?? new Map<string, Ignored>()
@@ -230,14 +209,11 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
       for (const [key, at] of gone) {
         if (now - at < remembered) break
         gone.delete(key)
-        for (const half of [young, old]) {
-          const page = half.pages.get(key)
-          if (page === undefined) continue
-          const uid = page.runs.at(-1)?.uid
-          // Another one of its name lives.
-          if (uid !== undefined && uid !== page.deleted?.uid) page.deleted = undefined
-          else if (half.pages.delete(key)) half.bytes -= page.bytes
-        }
+        const page = pages.get(key)
+        const uid = page?.runs.at(-1)?.uid
+        // Another one of its name lives.
+        if (page !== undefined && uid !== undefined && uid !== page.deleted?.uid) page.deleted = undefined
+        else pages.delete(key)
       }
       for (const sources of elsewhere.values()) {
         for (const [key, { at }] of sources) {
@@ -246,9 +222,9 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
         }
       }
     },
-    of: (key) => young.pages.get(key) ?? old.pages.get(key),
+    of: pages.get,
     elsewhere: (trigger) => elsewhere.get(trigger)?.values() ?? [],
-    size: () => ({ keys: young.pages.size + old.pages.size, bytes: young.bytes + old.bytes })
+    size: pages.size
   }
 }
 
@@ -263,7 +239,7 @@ const ignoredOf = (
   source: { kind: sourceKind, key: keyString(metadata), resourceVersion: metadata.resourceVersion },
   uid: metadata.uid,
   at: receivedAt,
-  predicate,
+  predicate: Text.clip(predicate, longest),
   times
 })
 
@@ -301,6 +277,8 @@ const writeOf = ({ error, request, write }: Exchange): Write => {
   }
 }
 
+const named = (field: string): string => Text.clip(field, Text.longestName)
+
 const none: ReadonlyArray<never> = []
 
 const runOf = (attempt: Attempt): Run => {
@@ -326,7 +304,9 @@ const runOf = (attempt: Attempt): Run => {
     corrections:
       corrections.length === 0
         ? none
-        : corrections.slice(0, mostCorrections).map((each) => ({ ...each, fields: each.fields.slice(0, mostFields) })),
+        : corrections
+            .slice(0, mostCorrections)
+            .map((each) => ({ ...each, fields: each.fields.slice(0, mostFields).map(named) })),
     trace: root === undefined ? undefined : { id: root.traceId, exported: root.recording.exported },
     times: 1,
     since: attempt.startedAt

@@ -38,13 +38,14 @@ export interface Memory {
 
 /** An empty memory, but for what is known of writes from before. */
 export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
-  const answers = new Map<string, Map<string, string>>()
+  // Hashes: of a refused value of a megabyte nothing is to be kept.
+  const answers = new Map<string, Map<string, bigint>>()
   const blocked = new Map<string, Set<string>>()
   const clean = new Set<string>()
   const deleted = new Set<string>()
-  const said = new Set<string>()
-  const text = (differences: ReadonlyArray<Difference>): string =>
-    canonical(differences.map(({ path, want, have }) => ({ path, want, have })))
+  const said = new Set<bigint>()
+  const hash = (differences: ReadonlyArray<Difference>): bigint =>
+    Bun.hash.wyhash(canonical(differences.map(({ path, want, have }) => ({ path, want, have }))))
   const unblock = (child: string, owner: string): void => {
     const waiting = blocked.get(child)
     waiting?.delete(owner)
@@ -57,17 +58,17 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
         answers.get(uid)?.delete(slot)
         return
       }
-      const slots = answers.get(uid) ?? new Map<string, string>()
-      answers.set(uid, slots.set(slot, text(differences)))
+      const slots = answers.get(uid) ?? new Map<string, bigint>()
+      answers.set(uid, slots.set(slot, hash(differences)))
     },
     accepted: (uid, slot, differences) => {
       const answer = answers.get(uid)?.get(slot)
-      return answer !== undefined && answer === text(differences)
+      return answer !== undefined && answer === hash(differences)
     },
     isNews: (line) => {
       // Lines name fields, of which there are few; should they ever be many, saying one again is the smaller evil.
       if (said.size >= 1000) said.clear()
-      return said.size < said.add(line).size
+      return said.size < said.add(Bun.hash.wyhash(line)).size
     },
     block: (child, owner) => {
       const waiting = blocked.get(child)

@@ -5,7 +5,7 @@
  *
  * Not for what is put thousands of times a second into a map that is full: the engine looks through the places of those that were
  * dropped before, 19 µs for each of 10,000. There, two halves of which the old one goes whole cost next to nothing (see
- * `controller/Journal` and `cache/Sightings`).
+ * `Halves` and `cache/Sightings`).
  */
 export const put = <K, V>(map: Map<K, V>, key: K, value: V, most: number): void => {
   map.delete(key)

@@ -7,5 +7,9 @@
 export const clip = (text: string, most: number): string =>
   text.length <= most ? text : `${Buffer.from(text.slice(0, most)).toString()}…`
 
+/** Bytes that an engine keeps of a text: one for each character, or two if one of them needs that. */
+export const bytes = (text: string | undefined): number =>
+  text === undefined ? 0 : text.length * (/[^\p{ASCII}\u0080-\u00ff]/u.test(text) ? 2 : 1)
+
 /** Characters of a field's name in a message: names of variables and keys of some maps have no limit on the server. */
 export const longestName = 256
