@@ -163,9 +163,13 @@ const salvage = (text: string): Result => {
   if (start < 0) return { ...nothing, message: clean(text) }
   const cut = text.slice(start)
   const string = (field: string): string | undefined => {
-    // The closing quote may be missing.
-    const found = new RegExp(`"${field}"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`).exec(cut)?.[1]
-    if (found === undefined) return undefined
+    const before = new RegExp(`"${field}"\\s*:\\s*"`).exec(cut)
+    if (before === null) return undefined
+    const from = before.index + before[0].length
+    let end = from
+    // The closing quote may be missing, or half of what a backslash begins.
+    while (end < cut.length && cut[end] !== '"') end += cut[end] === "\\" ? 2 : 1
+    const found = cut.slice(from, end > cut.length ? -1 : end)
     const value: unknown = json(`{"value":"${found}"}`)?.value
     return typeof value === "string" ? value : found
   }

@@ -27,7 +27,7 @@ const looks: ReadonlyArray<readonly [RegExp, string]> = [
   [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, hidden],
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, `$1 ${hidden}`],
   // A password may have `/` and `@` in it. A number between `:` and `/` is a port.
-  [/(\b[a-z][a-z\d+.-]{0,20}:\/\/)(?:[^\s/"']+|[^\s/@:"']{0,32}:(?!\d+\/)[^\s@"']{1,48})@/gi, `$1${hidden}@`],
+  [/(\b[a-z][a-z\d+.-]{0,12}:\/\/)(?:[^\s/"']+|[^\s/@:"']{0,16}:(?!\d+\/)[^\s@"']{1,32})@/gi, `$1${hidden}@`],
   [/\b(?:AKIA|ASIA)[A-Z\d]{16}\b/g, hidden],
   [/\b(?:gh[pousr]_|github_pat_)[A-Za-z\d_]{16,}/g, hidden],
   [new RegExp(`(${keys})=(?:"[^"\\n]*"?|'[^'\\n]*'?|[^\\s&,;"'<]+)`, "gi"), `$1=${hidden}`],
