@@ -4,17 +4,27 @@ import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 
+/** What the Deployment would refuse is refused here, where its author sees it at once. */
 const reference = (what: string) =>
   Schema.Struct({
-    name: Schema.NonEmptyString.pipe(Schema.maxLength(253)).annotations({ description: `The name of the ${what}.` }),
-    key: Schema.NonEmptyString.pipe(Schema.maxLength(253)).annotations({ description: `The key in the ${what}.` }),
+    name: Schema.String.pipe(
+      Schema.maxLength(253),
+      Schema.pattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+    ).annotations({ description: `The name of the ${what}.` }),
+    key: Schema.String.pipe(
+      Schema.maxLength(253),
+      Schema.pattern(/^([-_a-zA-Z0-9]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
+    ).annotations({ description: `The key in the ${what}.` }),
     optional: Schema.optionalWith(Schema.Boolean, { exact: true }).annotations({
       description: `The container starts even where the ${what} or its key is missing.`
     })
   })
 
 const EnvVar = Schema.Struct({
-  name: Schema.String.pipe(Schema.maxLength(253), Schema.pattern(/^[-._a-zA-Z][-._a-zA-Z0-9]*$/)).annotations({
+  name: Schema.String.pipe(
+    Schema.maxLength(253),
+    Schema.pattern(/^([-_a-zA-Z]|[.][-_a-zA-Z0-9])[-._a-zA-Z0-9]*$/)
+  ).annotations({
     description: "The name of the environment variable."
   }),
   value: Schema.optionalWith(Schema.String.pipe(Schema.maxLength(4096)), { exact: true }).annotations({
@@ -39,13 +49,29 @@ const EnvVar = Schema.Struct({
   })
 )
 
+const amount = (description: string) =>
+  Schema.optionalWith(
+    Field.Quantity.pipe(
+      Field.rule({
+        rule: "!quantity(string(self)).isLessThan(quantity('0'))",
+        message: "must be greater than or equal to 0"
+      })
+    ),
+    { exact: true }
+  ).annotations({ description })
+
 const Amounts = Schema.Struct({
-  cpu: Schema.optionalWith(Field.Quantity, { exact: true }).annotations({ description: "Cores, such as 500m." }),
-  memory: Schema.optionalWith(Field.Quantity, { exact: true }).annotations({ description: "Bytes, such as 256Mi." }),
-  "ephemeral-storage": Schema.optionalWith(Field.Quantity, { exact: true }).annotations({
-    description: "Bytes of local disk, such as 1Gi."
-  })
+  cpu: amount("Cores, such as 500m."),
+  memory: amount("Bytes, such as 256Mi."),
+  "ephemeral-storage": amount("Bytes of local disk, such as 1Gi.")
 })
+
+/** A request beyond its limit would never be scheduled. */
+const withinLimit = (name: string, member = name) =>
+  Field.rule({
+    rule: `!has(self.requests) || !has(self.limits) || !has(self.requests.${member}) || !has(self.limits.${member}) || quantity(string(self.requests.${member})).compareTo(quantity(string(self.limits.${member}))) <= 0`,
+    message: `requests.${name} must be less than or equal to limits.${name}`
+  })
 
 const Spec = Schema.Struct({
   image: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1024), Schema.pattern(/^\S+$/)).annotations({
@@ -66,7 +92,7 @@ const Spec = Schema.Struct({
         description: "What the scheduler sets aside for each pod."
       }),
       limits: Schema.optionalWith(Amounts, { exact: true }).annotations({ description: "What a pod may use at most." })
-    }),
+    }).pipe(withinLimit("cpu"), withinLimit("memory"), withinLimit("ephemeral-storage", "ephemeral__dash__storage")),
     { exact: true }
   ).annotations({ description: "Compute resources of the container." })
 })

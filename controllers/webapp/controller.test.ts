@@ -2,17 +2,22 @@
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import type { Request } from "@homeostat/runtime/client/Request"
+import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Manager from "@homeostat/runtime/manager/Manager"
-import { Deployment, HorizontalPodAutoscaler } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Event, HorizontalPodAutoscaler, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Harness from "@homeostat/testkit/Harness"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { controller } from "./controller.ts"
 import { WebApp } from "./WebApp.ts"
 
-const test = Harness.make({ crds: [Crd.of(WebApp)], manager: Manager.launch([controller]) })
+const manager = Manager.launch([controller])
+const test = Harness.make({ crds: [Crd.of(WebApp)], manager })
 
 const key = { namespace: "default", name: "shop" }
 
@@ -38,4 +43,95 @@ describe("the Deployment of a WebApp whose replicas change from 2 to 3", () => {
         expect(yield* replicas).toBe(expected)
       }))
   }
+})
+
+/** The definition of an older program, which accepts what the Deployment refuses. */
+const older: Crd.Crd = JSON.parse(
+  JSON.stringify(Crd.of(WebApp), (key, value) => (key === "x-kubernetes-validations" ? undefined : value))
+)
+
+describe("a WebApp whose Deployment the API server rejects", () => {
+  const rejected = Harness.make({ crds: [older], manager })
+  const message = /^The API server refuses PATCH .*deployments\/shop: .*requests: .*less than or equal to cpu limit/
+  const resources = { requests: { cpu: "1500m" }, limits: { cpu: "1" } }
+  const spec = { image: "registry.test/web:1", replicas: 1 }
+  const app = Client.get(WebApp, key)
+  const phase = (phase: string) => eventually(`it is ${phase}`, app, ({ status }) => status?.phase === phase)
+  const warnings = Effect.map(Client.list(Event, { namespace: key.namespace }), ({ items }) =>
+    items.filter(({ type }) => type === "Warning").map(({ note, reason }) => ({ note, reason }))
+  )
+
+  rejected("is Failed with reason Invalid, has its Service, and is retried when the spec changes", (cluster) =>
+    Effect.gen(function* () {
+      yield* Client.create(WebApp, { metadata: key, spec: { ...spec, resources } })
+      yield* phase("Failed")
+      const { status } = yield* app
+      expect(Condition.find(status?.conditions, "Ready")).toMatchObject({ status: "False", reason: "Invalid" })
+      expect(Condition.find(status?.conditions, "Stalled")).toMatchObject({ status: "True", reason: "Invalid" })
+      expect(Condition.find(status?.conditions, "DeploymentReady")?.message).toMatch(message)
+      expect(Condition.isTrue(status?.conditions, "ServiceReady")).toBe(true)
+      expect((yield* Client.get(Service, key)).metadata.name).toBe("shop")
+      expect(yield* warnings).toEqual([{ reason: "Invalid", note: expect.stringMatching(message) }])
+
+      yield* TestClock.adjust("1 minute")
+      const rested = cluster.server.store.revision
+      yield* TestClock.adjust("30 minutes")
+      expect(cluster.server.store.revision).toBe(rested)
+
+      yield* Client.patch(WebApp, key, Patch.merge({ spec: { resources: null } }))
+      yield* phase("Running")
+      expect(Condition.find((yield* app).status?.conditions, "Stalled")).toBeUndefined()
+    })
+  )
+
+  rejected("reports that for the new generation, and its pods go on as they are", () =>
+    Effect.gen(function* () {
+      yield* Client.create(WebApp, { metadata: key, spec })
+      yield* phase("Running")
+      yield* Client.patch(WebApp, key, Patch.merge({ spec: { resources } }))
+      yield* phase("Failed")
+      const { status } = yield* app
+      expect(status).toMatchObject({ observedGeneration: 2, readyReplicas: 1 })
+      expect(Condition.find(status?.conditions, "Ready")).toMatchObject({ reason: "Invalid", observedGeneration: 2 })
+    })
+  )
+})
+
+describe("a WebApp that is deleted while its watch is 20 s behind", () => {
+  let isLate = false
+  let writes: Array<string> = []
+  const late = Layer.effect(
+    Transport.Transport,
+    Effect.map(Transport.Transport, (next) => ({
+      ...next,
+      send: (request: Request) => {
+        if (request.method !== "GET") writes.push(`${request.method} ${request.path.replace(/\?.*/, "")}`)
+        return next.send(request)
+      },
+      open: (request: Request) =>
+        Effect.map(next.open(request), (stream) => ({
+          ...stream,
+          next: Effect.flatMap(stream.next, (part) =>
+            Effect.delay(Effect.succeed(part), isLate && request.path.includes("/webapps") ? 20_000 : 0)
+          )
+        }))
+    }))
+  )
+  const behind = Harness.make({ crds: [Crd.of(WebApp)], manager: Effect.provide(manager, late) })
+
+  behind("costs three writes, and its children go", () =>
+    Effect.gen(function* () {
+      isLate = false
+      yield* Client.create(WebApp, { metadata: key, spec: { image: "registry.test/web:1", replicas: 1 } })
+      yield* eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running")
+      yield* TestClock.adjust("10 seconds")
+      isLate = true
+      writes = []
+      yield* Client.delete(WebApp, key)
+      yield* TestClock.adjust("1 minute")
+      // One round, made before the manager knows: the Deployment, the Service, and the status that is not there.
+      expect(writes.filter((write) => !write.includes("/events"))).toHaveLength(3)
+      expect((yield* Client.list(Deployment, { namespace: key.namespace })).items).toEqual([])
+    })
+  )
 })

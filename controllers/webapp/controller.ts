@@ -6,10 +6,12 @@
  * `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
+import * as Stalled from "@homeostat/runtime/controller/Stalled"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import { Deployment, HorizontalPodAutoscaler, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
@@ -101,30 +103,60 @@ export const controller = Controller.make("webapp", {
           exclusive: exclusiveInDeployment,
           adoptAnnotation,
           handOver: scaledByOthers ? ({ spec }) => ({ spec: { replicas: spec?.replicas } }) : undefined
-        })
+        }),
+        existing
       )
+      // The Service does not wait until the API server takes the Deployment.
       const service = yield* child(
-        Owned.apply(app, Service, desiredService(app, "object" in deployment ? deployment.object : undefined), {
+        Owned.apply(app, Service, desiredService(app, deployment.object), {
           exclusive: exclusiveInService,
           adoptAnnotation
         })
       )
+      const failed = [deployment, service].find(({ error }) => error !== undefined)?.error
+      if (failed instanceof ApiError.Forbidden) return yield* failed
       const pods = yield* Cache.list(Pod, { index })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, now: Time.seconds(now) }))
-      return Result.done
+      return failed === undefined ? Result.done : yield* failed
     })
 })
 
 const troubleOf = (object: unknown): string | undefined =>
   podTrouble(object === undefined ? [] : [object as Pod])?.message
 
-/** A child whose place is taken is something to report, not to retry: its change or removal wakes the WebApp. */
-const child = <A, E, R>(apply: Effect.Effect<A, E | Owned.NotOwned, R>): Effect.Effect<Child<A>, E, R> =>
+/** What came of applying a child. */
+type Applied<A> = Child<A> & {
+  /** What the attempt ends with, once the other child is applied. */
+  readonly error?: ApiError.Forbidden | ApiError.Invalid
+}
+
+/**
+ * A child that the API server refuses must not keep the other one from being applied. A child of another owner is something to
+ * report, not to retry: its change or removal wakes the WebApp.
+ *
+ * @param existing the child as the cache has it
+ */
+const child = <A, E, R>(
+  apply: Effect.Effect<A, E | Refusal, R>,
+  existing?: A | undefined
+): Effect.Effect<Applied<A>, E, R> =>
   apply.pipe(
-    Effect.map((object): Child<A> => ({ object })),
+    Effect.map((object): Applied<A> => ({ object })),
     Effect.catchIf(
-      (error): error is Owned.NotOwned => error instanceof Owned.NotOwned,
-      (error) => Effect.succeed<Child<A>>({ notOwned: error.message })
+      (error): error is Refusal =>
+        error instanceof Owned.NotOwned || error instanceof ApiError.Forbidden || Stalled.isRejection(error),
+      (error): Effect.Effect<Applied<A>> => {
+        if (error instanceof Owned.NotOwned) {
+          return Effect.succeed({ problem: { reason: "NotOwned", message: error.message } })
+        }
+        return Effect.succeed({
+          object: existing,
+          error,
+          problem: { reason: "Invalid", message: Stalled.describe(error) }
+        })
+      }
     )
   )
+
+type Refusal = Owned.NotOwned | ApiError.Forbidden | ApiError.Invalid

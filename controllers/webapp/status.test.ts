@@ -21,7 +21,10 @@ const app = (
   ...(options.status === undefined ? {} : { status: options.status })
 })
 
-const deployment = (status: Deployment["status"], generation = 1): Child<Deployment> => ({
+const deployment = (
+  status: Deployment["status"],
+  generation = 1
+): Child<Deployment> & { readonly object: Deployment } => ({
   object: {
     metadata: meta("cart", generation),
     spec: {
@@ -131,7 +134,7 @@ describe("conditions", () => {
     ])
   })
   test("a Deployment of somebody else's is Stalled, NotOwned, and says whose", () => {
-    const status = see(app(), { notOwned: "it is Helm's" })
+    const status = see(app(), { problem: { reason: "NotOwned", message: "it is Helm's" } })
     expect(status.phase).toBe("Failed")
     expect(condition(status, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message: "it is Helm's" })
     expect(condition(status, "Ready")?.status).toBe("False")

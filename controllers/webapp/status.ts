@@ -4,8 +4,13 @@ import * as Condition from "@homeostat/runtime/resource/Condition"
 import { container } from "./children.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
-/** A child as it is, or why its place is taken. */
-export type Child<A> = { readonly object: A } | { readonly notOwned: string }
+/** A child as it is, and why it could not be made as it is wanted. */
+export type Child<A> =
+  | { readonly object: A; readonly problem?: undefined }
+  | {
+      readonly object?: A | undefined
+      readonly problem: { readonly reason: "NotOwned" | "Invalid"; readonly message: string }
+    }
 
 /** What a reconcile saw. */
 export interface Observation {
@@ -32,8 +37,8 @@ interface Finding {
 export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
   const deployment = deploymentFinding(app, seen)
   const service: Finding =
-    "notOwned" in seen.service
-      ? { status: "False", reason: "NotOwned", message: seen.service.notOwned, stalled: true }
+    seen.service.problem !== undefined
+      ? { status: "False", ...seen.service.problem, stalled: true }
       : { status: "True", reason: "Available", message: `Service ${app.metadata.name} offers port ${app.spec.port}` }
   const failing = [deployment, service].find(({ status }) => status !== "True")
   const stalled = [deployment, service].find((finding) => finding.stalled === true)
@@ -63,7 +68,7 @@ export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
   const ours = new Set(drafts.map(({ type }) => type))
   const before = app.status?.conditions?.filter(({ type }) => ours.has(type))
 
-  const object = "object" in seen.deployment ? seen.deployment.object : undefined
+  const { object } = seen.deployment
   const rollout = object?.status
   return {
     observedGeneration,
@@ -108,13 +113,11 @@ const phaseOf = (
 }
 
 const wantedReplicas = (app: WebApp, { deployment, scaledByOthers }: Observation): number =>
-  scaledByOthers && "object" in deployment ? (deployment.object.spec?.replicas ?? 1) : app.spec.replicas
+  scaledByOthers && deployment.object !== undefined ? (deployment.object.spec?.replicas ?? 1) : app.spec.replicas
 
 const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
-  if ("notOwned" in seen.deployment) {
-    return { status: "False", reason: "NotOwned", message: seen.deployment.notOwned, stalled: true }
-  }
-  const { object } = seen.deployment
+  const { object, problem } = seen.deployment
+  if (problem !== undefined) return { status: "False", ...problem, stalled: true }
   const status = object.status
   const wanted = wantedReplicas(app, seen)
   const judged =

@@ -111,9 +111,13 @@ const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): st
   return detail === "" ? head.slice(0, -2) : head + detail
 }
 
-/** A failed `test` of a JSON patch: another write came first, and nothing is wrong with the object. */
-const isLostRace = ({ causes, message }: ApiError.Invalid): boolean =>
-  causes.length === 0 && message.includes("the server rejected our request")
+/**
+ * Whether the API server rejects an object (422), which only another object changes. The same answer to a failed `test` of a JSON
+ * patch says that another write came first.
+ */
+export const isRejection = (error: unknown): error is ApiError.Invalid =>
+  error instanceof ApiError.Invalid &&
+  (error.causes.length > 0 || !error.message.includes("the server rejected our request"))
 
 const isOwnSpec = (error: unknown, resource: Resource.Any, { metadata }: KubernetesObject): boolean =>
   error instanceof Resource.InvalidObject && error.kind === resource.kind && error.key === keyString(metadata)
@@ -125,9 +129,7 @@ const reportOf = (error: unknown, resource: Resource.Any, object: KubernetesObje
       ? undefined
       : { reason: "Forbidden", message: describe(error) }
   }
-  if (error instanceof ApiError.Invalid) {
-    return isLostRace(error) ? undefined : { reason: "Invalid", message: describe(error) }
-  }
+  if (isRejection(error)) return { reason: "Invalid", message: describe(error) }
   if (error instanceof Claim.NotOwned) return report("NotOwned", error.message)
   if (error instanceof TerminalError) return report("TerminalError", error.message)
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
@@ -137,7 +139,7 @@ type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventR
 
 /** Whether another attempt may well get further: nothing follows from such a failure for what was reported before. */
 const isFleeting = (error: unknown): boolean =>
-  (error instanceof ApiError.Invalid && isLostRace(error)) ||
+  (error instanceof ApiError.Invalid && !isRejection(error)) ||
   (ApiError.isApiError(error) &&
     (!ApiError.isAnswer(error) || error.code >= 500 || [401, 408, 409, 410, 429].includes(error.code)))
 

@@ -44,6 +44,9 @@ const refused = (scene: Scene.Scene, specs: ReadonlyArray<readonly [field: strin
 
 const image = "registry.test/web:1"
 
+/** A variable that is read from elsewhere. */
+const from = (valueFrom: object) => ({ name: "A", valueFrom })
+
 describe.concurrent("the WebApp kind", () => {
   Scene.empty("the definition is accepted, with a structural schema", () =>
     Effect.gen(function* () {
@@ -193,5 +196,46 @@ describe.concurrent("the WebApp kind", () => {
       ["spec.resources.requests.cpu", { image, resources: { requests: { cpu: "much" } } }],
       ["spec.resources.limits.memory", { image, resources: { limits: { memory: "-1 GB" } } }]
     ])
+  )
+
+  Scene.empty("what the Deployment would refuse is refused at once, by name", (scene) =>
+    refused(scene, [
+      ["spec.resources", { image, resources: { requests: { cpu: "1500m" }, limits: { cpu: 1 } } }],
+      ["spec.resources", { image, resources: { requests: { memory: "1Gi" }, limits: { memory: "1G" } } }],
+      [
+        "spec.resources",
+        { image, resources: { requests: { "ephemeral-storage": 2 }, limits: { "ephemeral-storage": "1" } } }
+      ],
+      ["spec.resources.requests.cpu", { image, resources: { requests: { cpu: -1 } } }],
+      ["spec.resources.limits.memory", { image, resources: { limits: { memory: "-1Mi" } } }],
+      ["spec.env[0].valueFrom.secretKeyRef.key", { image, env: [from({ secretKeyRef: { name: "s", key: "a/b" } })] }],
+      ["spec.env[0].valueFrom.secretKeyRef.key", { image, env: [from({ secretKeyRef: { name: "s", key: "..a" } })] }],
+      [
+        "spec.env[0].valueFrom.configMapKeyRef.key",
+        { image, env: [from({ configMapKeyRef: { name: "c", key: "." } })] }
+      ],
+      [
+        "spec.env[0].valueFrom.configMapKeyRef.name",
+        { image, env: [from({ configMapKeyRef: { name: "A_B", key: "k" } })] }
+      ],
+      ["spec.env[0].valueFrom.secretKeyRef.name", { image, env: [from({ secretKeyRef: { name: "A B", key: "k" } })] }],
+      ["spec.env[0].name", { image, env: [{ name: "..", value: "1" }] }]
+    ])
+  )
+
+  Scene.empty("what it would accept is accepted", (scene) =>
+    Effect.gen(function* () {
+      const amounts = { cpu: "1000m", memory: "0.5Gi", "ephemeral-storage": 0 }
+      const spec = {
+        image,
+        resources: { requests: amounts, limits: { cpu: 1, memory: "512Mi", "ephemeral-storage": "1Ki" } },
+        env: [
+          from({ secretKeyRef: { name: "my.secret-1", key: ".dot_-Key" } }),
+          { ...from({ configMapKeyRef: { name: "c", key: "k..k" } }), name: ".B" }
+        ]
+      }
+      expect(yield* ask(scene, spec, "all")).toMatchObject({ status: 201 })
+      expect(yield* ask(scene, { image, resources: { requests: { cpu: 2 } } }, "part")).toMatchObject({ status: 201 })
+    })
   )
 })
