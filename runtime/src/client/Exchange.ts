@@ -68,11 +68,6 @@ export class Ledger {
     if (after !== undefined) span.attribute(Attribute.resourceVersionAfter, after)
     if (changed !== undefined) span.attribute(Attribute.changed, changed)
   }
-  /** The write that was answered with this state of an object, the last one if several were. */
-  readonly answeredWith = (kind: string, name: string, resourceVersion: string): Exchange | undefined =>
-    this.all().findLast(
-      ({ request, write }) => write?.after === resourceVersion && write.kind === kind && request.name === name
-    )
   /** How many there were, those that are not kept included. */
   readonly count = (): number => this.reads + this.writes
   /** In the order in which they ended, up to {@link most} reads and as many writes. */

@@ -11,6 +11,7 @@ import {
   type KubernetesObject,
   keyOf,
   keyString,
+  type ObjectKey,
   type OwnerReference
 } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -48,6 +49,26 @@ export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: st
   override get message(): string {
     return `${this.kind} ${this.key} was deleted, or made anew, a moment ago`
   }
+}
+
+/** How to keep an object that an owner cannot own. */
+const wayOut = "create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer"
+
+/** Why an owner cannot own a child of this key, and what to do instead: Kubernetes looks for owners in the child's namespace. */
+export const mistakeIn = (
+  owner: KubernetesObject,
+  resource: Resource.Any,
+  kind: Resource.Any,
+  key: ObjectKey
+): string | undefined => {
+  const { namespace } = owner.metadata
+  if (kind.namespaced && key.namespace === undefined) {
+    return `${kind.kind} ${key.name} has no namespace: required (set metadata.namespace, as its owner is cluster-scoped)`
+  }
+  if (!resource.namespaced || key.namespace === namespace) return undefined
+  const place = kind.namespaced ? "an object in another namespace" : "a cluster-scoped object"
+  const child = `${kind.kind} ${keyString(key)}`
+  return `${resource.kind} ${keyString(owner.metadata)} cannot own ${place}: ${child} (make ${resource.kind} cluster-scoped, or ${wayOut})`
 }
 
 /**

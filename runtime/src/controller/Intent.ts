@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import type { Operation } from "../client/Patch.ts"
-import type { DesiredMeta, KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
+import { controllerOf, type DesiredMeta, type KubernetesObject, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import type * as Recording from "../telemetry/Recording.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
@@ -56,15 +56,16 @@ export const keyOf = (kind: Resource.Any, intent: Intended): ObjectKey => {
 /** The hash of the intent that a child, or the intent itself, bears. */
 export const hashOf = ({ metadata }: Intended): string | undefined => metadata.annotations?.[intentAnnotation]
 
+/** Whether a child was made from this very intent: for this owner, and nothing else was asked for since. */
+export const isOf = (intent: Intended, child: KubernetesObject): boolean =>
+  hashOf(child) === hashOf(intent) && controllerOf(child)?.uid === intent.metadata.ownerReferences?.[0]?.uid
+
 /**
  * The intent as it is sent: with the trace that the write belongs to, in an annotation, where that is wanted. Only a write that
  * changes something else for certain brings a new one; any other repeats the one that stands there, since the server takes out
  * what an apply leaves out.
  *
  * The annotation is no part of the intent: it is not in its hash, and a child is not compared by it.
- *
- * For certain but for one case: a child that the cache lacks may be there all the same, and just so, where another process made it
- * a moment ago. Then the new trace is all that the write changes.
  */
 export const traced = <D extends Intended>(
   intent: D,

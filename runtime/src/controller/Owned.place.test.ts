@@ -153,27 +153,49 @@ describe("a place that is taken", () => {
     )
   )
 
+  for (const [fields, data] of [
+    ["fields of ours", { a: "theirs" }],
+    ["no field of ours", { precious: "theirs" }]
+  ] as const) {
+    effect(
+      `by an object with ${fields}, which the cache does not have yet, is not written to`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          const held = server.hold(/PATCH .*configmaps/)
+          const { options, reported } = makes()
+          yield* run(options)
+          server.put(ConfigMap, foreign({}, data))
+          const before = child(server)
+          held.release()
+          yield* settle
+          expect(reported[0]?._tag).toBe("NotOwned")
+          expect(child(server)).toEqual(before)
+          expect(writes(server).every(({ query }) => query.get("force") === null)).toBe(true)
+          expect(notes(server)).toHaveLength(1)
+        })
+      )
+    )
+  }
+})
+
+describe("a place becomes ours", () => {
   effect(
-    "by somebody who was faster by a moment is noticed by the conflict, which is not won by force",
+    "when its object is given away before the cache has it",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
         const held = server.hold(/PATCH .*configmaps/)
-        const { options, reported } = makes()
-        yield* run(options)
-        server.put(ConfigMap, foreign({}, { a: "theirs" }))
+        yield* run(makes().options)
+        server.put(ConfigMap, foreign({ annotations: { [adoptAnnotation]: "true" } }))
         held.release()
         yield* settle
-        expect(reported[0]?._tag).toBe("NotOwned")
-        expect(child(server).data).toEqual({ a: "theirs" })
-        expect(writes(server).every(({ query }) => query.get("force") === null)).toBe(true)
-        expect(notes(server)).toHaveLength(1)
+        expect(ownersOf(server)).toEqual(["uid-1"])
+        expect(child(server).data).toEqual({ a: "1", theirs: "yes" })
       })
     )
   )
-})
 
-describe("a place becomes ours", () => {
   effect(
     "when its object is given away by the annotation, even later",
     withWorld(({ server }) =>

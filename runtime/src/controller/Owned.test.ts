@@ -47,7 +47,7 @@ const touch = (server: ApiServer.ApiServer, label: string) => {
 
 describe("a child", () => {
   effect(
-    "that is not there is made by one apply of the whole intent, without force, and told of",
+    "that is not there is made by one apply of the whole intent, which fails where an object exists, and told of",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -63,6 +63,7 @@ describe("a child", () => {
           metadata: {
             name: "a",
             namespace: "default",
+            resourceVersion: "1",
             labels: { app: "a" },
             annotations: { [Owned.intentAnnotation]: expect.stringMatching(/^[0-9a-f]{16}$/) },
             ownerReferences: [
@@ -179,6 +180,25 @@ describe("a child", () => {
         server.put(Widget, widget("a"))
         yield* run({ ...makes(() => ({}), {}, { name: undefined }), retry: Schedule.recurs(0) })
         expect(logs.join("\n")).toContain("Owned.apply needs metadata.name on a ConfigMap")
+      })
+    )
+  )
+})
+
+describe("a child that its owner cannot own", () => {
+  effect(
+    "is a permanent error, which says what to do instead, and nothing is sent",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run(makes(() => ({}), {}, { namespace: "other" }))
+        expect(story(attempts)).toEqual(["Terminal"])
+        const [attempt] = attempts
+        expect(attempt?.outcome._tag === "Terminal" && attempt.outcome.error.message).toBe(
+          "Widget default/a cannot own an object in another namespace: ConfigMap other/a (make Widget cluster-scoped, or create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer)"
+        )
+        expect(server.list(ConfigMap)).toEqual([])
+        expect(writes(server).filter(({ what }) => what.includes("configmaps"))).toEqual([])
       })
     )
   )

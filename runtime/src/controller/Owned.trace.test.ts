@@ -287,7 +287,7 @@ describe("a child in a trace", () => {
               name === "dependent ConfigMap" ? [attributes.get("dependent.result")] : []
             )
           )
-          expect(results.filter((result) => result !== "matched")).toEqual(["created", "found"])
+          expect(results.filter((result) => result !== "matched")).toEqual(["created"])
         }).pipe(settings(propagation))
       )
     )
@@ -314,20 +314,20 @@ describe("a child in a trace", () => {
   )
 
   effect(
-    "whose creation was answered by nobody and sent again is created, though the answer says that it was there",
+    "whose creation was not answered, and was sent again, is reported as created once",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(WidgetKind, widget("a"))
         server.fail(/PATCH .*configmaps/, 503, 1)
         yield* run(makes())
         expect(attempts).toEqual([])
-        // What the first sending has made.
-        const { apiVersion, kind, metadata } = ApiServer.typed(WidgetKind, server.get(WidgetKind, "a"))
-        const owner = { apiVersion, kind, name: "a", uid: metadata.uid, controller: true, blockOwnerDeletion: true }
-        server.put(ConfigMap, { metadata: { name: "a", ownerReferences: [owner] }, data: { size: "1" } })
+        // The server did what it was asked, and failed after that.
+        server.put(ConfigMap, writes(server)[0]?.body as ApiServer.Put)
         yield* pass("10 seconds")
-        expect(attempts[0]?.exchanges[0]).toMatchObject({ status: 200, resends: 1 })
+        expect(attempts[0]?.exchanges[0]).toMatchObject({ status: 409, resends: 1 })
         expect(attempts.flatMap(({ corrections }) => corrections)).toMatchObject([{ reason: "created" }])
+        expect(notes(server)).toEqual(["Created ConfigMap a"])
+        expect(writes(server)).toHaveLength(2)
       }).pipe(settings("link"))
     )
   )

@@ -9,7 +9,8 @@
  * Guarantees:
  * - Fields the intent does not name stay as they are: sidecars, foreign labels, restart annotations survive.
  * - A field that a newer version of the program no longer names goes, because the hash changed and the apply drops it.
- * - An object of that name which is not ours is not touched: {@link NotOwned}, and the owner is woken when it changes or goes.
+ * - An object of that name which is not ours is not touched, whether the cache has it yet or not: {@link NotOwned}, and the owner
+ *   is woken when the object changes or goes.
  * - What the server stores otherwise than it was sent (a quantity in another spelling, a field it prunes) is learnt from the
  *   answer and not taken for drift again.
  *
@@ -23,11 +24,12 @@ import * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
 import type { ApiError, Invalid } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
-import { Exchanges, type Ledger } from "../client/Exchange.ts"
+import { Exchanges } from "../client/Exchange.ts"
 import * as FieldManager from "../client/FieldManager.ts"
 import * as Patch from "../client/Patch.ts"
+import { infoOf } from "../client/Request.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
-import { controllerOf, type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
@@ -37,7 +39,9 @@ import * as Claim from "./Claim.ts"
 import * as Drift from "./Drift.ts"
 import * as HotLoopDetector from "./HotLoopDetector.ts"
 import * as Intent from "./Intent.ts"
+import type { Memory } from "./Memory.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
+import { TerminalError } from "./TerminalError.ts"
 
 export { NotOwned, OwnerGone } from "./Claim.ts"
 export { intentAnnotation } from "./Intent.ts"
@@ -62,8 +66,10 @@ export interface Options<A> {
  * Makes a child be as `desired` says, and returns it as it is now.
  *
  * An Event `<Kind>Created` or `<Kind>Updated` (with the names of the fields, never their values) is recorded on the owner when
- * the server changed something. Of a child that the cache did not know yet although it was there, made by another process a
- * moment ago, nothing is told: what it was like before is not known.
+ * the server changed something.
+ *
+ * Fails as a permanent error (`TerminalError`) where the owner cannot own the child: a namespaced owner owns objects of its own
+ * namespace only. The garbage collector deletes a child whose owner it does not find in the namespace of the child.
  *
  * @param owner the object being reconciled
  * @param desired the whole intent. The namespace defaults to the owner's
@@ -75,7 +81,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   options: Options<A> = {}
 ): Effect.Effect<
   A,
-  ApiError | Claim.NotOwned | Claim.OwnerGone | Resource.InvalidObject,
+  ApiError | Claim.NotOwned | Claim.OwnerGone | Resource.InvalidObject | TerminalError,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.gen(function* () {
@@ -88,16 +94,16 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     const tracing = yield* Tracing
     const intent = Intent.of(owner, resource, kind, desired)
     const key = Intent.keyOf(kind, intent)
+    const mistake = Claim.mistakeIn(owner, resource, kind, key)
+    if (mistake !== undefined) return yield* new TerminalError({ message: mistake })
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
+    const aim = { owner, kind, intent, key, place, options, tracing }
     const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
-
-    const claim = cached === undefined ? "ours" : Claim.of(owner, resource, cached, options)
-    const lacking = cached === undefined ? [] : missing(intent, cached)
-    const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
+    const found = cached === undefined ? nothing : look(aim, resource, memory, cached)
     if (
       cached !== undefined &&
-      claim === "ours" &&
-      !drifted &&
+      found.claim === "ours" &&
+      !found.drifted &&
       Intent.strangersIn(intent, cached, options.exclusive, tracing).length === 0
     ) {
       memory.unblock(place, keyString(owner.metadata))
@@ -108,54 +114,82 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
       }))
       return cached
     }
-    return yield* Recording.step(SpanName.dependent(kind.kind), (span) =>
-      make({ owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span })
-    )
+    return yield* Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
   })
 
-/** What is known of a child that is to be made as it is wanted. */
-interface Task<A extends KubernetesObject, D> {
+/** A child as it is wanted. */
+interface Aim<A extends KubernetesObject, D> {
   readonly owner: KubernetesObject
   readonly kind: Resource.Resource<A, D>
   readonly intent: D
   readonly key: ObjectKey
   readonly place: string
+  readonly options: Options<A>
+  readonly tracing: Settings | undefined
+}
+
+/** The child as it is: in the cache, or on the server where the cache was late. */
+interface Found<A> {
   readonly cached: A | undefined
   readonly claim: Claim.Claim
   readonly lacking: ReadonlyArray<Drift.Difference>
   readonly drifted: boolean
-  readonly options: Options<A>
-  readonly tracing: Settings | undefined
+}
+
+interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
+  /** Whether the owner has not waited for the place of the child before; absent where nobody has looked yet. */
+  readonly news?: boolean | undefined
   readonly span: Recording.Span | undefined
 }
 
+const nothing: Found<never> = { cached: undefined, claim: "ours", lacking: [], drifted: false }
+
+const look = <A extends KubernetesObject, D extends Intent.Intended>(
+  { owner, intent, place, options }: Aim<A, D>,
+  resource: Resource.Any,
+  memory: Memory,
+  cached: A
+): Found<A> => {
+  const lacking = missing(intent, cached)
+  const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
+  return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted }
+}
+
 /** Makes a child as it is wanted, and tells of it. */
-const make = <A extends KubernetesObject, D extends Intent.Intended>(task: Task<A, D>) =>
+const make = <A extends KubernetesObject, D extends Intent.Intended>(
+  task: Task<A, D>
+): ReturnType<typeof apply<A, D>> =>
   Effect.gen(function* () {
     const { owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span } = task
     const { corrected, memory, resource } = yield* Reconciliation
+    const block = () => memory.block(place, keyString(owner.metadata))
     for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
 
     if (cached !== undefined && claim === "none") {
-      return yield* Claim.refuse(owner, kind, cached, memory.block(place, keyString(owner.metadata)))
+      return yield* Claim.refuse(owner, kind, cached, task.news ?? block())
     }
-    memory.unblock(place, keyString(owner.metadata))
     if (claim === "adoptable") yield* Claim.confirm(owner, resource)
 
     const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
-    const answer: Answer<A> =
+    const made =
       cached === undefined
-        ? yield* create(owner, kind, sent, place)
-        : drifted
-          ? yield* watched(
-              owner,
-              kind,
-              intent,
-              cached,
-              [...lacking, ...Intent.strangersIn(intent, cached, options.exclusive, tracing)],
-              correct(kind, intent, sent, cached, options, tracing)
-            )
-          : { child: cached, expelled: [] }
+        ? yield* create(kind, intent, sent(undefined), key, block)
+        : { child: cached, isNew: false, news: false }
+    if (cached === undefined && !made.isNew) {
+      return yield* make({ ...task, ...look(task, resource, memory, made.child), news: made.news })
+    }
+    memory.unblock(place, keyString(owner.metadata))
+    const answer: Answer<A> =
+      cached !== undefined && drifted
+        ? yield* watched(
+            owner,
+            kind,
+            intent,
+            cached,
+            [...lacking, ...Intent.strangersIn(intent, cached, options.exclusive, tracing)],
+            correct(kind, intent, sent, cached, options, tracing)
+          )
+        : { child: made.child, expelled: [] }
     if (cached === undefined || drifted) yield* learn(owner, kind, place, answer.child, missing(intent, answer.child))
 
     const strangers = Intent.strangersIn(intent, answer.child, options.exclusive, tracing)
@@ -179,18 +213,13 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(task: Task<
               Effect.map(expel(), (child) => ({ child }))
             )).child
 
-    const before = cached ?? answer.found
-    const differed = cached === undefined && before !== undefined ? missing(intent, before) : lacking
-    const fields = [...differed, ...answer.expelled, ...strangers]
+    const fields = [...lacking, ...answer.expelled, ...strangers]
       .map(({ path }) => path)
       .filter((path) => !path.includes(Intent.intentAnnotation))
-    const isNew = answer.created === true
-    // Of a child that was there before the cache knew of it, no more is certain than what was taken out of it.
-    const since = before ?? (isNew ? undefined : answer.child)
-    const changed = current.metadata.resourceVersion !== since?.metadata.resourceVersion
-    const isSame = before === undefined || Intent.hashOf(before) === Intent.hashOf(intent)
-    const reason = isNew ? "created" : isSame ? "drift" : "intent"
-    if (span !== undefined) describe(span, changed ? reason : undefined, before !== undefined, fields)
+    const changed = current.metadata.resourceVersion !== cached?.metadata.resourceVersion
+    const isSame = cached !== undefined && Intent.hashOf(cached) === Intent.hashOf(intent)
+    const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
+    if (span !== undefined) describe(span, changed ? reason : undefined, fields)
     if (!changed) return current
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
     if (reason === "created") yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
@@ -206,10 +235,6 @@ interface Answer<A> {
   readonly child: A
   /** Strangers that were taken out on the way. */
   readonly expelled: ReadonlyArray<Drift.Stranger>
-  /** Whether it was not there before. */
-  readonly created?: boolean
-  /** The child as it was before, where it had to be looked at. */
-  readonly found?: A | undefined
 }
 
 const missing = (intent: object, child: object) => Drift.missing(Drift.json(intent), Drift.json(child))
@@ -223,15 +248,13 @@ const placeOf = (kind: Resource.Any, { name, namespace }: ObjectKey): Record<str
   ...(namespace !== undefined && { [Attribute.namespace]: namespace })
 })
 
-/** Tells on a child's span what became of it. `known`: as what it was before is known. */
+/** Tells on a child's span what became of it. */
 const describe = (
   span: Recording.Span,
   reason: Correction["reason"] | undefined,
-  known: boolean,
   fields: ReadonlyArray<string>
 ): void => {
-  const unchanged = known ? "matched" : "found"
-  const result = reason === undefined ? unchanged : reason === "created" ? reason : "updated"
+  const result = reason === undefined ? "matched" : reason === "created" ? reason : "updated"
   span.attribute(Attribute.dependentResult, result)
   if (reason !== undefined) span.attribute(Attribute.dependentReason, reason)
   if (fields.length > 0) span.attribute(Attribute.dependentFields, fields.slice(0, mostFields))
@@ -355,40 +378,32 @@ const amend = <A extends KubernetesObject>(
 const tell = (regarding: KubernetesObject, reason: string, note: string) =>
   EventRecorder.record({ regarding, type: "Normal", reason, note })
 
+/** No object has it: etcd gives 1 to the empty database, and the API server compares it with the object that is there. */
+const absent = "1"
+
 /**
- * The cache is synced and lacks the child, so it is new, unless somebody was faster by a moment: hence without force, and a
- * conflict is looked at instead of won. Where there is none, the answer's status tells whether it was new: see {@link isCreated}.
+ * Creates a child, or reads the one that is there already, which the cache does not have yet. An apply with a resourceVersion
+ * creates an object, but fails with a Conflict where one exists: an object of others is never written to.
+ *
+ * The Conflict may come from our own object: the client sends an apply again when it gets no answer to the first one.
  */
 const create = <A extends KubernetesObject, D extends Intent.Intended>(
-  owner: KubernetesObject,
   kind: Resource.Resource<A, D>,
-  sent: (child: A | undefined) => D,
-  place: string
-) => {
-  const intent = sent(undefined)
-  return Client.apply(kind, intent, { force: false }).pipe(
-    Effect.flatMap((child) =>
-      Effect.map(Exchanges, (ledger): Answer<A> => ({ child, expelled: [], created: isCreated(kind, child, ledger) }))
-    ),
-    Effect.catchTag("Conflict", () =>
+  intent: D,
+  sent: D,
+  key: ObjectKey,
+  block: () => boolean
+) =>
+  Client.apply(kind, { ...sent, metadata: { ...sent.metadata, resourceVersion: absent } }, { force: false }).pipe(
+    Effect.map((child) => ({ child, isNew: true, news: false })),
+    Effect.catchTag("Conflict", ({ request }) =>
       Effect.gen(function* () {
-        const { memory } = yield* Reconciliation
-        const found = yield* Client.get(kind, Intent.keyOf(kind, intent))
-        if (controllerOf(found)?.uid !== owner.metadata.uid) {
-          return yield* Claim.refuse(owner, kind, found, memory.block(place, keyString(owner.metadata)))
-        }
-        const child = yield* Client.apply(kind, sent(found), { force: true, before: found.metadata.resourceVersion })
-        return { child, expelled: [], found } satisfies Answer<A>
+        // Before the read: a change that it does not show must wake the owner.
+        const news = block()
+        const exchange = (yield* Exchanges)?.all().findLast((each) => infoOf(each.request).path === request.path)
+        const child = yield* Client.get(kind, key)
+        const isOurs = exchange !== undefined && exchange.resends > 0 && Intent.isOf(intent, child)
+        return { child, isNew: isOurs, news }
       })
     )
   )
-}
-
-/**
- * Whether an apply made a child. One that was sent again, as its answer was lost, finds what it made itself, and is believed to
- * have made it; so is one beyond those that a ledger has room for.
- */
-const isCreated = (kind: Resource.Any, { metadata }: KubernetesObject, ledger: Ledger | undefined): boolean => {
-  const exchange = ledger?.answeredWith(kind.kind, metadata.name, metadata.resourceVersion)
-  return exchange === undefined || exchange.status === 201 || exchange.resends > 0
-}

@@ -164,16 +164,18 @@ export const make = (): ApiServer => {
       return refusal(409, "the object has been modified; please apply your changes to the latest version")
     }
     if (contentType === "application/apply-patch+yaml" && Json.isFields(body)) {
+      const { resourceVersion: _, ...metadata } = meta(body)
+      const wanted = { ...body, metadata }
       const applier = `${manager} ${target.subresource ?? ""}`
       const others = [...(old?.intents ?? [])].flatMap(([other, intent]) => (other === applier ? [] : [intent]))
-      const { value, conflicts } = Json.apply(old?.object, old?.intents.get(applier), body, others)
+      const { value, conflicts } = Json.apply(old?.object, old?.intents.get(applier), wanted, others)
       if (conflicts.length > 0 && target.query.get("force") !== "true") {
         const causes = conflicts.map((field) => ({ reason: "FieldManagerConflict", field, message: "is another's" }))
         return refusal(409, `Apply failed with ${causes.length} conflicts`, { causes })
       }
       const next = through(target, old?.object, Json.isFields(value) ? value : {})
       const code = old === undefined ? 201 : 200
-      return answer(code, storage.put({ collection, key }, next, { manager: applier, intent: body, claims: true }))
+      return answer(code, storage.put({ collection, key }, next, { manager: applier, intent: wanted, claims: true }))
     }
     if (old === undefined) return refusal(404, `${collection} "${key}" not found`)
     if (contentType === "application/json-patch+json") {

@@ -70,7 +70,7 @@ type Outcome =
 
 /**
  * Writes a CRD if it is to be written, and only over what was looked at: one that appears or changes meanwhile, as when two
- * versions start at once, is looked at again. (A server-side apply can't say "only if there is none".)
+ * versions start at once, is looked at again.
  */
 const write = (name: string, crd: Crd.Crd): Effect.Effect<Outcome, ApiError | InvalidObject, Client.Client> =>
   Effect.gen(function* () {

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "bun:test"
+import { ConfigMap } from "../resource/BuiltIn.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Claim from "./Claim.ts"
+
+const kindOf = (kind: string, namespaced: boolean) =>
+  Resource.make<Resource.Any["Type"], never>({
+    group: "example.com",
+    version: "v1",
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    namespaced
+  })
+
+const namespaced = kindOf("Widget", true)
+const wide = kindOf("Gadget", false)
+
+const owner = (namespace?: string) => ({
+  metadata: {
+    name: "w",
+    uid: "u",
+    resourceVersion: "1",
+    creationTimestamp: "2026-11-20T00:00:00Z",
+    ...(namespace === undefined ? {} : { namespace })
+  }
+})
+
+describe("an owner owns", () => {
+  test("an object of its own namespace", () => {
+    expect(Claim.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "a" })).toBeUndefined()
+  })
+  test("any object, if it is cluster-scoped", () => {
+    expect(Claim.mistakeIn(owner(), wide, ConfigMap, { name: "c", namespace: "b" })).toBeUndefined()
+    expect(Claim.mistakeIn(owner(), wide, wide, { name: "c" })).toBeUndefined()
+  })
+})
+
+const wayOut =
+  "(make Widget cluster-scoped, or create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer)"
+
+describe("an owner does not own", () => {
+  test("an object in another namespace", () => {
+    expect(Claim.mistakeIn(owner("a"), namespaced, ConfigMap, { name: "c", namespace: "b" })).toBe(
+      `Widget a/w cannot own an object in another namespace: ConfigMap b/c ${wayOut}`
+    )
+  })
+  test("a cluster-scoped object, if it is namespaced", () => {
+    expect(Claim.mistakeIn(owner("a"), namespaced, wide, { name: "c" })).toBe(
+      `Widget a/w cannot own a cluster-scoped object: Gadget c ${wayOut}`
+    )
+  })
+  test("a namespaced object without a namespace", () => {
+    expect(Claim.mistakeIn(owner(), wide, ConfigMap, { name: "c" })).toBe(
+      "ConfigMap c has no namespace: required (set metadata.namespace, as its owner is cluster-scoped)"
+    )
+  })
+})
