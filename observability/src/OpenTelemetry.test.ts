@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from "bun:test"
 import * as Recording from "@homeostat/runtime/telemetry/Recording"
+import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api"
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core"
 import { InMemorySpanExporter, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace-base"
 import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
@@ -26,7 +28,7 @@ afterEach(() => {
 })
 
 /** A way out, and what it told. */
-const open = (ways: ReadonlyArray<OpenTelemetry.Way>, environment: Record<string, string> = {}) => {
+const open = (ways: ReadonlyArray<OpenTelemetry.Way> | undefined, environment: Record<string, string> = {}) => {
   // What the SDK reads, it reads there.
   Object.assign(process.env, environment)
   const told: Array<readonly [string, unknown]> = []
@@ -335,4 +337,31 @@ describe("Of spans on their way", () => {
     await finished.promise
     expect(pipeline.inFlight()).toBe(3)
   })
+})
+
+test("A collector is verified whatever NODE_TLS_REJECT_UNAUTHORIZED says", async () => {
+  const authority = await Effect.runPromise(Certificates.authority)
+  const pair = await Effect.runPromise(authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] }))
+  let requests = 0
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    tls: { cert: pair.certificate, key: pair.key },
+    fetch: () => {
+      requests++
+      return new Response()
+    }
+  })
+  const { pipeline, told } = open(undefined, {
+    NODE_TLS_REJECT_UNAUTHORIZED: "0",
+    OTEL_EXPORTER_OTLP_ENDPOINT: `https://127.0.0.1:${server.port}`,
+    OTEL_EXPORTER_OTLP_TIMEOUT: "500"
+  })
+  const top = root()
+  top.end(start + 1n, Exit.void)
+  pipeline.write(top.recording)
+  await pipeline.shutdown().catch(() => {})
+  await server.stop(true)
+  expect(requests).toBe(0)
+  expect(told.map(([what]) => what)).toContain("failed")
 })

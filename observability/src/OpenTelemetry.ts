@@ -115,6 +115,8 @@ export const open = (options: {
   readonly ways?: ReadonlyArray<Way> | undefined
 }): Pipeline => {
   const { environment, settings, told } = options
+  // The SDK's exporters name no choice of their own, so Bun would take this one.
+  if (process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") process.env.NODE_TLS_REJECT_UNAUTHORIZED = "1"
   // Who asks for OpenTelemetry's own log gets it, at whatever length.
   if ((environment.OTEL_LOG_LEVEL ?? "") === "") {
     diag.setLogger(loggerTo(told), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })

@@ -1,9 +1,11 @@
 import { describe, expect } from "bun:test"
+import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import { base64, config, load, make } from "./KubeConfig.fixture.ts"
-import type * as KubeConfig from "./KubeConfig.ts"
+import * as KubeConfig from "./KubeConfig.ts"
 
 const { credentials, failureOf, folder, loadText, pki, places, write } = make()
 
@@ -124,6 +126,50 @@ describe("KubeConfig reads", () => {
         proxy: "http://proxy:3128"
       })
       expect((yield* cluster.credentials).tls).toMatchObject({ serverName: "kube", insecure: true })
+    })
+  )
+
+  effect("no credentials that everybody on the way could read", () =>
+    Effect.gen(function* () {
+      const users: ReadonlyArray<object> = [
+        { token: "t" },
+        { username: "u", password: "p" },
+        { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "false", interactiveMode: "Never" } }
+      ]
+      for (const user of users) {
+        expect(yield* failureOf(loadText(config({ server: "http://10.0.0.7:8080", user })))).toBe(
+          'context "main" of DIR/FILE (--kubeconfig): credentials are not sent to http://10.0.0.7:8080 in clear (use https://, or a user without a token and password)'
+        )
+      }
+      for (const [server, user] of [
+        ["http://10.0.0.7:8080", {}],
+        ["http://127.0.0.1:8001", { token: "t" }],
+        ["http://[::1]:8001", { token: "t" }]
+      ] as const) {
+        expect(yield* loadText(config({ server, user }))).toMatchObject({ server })
+      }
+    })
+  )
+
+  effect("the namespace alone, without credentials, which may not be there, and without running a plugin", () =>
+    Effect.gen(function* () {
+      const ran = `${folder}/ran`
+      const exec = {
+        apiVersion: "client.authentication.k8s.io/v1",
+        command: "touch",
+        args: [ran],
+        interactiveMode: "Never"
+      }
+      for (const user of [{ exec }, { tokenFile: "none-there" }]) {
+        const kubeconfig = write(config({ namespace: "team", user }))
+        expect(yield* Effect.flip(load({ kubeconfig }))).toMatchObject({ _tag: "KubeConfigError" })
+        rmSync(ran, { force: true })
+        const namespace = KubeConfig.namespaceOf({ kubeconfig })
+        expect(yield* Effect.provide(namespace, BunFileSystem.layer)).toBe("team")
+        expect(existsSync(ran)).toBe(false)
+      }
+      const missing = Effect.provide(KubeConfig.namespaceOf({ kubeconfig: `${folder}/none` }), BunFileSystem.layer)
+      expect(yield* failureOf(missing)).toBe("kubeconfig DIR/none (from --kubeconfig) does not exist")
     })
   )
 

@@ -99,7 +99,11 @@ const impersonationOf = ({
   })
 }
 
-const sourceOf = (selected: Selected): Effect.Effect<Credentials.Source, CredentialsError> =>
+const sourceOf = (
+  selected: Selected,
+  server: string,
+  within: string
+): Effect.Effect<Credentials.Source, CredentialsError> =>
   Effect.gen(function* () {
     const cluster = selected.cluster
     const user = selected.user
@@ -114,7 +118,11 @@ const sourceOf = (selected: Selected): Effect.Effect<Credentials.Source, Credent
       insecure: cluster.value.skipTLSVerify,
       impersonate: user && (yield* impersonationOf(user))
     }
-    return source
+    return ProxySettings.isExposed(new URL(server)) && (source.token ?? source.basic ?? source.plugin) !== undefined
+      ? yield* new CredentialsError({
+          message: `${within}: credentials are not sent to ${server} in clear (use https://, or a user without a token and password)`
+        })
+      : source
   })
 
 /** kubectl takes `host:port` too. A password in it would be in every message that names the server. */
@@ -165,7 +173,7 @@ const fromFiles = (
       const again = yield* select(files, origin, selected.context)
       const other = yield* serverOf(again.cluster)
       // Caches and leases are of the server that we began with, and credentials of another are not for its eyes.
-      if (other === server) return yield* sourceOf(again)
+      if (other === server) return yield* sourceOf(again, server, within)
       return yield* new CredentialsError({
         message: `${within} now leads to ${other} instead of ${server}: start again to go there`
       })
@@ -182,7 +190,6 @@ const fromFiles = (
 
 const fromPod = (folder: string, host: string, port: string): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>
   Effect.gen(function* () {
-    const fs = yield* FileSystem
     const what = "the pod's service account"
     const source: Credentials.Source = {
       ca: { file: path.join(folder, "ca.crt"), what },
@@ -196,35 +203,39 @@ const fromPod = (folder: string, host: string, port: string): Effect.Effect<Clus
       impersonate: undefined
     }
     const rotating = yield* Effect.mapError(Credentials.rotating(Effect.succeed(source)), asKubeConfigError)
-    const namespace = yield* Effect.orElseSucceed(fs.readFileString(path.join(folder, "namespace")), () => "")
+    const namespace = yield* podNamespace(folder)
     return {
       server: `https://${host.includes(":") ? `[${host}]` : host}:${port === "" ? "443" : port}`,
-      namespace: namespace.trim() || undefined,
+      namespace,
       source: "the pod's service account",
       proxy: undefined,
       ...rotating
     }
   })
 
-/** The cluster that the options, or else the environment, lead to. The credentials have been read once. */
-export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>
+/** Where the settings of a cluster are. */
+type Place =
+  | { readonly _tag: "Files"; readonly files: ReadonlyArray<string>; readonly origin: string }
+  | { readonly _tag: "Pod"; readonly folder: string; readonly host: string }
+
+const placeOf = (options: Options): Effect.Effect<Place, KubeConfigError, FileSystem> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem
     const { context, kubeconfig, origin = "--kubeconfig" } = options
-    if (kubeconfig !== undefined && kubeconfig !== "") return yield* fromFiles([kubeconfig], origin, context)
+    if (kubeconfig !== undefined && kubeconfig !== "") return { _tag: "Files", files: [kubeconfig], origin }
 
     const files = (yield* variable("KUBECONFIG")).split(path.delimiter).filter((file) => file !== "")
-    if (files.length > 0) return yield* fromFiles(files, "KUBECONFIG", context)
+    if (files.length > 0) return { _tag: "Files", files, origin: "KUBECONFIG" }
 
     const folder = options.serviceAccount ?? serviceAccountFolder
     const host = yield* variable("KUBERNETES_SERVICE_HOST")
     const exists = (file: string) => Effect.orElseSucceed(fs.exists(file), () => false)
     const inPod = host !== "" && (yield* exists(path.join(folder, "token")))
-    if (inPod && context === undefined) return yield* fromPod(folder, host, yield* variable("KUBERNETES_SERVICE_PORT"))
+    if (inPod && context === undefined) return { _tag: "Pod", folder, host }
 
     const home = yield* variable("HOME")
     const standard = path.join(home, ".kube", "config")
-    if (home !== "" && (yield* exists(standard))) return yield* fromFiles([standard], "the default", context)
+    if (home !== "" && (yield* exists(standard))) return { _tag: "Files", files: [standard], origin: "the default" }
 
     const pod =
       host === ""
@@ -236,3 +247,25 @@ export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigEr
       message: `no cluster: neither --kubeconfig nor KUBECONFIG is set, ${pod}, and ${standard} does not exist`
     })
   })
+
+const podNamespace = (folder: string): Effect.Effect<string | undefined, never, FileSystem> =>
+  Effect.flatMap(FileSystem, (fs) =>
+    Effect.orElseSucceed(fs.readFileString(path.join(folder, "namespace")), () => "")
+  ).pipe(Effect.map((namespace) => namespace.trim() || undefined))
+
+/** The cluster that the options, or else the environment, lead to. The credentials have been read once. */
+export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>
+  Effect.gen(function* () {
+    const place = yield* placeOf(options)
+    return place._tag === "Files"
+      ? yield* fromFiles(place.files, place.origin, options.context)
+      : yield* fromPod(place.folder, place.host, yield* variable("KUBERNETES_SERVICE_PORT"))
+  })
+
+/** The namespace of that cluster's context, if it has one. No credentials are read, and no plugin is run. */
+export const namespaceOf = (options: Options = {}): Effect.Effect<string | undefined, KubeConfigError, FileSystem> =>
+  Effect.flatMap(placeOf(options), (place) =>
+    place._tag === "Files"
+      ? Effect.map(select(place.files, place.origin, options.context), ({ namespace }) => namespace)
+      : podNamespace(place.folder)
+  )

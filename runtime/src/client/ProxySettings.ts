@@ -45,6 +45,10 @@ const within = (address: string, network: string, prefix: number): boolean => {
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || within(host, "127.0.0.0", 8) || within(host, "::1", 128)
 
+/** Whether everybody on the way could read what is sent there: HTTP without TLS, to another machine. */
+export const isExposed = ({ hostname, protocol }: URL): boolean =>
+  protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))
+
 const excepts = (entry: string, host: string, port: string): boolean => {
   if (entry === "*") return true
   const network = /^(.+)\/(\d+)$/.exec(entry)

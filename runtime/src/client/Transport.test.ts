@@ -163,6 +163,40 @@ describe("Transport", () => {
     })
   )
 
+  live("verifies a server whatever NODE_TLS_REJECT_UNAUTHORIZED says", () =>
+    Effect.gen(function* () {
+      const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0"
+        }),
+        () =>
+          Effect.sync(() => {
+            // Bun heeds what is set, and not that it is gone.
+            process.env.NODE_TLS_REJECT_UNAUTHORIZED = before ?? "1"
+            if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+          })
+      )
+      const authority = yield* Certificates.authority
+      const stranger = yield* Certificates.authority
+      const seen: Array<string> = []
+      const server = yield* serve({
+        tls: yield* authority.server(ip),
+        fetch: ({ headers }) => {
+          seen.push(headers.get("authorization") ?? "")
+          return new Response("ok")
+        }
+      })
+      const url = `https://127.0.0.1:${server.port}`
+      for (const protocol of ["http2", "http1.1"] as const) {
+        const cluster = Cluster.make({ server: url, tls: { ca: stranger.certificate }, token: "secret" })
+        const untrusted = yield* connect(cluster, { protocol })
+        expect(yield* Effect.flip(untrusted.send(get))).toMatchObject({ _tag: "Transport", outcome: "unsent" })
+      }
+      expect(seen).toEqual([])
+    })
+  )
+
   live("a server that is not there was not sent anything", () =>
     Effect.gen(function* () {
       const gone = yield* Effect.scoped(Effect.map(serve({ fetch: () => new Response() }), (server) => server.port))

@@ -72,7 +72,8 @@ const sessionTls = (tls: Tls) => ({
   ...(tls.cert !== undefined && { cert: tls.cert }),
   ...(tls.key !== undefined && { key: tls.key }),
   ...(tls.serverName !== undefined && { serverName: tls.serverName }),
-  ...(tls.insecure === true && { rejectUnauthorized: false })
+  // Said aloud: without it, NODE_TLS_REJECT_UNAUTHORIZED decides.
+  rejectUnauthorized: tls.insecure !== true
 })
 
 const refused = (request: Request, server: string, error: CredentialsError): ApiError.Transport =>

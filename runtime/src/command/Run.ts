@@ -35,6 +35,7 @@ import { Tracing as Traced } from "../telemetry/Tracing.ts"
 import * as Build from "./Build.ts"
 import * as Crd from "./Crd.ts"
 import * as Election from "./Election.ts"
+import * as Environment from "./Environment.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Logging from "./Logging.ts"
@@ -247,10 +248,12 @@ export const verb = <R, E>(program: Program<R, E>) =>
         )
         // Before anything is opened: it is a mistake on the command line, or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
+          Effect.zipRight(Environment.check(process.env)),
           Effect.zipRight(
             Effect.mapError(Setting.read(program.settings ?? {}), ({ message }) => new Verb.UsageError({ message }))
           ),
           Effect.zipRight(exportingOf(program, process.env)),
+          Effect.zipLeft(Environment.settle(process.env)),
           Effect.flatMap((exporting) =>
             Effect.provide(start(program, settings, exporting, levels), Layer.provideMerge(Health.layer, ports))
           ),

@@ -7,8 +7,6 @@ import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Logger from "effect/Logger"
-import * as LogLevel from "effect/LogLevel"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as ProxySettings from "../client/ProxySettings.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
@@ -85,18 +83,15 @@ type Settings = Flag.Values<typeof flags>
 const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
   if (namespace !== undefined) return Effect.succeed(namespace)
   const wanted = context !== undefined || "kubeconfig" in kubeconfig
-  return KubeConfig.load({ ...kubeconfig, context }).pipe(
-    Logger.withMinimumLogLevel(LogLevel.None),
-    Effect.map((cluster) => cluster.namespace ?? "default"),
+  return KubeConfig.namespaceOf({ ...kubeconfig, context }).pipe(
+    Effect.map((namespace) => namespace ?? "default"),
     Effect.catchAll((error) => (wanted ? Effect.fail(error) : Effect.succeed("default")))
   )
 }
 
 /** Why a token must not be sent there; nothing if it may: everybody on the way could read it, and use it. */
 export const exposure = (url: URL): string | undefined =>
-  url.protocol === "https:" || ProxySettings.isLoopback(url.hostname.replace(/^\[|\]$/g, ""))
-    ? undefined
-    : `--token-file: a token is not sent to ${url.origin} in clear`
+  ProxySettings.isExposed(url) ? `--token-file: a token is not sent to ${url.origin} in clear` : undefined
 
 const tokenIn = (path: string) =>
   Effect.gen(function* () {
@@ -147,6 +142,8 @@ const get = (program: string, url: URL, token: string | undefined) =>
         const response = await fetch(url, {
           proxy,
           redirect: "manual",
+          // Said aloud: without it, NODE_TLS_REJECT_UNAUTHORIZED decides.
+          tls: { rejectUnauthorized: true },
           headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)])
         })

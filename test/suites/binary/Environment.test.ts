@@ -1,12 +1,15 @@
 /** What docs/security.md says of who sets the program's environment: it is a program of Bun, and Bun has the first word. */
 import { describe, expect } from "bun:test"
-import { writeFile } from "node:fs/promises"
+import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import * as Environment from "@homeostat/runtime/command/Environment"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
 import { Effect } from "effect"
 import * as Binary from "./Binary.ts"
 import * as Running from "./Running.ts"
+
+const root = join(import.meta.dir, "../../..")
 
 /** A folder with something to run before everything else, by whichever way that is asked for. */
 const trap = Effect.gen(function* () {
@@ -40,6 +43,33 @@ describe("The environment of the program", () => {
         expect(bun.stdout).toBe("caught\n")
       }),
     120_000
+  )
+
+  live("is refused by run where it prints credentials or opens a debugger, in the words of the documentation", () =>
+    Effect.gen(function* () {
+      const home = yield* Directory.make
+      const page = yield* Effect.promise(() => readFile(join(root, "docs/security.md"), "utf8"))
+      const values: { readonly [name: string]: string } = {
+        BUN_CONFIG_VERBOSE_FETCH: "curl",
+        BUN_INSPECT: "ws://127.0.0.1:0/x",
+        BUN_OPTIONS: "--smol"
+      }
+      for (const [name, what] of Object.entries(Environment.refused)) {
+        const variable = name.replace("*", "")
+        expect(page).toMatch(new RegExp(`^\\| \`${name.replace("*", "\\*")}\` +\\| refused: ${what} *\\|$`, "m"))
+        const environment = { ...Binary.bare(home), [variable]: values[variable] }
+        const refused = yield* Binary.run(["run"], environment)
+        expect(refused.code).toBe(2)
+        expect(refused.stderr).toContain(
+          `homeostat: forbidden environment variable: ${variable} (${what}; unset it, or set HOMEOSTAT_ALLOW_DEBUG=1)`
+        )
+        const allowed = yield* Binary.run(["run"], { ...environment, HOMEOSTAT_ALLOW_DEBUG: "1" })
+        expect(allowed.code).toBe(1)
+        expect(allowed.stderr).toContain(`${variable} is set, and HOMEOSTAT_ALLOW_DEBUG=1 allows it`)
+      }
+      const insecure = yield* Binary.run(["run"], { ...Binary.bare(home), NODE_TLS_REJECT_UNAUTHORIZED: "0" })
+      expect(insecure.stderr).toContain("NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect")
+    })
   )
 
   live("is not added to by files of the folder that it works in", () =>

@@ -22,7 +22,11 @@ describe("The image of the manager", () => {
     expect(Dockerfile.all("USER")).toEqual([`${Root.user}:${Root.user}`])
     expect(Dockerfile.all("ENTRYPOINT").map((rest) => JSON.parse(rest))).toEqual([["/usr/local/bin/homeostat"]])
     expect(Dockerfile.all("CMD").map((rest) => JSON.parse(rest))).toEqual([["run"]])
-    for (const keyword of ["RUN", "ADD", "ENV", "SHELL"]) expect(Dockerfile.all(keyword)).toEqual([])
+    for (const keyword of ["RUN", "ADD", "SHELL"]) expect(Dockerfile.all(keyword)).toEqual([])
+  })
+
+  test("sets what keeps Bun from reporting crashes, and no other variable", () => {
+    expect(Dockerfile.all("ENV")).toEqual(["DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0"])
   })
 
   test("says its version and licence", () => {

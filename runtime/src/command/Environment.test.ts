@@ -1,0 +1,66 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Logger from "effect/Logger"
+import * as Environment from "./Environment.ts"
+
+/** What `run` does with the variables: the refusal, or the warnings. */
+const runWith = (environment: { [name: string]: string }) => {
+  const lines: Array<unknown> = []
+  const keeping = Logger.replace(
+    Logger.defaultLogger,
+    Logger.make(({ message }) => void lines.push(...[message].flat()))
+  )
+  return Effect.zipRight(Environment.check(environment), Environment.settle(environment)).pipe(
+    Effect.provide(keeping),
+    Effect.either,
+    Effect.map(Either.match({ onLeft: ({ message }) => message, onRight: () => lines }))
+  )
+}
+
+describe("A variable that Bun obeys", () => {
+  const refused: ReadonlyArray<readonly [string, string, string]> = [
+    ["BUN_CONFIG_VERBOSE_FETCH", "curl", "it prints every request with its credentials"],
+    ["BUN_INSPECT", "ws://0.0.0.0:6499/x", "it opens a debugger"],
+    ["BUN_INSPECT_CONNECT_TO", "127.0.0.1:1", "it opens a debugger"],
+    ["BUN_OPTIONS", "--preload /tmp/x.js", "it adds options of Bun, such as a module to load"]
+  ]
+  for (const [name, value, what] of refused) {
+    effect(`and that is refused, ${name}, passes where it is allowed or empty`, () =>
+      Effect.gen(function* () {
+        expect(yield* runWith({ [name]: value })).toBe(
+          `forbidden environment variable: ${name} (${what}; unset it, or set HOMEOSTAT_ALLOW_DEBUG=1)`
+        )
+        expect(yield* runWith({ [name]: value, HOMEOSTAT_ALLOW_DEBUG: "1" })).toEqual([
+          `${name} is set, and HOMEOSTAT_ALLOW_DEBUG=1 allows it: ${what}`
+        ])
+        expect(yield* runWith({ [name]: "" })).toEqual([])
+      })
+    )
+  }
+
+  effect("to verify no certificate has no effect, with a warning", () =>
+    Effect.gen(function* () {
+      const environment = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }
+      expect(yield* runWith(environment)).toEqual([
+        "NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are verified. Remove it"
+      ])
+      expect(environment.NODE_TLS_REJECT_UNAUTHORIZED).toBe("1")
+    })
+  )
+
+  effect("and that does no harm passes without a word", () =>
+    Effect.gen(function* () {
+      for (const name of [
+        "BUN_CONFIG_MAX_HTTP_REQUESTS",
+        "BUN_JSC_forceRAMSize",
+        "NODE_EXTRA_CA_CERTS",
+        "BUN_TMPDIR"
+      ]) {
+        expect(yield* runWith({ [name]: "1" })).toEqual([])
+      }
+      expect(yield* runWith({ NODE_TLS_REJECT_UNAUTHORIZED: "1" })).toEqual([])
+    })
+  )
+})
