@@ -18,13 +18,14 @@ const remembered = 1000
 
 /** Logs the warnings of an answer that were not logged before. One of these per client. */
 export const make = (): ((headers: ResponseHeaders) => Effect.Effect<void>) => {
-  const seen = new Set<string>()
+  // Hashes: a text may have thousands of characters.
+  const seen = new Set<bigint>()
   return (headers) => {
     const header = headers.get("warning")
     if (header === null) return Effect.void
-    const fresh = parse(header).filter((text) => !seen.has(text))
+    const fresh = parse(header).filter((text) => !seen.has(Bun.hash.wyhash(text)))
     if (seen.size + fresh.length > remembered) seen.clear()
-    for (const text of fresh) seen.add(text)
+    for (const text of fresh) seen.add(Bun.hash.wyhash(text))
     return Effect.forEach(fresh, (text) => Effect.logWarning(`API server: ${text}`), { discard: true })
   }
 }

@@ -89,6 +89,17 @@ describe("reading an object", () => {
     expect(error.key).toBe("team/shop")
   })
 
+  test("that has thousands of long wrong values is reported in part", () => {
+    const ports = Array.from({ length: 5000 }, () => ({ port: "x".repeat(1000) }))
+    const error = Either.getOrThrow(
+      Either.flip(WebApp.decode(wire({ image: "y".repeat(100_000), replicas: [], ports })))
+    )
+    expect(error.issues.length).toBeWithin(15, 21)
+    // A condition has room for 32,768 characters.
+    expect(error.message.length).toBeLessThan(15_000)
+    expect(error.message).toContain("spec.ports[5].port")
+  })
+
   test("without a spec says so in one line", () => {
     const error = Either.getOrThrow(Either.flip(WebApp.decode(wire(undefined))))
     expect(error.message).toBe("WebApp team/shop does not match its schema: spec: is missing")

@@ -24,6 +24,7 @@ import { type DesiredMeta, type KubernetesObject, keyOf, keyString } from "./Kub
 import * as Resource from "./Resource.ts"
 import * as SchemaCompiler from "./SchemaCompiler.ts"
 import { finished, type StructuralSchema } from "./StructuralSchema.ts"
+import * as Text from "./Text.ts"
 
 /** An object of a custom kind as a reconciler sees it. */
 export interface CustomObject<Spec, Status> extends KubernetesObject {
@@ -321,11 +322,14 @@ const fieldOf = (path: ReadonlyArray<PropertyKey>): string =>
     "spec"
   )
 
+/** Issues of an object that are reported, and characters of each: a message has the value that is wrong in it. */
+const mostIssues = 20
+const longestIssue = 500
+
 const issuesOf = (issue: ParseResult.ParseIssue): Resource.InvalidObject["issues"] => {
-  const issues = ParseResult.ArrayFormatter.formatIssueSync(issue).map(({ path, message }) => ({
-    field: fieldOf(path),
-    message
-  }))
+  const issues = ParseResult.ArrayFormatter.formatIssueSync(issue)
+    .slice(0, mostIssues)
+    .map(({ path, message }) => ({ field: fieldOf(path), message: Text.clip(message, longestIssue) }))
   // Effect tries every member of `T | undefined`: that a wrong value is not absent either is of no use to anyone.
   return issues.filter(
     (issue) =>
