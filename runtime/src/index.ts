@@ -4,6 +4,7 @@
  */
 
 export * as Cache from "./cache/Cache.ts"
+export * as Transform from "./cache/Transform.ts"
 export * as ApiError from "./client/ApiError.ts"
 export * as Client from "./client/Client.ts"
 export * as Cluster from "./client/Cluster.ts"

@@ -12,6 +12,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
+import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -22,6 +23,7 @@ import * as OwnWrites from "./OwnWrites.ts"
 import * as Sightings from "./Sightings.ts"
 import type { Source } from "./Source.ts"
 import type { Selection, Store } from "./Store.ts"
+import * as Transform from "./Transform.ts"
 import { Undeclared } from "./Undeclared.ts"
 import * as Write from "./Write.ts"
 
@@ -34,6 +36,8 @@ export interface InformerOptions {
   readonly labelSelector?: string | undefined
   /** Added to those that the informer has; a name that it has already keeps its meaning. */
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
+  /** What the informer keeps of each object. The one with which it is declared first stays. */
+  readonly transform?: Transform.Transform | undefined
 }
 
 /** Reads of the local picture. */
@@ -45,12 +49,18 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
     /**
      * An object, as of now. Of a kind that is followed with several label selectors and none without, any of them has it. Dies, with a message that says so, if no informer of the kind was declared or the namespace is not
      * followed: reading what is not followed is a mistake in the program. Before the informer has synced, absence means nothing.
+     *
+     * Of a kind that controllers own and do not watch, the cache holds an object only if one of them owns it. Any other object that is
+     * there is read from the API server, which may fail.
      */
     readonly get: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
       key: ObjectKey
-    ) => Effect.Effect<Option.Option<A>, Resource.InvalidObject>
-    /** Objects that match, in no particular order. Those that do not match their schema are left out. Dies as `get` does. */
+    ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
+    /**
+     * Objects that match, in no particular order. Those that do not match their schema are left out. Of a kind that controllers own and
+     * do not watch, objects that none of them owns are left out too: a warning says so once. Dies as `get` does.
+     */
     readonly list: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
       selection?: Selection
@@ -102,6 +112,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const own = OwnWrites.make()
   const sightings = Sightings.make(() => clock.unsafeCurrentTimeMillis())
   const handles = new Map<string, Informer.Handle>()
+  /** Kinds of which it was reported that lists left out objects. */
+  const toldPartial = new Set<string>()
   const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
@@ -121,7 +133,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     for (const handle of handles.values()) handle.written(write)
   })
 
-  const informer = (resource: Resource.Any, { indexes = [], labelSelector }: InformerOptions = {}) =>
+  const informer = (resource: Resource.Any, { indexes = [], labelSelector, transform }: InformerOptions = {}) =>
     Effect.suspend(() => {
       const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}`
       const existing = handles.get(identity)
@@ -135,6 +147,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         indexes,
         namespaces: resource.namespaced ? namespaces : [undefined],
         source: sourceOf(client, resource, labelSelector),
+        transform: transform?.apply,
         own,
         clock,
         counted: metered.counted(Resource.nameOf(resource)),
@@ -204,14 +217,25 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         const object = stores(resource)
           .map((store) => store.get(keyString(key)))
           .find((object) => object !== undefined)
+        if (object !== undefined && Transform.isPartial(resource, object)) {
+          return Effect.catchTag(Effect.asSome(client.get(resource, key)), "NotFound", () => Effect.succeedNone)
+        }
         return object === undefined ? Effect.succeedNone : Either.map(resource.decode(object), Option.some)
       }),
     list: (resource, selection) =>
-      Effect.sync(() => {
+      Effect.suspend(() => {
         mustFollow(resource, selection?.namespace)
-        return decodeAll(
-          resource,
-          together(stores(resource, selection?.index?.name), (store) => store.list(selection))
+        const all = together(stores(resource, selection?.index?.name), (store) => store.list(selection))
+        const whole = all.filter((object) => !Transform.isPartial(resource, object))
+        const listed = Effect.succeed(decodeAll(resource, whole))
+        const name = Resource.nameOf(resource)
+        if (whole.length === all.length || toldPartial.has(name)) return listed
+        toldPartial.add(name)
+        return Effect.zipRight(
+          Effect.logWarning(
+            `Cache.list left out ${name} that no controller owns: the cache has them whole only where a controller declares the kind in watches, or a transform for it`
+          ),
+          listed
         )
       }),
     byOwner: (resource, owner) =>
@@ -243,7 +267,7 @@ export const informer = (
 export const get = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   key: ObjectKey
-): Effect.Effect<Option.Option<A>, Resource.InvalidObject, Cache> =>
+): Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject, Cache> =>
   Effect.flatMap(Cache, (cache) => cache.get(resource, key))
 
 /** {@link Cache} `list`. */

@@ -7,7 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import type * as Writes from "../client/Writes.ts"
-import { parseKey } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import type * as Index from "./Index.ts"
@@ -20,6 +20,7 @@ import * as ResourceVersion from "./ResourceVersion.ts"
 import * as Sample from "./Sample.ts"
 import type { Source } from "./Source.ts"
 import * as Store from "./Store.ts"
+import * as Transform from "./Transform.ts"
 import * as Watcher from "./Watcher.ts"
 import * as Write from "./Write.ts"
 
@@ -95,6 +96,8 @@ export interface Options {
   /** Each gets a watch of its own; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
   readonly source: (namespace: string | undefined) => Source
+  /** What is kept of each object; all of it by default. */
+  readonly transform?: Transform.Transform["apply"] | undefined
   readonly own: OwnWrites
   readonly clock: Clock.Clock
   /** Told what the state counts, for who counts all informers of a kind together. */
@@ -112,6 +115,9 @@ interface Feed {
   heardAt: number
 }
 
+const isSameVersion = ({ metadata: a }: KubernetesObject, { metadata: b }: KubernetesObject): boolean =>
+  a.name === b.name && a.namespace === b.namespace && a.uid === b.uid && a.resourceVersion === b.resourceVersion
+
 /** An informer that is not running yet. */
 export const make = (options: Options): Handle => {
   const { clock, labelSelector, own, resource } = options
@@ -124,6 +130,8 @@ export const make = (options: Options): Handle => {
   let restarts = 0
   let relists = 0
   let lastEventAt: number | undefined
+  /** Whether the transform has failed once: it is reported once. */
+  let blundered = false
 
   const feeds: ReadonlyArray<Feed> = options.namespaces.map((namespace) => ({
     replica: Replica.make({ table, namespace, own, clock, sighted: options.sighted }),
@@ -132,6 +140,18 @@ export const make = (options: Options): Handle => {
     heardAt: Time.monotonic(clock)
   }))
   const sample = Sample.make()
+
+  const keep = (object: KubernetesObject): KubernetesObject => {
+    try {
+      const kept = options.transform?.(object) ?? object
+      if (isSameVersion(kept, object)) return kept
+      throw new Error("a transform must keep name, namespace, uid and resourceVersion")
+    } catch (defect) {
+      if (!blundered) defects.push(defect)
+      blundered = true
+      return object
+    }
+  }
 
   const tell = (listener: Listener, changes: ReadonlyArray<Store.Change>): void => {
     try {
@@ -158,7 +178,10 @@ export const make = (options: Options): Handle => {
     const thrown = defects.splice(0)
     if (problem === feed.reported && thrown.length === 0) return undefined
     const lines: Array<Effect.Effect<void>> = thrown.map((defect) =>
-      Effect.logError(`a listener for changes of ${Resource.nameOf(resource)} threw`, Cause.die(defect))
+      Effect.logError(
+        `a listener for changes of ${Resource.nameOf(resource)}, or its transform, threw`,
+        Cause.die(defect)
+      )
     )
     if (problem !== feed.reported) {
       lines.push(
@@ -193,9 +216,14 @@ export const make = (options: Options): Handle => {
     }
   })
 
+  const sourceOf = ({ replica: { namespace } }: Feed): Source => {
+    const source = options.source(namespace)
+    return options.transform === undefined ? source : Transform.through(source, keep)
+  }
+
   /** A defect is a mistake of ours, or an answer that no API server gives: it must not leave a copy that quietly grows old. */
   const follow = (feed: Feed): Effect.Effect<never> =>
-    Watcher.run(options.source(feed.replica.namespace), sink(feed)).pipe(
+    Watcher.run(sourceOf(feed), sink(feed)).pipe(
       Effect.catchAllDefect((defect) =>
         Effect.zipRight(
           Effect.logError(`following ${Resource.nameOf(resource)} failed unexpectedly, beginning anew in 5 s`, defect),
@@ -274,7 +302,12 @@ export const make = (options: Options): Handle => {
       if (overlay === undefined) return
       switch (meaning._tag) {
         case "Present":
-          return overlay.lay(meaning.key, meaning.object.metadata.resourceVersion, meaning.object, write.unchanged)
+          return overlay.lay(
+            meaning.key,
+            meaning.object.metadata.resourceVersion,
+            keep(meaning.object),
+            write.unchanged
+          )
         case "Outside":
           return overlay.lay(meaning.key, meaning.resourceVersion, undefined, write.unchanged)
         case "Removed":

@@ -134,6 +134,12 @@ export const make = (): Server => {
     const body: { metadata?: Partial<ObjectMeta> } = request.body === undefined ? {} : JSON.parse(request.body)
     switch (request.method) {
       case "GET":
+        if (!key.endsWith("/undefined")) {
+          const object = objects.get(key)
+          return object === undefined
+            ? answer(404, JSON.stringify({ kind: "Status", code: 404, reason: "NotFound", message: "not found" }))
+            : answer(200, object)
+        }
         return answer(200, { metadata: { resourceVersion: `${revision}` }, items: select(namespace, matches) })
       case "POST":
         return answer(201, write(`${namespace}/${body.metadata?.name}`, body.metadata ?? {}))

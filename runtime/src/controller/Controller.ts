@@ -8,6 +8,7 @@ import * as Either from "effect/Either"
 import type * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
+import type * as Transform from "../cache/Transform.ts"
 import type * as Client from "../client/Client.ts"
 import type * as EventRecorder from "../events/EventRecorder.ts"
 import * as Backoff from "../queue/Backoff.ts"
@@ -43,6 +44,8 @@ export interface Controller<out R = never> {
   readonly predicate: Predicate | undefined
   /** Everything else it watches, owned kinds first. */
   readonly triggers: ReadonlyArray<Trigger.Trigger<R>>
+  /** What the caches of these kinds keep. */
+  readonly transforms: ReadonlyArray<Transform.Transform>
   /** When a failed object is tried again, stepped for each on its own. */
   readonly retry: Schedule.Schedule<unknown, unknown, R>
   /** How many objects are reconciled at a time. */
@@ -69,6 +72,14 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
   readonly owns?: ReadonlyArray<Resource.Any> | undefined
   /** Other kinds whose changes concern its objects. */
   readonly watches?: ReadonlyArray<Trigger.Trigger<TR>> | undefined
+  /**
+   * What the caches of these kinds keep of each object. Default: all of it, except for a kind in `owns` that no controller watches. Of
+   * such a kind the cache keeps an object whole only if a controller of the program owns it, and of others merely that they are there:
+   * `Cache.get` reads those from the API server, `Cache.list` leaves them out.
+   *
+   * A transform that gives its object back keeps everything: `Transform.of(Deployment, (deployment) => deployment)`.
+   */
+  readonly transforms?: ReadonlyArray<Transform.Transform> | undefined
   /** Which changes of its own kind are worth a reconcile. Default: all. */
   readonly predicate?: Predicate | undefined
   /**
@@ -152,6 +163,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     resource,
     predicate: options.predicate,
     triggers: [...(options.owns ?? []).map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
+    transforms: options.transforms ?? [],
     retry: options.retry ?? Backoff.default,
     concurrency: options.concurrency ?? 16,
     timeout: Duration.decode(options.timeout ?? "2 minutes"),

@@ -21,11 +21,13 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
+import type * as Transform from "../cache/Transform.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import { keyString } from "../resource/KubernetesObject.ts"
+import type * as Resource from "../resource/Resource.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as Attempt from "./Attempt.ts"
@@ -45,6 +47,8 @@ import * as Worker from "./Worker.ts"
 export interface Settings {
   /** Workers, instead of the controller's own number. */
   readonly concurrency?: number | undefined
+  /** What the caches of kinds keep; all of it by default. */
+  readonly transformOf?: ((resource: Resource.Any) => Transform.Transform | undefined) | undefined
   /** Only objects with these labels are seen. */
   readonly labelSelector?: string | undefined
   /** Every object is reconciled once in this time, even if nothing changed; 0: never. Default 10 hours, as in controller-runtime. */
@@ -105,10 +109,18 @@ export const prepare = <R>(
 ): Effect.Effect<Prepared<R>, never, Cache.Cache> =>
   Effect.gen(function* () {
     const cache = yield* Cache.Cache
-    const primary = yield* cache.informer(controller.resource, { labelSelector: settings.labelSelector })
+    const transformOf = settings.transformOf ?? (() => undefined)
+    const primary = yield* cache.informer(controller.resource, {
+      labelSelector: settings.labelSelector,
+      transform: transformOf(controller.resource)
+    })
     const informers = yield* Effect.forEach(controller.triggers, (trigger) =>
       Effect.map(
-        cache.informer(trigger.resource, { labelSelector: trigger.labelSelector, indexes: trigger.indexes }),
+        cache.informer(trigger.resource, {
+          labelSelector: trigger.labelSelector,
+          indexes: trigger.indexes,
+          transform: transformOf(trigger.resource)
+        }),
         (informer) => [trigger, informer] as const
       )
     )

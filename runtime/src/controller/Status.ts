@@ -105,7 +105,7 @@ export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Co
 /** The object as the cache has it by now, with our own writes in it; none if it is gone. */
 export const cached = (
   object: KubernetesObject
-): Effect.Effect<Option.Option<KubernetesObject>, InvalidObject, Reconciliation | Cache.Cache> =>
+): Effect.Effect<Option.Option<KubernetesObject>, ApiError | InvalidObject, Reconciliation | Cache.Cache> =>
   Effect.gen(function* () {
     const { resource } = yield* Reconciliation
     const found = yield* Cache.get(resource, keyOf(object))

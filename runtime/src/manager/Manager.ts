@@ -32,6 +32,7 @@ import * as FairScheduler from "./FairScheduler.ts"
 import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
+import * as Transforms from "./Transforms.ts"
 import * as WhyPage from "./why/Page.ts"
 
 /** What reconciling needs, for one cluster. */
@@ -94,8 +95,10 @@ export const start = <R>(
     const health = yield* Health
     const stopping = yield* Deferred.make<void>()
     let died = false
+    const transformOf = Transforms.of(controllers)
     const runners = yield* Effect.forEach(controllers, (controller) =>
       Runner.prepare(controller, {
+        transformOf,
         concurrency: typeof workers === "number" ? workers : workers?.[controller.name],
         labelSelector: settings.labelSelector,
         syncPeriod: settings.syncPeriod,
