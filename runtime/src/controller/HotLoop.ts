@@ -51,6 +51,15 @@ export interface Place {
   readonly place: string
 }
 
+/** Where the creations of a child are counted that followed its deletion: as {@link recreatedField} and as {@link untold}. */
+export const recreated = (uid: string, kind: string, key: string): Place => ({ uid, place: `recreated ${kind} ${key}` })
+
+/** The field that differs between an object and the next of its name. */
+export const recreatedField = "metadata.uid"
+
+/** The name of a count that no report silences. */
+export const untold = ""
+
 /** A field, and a hash of the value that it is to have. */
 export type Valued = readonly [field: string, hash: string]
 

@@ -96,6 +96,60 @@ const fighting = (body: (world: World) => Effect.Effect<void, unknown, Services>
       yield* body(world)
     })) satisfies Body
 
+describe("a child that another manager keeps deleting", () => {
+  it(
+    "is reported at the fifth time, and the object is read before it is created again",
+    fighting((world) =>
+      Effect.gen(function* () {
+        for (let round = 1; round <= 5; round++) {
+          expect(yield* warnings(world.server)).toEqual([])
+          world.server.remove(ConfigMap, "a")
+          yield* pass("1 second")
+        }
+        const note =
+          "ConfigMap default/a was deleted and created again 5 times within 30 s: another manager keeps deleting it; the API server's audit log says which. " +
+          "Either that manager stops deleting it, or Widget default/a stops asking for it."
+        expect(yield* warnings(world.server)).toEqual([`FieldFight: ${note}`])
+        expect(lines(world)).toEqual([`WARN ${note}`])
+        expect(looks(world)).toBe(4)
+        expect(world.server.get(ConfigMap, "a")).toBeDefined()
+      })
+    )
+  )
+
+  it(
+    "is not created for an object that is gone, which the cache does not know yet",
+    fighting((world) =>
+      Effect.gen(function* () {
+        world.server.delay(/widgets$/, "20 seconds")
+        world.server.remove(Widget, "a")
+        const before = world.server.writes().length
+        for (let round = 0; round < 5; round++) {
+          world.server.remove(ConfigMap, "a")
+          yield* pass("1 second")
+        }
+        expect(world.server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(2)
+        expect(world.server.writes().length - before).toBeLessThan(5)
+        expect(world.server.get(ConfigMap, "a")).toBeUndefined()
+      })
+    )
+  )
+
+  it(
+    "is created as often as the object asks for it where that is far between",
+    fighting((world) =>
+      Effect.gen(function* () {
+        for (let round = 0; round < 10; round++) {
+          world.server.remove(ConfigMap, "a")
+          yield* pass("40 seconds")
+        }
+        expect(yield* warnings(world.server)).toEqual([])
+        expect(looks(world)).toBe(0)
+      })
+    )
+  )
+})
+
 describe("two managers that fight over a field", () => {
   it(
     "are told of at the fifth repair: an Event, a line, a count; field and manager are named, values are not",

@@ -2,7 +2,7 @@
  * Tells people of work that undoes itself, with the names of the fields and of the other manager: one Event on the object that is
  * reconciled, one log line, an event of the span, a count. The work itself goes on as it is.
  *
- * - `fight`: a field was put back {@link HotLoop.repairs} times within the window. Before the last of these repairs the object is
+ * - `fight`: a field was put back, or a child was deleted and created again, {@link HotLoop.repairs} times within the window. Before the last of these repairs the object is
  *   looked at once: by then the rival still owns the field, and after it nobody could tell any more who it was.
  * - `altered`: the answer to a write has another value than was sent, and not only in another spelling.
  * - `rewrite`: a field was written {@link HotLoop.rewrites} times within the window by reconciles which nothing woke but their own
@@ -64,6 +64,16 @@ export const correcting = <B extends { readonly child: KubernetesObject }, E, R>
       object: answer.child,
       lost: Drift.missing(Drift.json(wanted), Drift.json(answer.child)).map(({ path }) => path)
     }))
+  })
+
+/**
+ * Whether a child was created again within the window after somebody deleted it. Then its owner may be gone, which the cache has
+ * not seen yet: the garbage collector deletes each child of such an owner.
+ */
+export const isRecreated = (owner: KubernetesObject, kind: Resource.Any, key: string) =>
+  Effect.zipWith(Reconciliation, Effect.clock, ({ memory: { hotLoop } }, clock) => {
+    const at = HotLoop.recreated(owner.metadata.uid, kind.kind, key)
+    return hotLoop.due(at, [HotLoop.untold], clock.unsafeCurrentTimeMillis(), 2).length > 0
   })
 
 /**

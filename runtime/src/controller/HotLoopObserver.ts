@@ -1,6 +1,6 @@
 /**
- * Finds fields that are written again and again though nothing happened, in the records of attempts: the reason `rewrite` of
- * `HotLoopDetector`.
+ * Finds fields that are written again and again though nothing happened (the reason `rewrite` of `HotLoopDetector`) and children
+ * that are created again and again after somebody deleted them (the reason `fight`), in the records of attempts.
  *
  * It counts the attempts that nothing woke but the echoes of the controller's own writes, or its own wish to run again within less
  * than {@link HotLoop.patientMillis}, and that changed something all the same. Retries do not count, as they back off, and a new
@@ -9,7 +9,7 @@
 import * as Effect from "effect/Effect"
 import type { Exchange } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
-import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import type { Attempt } from "./Attempt.ts"
 import * as Drift from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
@@ -32,7 +32,7 @@ export const observer =
     Effect.suspend(() => {
       const { exchanges, object } = attempt
       if (exchanges.length === 0 || object === undefined || !controller.isThere(object)) return Effect.void
-      const findings = rewritesOf(hotLoop, attempt, object)
+      const findings = [...rewritesOf(hotLoop, attempt, object), ...recreationsOf(hotLoop, attempt, object)]
       return findings.length === 0
         ? Effect.void
         : Effect.forEach(findings, (finding) => HotLoopReport.tellAfter(attempt, object, finding), {
@@ -66,6 +66,29 @@ const rewritesOf = (
     return { reason: "rewrite", place, fields: news, manager: undefined, note }
   }).filter((finding) => finding !== undefined)
 }
+
+/** Children that are created again and again, as somebody deletes them. */
+const recreationsOf = (
+  hotLoop: HotLoop.HotLoop,
+  { corrections, dropped, finishedAt: now, generation, triggers }: Attempt,
+  object: KubernetesObject
+): ReadonlyArray<HotLoopReport.Finding> =>
+  corrections.flatMap(({ key, kind, reason }): ReadonlyArray<HotLoopReport.Finding> => {
+    const isDeleted = ({ kind: fired, source }: Attempt["triggers"][number]): boolean =>
+      fired === "owned.deleted" && source?.kind === kind && source.key === key
+    if (reason !== "created" || (dropped === 0 && !triggers.some(isDeleted))) return []
+    const { uid } = object.metadata
+    const at = HotLoop.recreated(uid, kind, key)
+    hotLoop.generation(uid, generation)
+    const due = hotLoop.due(at, [HotLoop.recreatedField], now, HotLoop.repairs)
+    hotLoop.wrote(at, [HotLoop.recreatedField, HotLoop.untold], now)
+    const fields = hotLoop.tell("fight", at, due, now)
+    if (fields.length === 0) return []
+    const place = `${kind} ${key}`
+    const asker = `${object.kind ?? "the object"} ${keyString(object.metadata)}`
+    const note = `${place} was deleted and created again ${HotLoop.repairs} times within ${HotLoopReport.seconds} s: another manager keeps deleting it; the API server's audit log says which. Either that manager stops deleting it, or ${asker} stops asking for it.`
+    return [{ reason: "fight", place, fields, manager: undefined, note }]
+  })
 
 /** Of a write whose state before is not known, it shows in the version: that of a write before means that nothing changed. */
 const hasChanged = (

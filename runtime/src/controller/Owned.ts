@@ -169,6 +169,9 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       return yield* Claim.refuse(owner, kind, cached, task.news ?? block())
     }
     if (claim === "adoptable") yield* Claim.confirm(owner, resource)
+    if (cached === undefined && (yield* HotLoopDetector.isRecreated(owner, kind, keyString(key)))) {
+      yield* Claim.live(owner)
+    }
 
     const sent = (child: A | undefined) => Intent.traced(intent, child, tracing, span)
     const made =
