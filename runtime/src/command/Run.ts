@@ -173,9 +173,9 @@ const start = <R, E>(
     yield* Effect.logInfo(`${program.name} ${program.version} works on ${cluster.server}, from ${cluster.source}`).pipe(
       Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit })
     )
-    const metrics = Metrics.make()
+    const metrics = yield* Metrics.Metrics
     // Before the services and the manager, so that it ends after them: the last spans are those of the end.
-    const observer = exporting && (yield* Effect.provideService(exporting, Metrics.Metrics, metrics))
+    const observer = exporting && (yield* exporting)
     const services = Manager.layer({
       namespaces: settings.namespaces,
       instance,
@@ -258,6 +258,8 @@ export const verb = <R, E>(program: Program<R, E>) =>
             Effect.provide(start(program, settings, exporting, levels), Layer.provideMerge(Health.layer, ports))
           ),
           Effect.onInterrupt(() => Effect.logInfo("Stopped")),
+          // Of this run, for what begins before the manager too.
+          Effect.provideService(Metrics.Metrics, Metrics.make()),
           Effect.provideService(LogLevels.LogLevels, levels),
           Effect.provide(program.logger(Logging.settingsOf(settings, levels)))
         )

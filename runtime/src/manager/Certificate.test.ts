@@ -13,6 +13,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { capture } from "../controller/World.fixture.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
 import * as Certificate from "./Certificate.ts"
 import * as Endpoints from "./Endpoints.ts"
 import * as SelfSigned from "./SelfSigned.ts"
@@ -146,6 +147,7 @@ describe("the certificate of a folder", () => {
   effect("that can't be used any more is told of once, and waited for", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
+      yield* TestClock.setTime(Date.now())
       const { dir, put } = yield* mounted
       const [a, b] = [pair("a"), pair("b")]
       put(a)
@@ -163,6 +165,67 @@ describe("the certificate of a folder", () => {
       put(b)
       yield* nextLook(next)
       expect(yield* Fiber.join(next)).toEqual(b)
+    }).pipe(Effect.provide(capture(logs)))
+  })
+})
+
+describe("the certificate of a folder is read", () => {
+  const year = 365 * 24 * 3_600_000
+  const expired = () => SelfSigned.make(["a"], Date.UTC(2026, 0))
+  const now = Date.UTC(2026, 0) + SelfSigned.lifetime + year
+
+  effect("and counted, with the reads that failed, as controller-runtime does", () =>
+    Effect.gen(function* () {
+      const registry = Metrics.make()
+      const { dir, put } = yield* mounted
+      const [a, b] = [pair("a"), pair("b")]
+      put(a)
+      const source = yield* Effect.provideService(load(dir), Metrics.Metrics, registry)
+      const next = yield* Effect.fork(source.after(a))
+      yield* nextLook(next)
+      rmSync(join(dir, "tls.crt"))
+      yield* nextLook(next)
+      symlinkSync(join("..data", "tls.crt"), join(dir, "tls.crt"))
+      put(b)
+      yield* nextLook(next)
+      expect(yield* Fiber.join(next)).toEqual(b)
+      const counts = registry.read().map(({ metric, series }) => [metric.name, series])
+      expect(counts).toEqual([
+        ["certwatcher_read_certificate_total", [{ labels: [], value: 4 }]],
+        ["certwatcher_read_certificate_errors_total", [{ labels: [], value: 1 }]]
+      ])
+    })
+  )
+
+  effect("and served although it has expired, with one warning; the next one is logged with its end", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const { dir, put } = yield* mounted
+      put(expired())
+      const source = yield* load(dir)
+      const next = yield* Effect.fork(source.after(source.first))
+      yield* nextLook(next)
+      yield* nextLook(next)
+      const file = join(dir, "tls.crt")
+      expect(logs).toEqual([
+        `WARN ${file} has expired at 2027-01-01T00:00:00Z: clients refuse it until there is a new one`
+      ])
+      put(SelfSigned.make(["a"], now))
+      yield* nextLook(next)
+      yield* Fiber.join(next)
+      expect(logs.slice(1)).toEqual([`INFO A new certificate is served: ${file}, valid until 2028-12-31T00:00:00Z`])
+    }).pipe(Effect.provide(capture(logs)))
+  })
+
+  effect("and warned of before it is valid", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const { dir, put } = yield* mounted
+      put(SelfSigned.make(["a"], now + year))
+      yield* load(dir)
+      expect(logs).toEqual([expect.stringMatching(/^WARN .* is not valid before .*: clients refuse it until then$/)])
     }).pipe(Effect.provide(capture(logs)))
   })
 })

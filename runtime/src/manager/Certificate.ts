@@ -14,6 +14,9 @@ import { FileSystem } from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Time from "../resource/Time.ts"
+import * as Metric from "../telemetry/Metric.ts"
+import * as Metrics from "../telemetry/Metrics.ts"
 import * as SelfSigned from "./SelfSigned.ts"
 
 /** A certificate, those that vouch for it perhaps behind it, and its private key; both PEM. */
@@ -72,11 +75,45 @@ const fileOf = (file: string): Effect.Effect<string, Unusable, FileSystem> =>
 const readDir = (dir: string): Effect.Effect<Pair, Unusable, FileSystem> =>
   Effect.all({ certificate: fileOf(join(dir, names.certificate)), key: fileOf(join(dir, names.key)) })
 
-/** The certificates of a folder. Fails if there is none now that can be used. */
+/** When a certificate begins and ends to be valid, and to whom it was given. */
+const validityOf = ({ certificate }: Pair) => {
+  const { validFrom, validTo } = new X509Certificate(certificate)
+  return { from: Date.parse(validFrom), to: Date.parse(validTo) }
+}
+
+/**
+ * The certificates of a folder. Fails if there is none now that can be used. Reads are counted in the fiber's registry. One that has
+ * expired, or is not valid yet, is served all the same, with a warning in the log: clients refuse it.
+ */
 export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> =>
   Effect.gen(function* () {
     const files = yield* FileSystem
-    const first = yield* Effect.tap(readDir(dir), (pair) => check(dir, pair))
+    const registry = yield* Metrics.Metrics
+    const looks = registry.counter(Metric.certificateReads, {})
+    const errors = registry.counter(Metric.certificateReadErrors, {})
+    const read = Effect.suspend(() => {
+      looks.add()
+      return Effect.provideService(readDir(dir), FileSystem, files)
+    })
+    const counted = <A>(step: Effect.Effect<A, Unusable, FileSystem>) =>
+      Effect.tapError(step, () => Effect.sync(() => errors.add()))
+
+    /** The certificate that was last warned of. */
+    let warned: string | undefined
+    const warn = (pair: Pair) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { from, to } = validityOf(pair)
+        if ((from <= now && now < to) || warned === pair.certificate) return Effect.void
+        warned = pair.certificate
+        const file = join(dir, names.certificate)
+        return Effect.logWarning(
+          now < to
+            ? `${file} is not valid before ${Time.seconds(from)}: clients refuse it until then`
+            : `${file} has expired at ${Time.seconds(to)}: clients refuse it until there is a new one`
+        )
+      })
+    const first = yield* Effect.tap(read, (pair) => check(dir, pair)).pipe(counted)
+    yield* warn(first)
     /** What was wrong at the last look. One of the two files may be a moment newer than the other: that is told the next time. */
     let wrong: { readonly message: string; told: boolean } | undefined
 
@@ -92,12 +129,22 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
 
     const look = (shown: Pair) =>
       Effect.gen(function* () {
-        const found = yield* Effect.provideService(readDir(dir), FileSystem, files)
+        const found = yield* read
         const same = found.certificate === shown.certificate && found.key === shown.key
-        if (!same) yield* check(dir, found)
+        if (!same) {
+          yield* check(dir, found)
+          yield* Effect.logInfo(
+            `A new certificate is served: ${join(dir, names.certificate)}, valid until ${Time.seconds(validityOf(found).to)}`
+          )
+        }
+        yield* warn(found)
         wrong = undefined
         return same ? undefined : found
-      }).pipe(Effect.catchAll((error) => Effect.as(refused(error), undefined)))
+      }).pipe(
+        counted,
+        Effect.provideService(FileSystem, files),
+        Effect.catchAll((error) => Effect.as(refused(error), undefined))
+      )
 
     return { first, after: (shown) => until(Effect.delay(look(shown), lookEvery)) }
   })

@@ -261,11 +261,35 @@ describe("the page of metrics", () => {
         Effect.provideService(Metrics.Metrics, registry)
       )
       const page = yield* request(endpoints.addresses.metrics, "/metrics")
-      expect(page).toMatchObject({ status: 200, body: "0\n" })
+      expect(page).toMatchObject({ status: 200, body: "1\n" })
       expect(page.headers.get("content-type")).toBe("text/plain")
       expect(collected).toBe(1)
     })
   )
+
+  live("has the other metrics when a collector throws, which is logged once", () => {
+    const logs: Array<string> = []
+    return Effect.gen(function* () {
+      const endpoints = yield* Endpoints.make({ metrics: free, probes: undefined })
+      const registry = Metrics.make()
+      registry.onCollect(() => {
+        throw new Error("boom")
+      })
+      const count: MetricsPage.Render = (families) => ({
+        contentType: "text/plain",
+        body: families.map(({ metric }) => metric.name).join()
+      })
+      yield* MetricsPage.serve([format("text/plain", count)]).pipe(
+        Effect.provideService(Endpoints.Endpoints, endpoints),
+        Effect.provideService(Metrics.Metrics, registry)
+      )
+      for (let scrape = 0; scrape < 3; scrape++) {
+        const page = yield* request(endpoints.addresses.metrics, "/metrics")
+        expect(page).toMatchObject({ status: 200, body: "homeostat_metrics_collect_errors_total" })
+      }
+      expect(logs).toEqual(["ERROR A collector of metrics threw, so its metrics are missing or old: boom"])
+    }).pipe(Effect.provide(capture(logs)))
+  })
 
   live("is in the format that its reader likes best, and says that it depends on that", () =>
     Effect.gen(function* () {

@@ -1,9 +1,14 @@
 /**
  * `/metrics`: what the manager's registry holds, in the format that the reader likes best, in the words of whoever renders it.
+ * A collector of an author that throws costs its own metrics and not the page.
+ *
  * Compressed if the reader asks for it, as Prometheus does: a page shrinks to a tenth for a fraction of a millisecond.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { messageOf } from "../controller/Attempt.ts"
+import * as Bounded from "../resource/Bounded.ts"
+import * as Metric from "../telemetry/Metric.ts"
 import { type Family, Metrics } from "../telemetry/Metrics.ts"
 import * as Accept from "./Accept.ts"
 import * as Endpoints from "./Endpoints.ts"
@@ -21,6 +26,9 @@ export interface Format extends Accept.Offer {
 
 /** Those that a program has. The first is for readers who do not say what they like. */
 export type Formats = readonly [Format, ...ReadonlyArray<Format>]
+
+/** Messages of collectors that are kept, so that each is logged once. */
+const mostReported = 100
 
 /** Smaller pages fit into one packet anyway. */
 const worthCompressing = 1024
@@ -40,10 +48,25 @@ export const serve = (
   Effect.gen(function* () {
     const endpoints = yield* Endpoints.Endpoints
     const registry = yield* Metrics
+    // Its series is there from the start: a rate needs a first value.
+    registry.counter(Metric.collectErrors, {})
+    /** Logs each failure of a collector once. */
+    const reported = new Map<string, true>()
+    const report = (thrown: ReadonlyArray<unknown>) =>
+      Effect.forEach(
+        thrown.map(messageOf).filter((message) => !reported.has(message)),
+        (message) => {
+          Bounded.put(reported, message, true, mostReported)
+          return Effect.logError(`A collector of metrics threw, so its metrics are missing or old: ${message}`)
+        },
+        { discard: true }
+      )
     const page: Endpoints.Handler = (request) =>
-      Effect.sync(() => {
+      Effect.gen(function* () {
         const { render } = Accept.preferred(request.headers.get("accept"), formats)
-        const { body, contentType } = render(registry.read())
+        const thrown: Array<unknown> = []
+        const { body, contentType } = render(registry.read((error) => thrown.push(error)))
+        if (thrown.length > 0) yield* report(thrown)
         const headers = { "content-type": contentType, vary: "accept, accept-encoding" }
         return body.length >= worthCompressing && accepts(request)
           ? new Response(Bun.gzipSync(body, { level: 1 }), { headers: { ...headers, "content-encoding": "gzip" } })

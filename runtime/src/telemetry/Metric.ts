@@ -317,6 +317,23 @@ export const leaderElectionSlowpath = counter(
   ["name"]
 )
 
+/** How often the certificate of `--metrics-cert-dir` was read. */
+export const certificateReads = counter("certwatcher_read_certificate_total", "Total number of certificate reads", [])
+
+/** Reads that found no certificate that can be used. The one before is served until there is a new one. */
+export const certificateReadErrors = counter(
+  "certwatcher_read_certificate_errors_total",
+  "Total number of certificate read errors",
+  []
+)
+
+/** Collectors that threw when `/metrics` was read. Their metrics are missing or have old values. */
+export const collectErrors = counter(
+  "homeostat_metrics_collect_errors_total",
+  "How often a collector of metrics threw when the page was read",
+  []
+)
+
 /** How long the server takes to renew a Lease: near the renew deadline, leadership is about to be lost. */
 export const leaseRenewDuration = histogram(
   "homeostat_lease_renew_duration_seconds",

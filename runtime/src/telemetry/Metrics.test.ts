@@ -88,6 +88,19 @@ describe("a registry", () => {
     expect(series(registry, "guests")).toEqual([{ labels: ["1"], value: 7 }])
   })
 
+  test("counts a collector that throws, reports what it threw, and reads the others", () => {
+    const registry = Metrics.make()
+    registry.onCollect(() => {
+      throw new Error("boom")
+    })
+    registry.onCollect(() => registry.gauge(guests, { room: "1" }).set(7))
+    const thrown: Array<unknown> = []
+    registry.read((error) => thrown.push(error))
+    expect(thrown).toEqual([new Error("boom")])
+    expect(series(registry, "guests")).toEqual([{ labels: ["1"], value: 7 }])
+    expect(series(registry, "homeostat_metrics_collect_errors_total")).toEqual([{ labels: [], value: 3 }])
+  })
+
   test("keeps the newest exemplar of each bucket, and lets go of none for a value without a trace", () => {
     const registry = Metrics.make()
     const { observe } = registry.histogram(seconds, {})

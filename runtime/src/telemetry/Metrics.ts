@@ -24,7 +24,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Counter, Gauge, Histogram, Labels, Metric } from "./Metric.ts"
+import { type Counter, collectErrors, type Gauge, type Histogram, type Labels, type Metric } from "./Metric.ts"
 
 /** A counter with its labels. */
 export interface Counting {
@@ -100,8 +100,11 @@ export interface Registry {
   readonly onCollect: (collect: () => void) => () => void
   /** A view of this registry that ends. */
   readonly part: () => Part
-  /** What there is now, in the order in which the metrics were first bound. */
-  readonly read: () => ReadonlyArray<Family>
+  /**
+   * What there is now, in the order in which the metrics were first bound. A collector that throws costs its own metrics only: it is
+   * counted, and `failed` gets what it threw.
+   */
+  readonly read: (failed?: (thrown: unknown) => void) => ReadonlyArray<Family>
 }
 
 /** A view of a registry: what is bound and collected by way of it is the registry's, until it ends. */
@@ -259,8 +262,15 @@ export const make = (): Registry => {
           }
         }
       },
-      read: () => {
-        for (const collect of collectors.keys()) collect()
+      read: (failed) => {
+        for (const collect of collectors.keys()) {
+          try {
+            collect()
+          } catch (thrown) {
+            single(collectErrors, {}).add()
+            failed?.(thrown)
+          }
+        }
         return Array.from(families.values(), ({ metric, series }) => ({
           metric,
           series: Array.from(series.values(), ({ instrument }) => instrument.read())
