@@ -41,15 +41,6 @@ const messageOf = (message: unknown): string =>
       .join(" ")
   )
 
-/**
- * Control characters, and those that turn the direction of text around: a terminal obeys them. Line breaks and tabs stay.
- */
-const controls = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu
-
-/** A text in which such characters are spelled as in JSON: `\u001b`. */
-const escaped = (text: string): string =>
-  text.replaceAll(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
-
 /** Lines after the first are indented, so that none looks like a line of the log. */
 const indented = (text: string): string => text.replaceAll("\n", "\n    ")
 
@@ -94,7 +85,7 @@ export const json: Logger.Logger<unknown, string> = Logger.make((options) => {
     msg: messageOf(options.message)
   }
   // These come first to the eye, and last so that no annotation takes their place.
-  return escaped(JSON.stringify({ ...line, ...fieldsOf(options), ...line }))
+  return Text.printable(JSON.stringify({ ...line, ...fieldsOf(options), ...line }))
 })
 
 const colours: { readonly [label: string]: string } = {
@@ -114,9 +105,9 @@ export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unk
     const fields = Object.entries(fieldsOf(line)).map(([key, value]) => {
       const text = String(value)
       const shown = /^$|[\s"=]/.test(text) ? JSON.stringify(text) : text
-      return text.includes("\n") ? indented(escaped(`\n${text}`)) : ` ${key}=${escaped(shown)}`
+      return text.includes("\n") ? indented(Text.printable(`\n${text}`)) : ` ${key}=${Text.printable(shown)}`
     })
-    const message = indented(escaped(messageOf(line.message)))
+    const message = indented(Text.printable(messageOf(line.message)))
     return `${line.date.toISOString().slice(11, 23)} ${shown} ${message}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
   })
 

@@ -10,6 +10,7 @@ import * as Either from "effect/Either"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as ProxySettings from "../client/ProxySettings.ts"
 import * as BindAddress from "../manager/BindAddress.ts"
+import * as Text from "../resource/Text.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Verb from "./Verb.ts"
@@ -159,7 +160,7 @@ const get = (program: string, url: URL, token: string | undefined) =>
 /** One line of what a server said, whoever it is. */
 const lineOf = (body: string): string => {
   const line = body.trim().split("\n")[0] ?? ""
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line
+  return Text.printable(Text.clip(line, 300))
 }
 
 const textOf = (program: string, origin: string, { body, status }: Answer) => {
@@ -210,7 +211,7 @@ export const verb = (program: Verb.Named) =>
         const answer = yield* get(program.name, url, token)
         // An error comes as the answer would: of JSON, the line is inside.
         const said = answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
-        yield* Console.log(yield* textOf(program.name, url.origin, said))
+        yield* Console.log(Text.printable(yield* textOf(program.name, url.origin, said)))
       })
   })
 

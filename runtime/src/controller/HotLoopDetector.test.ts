@@ -223,6 +223,23 @@ describe("two managers that fight over a field", () => {
       )
     }))
 
+  it("over a name of 120,000 characters are reported with its beginning", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      const name = "a.".repeat(60_000)
+      server.put(Widget, widget("a"))
+      yield* run(makes({}, { exclusive: [["data"]] }))
+      yield* fight(world, 5, "1 second", {
+        data: { [name]: "x" },
+        metadata: { managedFields: [owning("rival", name)] }
+      })
+      const short = `data.${name.slice(0, 251)}… of ConfigMap default/a was put back 5 times within 30 s: rival keeps`
+      expect(yield* warnings(server)).toEqual([expect.stringContaining(`FieldFight: ${short}`)])
+      expect(lines(world)).toEqual([expect.stringContaining(`WARN ${short}`)])
+      const notes = server.list(Event).map((object) => ApiServer.typed(Event, object).note ?? "")
+      expect(Math.max(...[...lines(world), ...notes].map(({ length }) => length))).toBeLessThan(600)
+    }))
+
   const unowned: ReadonlyArray<readonly [string, ReadonlyArray<Fields>, string]> = [
     [
       "of whom one writes in our own name: so it is said",
