@@ -7,6 +7,7 @@ import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as Client from "../client/Client.ts"
+import { capture } from "../controller/World.fixture.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Cache from "./Cache.ts"
 import { label, lines, Node, settle, WebApp, withServer } from "./Server.fixture.ts"
@@ -211,7 +212,7 @@ describe("a kind that cannot be followed", () => {
   })
 
   effect(
-    "is waited for when it is not served, and its objects are gone when that lasts",
+    "is waited for when it is not served, and keeps its objects meanwhile",
     withServer([], (server) =>
       Effect.gen(function* () {
         server.put({ name: "a" })
@@ -229,17 +230,48 @@ describe("a kind that cannot be followed", () => {
         expect(heard).toEqual(["added a initial"])
         server.refuse = () => 404
         server.endWatches()
-        yield* TestClock.adjust("20 seconds")
-        expect(heard.slice(1)).toEqual(["deleted a"])
-        expect(informer.store.size()).toBe(0)
+        yield* TestClock.adjust("10 minutes")
+        expect(heard.slice(1)).toEqual([])
+        expect(informer.store.size()).toBe(1)
         expect(informer.state()).toMatchObject({ status: "missing", synced: true })
         server.refuse = () => undefined
         yield* TestClock.adjust("8 seconds")
-        expect(heard.slice(2)).toEqual(["added a"])
+        expect(heard.slice(1)).toEqual([])
         expect(informer.state().status).toBe("synced")
       })
     )
   )
+})
+
+describe("a watch that the server accepts and breaks", () => {
+  effect("again and again is reported, lists at last, and is over with the next news", () => {
+    const logged: Array<string> = []
+    return withServer([], (server) =>
+      Effect.gen(function* () {
+        server.put({ name: "a" })
+        const informer = yield* Cache.informer(WebApp)
+        yield* settle
+        for (let time = 0; time < 3; time++) {
+          expect(informer.state().problem).toBeUndefined()
+          server.breakWatches()
+          yield* TestClock.adjust("2 seconds")
+        }
+        const problem = "cannot watch webapps.apps.kubedojo.io in all namespaces: GET"
+        expect(informer.state()).toMatchObject({ status: "failing", synced: true, relists: 0 })
+        expect(informer.state().problem).toStartWith(problem)
+        expect(logged.filter((line) => line.startsWith(`WARN ${problem}`))).toHaveLength(1)
+        for (let time = 0; time < 7; time++) {
+          server.breakWatches()
+          yield* TestClock.adjust("40 seconds")
+        }
+        expect(informer.state().relists).toBe(1)
+        server.put({ name: "b" })
+        yield* settle
+        expect(informer.state()).toMatchObject({ status: "synced", problem: undefined })
+        expect(logged.at(-1)).toBe("INFO webapps.apps.kubedojo.io: recovered")
+      })
+    )().pipe(Effect.provide(capture(logged)))
+  })
 })
 
 describe("an informer that cannot list", () => {

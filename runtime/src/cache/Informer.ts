@@ -30,7 +30,7 @@ export interface State {
    * - `syncing`: the first list is not complete, and nothing is in the way
    * - `synced`: it follows the server
    * - `failing`: a request fails and is retried; once synced, what it has stays and may be old
-   * - `missing`: the server does not serve the kind; if that lasts, its objects count as deleted
+   * - `missing`: the server does not serve the kind; once synced, what it has stays
    */
   readonly status: "syncing" | "synced" | "failing" | "missing"
   /** Whether the state was complete once, whatever happened since. */

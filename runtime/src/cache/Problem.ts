@@ -23,6 +23,8 @@ export interface Problem {
   readonly message: string
   /** Absent when the server gave none: it ended the initial state early. */
   readonly error: ApiError | undefined
+  /** The watch was accepted, and failed then. */
+  readonly isInStream?: boolean
 }
 
 /** What a failure means to a copy. */

@@ -374,30 +374,69 @@ describe("asking for the state anew", () => {
 describe("a kind that is not served", () => {
   const missing = failed(refusal(404, ""))
 
-  test("loses its objects at the third answer that says so, and is asked for as a whole from then on", () => {
+  test("keeps its objects however often the server says so, and goes on from there when the server serves it", () => {
     const asking = after(watching, clean)
-    const twice = after(asking, missing, elapsed, missing, elapsed)
-    expect(show(twice, missing)).toBe("clear, wait 4000 then stream")
-    const gone = after(twice, missing, elapsed)
-    expect(show(gone, missing)).toBe("wait 5000 then stream")
-    expect(gone.problem?.kind).toBe("missing")
+    expect(delays(asking, missing, 20).every((millis) => millis > 0)).toBe(true)
+    const gone = after(asking, ...Array.from({ length: 20 }, () => [missing, elapsed]).flat())
+    expect(gone).toMatchObject({ resourceVersion: "10", problem: { kind: "missing" } })
+    expect(show(gone, missing)).toBe("wait 5000 then resume 10")
     expect(after(gone, opened).problem).toBeUndefined()
-  })
-
-  test("keeps them when any other answer comes in between, but not when there was none", () => {
-    const twice = after(after(watching, clean), missing, elapsed, missing, elapsed)
-    expect(show(after(twice, failed(refusal(503, "ServiceUnavailable")), elapsed), missing)).toBe(
-      "wait 1000 then resume 10"
-    )
-    expect(show(after(twice, failed(unreachable), elapsed), missing)).toBe("clear, wait 4000 then stream")
   })
 })
 
-test("a problem is remembered until the server accepts a request", () => {
-  const asking = at({ _tag: "Asking", request: list }, { strategy: "pages" })
-  const denied = after(asking, failed(refusal(403, "Forbidden")))
-  expect(denied.problem).toMatchObject({ kind: "denied", verb: "list" })
-  expect(after(denied, elapsed, inputs["page of more"] ?? elapsed).problem).toBeUndefined()
+describe("a problem", () => {
+  test("of a request is over when the server accepts a request", () => {
+    const asking = at({ _tag: "Asking", request: list }, { strategy: "pages" })
+    const denied = after(asking, failed(refusal(403, "Forbidden")))
+    expect(denied.problem).toMatchObject({ kind: "denied", verb: "list" })
+    expect(after(denied, elapsed, inputs["page of more"] ?? elapsed).problem).toBeUndefined()
+  })
+
+  for (const [what, end, message] of [
+    ["breaks", failed(unreachable), "ECONNREFUSED"],
+    ["tells an error", told(error(500, "InternalError")), "InternalError"]
+  ] as const) {
+    test(`is a watch that ${what} three times without news, until it tells something new`, () => {
+      const twice = after(watching, end, elapsed, opened, end, elapsed, opened)
+      expect(twice.problem).toBeUndefined()
+      const thrice = after(twice, end)
+      expect(thrice.problem).toMatchObject({ verb: "watch", isInStream: true })
+      expect(thrice.problem?.message).toContain(message)
+      const accepted = after(thrice, elapsed, opened)
+      expect(accepted.problem).toEqual(thrice.problem)
+      expect(after(accepted, told(bookmark("10"))).problem).toEqual(thrice.problem)
+      expect(after(accepted, told(bookmark("11")))).toMatchObject({ problem: undefined, breaks: 0 })
+    })
+
+    test(`makes the reflector ask for the state when a watch ${what} for the tenth time at one resourceVersion`, () => {
+      const nine = after(watching, ...Array.from({ length: 9 }, () => [end, elapsed, opened]).flat())
+      expect(show(nine, end)).toMatch(/^relisted:(broken|error), begin, ask stream$/)
+      expect(after(nine, told(bookmark("11")), end)).toMatchObject({ breaks: 1 })
+    })
+  }
+
+  test("is an initial state that the server does not complete, also when it accepts the next watch", () => {
+    const streaming = at({ _tag: "Streaming" }, { resourceVersion: undefined })
+    const cut = after(streaming, short)
+    expect(cut.problem?.message).toBe("the server ended the watch before the initial state was complete")
+    expect(after(cut, elapsed, opened).problem).toEqual(cut.problem)
+    expect(after(cut, elapsed, opened, told(bookmark("20", true))).problem).toBeUndefined()
+  })
+})
+
+describe("an initial state that is not completed", () => {
+  const streaming = at({ _tag: "Streaming" }, { resourceVersion: undefined })
+
+  test("is asked for in pages when the server has ended the watch twice before", () => {
+    expect(show(streaming, clean)).toBe("wait 200 then stream")
+    expect(show(after(streaming, clean, elapsed, opened), clean)).toBe("wait 400 then list")
+  })
+
+  test("is asked for in pages when the watch has broken ten times before", () => {
+    const broken = failed(unreachable)
+    const nine = after(streaming, ...Array.from({ length: 9 }, () => [broken, elapsed, opened]).flat())
+    expect(show(nine, broken)).toBe("wait 2000 then list")
+  })
 })
 
 test("a step that goes on ends with one thing to wait for, whatever happens in whatever order", () => {

@@ -8,10 +8,11 @@
  *    pages. The copy is replaced as a whole when the state is complete, never before.
  * 2. It applies the events that follow. Every event and bookmark moves the resourceVersion from which it can go on.
  * 3. A watch that ended goes on from there. Only a resourceVersion that is too old (or that cannot be right) sends it back
- *    to 1; an overloaded or absent server does not.
+ *    to 1, or a watch that breaks at one resourceVersion {@link breakLimit} times; an overloaded or absent server does not.
  *
  * What it guarantees: objects appear in the copy in the order of their writes; a state may be skipped, the last one never is;
- * no answer of the server, and no silence, stops it for good.
+ * no answer of the server, and no silence, stops it for good. A request that fails leaves the copy as it is, also one that says
+ * that the kind is not served: the watch has told the deletions of a CRD that is deleted.
  */
 import type { ApiError } from "../client/ApiError.ts"
 import type * as Watch from "../client/Watch.ts"
@@ -40,7 +41,7 @@ export type Phase =
 /** Everything a reflector remembers. The objects are not in it: they are in the copy. */
 export interface State {
   readonly phase: Phase
-  /** `stream` until the server refuses it once. */
+  /** `stream` until the server refuses it, or does not complete the present state. */
   readonly strategy: "stream" | "pages"
   /** How far the copy is; `undefined` while there is none. */
   readonly resourceVersion: string | undefined
@@ -57,9 +58,9 @@ export interface State {
   readonly idles: number
   /** Times the state was asked for anew since an event last arrived. */
   readonly relists: number
-  /** Answers in a row that say that the kind is not served. */
-  readonly absences: number
-  /** What is in the way now; `undefined` when nothing is. */
+  /** Watches in a row that were accepted and broke before they told anything new. */
+  readonly breaks: number
+  /** What is in the way now; `undefined` when nothing is. A watch that breaks is, from the {@link reportLimit}-th time on. */
   readonly problem: Problem.Problem | undefined
 }
 
@@ -91,8 +92,6 @@ export type Edit =
   | { readonly _tag: "Commit"; readonly resourceVersion: string }
   /** Events in order; those without an object only move the resourceVersion. */
   | { readonly _tag: "Apply"; readonly events: ReadonlyArray<Watch.Event>; readonly resourceVersion: string }
-  /** The kind is not served any more, so there are no objects. */
-  | { readonly _tag: "Clear" }
 
 /** What to do. The last action of a step is the one to wait for: `Ask`, `Read` or `Wait`. */
 export type Action =
@@ -114,8 +113,12 @@ type Step = readonly [state: State, actions: ReadonlyArray<Action>]
 export const emptyLimit = 3
 /** Watches in a row without a sign of life before the same is assumed. The first may well have been the network. */
 export const idleLimit = 2
-/** Answers in a row before a kind counts as gone: a server that starts may not know its CRDs yet. */
-export const absenceLimit = 3
+/** Watches in a row that break without news before that is a problem to report. */
+export const reportLimit = 3
+/** Watches in a row that break without news before the state is asked for: there may be an event that cannot be read. */
+export const breakLimit = 10
+/** Watches in a row that end before the present state is complete, before it is asked for in pages. */
+export const cutLimit = 2
 /** A watch that ends sooner has failed: going on at once would be a busy loop. */
 export const shortMillis = 1000
 
@@ -142,7 +145,7 @@ const wait = (state: State, request: Request, millis: number, before: ReadonlyAr
 
 /** Asks for the state anew: at once, but with growing delays if that brought no event the last times. */
 const relist = (state: State, reason: Reason, before: ReadonlyArray<Action> = []): Step => {
-  const next: State = { ...state, relists: state.relists + 1, empties: 0, idles: 0 }
+  const next: State = { ...state, relists: state.relists + 1, empties: 0, idles: 0, breaks: 0 }
   const actions: ReadonlyArray<Action> = [...before, { _tag: "Relisted", reason }]
   return state.relists === 0
     ? ask(next, first(next), actions)
@@ -159,26 +162,12 @@ const counted = (state: State, kind: Problem.Kind, error: ApiError | undefined):
 /** Makes the request again, later. */
 const retry = (state: State, request: Request, problem: Problem.Problem, before: ReadonlyArray<Action> = []): Step => {
   const [next, millis] = counted(state, problem.kind, problem.error)
-  // An unreachable server has not said anything about what it serves.
-  const absences = problem.kind === "unreachable" ? state.absences : 0
-  return wait({ ...next, absences, problem }, request, millis, before)
-}
-
-/** The kind is not served. One such answer may be a server that is starting; several mean that its objects are gone. */
-const absent = (state: State, request: Request, problem: Problem.Problem): Step => {
-  const absences = state.absences + 1
-  const next: State = { ...state, absences, failures: state.failures + 1, problem }
-  const millis = Problem.delay("missing", absences)
-  if (absences < absenceLimit) return wait(next, request, millis)
-  const gone: State = { ...next, resourceVersion: undefined }
-  return wait(gone, first(gone), millis, state.resourceVersion === undefined ? [] : [{ _tag: "Clear" }])
+  return wait({ ...next, problem }, request, millis, before)
 }
 
 const refused = (state: State, request: Request, error: ApiError): Step => {
   const problem = Problem.of(error, verbOf(request))
   switch (problem.kind) {
-    case "missing":
-      return absent(state, request, problem)
     case "expired":
       return isFirst(request) ? retry(state, request, problem) : relist(state, "expired")
     case "refused":
@@ -195,10 +184,22 @@ const refused = (state: State, request: Request, error: ApiError): Step => {
 
 /** A watch that was telling what happens broke, or told of an error. */
 const interrupted = (state: State, error: ApiError, reason: Reason, before: ReadonlyArray<Action> = []): Step => {
-  const kind = Problem.kindOf(error)
-  if (kind === "expired" || kind === "refused") return relist(state, kind, before)
-  const [next, millis] = counted(state, kind, error)
-  return wait({ ...next, idles: 0 }, resume(state), millis, [...before, { _tag: "Restarted", reason }])
+  const problem: Problem.Problem = { ...Problem.of(error, "watch"), isInStream: true }
+  if (problem.kind === "expired" || problem.kind === "refused") return relist(state, problem.kind, before)
+  const [failed, millis] = counted(state, problem.kind, error)
+  const breaks = state.breaks + 1
+  const next: State = { ...failed, idles: 0, breaks, problem: breaks >= reportLimit ? problem : state.problem }
+  return breaks >= breakLimit
+    ? relist(next, reason, before)
+    : wait(next, resume(state), millis, [...before, { _tag: "Restarted", reason }])
+}
+
+/** A watch that was telling the present state broke or ended. */
+const unfinished = (state: State, problem: Problem.Problem, limit: number): Step => {
+  const breaks = state.breaks + 1
+  const strategy = breaks >= limit ? "pages" : state.strategy
+  const next: State = { ...state, breaks: breaks >= limit ? 0 : breaks, strategy }
+  return retry(next, first(next), { ...problem, isInStream: true })
 }
 
 const ended = (state: State, quiet: boolean, livedMillis: number): Step => {
@@ -244,7 +245,9 @@ const told = (state: State, quiet: boolean, from: string, events: ReadonlyArray<
         losses: 0,
         empties: 0,
         idles: 0,
-        relists: 0
+        relists: 0,
+        breaks: 0,
+        problem: undefined
       }
     : { ...state, phase: { _tag: "Watching", quiet }, idles: 0 }
   const applied: ReadonlyArray<Action> = news ? [{ _tag: "Apply", events: live, resourceVersion }] : []
@@ -261,8 +264,17 @@ const committed = (state: State, resourceVersion: string): State => ({
   losses: 0,
   empties: 0,
   idles: 0,
+  breaks: 0,
   problem: undefined
 })
+
+/** The watch that was telling the present state failed. */
+const failedEarly = (state: State, error: ApiError): Step => {
+  const problem = Problem.of(error, "watch")
+  return problem.kind === "unreachable" || problem.kind === "unavailable"
+    ? unfinished(state, problem, breakLimit)
+    : refused(state, first(state), error)
+}
 
 const streamed = (state: State, events: ReadonlyArray<Watch.Event>): Step => {
   const actions: Array<Action> = []
@@ -284,7 +296,7 @@ const streamed = (state: State, events: ReadonlyArray<Watch.Event>): Step => {
         break
       case "ERROR":
         // What came so far is void.
-        return refused(state, first(state), event.error)
+        return failedEarly(state, event.error)
       case "BOOKMARK": {
         if (!event.initialEventsEnd) break
         stage()
@@ -307,12 +319,12 @@ const listed = (state: State, page: Page): Step => {
   const staged: ReadonlyArray<Action> = page.items.length === 0 ? [] : [{ _tag: "Stage", objects: page.items }]
   if (page.continue !== undefined && page.continue !== "") {
     return ask(
-      { ...state, failures: 0, losses: 0, absences: 0, problem: undefined },
+      { ...state, failures: 0, losses: 0, problem: undefined },
       { _tag: "List", continue: page.continue },
       staged
     )
   }
-  const next: State = { ...committed(state, page.resourceVersion), absences: 0 }
+  const next = committed(state, page.resourceVersion)
   return ask(next, resume(next), [...staged, { _tag: "Commit", resourceVersion: page.resourceVersion }])
 }
 
@@ -336,7 +348,7 @@ export const initial = (strategy: State["strategy"] = "stream"): State => ({
   empties: 0,
   idles: 0,
   relists: 0,
-  absences: 0,
+  breaks: 0,
   problem: undefined
 })
 
@@ -356,8 +368,7 @@ export const step = (state: State, input: Input): Step => {
         {
           ...state,
           phase: phase.request._tag === "Stream" ? { _tag: "Streaming" } : { _tag: "Watching", quiet: true },
-          absences: 0,
-          problem: undefined
+          problem: state.problem?.isInStream === true ? state.problem : undefined
         },
         [{ _tag: "Read" }]
       ]
@@ -366,9 +377,9 @@ export const step = (state: State, input: Input): Step => {
         case "Told":
           return streamed(state, input.events)
         case "Failed":
-          return refused(state, first(state), input.error)
+          return failedEarly(state, input.error)
         case "Ended":
-          return retry(state, first(state), cut)
+          return unfinished(state, cut, cutLimit)
         case "Idle": {
           // A server that takes the request but never finishes the initial state does not know WatchList.
           const paged: State = { ...state, strategy: "pages" }

@@ -26,8 +26,7 @@ const fixture = (namespace?: string) => {
       return shown(replica.edit({ _tag: "Commit", resourceVersion }))
     },
     apply: (resourceVersion: string, ...events: ReadonlyArray<Watch.Event>) =>
-      shown(replica.edit({ _tag: "Apply", events, resourceVersion })),
-    clear: () => shown(replica.edit({ _tag: "Clear" }))
+      shown(replica.edit({ _tag: "Apply", events, resourceVersion }))
   }
 }
 
@@ -79,14 +78,6 @@ describe("what subscribers are told", () => {
     const { apply, list } = fixture()
     list("9", web({ name: "a", rv: "9" }))
     expect(apply("9", put(web({ name: "a", rv: "9" })), gone(web({ name: "b", rv: "9" })))).toEqual([])
-  })
-
-  test("that everything is gone when the kind is not served any more, and that it is back, not as initial", () => {
-    const { clear, list, table } = fixture()
-    list("9", web({ name: "a", rv: "1" }))
-    expect(clear()).toEqual(["deleted a 1"])
-    expect(table.size()).toBe(0)
-    expect(list("20", web({ name: "a", rv: "1" }))).toEqual(["added a 1"])
   })
 
   test("which events are echoes of our own writes, when the answer was there before them", () => {

@@ -83,13 +83,6 @@ export const make = (options: {
     return changes
   }
 
-  const clear = (): ReadonlyArray<Change> => {
-    const at = clock.unsafeCurrentTimeMillis()
-    const changes: Array<Change> = []
-    for (const key of Array.from(overlay.keys())) drop(key, undefined, at, changes)
-    return changes
-  }
-
   return {
     namespace,
     overlay,
@@ -130,8 +123,6 @@ export const make = (options: {
           overlay.passed(edit.resourceVersion)
           return changes
         }
-        case "Clear":
-          return clear()
       }
     }
   }

@@ -41,6 +41,8 @@ export interface Server {
   refuse: (path: string) => number | undefined
   /** Ends all watches in order. */
   readonly endWatches: () => void
+  /** Sends a line that is not JSON to all watches, which breaks them. */
+  readonly breakWatches: () => void
   /** How many are open, and what was asked for so far. */
   readonly watches: () => number
   readonly requests: ReadonlyArray<string>
@@ -202,6 +204,9 @@ export const make = (): Server => {
     refuse: () => undefined,
     endWatches: () => {
       for (const { queue } of watchers) queue.unsafeOffer(undefined)
+    },
+    breakWatches: () => {
+      for (const { queue } of watchers) queue.unsafeOffer(encoder.encode("{\n"))
     },
     watches: () => watchers.size,
     requests

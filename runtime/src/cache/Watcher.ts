@@ -14,7 +14,7 @@ export interface Sink {
   readonly edit: (edit: Reflector.Edit) => void
   /** A watch was resumed, or the state asked for anew. */
   readonly counted: (what: "Restarted" | "Relisted", reason: Reflector.Reason) => void
-  /** The server told something, be it that there is nothing new: called for each chunk of a watch and each answer. */
+  /** The server sent an event, a bookmark or a list, or ended a watch in order. */
   readonly heard: () => void
   /** After each step. An effect that it returns is run before anything else: it is for telling people. */
   readonly moved: (state: Reflector.State) => Effect.Effect<void> | undefined
@@ -30,12 +30,17 @@ const isEdit = (action: Reflector.Action): action is Reflector.Edit => {
     case "Unstage":
     case "Commit":
     case "Apply":
-    case "Clear":
       return true
     default:
       return false
   }
 }
+
+/** Whether the server says something about the kind. That it accepts a watch says nothing, and neither does an error. */
+const isWord = (input: Reflector.Input): boolean =>
+  input._tag === "Listed" ||
+  input._tag === "Ended" ||
+  (input._tag === "Told" && input.events.some(({ type }) => type !== "ERROR"))
 
 type Next = Extract<Reflector.Action, { readonly _tag: "Ask" | "Read" | "Wait" }>
 
@@ -52,7 +57,7 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
     let report: Effect.Effect<void> | undefined
 
     const advance = (input: Reflector.Input): Next => {
-      if (input._tag === "Told" || input._tag === "Opened" || input._tag === "Listed") sink.heard()
+      if (isWord(input)) sink.heard()
       const [to, actions] = Reflector.step(state, input)
       let next: Next | undefined
       for (const action of actions) {

@@ -9,7 +9,7 @@ import type * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
-import { type Any, apiVersionOf, type InvalidObject, type Resource } from "../resource/Resource.ts"
+import { type Any, apiVersionOf, type InvalidObject, nameOf, type Resource } from "../resource/Resource.ts"
 import * as ApiError from "./ApiError.ts"
 import * as Call from "./Call.ts"
 import * as Exchange from "./Exchange.ts"
@@ -290,6 +290,8 @@ export const make = (stack: Stack): Operations => {
             : Effect.fail(error)
         )
 
+  /** Kinds whose watches bring bookmarks. */
+  const bookmarked = new Set<string>()
   const operations: Operations = {
     get: getOf(undefined),
     list: (resource, options = {}) =>
@@ -366,7 +368,13 @@ export const make = (stack: Stack): Operations => {
     watch: (resource, options = {}) =>
       Effect.flatMap(watchSeconds(options), (seconds) => {
         const request = Call.watch(resource, options, seconds)
-        return Effect.flatMap(stack.open(request), (streaming) => Watch.make(infoOf(request), streaming))
+        const kind = nameOf(resource)
+        const silence: Watch.Silence = {
+          timeoutSeconds: seconds,
+          sendsBookmarks: () => bookmarked.has(kind),
+          onBookmark: () => void bookmarked.add(kind)
+        }
+        return Effect.flatMap(stack.open(request), (streaming) => Watch.make(infoOf(request), streaming, silence))
       }),
     raw: (request) => Effect.map(stack.send(Call.raw(request)), ({ body, status }) => ({ status, body })),
     onWrite: writes.listen

@@ -7,6 +7,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as TestClock from "effect/TestClock"
+import { capture } from "../controller/World.fixture.ts"
 import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Client from "./Client.ts"
 import * as Scripted from "./Scripted.fixture.ts"
@@ -101,17 +102,26 @@ describe("Watch parsing", () => {
     )
   })
 
-  test.each([
-    "not json",
-    '{"type":"ADDED"}',
-    '{"type":"ADDED","object":{}}',
-    '{"type":"NEW","object":{"metadata":{}}}',
-    "7"
-  ])("%p is not an event: what came before is given, then nothing more", (line) => {
+  test("a line that is not JSON ends it: what came before is given, then nothing more, and the line is not quoted", () => {
     const parser = Watch.parser(request)
-    const given = parser.push(new TextEncoder().encode(`${bookmark("8")}${line}\n${bookmark("9")}`))
+    const given = parser.push(new TextEncoder().encode(`${bookmark("8")}{"data":{"password":\n${bookmark("9")}`))
     expect(given).toHaveLength(1)
     expect(parser.failure()).toMatchObject({ _tag: "Transport", code: "MALFORMED" })
+    expect(parser.failure()?.message).toContain("a line of 20 characters")
+    expect(parser.failure()?.message).not.toContain("password")
+  })
+
+  test.each([
+    ['{"type":"ADDED"}', "ADDED without an object"],
+    ['{"type":"ADDED","object":{}}', "ADDED without an object"],
+    ['{"type":"NEW","object":{"metadata":{}}}', "type NEW"],
+    ["7", "type undefined"],
+    ["null", "type undefined"]
+  ])("%p is an unknown event, which is skipped", (line, what) => {
+    const parser = Watch.parser(request)
+    const given = parser.push(new TextEncoder().encode(`${bookmark("8")}${line}\n${bookmark("9")}`))
+    expect(given).toHaveLength(2)
+    expect([parser.skipped(), parser.skipped(), parser.failure()]).toEqual([what, undefined, undefined])
   })
 
   test("an ERROR that is no Status is a server error", () => {
@@ -152,24 +162,67 @@ describe("Watch", () => {
     })
   )
 
-  effect("150 seconds without a line are Idle, and end the request", () =>
+  /** The milliseconds until a watch is given up, on which nothing comes after these lines. */
+  const idleAfter = (
+    bytes: Queue.Enqueue<string | undefined>,
+    options: { readonly timeoutSeconds: number },
+    lines = ""
+  ) =>
+    Effect.gen(function* () {
+      const watch = yield* open(options)
+      const began = yield* Clock.currentTimeMillis
+      if (lines !== "") yield* Queue.offer(bytes, lines)
+      const fiber = yield* Effect.fork(
+        Effect.zip(
+          Effect.flip(Effect.forever(watch.next)),
+          Effect.map(Clock.currentTimeMillis, (now) => now - began)
+        )
+      )
+      yield* TestClock.adjust("1 hour")
+      return yield* Fiber.join(fiber)
+    })
+
+  effect("150 seconds without a line are Idle where the server sends bookmarks, and end the request", () =>
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
-        const watch = yield* open()
-        const fiber = yield* Effect.fork(Effect.flip(watch.next))
-        yield* TestClock.adjust("149999 millis")
-        expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
-        yield* TestClock.adjust("1 millis")
-        expect(yield* Fiber.join(fiber)).toMatchObject({
+        const [first, millis] = yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, bookmark("8"))
+        expect(first).toMatchObject({
           _tag: "Idle",
-          message: "GET /api/v1/configmaps: nothing heard for 150 s, not even a bookmark"
+          message: "GET /api/v1/configmaps: no event and no bookmark for 150 s"
         })
+        expect(millis).toBe(150_000)
         expect(server.aborted()).toBe(1)
-        expect(yield* Effect.flip(watch.next)).toMatchObject({ _tag: "Idle" })
+        // The next watch of the kind knows.
+        expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }))[1]).toBe(150_000)
       }).pipe(Effect.provide(Scripted.client(server)))
     })
   )
+
+  effect("a server that has sent no bookmark may be silent until it ends the watch, and 30 seconds longer", () =>
+    Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const end = bookmark("8", { "k8s.io/initial-events-end": "true" })
+        expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, end))[1]).toBe(430_000)
+      }).pipe(Effect.provide(Scripted.client(server)))
+    })
+  )
+
+  effect("an event of an unknown type is skipped, with one line of the log for each connection", () => {
+    const lines: Array<string> = []
+    return Effect.gen(function* () {
+      const server = yield* Scripted.make(() => "silence")
+      yield* Effect.gen(function* () {
+        const watch = yield* open()
+        const unknown = frame("SYNC", { metadata: { resourceVersion: "9" } })
+        yield* Queue.offerAll(server.bytes, [unknown + bookmark("8"), unknown + bookmark("9")])
+        expect(yield* watch.next).toMatchObject([{ resourceVersion: "8" }])
+        expect(yield* watch.next).toMatchObject([{ resourceVersion: "9" }])
+        expect(lines).toEqual(["WARN GET /api/v1/configmaps: skipped an unknown watch event: type SYNC"])
+      }).pipe(Effect.provide(Scripted.client(server)))
+    }).pipe(Effect.provide(capture(lines)))
+  })
 
   effect("a bookmark, or an empty line, keeps a silent watch open", () =>
     Effect.gen(function* () {
@@ -196,7 +249,7 @@ describe("Watch", () => {
           const watch = yield* Effect.withClock(open(), wall.clock)
           const fiber = yield* Effect.fork(Effect.flip(Effect.forever(watch.next)))
           yield* TestClock.adjust("100 seconds")
-          yield* Queue.offer(server.bytes, "\n")
+          yield* Queue.offer(server.bytes, bookmark("8"))
           yield* TestClock.adjust("1 second")
           wall.set(millis)
           yield* TestClock.adjust("148999 millis")

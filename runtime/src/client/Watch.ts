@@ -27,8 +27,8 @@ export type Event =
 export class Ended extends Data.TaggedError("Ended")<{ readonly message: string }> {}
 
 /**
- * Nothing was heard for {@link idleMillis}, although bookmarks come every minute: the connection is half open, or the
- * resourceVersion is one that the server has not reached (an etcd restored from a backup). Begin anew rather than resume.
+ * The server sent nothing for longer than a living connection is silent: the connection is half open, or the resourceVersion is one that
+ * the server has not reached (an etcd restored from a backup). Resume once, and list when that is idle, too.
  */
 export class Idle extends Data.TaggedError("Idle")<{ readonly message: string }> {}
 
@@ -41,8 +41,24 @@ export interface Connection {
   readonly next: Effect.Effect<ReadonlyArray<Event>, Ended | Idle | ApiError.Transport>
 }
 
-/** Bookmarks come 60 to 61 s apart, so two of them were missed, and half a minute on top. */
+/**
+ * How long a connection may be silent, in milliseconds, to a server that sends bookmarks. They come 60 to 61 s apart, so two of them
+ * were missed, and half a minute on top.
+ */
 export const idleMillis = 150_000
+
+/** How much longer than its `timeoutSeconds` a watch may be silent, in milliseconds, where the server has sent no bookmark yet. */
+export const marginMillis = 30_000
+
+/** How long a connection may be silent. */
+export interface Silence {
+  /** After how many seconds the server ends the watch. */
+  readonly timeoutSeconds: number
+  /** Whether the server has sent a bookmark on another connection of the kind. A server without a watch cache sends none. */
+  readonly sendsBookmarks?: () => boolean
+  /** Runs with each bookmark, but for the one that ends the initial events. */
+  readonly onBookmark?: () => void
+}
 
 /** The annotation of the bookmark that ends the initial events. */
 const initialEventsEnd = "k8s.io/initial-events-end"
@@ -52,6 +68,8 @@ interface Parser {
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Event>
   /** Lines seen, empty ones included: a server may send those as a sign of life. */
   readonly lines: () => number
+  /** What was skipped since the last call, in a few words: an event of a type that this program does not know. */
+  readonly skipped: () => string | undefined
   /** Why nothing more can be read, after the events that came before. */
   readonly failure: () => ApiError.Transport | undefined
 }
@@ -68,19 +86,15 @@ interface Frame {
   }
 }
 
-const toEvent = (request: ApiError.RequestInfo, line: string): Event | undefined => {
-  let frame: Frame
-  try {
-    frame = JSON.parse(line)
-  } catch {
-    return undefined
-  }
-  const object = frame.object
-  switch (frame.type) {
+/** The event of a line; what the line is instead, if it is an event that cannot be used. Throws if it is not JSON. */
+const toEvent = (request: ApiError.RequestInfo, line: string): Event | string => {
+  const frame: Frame | null = JSON.parse(line)
+  const object = frame?.object
+  switch (frame?.type) {
     case "ADDED":
     case "MODIFIED":
     case "DELETED":
-      if (object?.metadata === undefined) return undefined
+      if (object?.metadata === undefined) return `${frame.type} without an object`
       delete object.metadata.managedFields
       // The parsed frame is the event, so that nothing is allocated for it. An object of a watch has all of its metadata.
       return frame as Event
@@ -96,7 +110,7 @@ const toEvent = (request: ApiError.RequestInfo, line: string): Event | undefined
         error: ApiError.fromStatus(request, ApiError.isStatus(object) ? object : { kind: "Status" }, 500)
       }
     default:
-      return undefined
+      return `type ${String(frame?.type).slice(0, 40)}`
   }
 }
 
@@ -110,8 +124,14 @@ export const parser = (request: ApiError.RequestInfo): Parser => {
   let rest = ""
   let lines = 0
   let failure: ApiError.Transport | undefined
+  let skipped: string | undefined
   return {
     lines: () => lines,
+    skipped: () => {
+      const what = skipped
+      skipped = undefined
+      return what
+    },
     failure: () => failure,
     push: (bytes) => {
       const events: Array<Event> = []
@@ -126,10 +146,14 @@ export const parser = (request: ApiError.RequestInfo): Parser => {
         const line = start === 0 ? rest + text.slice(0, end) : text.slice(start, end)
         lines++
         if (line !== "" && line !== "\r") {
-          const event = toEvent(request, line)
-          if (event === undefined)
-            failure = Disconnect.make(request, line.slice(0, 80), "MALFORMED", "not a watch event")
-          else events.push(event)
+          try {
+            const event = toEvent(request, line)
+            if (typeof event === "string") skipped = event
+            else events.push(event)
+          } catch {
+            // The line may hold a secret, so only its length is reported.
+            failure = Disconnect.make(request, `a line of ${line.length} characters`, "MALFORMED", "not JSON")
+          }
         }
         start = end + 1
         end = text.indexOf("\n", start)
@@ -141,18 +165,21 @@ export const parser = (request: ApiError.RequestInfo): Parser => {
 }
 
 /**
- * Reads a streaming answer as a watch. The watchdog is one fiber that sleeps, not a race per chunk.
- *
- * @param silenceMillis how long to wait for a line
+ * Reads a streaming answer as a watch. It skips events of unknown types, as client-go does, and logs the first of a connection. The
+ * watchdog is one fiber that sleeps, not a race per chunk.
  */
 export const make = (
   request: ApiError.RequestInfo,
   streaming: Streaming,
-  silenceMillis: number = idleMillis
+  { onBookmark, sendsBookmarks, timeoutSeconds }: Silence
 ): Effect.Effect<Connection, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
-    const { failure, lines, push } = parser(request)
+    const { failure, lines, push, skipped } = parser(request)
+    const longest = Math.max(idleMillis, timeoutSeconds * 1000 + marginMillis)
+    let hasBookmark = false
+    const silenceMillis = (): number => (hasBookmark || sendsBookmarks?.() === true ? idleMillis : longest)
+    let hasSkipped = false
     // Since when the reader waits for a line; undefined while it does not wait: its own pauses are not the server's.
     let waitingSince: number | undefined
     let idle = false
@@ -160,8 +187,10 @@ export const make = (
     const watchdog = Effect.gen(function* () {
       while (!idle) {
         const silent = waitingSince === undefined ? 0 : Time.monotonic(clock) - waitingSince
-        if (silent < silenceMillis) {
-          yield* clock.sleep(Duration.millis(Math.ceil(silenceMillis - silent)))
+        const left = silenceMillis() - silent
+        if (left > 0) {
+          // The first bookmark makes the limit shorter.
+          yield* clock.sleep(Duration.millis(Math.ceil(Math.min(left, idleMillis))))
         } else {
           idle = true
           yield* streaming.abort
@@ -172,18 +201,35 @@ export const make = (
 
     const info = `${request.method} ${request.path}`
     const goneIdle = Effect.suspend(
-      () => new Idle({ message: `${info}: nothing heard for ${silenceMillis / 1000} s, not even a bookmark` })
+      () => new Idle({ message: `${info}: no event and no bookmark for ${silenceMillis() / 1000} s` })
     )
+
+    const noticed = (events: ReadonlyArray<Event>): Effect.Effect<void> | undefined => {
+      if (events.some((event) => event.type === "BOOKMARK" && !event.initialEventsEnd)) {
+        hasBookmark = true
+        onBookmark?.()
+      }
+      const what = skipped()
+      if (what === undefined || hasSkipped) return undefined
+      hasSkipped = true
+      return Effect.logWarning(`${info}: skipped an unknown watch event: ${what}`)
+    }
+
+    const goOn = (before: number): Connection["next"] =>
+      Effect.suspend(() => {
+        const broken = failure()
+        if (broken !== undefined) return Effect.fail(broken)
+        if (lines() > before) waitingSince = Time.monotonic(clock)
+        return read
+      })
 
     const read: Connection["next"] = Effect.flatMap(streaming.next, (bytes) => {
       if (bytes === undefined) return new Ended({ message: `${info}: the server ended the watch` })
       const before = lines()
       const events = push(bytes)
-      if (events.length > 0) return Effect.succeed(events)
-      const broken = failure()
-      if (broken !== undefined) return Effect.fail(broken)
-      if (lines() > before) waitingSince = Time.monotonic(clock)
-      return read
+      const warning = noticed(events)
+      const given = events.length > 0 ? Effect.succeed(events) : goOn(before)
+      return warning === undefined ? given : Effect.zipRight(warning, given)
     })
 
     const next: Connection["next"] = Effect.suspend(() => {

@@ -1,8 +1,9 @@
 /**
  * Whether what the process reads is there, kind by kind, for whoever asks whether it is ready.
  *
- * A kind is ready when its copy was complete once and no missing right and no missing CRD keeps it from being current. That the
- * API server is away, overloaded or failing does not count: it is nothing a restart would mend, and the copy goes on.
+ * A kind is ready when its copy was complete once, and neither a missing permission, nor a missing CRD, nor a watch that breaks
+ * again and again keeps it from being current. An API server that is away, overloaded or failing does not count: a restart of the
+ * manager would not help, and the copy goes on.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -14,7 +15,7 @@ import { Health } from "./Health.ts"
 export const hindrance = (informer: Pick<Informer, "resource" | "state">): string | undefined => {
   const { cause, problem, synced } = informer.state()
   if (!synced) return problem ?? `the first list of ${Resource.nameOf(informer.resource)} is not complete yet`
-  return cause?.kind === "denied" || cause?.kind === "missing" ? problem : undefined
+  return cause?.kind === "denied" || cause?.kind === "missing" || cause?.isInStream === true ? problem : undefined
 }
 
 /** Several informers can follow one kind, by selector or projection. */

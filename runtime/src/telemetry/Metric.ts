@@ -357,8 +357,8 @@ export const watchRelists = counter(
 )
 
 /**
- * For how long nothing was heard of a kind: no event, no bookmark, no answer. Bookmarks come every minute, and after two and a
- * half minutes a watch is given up. Of several watches of a kind, the one that is silent for longest.
+ * The time since the API server sent an event, a bookmark or a list of a kind, or ended a watch in order. Bookmarks come every minute,
+ * and the manager gives up a watch after two and a half minutes. Of several watches of a kind, the one that is silent for longest.
  */
 export const watchIdle = gauge(
   "homeostat_watch_idle_seconds",

@@ -23,7 +23,7 @@ const Fleeting = CustomResource.make({
 const crd = { name: Crd.of(Fleeting).metadata.name ?? "" }
 
 describe("A kind whose definition is deleted", () => {
-  placed("is reported, counts as empty, stops nobody else, and is served again when the definition is back", (place) =>
+  placed("is reported, is empty, stops no other kind, and is served again when the definition is back", (place) =>
     Effect.gen(function* () {
       const { cluster, namespace } = place
       const seen: Array<string> = []
