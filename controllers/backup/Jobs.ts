@@ -27,6 +27,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as MoverJob from "./Job.ts"
 import * as Names from "./Names.ts"
+import * as Pages from "./Pages.ts"
 import * as Run from "./Run.ts"
 import { Settings } from "./Settings.ts"
 import { type Kind, place, Turns } from "./Turns.ts"
@@ -240,14 +241,16 @@ const occupiedUnseen = ({ owner, repository }: MoverJob.Work) =>
   Effect.gen(function* () {
     const labelSelector = `${Names.repositoryLabel}=${repository.hash}`
     // Of its own namespace only, as a manager may have no right to look into others. Of those, the cache has to do.
-    const unseen = (yield* Client.list(Job, { ...placeOf(owner), labelSelector })).items.find(works)
+    const [unseen] = yield* Pages.all(Job, { ...placeOf(owner), labelSelector }, (job) =>
+      works(job) ? { metadata: job.metadata } : undefined
+    )
     return unseen === undefined ? undefined : busy(unseen, repository.hash)
   })
 
 /** A Job that is being deleted works until it is over or gone. A Job that is over has no pod that still runs. */
 const works = (job: Job): boolean => !Run.isOver(job)
 
-const busy = ({ metadata: { name, namespace } }: Job, repository: string): Busy => ({
+const busy = ({ metadata: { name, namespace } }: KubernetesObject, repository: string): Busy => ({
   what: repository,
   message: `Job ${namespace}/${name} works on the repository`
 })

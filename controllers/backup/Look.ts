@@ -20,6 +20,7 @@ import type { Backup } from "./Backup.ts"
 import type * as Claim from "./Claim.ts"
 import * as Credentials from "./Credentials.ts"
 import type * as Destination from "./Destination.ts"
+import * as Pages from "./Pages.ts"
 import * as Placement from "./Placement.ts"
 import type { Restore } from "./Restore.ts"
 import * as Source from "./Source.ts"
@@ -156,8 +157,8 @@ const sourceAt = (
   const key = { namespace, name }
   return Effect.all(
     {
-      claims: all(PersistentVolumeClaim, namespace),
-      pods: all(Pod, namespace),
+      claims: asServed(Pages.all(PersistentVolumeClaim, { namespace }, claimPart)),
+      pods: asServed(Pages.all(Pod, { namespace }, podPart)),
       deployment: kind === "pvc" ? Effect.succeedNone : find(Deployment, key),
       statefulSet: kind === "pvc" ? Effect.succeedNone : find(StatefulSet, key)
     },
@@ -171,8 +172,39 @@ const sourceAt = (
   )
 }
 
-const all = <A extends KubernetesObject>(kind: Resource<A, never>, namespace: string | undefined) =>
-  asServed(Effect.map(Client.list(kind, { namespace }), ({ items }) => items))
+const metadataPart = ({ annotations: _, managedFields: __, ...metadata }: KubernetesObject["metadata"]) => metadata
+
+/** What looking needs of a claim: no annotations, no managedFields. */
+const claimPart = ({ metadata, spec, status }: PersistentVolumeClaim): PersistentVolumeClaim => ({
+  metadata: metadataPart(metadata),
+  ...(spec !== undefined && { spec }),
+  ...(status !== undefined && { status })
+})
+
+type Container = NonNullable<Pod["spec"]>["containers"][number]
+
+/** Of a container: what it mounts, and as whom it runs. Its variables and commands may be a megabyte. */
+const containerPart = ({ name, securityContext, volumeMounts }: Container): Container => ({
+  name,
+  ...(securityContext !== undefined && { securityContext }),
+  ...(volumeMounts !== undefined && { volumeMounts })
+})
+
+/** What looking needs of a pod; nothing of one that has finished, as it holds no volume. */
+const podPart = ({ metadata, spec, status }: Pod): Pod | undefined => {
+  if (status?.phase === "Succeeded" || status?.phase === "Failed") return undefined
+  return {
+    metadata: metadataPart(metadata),
+    ...(spec !== undefined && {
+      spec: {
+        ...spec,
+        containers: spec.containers.map(containerPart),
+        ...(spec.initContainers !== undefined && { initContainers: spec.initContainers.map(containerPart) })
+      }
+    }),
+    ...(status?.phase !== undefined && { status: { phase: status.phase } })
+  }
+}
 
 const find = <A extends KubernetesObject>(kind: Resource<A, never>, key: ObjectKey) =>
   asServed(Client.get(kind, key)).pipe(

@@ -6,6 +6,7 @@ import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/Backup"
 import * as Destination from "@homeostat/backup/Destination"
 import * as Look from "@homeostat/backup/Look"
+import * as Pages from "@homeostat/backup/Pages"
 import { Restore } from "@homeostat/backup/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -256,6 +257,18 @@ describe.concurrent("a Backup finds", () => {
       yield* claim(place, "web-data")
       const as = Either.map(yield* repository(elsewhere), (found) => found.security)
       expect(as).toEqual(Either.right({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 }))
+    }))
+
+  test("its volume among many pods, which are read in small pages", (place) =>
+    Effect.gen(function* () {
+      yield* claim(place, "web")
+      const names = Array.from({ length: Pages.size + 10 }, (_, n) => `pod-${n}`)
+      yield* Effect.forEach(names, (name) => pod(place, name, "other", "node-1"), { concurrency: 8, discard: true })
+      yield* pod(place, "zz-last", "web", "node-2")
+      expect(told(yield* sourceOf(place, "web"))).toEqual([["node-2", "web"]])
+      const pages = place.requests.filter((request) => request.startsWith("GET pods"))
+      expect(pages).toHaveLength(2)
+      for (const page of pages) expect(page).toContain(`limit=${Pages.size}`)
     }))
 
   test("no volume that is a block device", (place) =>
