@@ -1,7 +1,7 @@
 /**
  * The form in which an answer is compared and recorded: the answer without what differs from run to run.
  *
- * - uids, resourceVersions, addresses and node ports that the server chose are numbered in the order in which they first appear;
+ * - uids, resourceVersions, addresses, node ports and continue tokens that the server chose are numbered in the order in which they first appear;
  * - times near the beginning of the dialogue become seconds since its beginning, `T+3`;
  * - the namespace is `NAMESPACE`;
  * - messages are free of Go's random order and of Go's internal types, see `Words.ts`.
@@ -19,6 +19,8 @@ export interface Comparer {
   readonly answer: (answer: Answer, live: JsonObject | undefined, headers?: ReadonlyArray<string>) => JsonObject
   /** Any other value, or text. */
   readonly value: (value: Json) => Json
+  /** The opposite of `request`: the words of a comparable request become the values that this dialogue has seen. */
+  readonly restored: (request: Json) => Json
 }
 
 /** Patterns for values in JSON that a server chooses. A backslash stands before the quotes of JSON that a message quotes. */
@@ -26,7 +28,7 @@ const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?:
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
     "version",
-    /(?<="resourceVersion\\*": ?\\*")\d+(?=\\*")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: |\bmap\[.*\bresourceVersion:|\bresourceVersion: \\"|Resource Version: +)\d+/g
+    /(?<="resourceVersion\\*": ?\\*")\d+(?=\\*")|(?<="path":"\/metadata\/resourceVersion","value":")\d+(?=")|(?<=in (?:the precondition|record) \(|ResourceVersion in object meta: |\bmap\[.*\bresourceVersion:|\bresourceVersion: \\"|Resource Version: +)\d+/g
   ],
   ["address", /\b10\.(?:\d|1[0-5])\.\d+\.\d+\b(?!\/)/g],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],
@@ -34,7 +36,8 @@ const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?:
   ["port", /(?<=Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}/g],
   // In YAML, in a table (`80:30123/TCP`) and in what kubectl describes.
   ["port", /(?<=\bnodePort: |\b\d+:|\bNodePort: +\S+ +)3[0-2]\d{3}\b/g],
-  ["hash", /\b[0-9A-F]{128}\b/g]
+  ["hash", /\b[0-9A-F]{128}\b/g],
+  ["continue", /(?<="continue":")[^"]+(?=")|(?<=[?&]continue=)[^&"]+/g]
 ]
 
 /** A time in a header, or in what kubectl describes. */
@@ -84,6 +87,16 @@ export const make = (namespace: string, began: number): Comparer => {
     )
     return JSON.parse(text) as Json
   }
+  const restored = (request: Json): Json => {
+    const values = new Map(Array.from(words, ([key, word]) => [word, key.slice(key.indexOf(" ") + 1)] as const))
+    const text = JSON.stringify(request)
+      .replaceAll(/(?<="(?:nodePort|healthCheckNodePort)":)"(port-\d+)"/g, (whole, word) => values.get(word) ?? whole)
+      .replaceAll(/\b(?:uid|version|address|port|hash|continue)-\d+\b/g, (word) => values.get(word) ?? word)
+      .replaceAll(/\bT\+(-?\d+)\b/g, (_, seconds) =>
+        new Date((second + Number(seconds)) * 1000).toISOString().replace(".000Z", "Z")
+      )
+    return JSON.parse(text) as Json
+  }
   const choose = (request: Json): void => {
     const text = JSON.stringify(request)
     for (const [what, pattern] of generated) {
@@ -118,7 +131,8 @@ export const make = (namespace: string, began: number): Comparer => {
         ...(compared.length > 0 && { headers: comparable.headers ?? null })
       }
     },
-    value: steady
+    value: steady,
+    restored
   }
 }
 

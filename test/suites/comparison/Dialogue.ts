@@ -19,6 +19,8 @@ export interface Seen {
   readonly answers: ReadonlyArray<Answer>
   /** When the step begins, in milliseconds since 1970. */
   readonly now: number
+  /** Puts the values of this dialogue in place of the words of a comparable request. */
+  readonly restored: Comparable.Comparer["restored"]
 }
 
 /** A request, or how to make it from the answers before. `NAMESPACE` in a request stands for the dialogue's namespace. */
@@ -83,7 +85,10 @@ export const play = (
         const now = yield* pace(index)
         began ??= now
         comparer ??= Comparable.make(namespace, began)
-        const request = placed(typeof step === "function" ? step({ namespace, live, first, answers, now }) : step)
+        const { restored } = comparer
+        const request = placed(
+          typeof step === "function" ? step({ namespace, live, first, answers, now, restored }) : step
+        )
         const asked = comparer.request(request)
         const answer = yield* server(request, now)
         note(created, request, answer)

@@ -42,7 +42,7 @@ export const answersOf = ({ answers }: Recording.Entry): ReadonlyArray<Json> =>
   answers.map((answer) => J.list(answer)[1] ?? null)
 
 /** Waits for a moment from which a request ends within the same second; with `spaced`, for one of the next second. */
-const pace =
+export const pace =
   (spaced: boolean): Dialogue.Pace =>
   (index) =>
     Effect.gen(function* () {

@@ -6,6 +6,7 @@ import { builtin } from "../builtin/Dialogues.ts"
 import { conformance } from "../conformance/Dialogues.ts"
 import { stories } from "../controllers/Recorded.ts"
 import { crd } from "../crd/Dialogues.ts"
+import { requests } from "../kubectl/Captured.ts"
 import { kubectl } from "../kubectl/Recorded.ts"
 import { documents } from "../openapi/Recorded.ts"
 import { patch } from "../patch/Dialogues.ts"
@@ -16,4 +17,10 @@ import type { Recorded } from "./Recording.ts"
 export const dialogues: ReadonlyArray<Dialogues.Suite> = [apply, backup, builtin, conformance, crd, patch, regressions]
 
 /** All of them. */
-export const suites: ReadonlyArray<Recorded> = [...dialogues.map(Dialogues.recorded), documents, kubectl, stories]
+export const suites: ReadonlyArray<Recorded> = [
+  ...dialogues.map(Dialogues.recorded),
+  documents,
+  kubectl,
+  requests,
+  stories
+]

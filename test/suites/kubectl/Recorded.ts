@@ -2,15 +2,9 @@
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Effect } from "effect"
 import type { Entry, Recorded } from "../comparison/Recording.ts"
-import * as Recording from "../comparison/Recording.ts"
+import { digest } from "./Requests.ts"
 import * as Walk from "./Walk.ts"
 import { walks } from "./Walks.ts"
-
-/** The digest of the commands of a walk and of its files. */
-export const digest = ({ files = {}, steps }: Walk.Walk): string =>
-  Recording.digest(
-    JSON.stringify([files, steps], (_, value: unknown) => (value instanceof RegExp ? value.source : value))
-  )
 
 /** All walks, one after the other: one of them changes the only node. */
 export const kubectl: Recorded = {

@@ -1,10 +1,20 @@
-/** kubectl writes the same and ends the same way on the embedded cluster as it did on the recorded real one. */
-import { expect, test } from "bun:test"
+/**
+ * kubectl writes the same and ends the same way on the embedded cluster as it did on the recorded real one: in the walks about what
+ * controllers do, and in a sample of the others, whose requests the unit lane compares. Each state of the sources has a sample of its
+ * own, see `Seed.fixture.ts`.
+ */
+import { describe, expect, test } from "bun:test"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as Shared from "@homeostat/testkit/Shared"
+import type { Json } from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Comparable from "../comparison/Comparable.ts"
+import * as Dialogues from "../comparison/Dialogues.ts"
 import * as Recording from "../comparison/Recording.ts"
-import { digest } from "./Recorded.ts"
+import * as Captured from "./Captured.ts"
+import * as Requests from "./Requests.ts"
 import * as Walk from "./Walk.ts"
 import { walks } from "./Walks.ts"
 
@@ -17,13 +27,22 @@ test("the recording has every walk with its commands", () => {
     walks.map(({ name }) => name)
   )
   for (const walk of walks) {
-    if (digest(walk) !== recording.get(walk.name)?.asked) {
+    if (Requests.digest(walk) !== recording.get(walk.name)?.asked) {
       throw new Recording.Stale({ suite: "kubectl", reason: `"${walk.name}" has other commands` })
     }
   }
 })
 
-for (const walk of walks) {
+/** Walks of which the unit lane compares every request. */
+const isCompared = ({ name, steps }: Walk.Walk): boolean =>
+  Requests.withoutControllers.some((walk) => walk.name === name && walk.steps.length > 0.9 * steps.length)
+
+const sample = FastCheck.sample(FastCheck.shuffledSubarray(walks.filter(isCompared), { minLength: 2, maxLength: 2 }), {
+  seed: Seed.current(),
+  numRuns: 1
+}).flat()
+
+for (const walk of walks.filter((one) => !isCompared(one) || sample.includes(one))) {
   Shared.embedded(
     walk.name,
     (cluster) =>
@@ -34,3 +53,23 @@ for (const walk of walks) {
     Envtest.everything
   )
 }
+
+describe("A walk of the recorded requests", () => {
+  // Without controllers, as when it was recorded.
+  Shared.real("has the same requests of kubectl and the same answers of a kube-apiserver again", (cluster) =>
+    Effect.gen(function* () {
+      const { name, files } = sample[0] ?? expect.unreachable()
+      const walk = Requests.withoutControllers.find((one) => one.name === name) ?? expect.unreachable()
+      yield* cluster.install(...Requests.definitions)
+      const { asked, entry } = yield* Captured.take(cluster, { ...walk, files })
+      const recorded = Recording.read("kubectl/requests").get(name) ?? expect.unreachable()
+      const ofRequests = (requests: Requests.Asked["requests"] = []) => requests.map(Comparable.withoutTimes)
+      expect(ofRequests(asked.requests)).toEqual(ofRequests(Requests.catalogue().get(name)?.requests))
+      expect(Dialogues.answersOf(entry).map(withoutAges)).toEqual(Dialogues.answersOf(recorded).map(withoutAges))
+    })
+  )
+})
+
+/** Answers without the ages in tables. */
+const withoutAges = (answer: Json): Json =>
+  JSON.parse(JSON.stringify(Comparable.withoutTimes(answer)).replaceAll(/"\d+s"/g, '"AGE"'))

@@ -48,7 +48,8 @@ const shows = (session: Session.Session, line: string, wanted: RegExp, result: R
         `${line} has not written ${wanted} at ${session.cluster.url} but\n${result.stdout}${result.stderr}`
       )
 
-const run = (session: Session.Session, { line, until, watched }: Step): Effect.Effect<Result> =>
+/** Runs a command: what it writes, and how it ends. */
+export const run = (session: Session.Session, { line, until, watched }: Step): Effect.Effect<Result> =>
   Effect.gen(function* () {
     if (watched !== undefined) return yield* shows(session, line, watched.last, yield* session.watch(line, watched))
     const deadline = (yield* Clock.currentTimeMillis) + patienceMillis

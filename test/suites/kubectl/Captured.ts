@@ -1,0 +1,99 @@
+/** Takes the walks with kubectl through the proxy, and records the answers to its requests. */
+import * as ControlPlane from "@homeostat/testkit/envtest/ControlPlane"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
+import * as User from "@homeostat/testkit/envtest/User"
+import type { Json } from "@homeostat/testkit/server/Json"
+import { Data, Effect } from "effect"
+import * as Comparable from "../comparison/Comparable.ts"
+import * as Dialogue from "../comparison/Dialogue.ts"
+import * as Dialogues from "../comparison/Dialogues.ts"
+import type { Entry, Recorded } from "../comparison/Recording.ts"
+import * as Recording from "../comparison/Recording.ts"
+import * as Requests from "./Requests.ts"
+import * as Session from "./Session.ts"
+import * as Tap from "./Tap.ts"
+import * as Walk from "./Walk.ts"
+
+/** A command has not ended: it waits for what controllers do. */
+class Endless extends Data.TaggedError("Endless")<{ readonly line: string }> {
+  override get message(): string {
+    return `the command has not ended in a minute: ${this.line}`
+  }
+}
+
+/** What the suite "openapi" compares, and what has the addresses of the server in it. */
+const elsewhere = /^\/(?:openapi|version|readyz|api$|apis$|api\/v1$|apis\/[^/]+(?:\/[^/]+)?$)/
+
+/** Objects that are older than the walk: they have no time and no uid in it. */
+const older = /^\/api\/v1\/namespaces\/[^/]+$|^\/apis\/apiextensions\.k8s\.io\/v1\/customresourcedefinitions/
+
+const isCompared = ({ answer, request }: Tap.Exchange): boolean => {
+  const [path = ""] = request.path.split("?")
+  return !elsewhere.test(path) && !(answer.status === 200 && older.test(path))
+}
+
+/** A walk that was taken: its requests in their comparable form, and the entry for its answers. */
+interface Taken {
+  readonly asked: Requests.Asked
+  readonly entry: Entry
+}
+
+/** Takes a walk without controllers on a real control plane. It begins again if a second ended while the server answered. */
+export const take = (plane: ControlPlane.ControlPlane, walk: Walk.Walk) =>
+  Effect.retry(Effect.scoped(once(plane, walk)), {
+    while: (error) => "_tag" in error && error._tag === "Straddled",
+    times: 10
+  })
+
+const once = (plane: ControlPlane.ControlPlane, walk: Walk.Walk) =>
+  Effect.gen(function* () {
+    const tap = yield* Tap.start(plane.admin)
+    const directory = yield* Directory.make
+    const admin = yield* User.make(directory, { server: tap.url, ca: undefined, user: "admin" }, [])
+    const parts = { admin, addUser: plane.addUser, processes: [], auditLogPath: undefined, directory }
+    const session = yield* Session.open(ControlPlane.make(parts), walk.files ?? {})
+    yield* tap.taken
+    const exchanges = yield* Effect.forEach(walk.steps, (each) => {
+      const step = typeof each === "string" ? { line: each } : each
+      return Walk.run(session, step).pipe(
+        Effect.timeoutFail({ duration: "1 minute", onTimeout: () => new Endless({ line: step.line }) }),
+        Effect.zipRight(tap.taken)
+      )
+    })
+    return yield* recorded(walk, session.namespace, exchanges.flat().filter(isCompared))
+  })
+
+const recorded = (walk: Walk.Walk, namespace: string, exchanges: ReadonlyArray<Tap.Exchange>) =>
+  Effect.gen(function* () {
+    const began = exchanges[0]?.now ?? 0
+    const comparer = Comparable.make(namespace, began)
+    const requests: Array<Json> = []
+    const answers: Array<Json> = []
+    for (const { answer, now, request } of exchanges) {
+      requests.push(comparer.request(request))
+      const at = answer.at ?? (answer.status >= 300 ? now : undefined)
+      if (at === undefined) return yield* new Dialogue.Straddled({ dialogue: walk.name })
+      const body = Requests.compared(request.path, answer.body)
+      answers.push([Math.floor(at / 1000) - Math.floor(began / 1000), comparer.answer({ ...answer, body }, undefined)])
+    }
+    const asked = { commands: Requests.digest(walk), requests }
+    return { asked, entry: { asked: Recording.digest(requests), answers } } satisfies Taken
+  })
+
+/** All walks, one after the other. Writes the requests, too. */
+export const requests: Recorded = {
+  name: "kubectl/requests",
+  record: (plane) =>
+    Effect.gen(function* () {
+      yield* plane.install(...Requests.definitions)
+      const taken = yield* Effect.forEach(Requests.withoutControllers, (walk) =>
+        Effect.map(take(plane, walk), (one) => [walk.name, one] as const)
+      )
+      const catalogue = new Map(taken.map(([name, { asked }]) => [name, asked]))
+      Requests.write(catalogue)
+      return new Map([
+        ...Dialogues.definitionsOf(Requests.suiteOf(catalogue)),
+        ...taken.map(([name, { entry }]): readonly [string, Entry] => [name, entry])
+      ])
+    })
+}
