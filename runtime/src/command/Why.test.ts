@@ -1,4 +1,8 @@
 import { expect, test } from "bun:test"
+import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import { live } from "@homeostat/testkit/Test"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Why from "./Why.ts"
 
@@ -37,3 +41,26 @@ test("A token goes over https, or to this machine, and nowhere else", () => {
     expect(Why.exposure(new URL(address))).toBe(`--token-file: a token is not sent to ${address} in clear`)
   }
 })
+
+live("An answer has no character that a terminal obeys", () =>
+  Effect.gen(function* () {
+    const server = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("WebApp x/shop: \u001b[2Jgone\n") })
+      ),
+      (server) => Effect.promise(() => server.stop(true))
+    )
+    const printed: Array<unknown> = []
+    const args = ["webapp/shop", "--namespace=x", `--probe-address=http://127.0.0.1:${server.port}`]
+    yield* Why.verb({ name: "homeostat", version: "0.1.0", description: "" })
+      .run({ args, environment: {} })
+      .pipe(
+        Console.withConsole({
+          ...(yield* Effect.console),
+          log: (line: unknown) => Effect.sync(() => void printed.push(line))
+        }),
+        Effect.provide(BunFileSystem.layer)
+      )
+    expect(printed).toEqual(["WebApp x/shop: \\u001b[2Jgone"])
+  })
+)
