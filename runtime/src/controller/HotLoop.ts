@@ -7,6 +7,7 @@
  * so that what was told is not told again a moment later. Times are milliseconds of the Clock.
  */
 import * as Halves from "../resource/Halves.ts"
+import * as Hashed from "../resource/Hashed.ts"
 import type * as Metric from "../telemetry/Metric.ts"
 
 /** Writes of a field are counted for so long. */
@@ -94,12 +95,7 @@ export interface HotLoop {
   readonly size: () => { readonly objects: number; readonly bytes: number }
 }
 
-interface Named {
-  /** A hash. */
-  readonly name: number
-}
-
-interface Field extends Named {
+interface Field extends Hashed.Hashed {
   /** A hash of what was written last; 0 where that is not known any more. */
   value: number
   /** When, as a number that grows with each value that is written to the place. */
@@ -108,7 +104,7 @@ interface Field extends Named {
   toldAt: number | undefined
 }
 
-interface Part extends Named {
+interface Part extends Hashed.Hashed {
   readonly fields: Array<Field>
   writes: number
 }
@@ -129,42 +125,8 @@ const bytesOf = ({ places, versions }: Known): number => {
   return bytes
 }
 
-const dot = 46
-const bracket = 91
-
-/** Hashes (FNV-1a) of all that a field is part of, and of its own name as the last one. None is 0. */
-const hashesOf = (name: string): ReadonlyArray<number> => {
-  const hashes: Array<number> = []
-  let hash = 0x811c9dc5
-  for (let at = 0; at < name.length; at++) {
-    const code = name.charCodeAt(at)
-    if (at > 0 && (code === dot || code === bracket)) hashes.push(hash >>> 0 || 1)
-    hash = Math.imul(hash ^ code, 0x01000193)
-  }
-  hashes.push(hash >>> 0 || 1)
-  return hashes
-}
-
-const hashOf = (text: string): number => hashesOf(text).at(-1) ?? 1
-
-const named = <A extends Named>(list: ReadonlyArray<A>, name: string): A | undefined => {
-  const hash = hashOf(name)
-  return list.find((entry) => entry.name === hash)
-}
-
-/** The entry of that name, which is the last from now on; the first one goes where there are too many. */
-const refresh = <A extends Named>(list: Array<A>, name: string, make: (hash: number) => A, most: number): A => {
-  const hash = hashOf(name)
-  const at = list.findIndex((entry) => entry.name === hash)
-  const entry = list[at] ?? make(hash)
-  if (at >= 0) list.splice(at, 1)
-  list.push(entry)
-  if (list.length > most) list.shift()
-  return entry
-}
-
 const field = (part: Part, name: string): Field =>
-  refresh(
+  Hashed.refresh(
     part.fields,
     name,
     (hash) => ({ name: hash, value: 0, writtenAs: 0, times: undefined, toldAt: undefined }),
@@ -193,15 +155,17 @@ export const make = (count: (reason: Reason) => void = () => {}, most: number = 
     objects.weigh(known, bytesOf(known))
   }
   const changePart = ({ place, uid }: Place, by: (part: Part) => void): void =>
-    change(uid, ({ places }) => by(refresh(places, place, (name) => ({ name, fields: [], writes: 0 }), mostPlaces)))
+    change(uid, ({ places }) =>
+      by(Hashed.refresh(places, place, (name) => ({ name, fields: [], writes: 0 }), mostPlaces))
+    )
   const fieldsOf = ({ place, uid }: Place): ReadonlyArray<Field> =>
-    named(objects.get(uid)?.places ?? [], place)?.fields ?? []
+    Hashed.find(objects.get(uid)?.places ?? [], place)?.fields ?? []
 
   return {
     due: (at, names, now, limit) => {
       const fields = fieldsOf(at)
       return names.filter((name) => {
-        const entry = named(fields, name)
+        const entry = Hashed.find(fields, name)
         const lately = entry?.times?.filter((time) => now - time < windowMillis).length ?? 0
         return lately + 1 >= limit && !isSilent(entry, now)
       })
@@ -216,28 +180,28 @@ export const make = (count: (reason: Reason) => void = () => {}, most: number = 
     valued: (at, values) =>
       changePart(at, (part) => {
         for (const [name, value] of values.slice(0, mostFields)) {
-          const hashes = hashesOf(name)
+          const hashes = Hashed.path(name)
           // A whole of which a part is written is another one.
           for (const entry of part.fields) if (hashes.includes(entry.name)) entry.value = 0
           const entry = field(part, name)
-          entry.value = hashOf(value)
+          entry.value = Hashed.of(value)
           entry.writtenAs = ++part.writes
         }
       }),
     undone: (at, values) => {
       const fields = fieldsOf(at)
       return values.flatMap(([name, value]) => {
-        const entry = named(fields, name)
-        if (entry?.value !== hashOf(value)) return []
-        const hashes = hashesOf(name)
+        const entry = Hashed.find(fields, name)
+        if (entry?.value !== Hashed.of(value)) return []
+        const hashes = Hashed.path(name)
         // Of a whole that was written since, the parts are new as well.
         const isOver = fields.some((other) => other.writtenAs > entry.writtenAs && hashes.includes(other.name))
         return isOver ? [] : [name]
       })
     },
     intends: (at, intent) => {
-      const value = hashOf(intent)
-      const isSame = named(fieldsOf(at), "")?.value === value
+      const value = Hashed.of(intent)
+      const isSame = Hashed.find(fieldsOf(at), "")?.value === value
       changePart(at, (part) => {
         field(part, "").value = value
         if (!isSame) unwrite(part)
@@ -253,7 +217,7 @@ export const make = (count: (reason: Reason) => void = () => {}, most: number = 
     },
     tell: (reason, at, names, now) => {
       const fields = fieldsOf(at)
-      const news = names.slice(0, mostFields).filter((name) => !isSilent(named(fields, name), now))
+      const news = names.slice(0, mostFields).filter((name) => !isSilent(Hashed.find(fields, name), now))
       if (news.length === 0) return news
       changePart(at, (part) => {
         for (const name of news) field(part, name).toldAt = now
@@ -263,10 +227,10 @@ export const make = (count: (reason: Reason) => void = () => {}, most: number = 
     },
     own: (uid, resourceVersion) =>
       change(uid, ({ versions }) => {
-        versions.push(hashOf(resourceVersion))
+        versions.push(Hashed.of(resourceVersion))
         if (versions.length > mostVersions) versions.shift()
       }),
-    isOwn: (uid, resourceVersion) => objects.get(uid)?.versions.includes(hashOf(resourceVersion)) ?? false,
+    isOwn: (uid, resourceVersion) => objects.get(uid)?.versions.includes(Hashed.of(resourceVersion)) ?? false,
     forget: (uid) => {
       objects.delete(uid)
     },
