@@ -10,3 +10,14 @@ test("a bounded map keeps what was put into it last", () => {
     ["d", 4]
   ])
 })
+
+test("a bounded map that is full makes room for an eighth of it at once, the oldest", () => {
+  const map = new Map<number, number>()
+  const sizes: Array<number> = []
+  for (let index = 0; index < 1000; index++) {
+    Bounded.put(map, index, index, 80)
+    sizes.push(map.size)
+  }
+  expect([Math.max(...sizes), Math.min(...sizes.slice(80))]).toEqual([80, 71])
+  expect([...map.keys()]).toEqual(Array.from({ length: map.size }, (_, index) => 1000 - map.size + index))
+})
