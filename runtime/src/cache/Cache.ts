@@ -19,13 +19,10 @@ import * as Resource from "../resource/Resource.ts"
 import type * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
 import * as Metered from "./Metered.ts"
-import * as OwnWrites from "./OwnWrites.ts"
-import * as Sightings from "./Sightings.ts"
 import type { Source } from "./Source.ts"
 import type { Selection, Store } from "./Store.ts"
 import * as Transform from "./Transform.ts"
 import { Undeclared } from "./Undeclared.ts"
-import * as Write from "./Write.ts"
 
 export type { Informer, Listener, State } from "./Informer.ts"
 export type { Change, Selection } from "./Store.ts"
@@ -73,17 +70,6 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
       resource: Resource.Resource<A, never>,
       owner: KubernetesObject
     ) => Effect.Effect<ReadonlyArray<A>>
-    /**
-     * Whether this version of an object is the answer to a write of ours. Of a change whose event came before the answer this
-     * becomes true only when the answer is there: ask again when the write is done.
-     */
-    readonly isOwn: (uid: string, resourceVersion: string) => boolean
-    /**
-     * Calls `tell` when a write of ours that made this version has been answered and the watch has told of it, with that time in
-     * ms of the Clock; at once if that is past. Never for what is not followed, for deletions, and for versions that are no
-     * numbers. To be asked once for a write.
-     */
-    readonly whenSeen: (resourceVersion: string, tell: (at: number) => void) => void
     readonly informers: () => ReadonlyArray<Informer.Informer>
     /** Waits until every informer declared so far has synced. */
     readonly synced: Effect.Effect<void>
@@ -109,8 +95,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const client = yield* Client.Client
   const scope = yield* Effect.scope
   const clock = yield* Effect.clock
-  const own = OwnWrites.make()
-  const sightings = Sightings.make(() => clock.unsafeCurrentTimeMillis())
   const handles = new Map<string, Informer.Handle>()
   /** Kinds of which it was reported that lists left out objects. */
   const toldPartial = new Set<string>()
@@ -128,8 +112,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   )
 
   yield* client.onWrite((write) => {
-    const version = Write.versionOf(write)
-    if (version !== undefined) own.remember(version.uid, version.resourceVersion)
     for (const handle of handles.values()) handle.written(write)
   })
 
@@ -148,10 +130,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         namespaces: resource.namespaced ? namespaces : [undefined],
         source: sourceOf(client, resource, labelSelector),
         transform: transform?.apply,
-        own,
         clock,
-        counted: metered.counted(Resource.nameOf(resource)),
-        sighted: sightings.sighted
+        counted: metered.counted(Resource.nameOf(resource))
       })
       handles.set(identity, handle)
       return Effect.as(Queue.offer(declared, handle), handle.informer)
@@ -245,8 +225,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
           together(stores(resource), (store) => store.byOwner(owner))
         )
       ),
-    isOwn: own.has,
-    whenSeen: sightings.when,
     informers: () => Array.from(handles.values(), (handle) => handle.informer),
     synced: Effect.suspend(() =>
       Effect.forEach([...handles.values()], (handle) => handle.informer.synced, { discard: true })

@@ -12,7 +12,6 @@ import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import type * as Index from "./Index.ts"
 import * as LabelSelector from "./LabelSelector.ts"
-import type { OwnWrites } from "./OwnWrites.ts"
 import * as Problem from "./Problem.ts"
 import type * as Reflector from "./Reflector.ts"
 import * as Replica from "./Replica.ts"
@@ -98,12 +97,9 @@ export interface Options {
   readonly source: (namespace: string | undefined) => Source
   /** What is kept of each object; all of it by default. */
   readonly transform?: Transform.Transform["apply"] | undefined
-  readonly own: OwnWrites
   readonly clock: Clock.Clock
   /** Told what the state counts, for who counts all informers of a kind together. */
   readonly counted?: Watcher.Sink["counted"] | undefined
-  /** Told of each own write of the kind that was answered and that the watch has told, too. */
-  readonly sighted?: ((resourceVersion: string) => void) | undefined
 }
 
 /** One namespace: the copy, and what its reflector last said. */
@@ -120,7 +116,7 @@ const isSameVersion = ({ metadata: a }: KubernetesObject, { metadata: b }: Kuber
 
 /** An informer that is not running yet. */
 export const make = (options: Options): Handle => {
-  const { clock, labelSelector, own, resource } = options
+  const { clock, labelSelector, resource } = options
   const table = Store.make(options.indexes)
   const scope: Write.Scope = { resource, matches: LabelSelector.parse(labelSelector) }
   const listeners = new Set<Listener>()
@@ -134,7 +130,7 @@ export const make = (options: Options): Handle => {
   let blundered = false
 
   const feeds: ReadonlyArray<Feed> = options.namespaces.map((namespace) => ({
-    replica: Replica.make({ table, namespace, own, clock, sighted: options.sighted }),
+    replica: Replica.make({ table, namespace, clock }),
     state: undefined,
     reported: undefined,
     heardAt: Time.monotonic(clock)
@@ -281,7 +277,7 @@ export const make = (options: Options): Handle => {
         const receivedAt = clock.unsafeCurrentTimeMillis()
         tell(
           subscribed,
-          table.list().map((object) => ({ type: "added", object, initial: true, echo: false, receivedAt }))
+          table.list().map((object) => ({ type: "added", object, initial: true, relisted: false, receivedAt }))
         )
       }
       return () => {
@@ -302,14 +298,9 @@ export const make = (options: Options): Handle => {
       if (overlay === undefined) return
       switch (meaning._tag) {
         case "Present":
-          return overlay.lay(
-            meaning.key,
-            meaning.object.metadata.resourceVersion,
-            keep(meaning.object),
-            write.unchanged
-          )
+          return overlay.lay(meaning.key, meaning.object.metadata.resourceVersion, keep(meaning.object))
         case "Outside":
-          return overlay.lay(meaning.key, meaning.resourceVersion, undefined, write.unchanged)
+          return overlay.lay(meaning.key, meaning.resourceVersion, undefined)
         case "Removed":
           return overlay.bury(meaning.key, meaning.uid, meaning.resourceVersion)
       }

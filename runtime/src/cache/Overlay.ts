@@ -32,15 +32,8 @@ export interface Overlay {
   /**
    * A write was answered: `key` is `object`, or, if `object` is absent, not in this cache any more (it left the selector).
    * Nothing happens if the watch is past that already.
-   *
-   * @param unchanged the write changed nothing: there is nothing to be sighted
    */
-  readonly lay: (
-    key: string,
-    resourceVersion: string,
-    object: KubernetesObject | undefined,
-    unchanged?: boolean | undefined
-  ) => void
+  readonly lay: (key: string, resourceVersion: string, object: KubernetesObject | undefined) => void
   /**
    * A deletion was answered: the object with `uid` is gone. `resourceVersion` is that of the last state, if the answer had
    * it: should the watch show the object at a later one, it lives after all.
@@ -64,11 +57,9 @@ interface Cover {
   buried: boolean
 }
 
-/** A write that the watch has not passed when it was answered. */
+/** What was laid over a key. */
 interface Expected {
   readonly key: string
-  readonly resourceVersion: string
-  readonly unchanged: boolean
   readonly order: number
   readonly sequence: number
 }
@@ -81,19 +72,15 @@ interface Death {
 /** Deleted UIDs remembered, for events and responses that come late. They come within seconds. */
 const deaths = 8192
 
-/** Keys laid at once. Reached only when a watch has been down for long while writes went on; the oldest is given up. */
-const covers = 8192
-
 /**
- * An overlay that shows itself in `table`, for the part of it that lies in `namespace` (default: all of it).
- *
- * @param sighted told of each write once it was answered and the watch has passed it
+ * Keys covered at once. Reached only when a watch has been down for long while writes went on. Then the oldest show what the watch
+ * said last: so many at a time that it costs nearly nothing per write.
  */
-export const make = (
-  table: Table,
-  namespace?: string,
-  sighted: (resourceVersion: string) => void = () => {}
-): Overlay => {
+const covers = 8192
+const givenUp = 1024
+
+/** An overlay that shows itself in `table`, for the part of it that lies in `namespace` (default: all of it). */
+export const make = (table: Table, namespace?: string): Overlay => {
   const covered = new Map<string, Cover>()
   const dead = new Map<string, Death>()
   /**
@@ -148,6 +135,16 @@ export const make = (
     refresh(key, each)
   }
 
+  /** Gives up the oldest covers when there are too many. */
+  const bound = (): void => {
+    if (covered.size <= covers) return
+    for (const [key, each] of covered) {
+      each.buried = false
+      unlay(key, each)
+      if (covered.size <= covers - givenUp) return
+    }
+  }
+
   const expect = (entry: Expected): void => {
     if (expected.length >= 2 * covers) {
       expected = expected.filter(({ key, sequence }) => covered.get(key)?.laid?.sequence === sequence)
@@ -166,7 +163,6 @@ export const make = (
     for (let next = expected[passing]; next !== undefined && next.order <= reached; next = expected[++passing]) {
       const each = covered.get(next.key)
       if (each?.laid?.sequence === next.sequence) unlay(next.key, each)
-      if (!next.unchanged) sighted(next.resourceVersion)
     }
     if (passing === expected.length && passing > 0) {
       expected = []
@@ -211,32 +207,19 @@ export const make = (
       }
       if (position !== undefined) pass(position)
     },
-    lay: (key, resourceVersion, object, unchanged = false) => {
+    lay: (key, resourceVersion, object) => {
       const order = ResourceVersion.order(resourceVersion)
-      if (order === undefined) return
-      if (position !== undefined && order <= position) {
-        if (!unchanged) sighted(resourceVersion)
-        return
-      }
+      if (order === undefined || (position !== undefined && order <= position)) return
       // Before a first list there is no position; what the table holds may be newer even so.
       const current = covered.get(key)?.laid?.order ?? ResourceVersion.order(table.get(key)?.metadata.resourceVersion)
-      if (current !== undefined && current >= order) {
-        // Overtaken by the answer to a later write, it is not shown, but the watch tells of it all the same.
-        if (current > order && !unchanged) expect({ key, resourceVersion, unchanged, order, sequence: ++sequence })
-        return
-      }
+      if (current !== undefined && current >= order) return
       const target = cover(key)
       // The late answer to a write of what we have deleted since: what the watch shows before it is older still.
       const dying = object !== undefined && dead.size > 0 && isDead(object)
       target.laid = { object: dying ? undefined : object, order, sequence: ++sequence }
-      expect({ key, resourceVersion, unchanged, order, sequence })
+      expect({ key, order, sequence })
       refresh(key, target)
-      if (covered.size <= covers) return
-      for (const [oldest, each] of covered) {
-        if (each.buried) continue
-        unlay(oldest, each)
-        break
-      }
+      bound()
     },
     bury: (key, uid, resourceVersion) => {
       const order = ResourceVersion.order(resourceVersion)
@@ -252,6 +235,7 @@ export const make = (
       if (target.laid?.object?.metadata.uid === uid) target.laid = { ...target.laid, object: undefined }
       if (shown !== undefined) target.buried = true
       refresh(key, target)
+      bound()
     },
     size: () => covered.size
   }

@@ -2,23 +2,20 @@ import { describe, expect, test } from "bun:test"
 import * as Clock from "effect/Clock"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
-import * as OwnWrites from "./OwnWrites.ts"
 import * as Replica from "./Replica.ts"
 import { web } from "./Scripted.fixture.ts"
 import * as Store from "./Store.ts"
 
 const fixture = (namespace?: string) => {
   const table = Store.make()
-  const own = OwnWrites.make()
-  const replica = Replica.make({ table, namespace, own, clock: Clock.make() })
+  const replica = Replica.make({ table, namespace, clock: Clock.make() })
   const shown = (changes: ReadonlyArray<Store.Change>): ReadonlyArray<string> =>
     changes.map(
-      ({ echo, initial, object, previous, type }) =>
-        `${type} ${object.metadata.name} ${previous === undefined ? "" : `${previous.metadata.resourceVersion}->`}${object.metadata.resourceVersion}${initial ? " initial" : ""}${echo ? " echo" : ""}`
+      ({ initial, object, previous, relisted, type }) =>
+        `${type} ${object.metadata.name} ${previous === undefined ? "" : `${previous.metadata.resourceVersion}->`}${object.metadata.resourceVersion}${initial ? " initial" : ""}${relisted ? " relisted" : ""}`
     )
   return {
     table,
-    own,
     replica,
     list: (resourceVersion: string, ...objects: ReadonlyArray<KubernetesObject>) => {
       replica.edit({ _tag: "Begin" })
@@ -50,7 +47,7 @@ describe("what subscribers are told", () => {
     list("9", same, web({ name: "changed", rv: "2" }), web({ name: "gone", rv: "3" }))
     expect(
       list("20", web({ name: "same", rv: "1" }), web({ name: "changed", rv: "12" }), web({ name: "new", rv: "13" }))
-    ).toEqual(["deleted gone 3", "updated changed 2->12", "added new 13"])
+    ).toEqual(["deleted gone 3 relisted", "updated changed 2->12 relisted", "added new 13 relisted"])
     // What others remember by the identity of the object stays remembered.
     expect(table.get("default/same")).toBe(same)
   })
@@ -58,7 +55,7 @@ describe("what subscribers are told", () => {
   test("about an object that was deleted and made again while nobody watched: both", () => {
     const { list } = fixture()
     list("9", web({ name: "a", rv: "1", uid: "u1" }))
-    expect(list("20", web({ name: "a", rv: "12", uid: "u2" }))).toEqual(["deleted a 1", "added a 12"])
+    expect(list("20", web({ name: "a", rv: "12", uid: "u2" }))).toEqual(["deleted a 1 relisted", "added a 12 relisted"])
   })
 
   test("about events: the state before and after, and for deletions the last state that the server told", () => {
@@ -80,23 +77,12 @@ describe("what subscribers are told", () => {
     expect(apply("9", put(web({ name: "a", rv: "9" })), gone(web({ name: "b", rv: "9" })))).toEqual([])
   })
 
-  test("which events are echoes of our own writes, when the answer was there before them", () => {
-    const { apply, list, own } = fixture()
-    list("9", web({ name: "a", rv: "1" }))
-    own.remember("uid-a", "10")
-    expect(apply("11", put(web({ name: "a", rv: "10" })), put(web({ name: "a", rv: "11" })))).toEqual([
-      "updated a 1->10 echo",
-      "updated a 10->11"
-    ])
-  })
-
   test("what the watch had told before, not what an own write showed meanwhile", () => {
-    const { apply, list, own, replica, table } = fixture()
+    const { apply, list, replica, table } = fixture()
     list("9", web({ name: "a", rv: "1" }))
-    own.remember("uid-a", "10")
     replica.overlay.lay("default/a", "10", web({ name: "a", rv: "10" }))
     expect(table.get("default/a")?.metadata.resourceVersion).toBe("10")
-    expect(apply("10", put(web({ name: "a", rv: "10" })))).toEqual(["updated a 1->10 echo"])
+    expect(apply("10", put(web({ name: "a", rv: "10" })))).toEqual(["updated a 1->10"])
   })
 })
 
@@ -134,6 +120,6 @@ test("a list of one namespace deletes nothing in another", () => {
   const { list, table } = fixture("default")
   table.set("other/x", web({ name: "x", namespace: "other", rv: "1" }))
   list("9", web({ name: "a", rv: "2" }))
-  expect(list("20")).toEqual(["deleted a 2"])
+  expect(list("20")).toEqual(["deleted a 2 relisted"])
   expect([...table.keys()]).toEqual(["other/x"])
 })

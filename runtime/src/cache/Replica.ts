@@ -4,7 +4,6 @@
 import type * as Clock from "effect/Clock"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Overlay from "./Overlay.ts"
-import type { OwnWrites } from "./OwnWrites.ts"
 import type { Edit } from "./Reflector.ts"
 import type { Change, Table } from "./Store.ts"
 
@@ -19,6 +18,9 @@ export interface Replica {
   readonly synced: () => boolean
 }
 
+/** What the changes of one edit have in common. */
+type How = Pick<Change, "initial" | "relisted" | "receivedAt">
+
 const nothing: ReadonlyArray<Change> = []
 
 const isSame = (a: KubernetesObject, b: KubernetesObject): boolean =>
@@ -28,56 +30,47 @@ const isSame = (a: KubernetesObject, b: KubernetesObject): boolean =>
 export const make = (options: {
   readonly table: Table
   readonly namespace: string | undefined
-  readonly own: OwnWrites
   readonly clock: Clock.Clock
-  /** See `Overlay.make`. */
-  readonly sighted?: ((resourceVersion: string) => void) | undefined
 }): Replica => {
-  const { table, namespace, own, clock } = options
-  const overlay = Overlay.make(table, namespace, options.sighted)
+  const { table, namespace, clock } = options
+  const overlay = Overlay.make(table, namespace)
   let staged = new Map<string, KubernetesObject>()
   let synced = false
 
   /** Takes what the server says about one object; `changes` gets what that means. */
-  const put = (key: string, object: KubernetesObject, initial: boolean, at: number, changes: Array<Change>): void => {
+  const put = (key: string, object: KubernetesObject, how: How, changes: Array<Change>): void => {
     const previous = overlay.base(key)
-    const { uid, resourceVersion } = object.metadata
     // The object we have is kept, for what others remember by its identity.
     if (previous !== undefined && isSame(previous, object)) {
       overlay.watched(key, previous)
       return
     }
     overlay.watched(key, object)
-    const echo = own.has(uid, resourceVersion)
-    if (previous === undefined) {
-      changes.push({ type: "added", object, initial, echo, receivedAt: at })
-    } else if (previous.metadata.uid === uid) {
-      changes.push({ type: "updated", object, previous, initial, echo, receivedAt: at })
-    } else {
+    if (previous === undefined) changes.push({ type: "added", object, ...how })
+    else if (previous.metadata.uid === object.metadata.uid) changes.push({ type: "updated", object, previous, ...how })
+    else {
       // Its deletion fell into a gap: another object of that name is there now.
-      changes.push({ type: "deleted", object: previous, initial, echo: false, receivedAt: at })
-      changes.push({ type: "added", object, initial, echo, receivedAt: at })
+      changes.push({ type: "deleted", object: previous, ...how }, { type: "added", object, ...how })
     }
   }
 
   /** Takes that an object is gone; `last` is its last state if the server told it. */
-  const drop = (key: string, last: KubernetesObject | undefined, at: number, changes: Array<Change>): void => {
+  const drop = (key: string, last: KubernetesObject | undefined, how: How, changes: Array<Change>): void => {
     const previous = overlay.base(key)
     if (previous === undefined) return
     overlay.watched(key, undefined)
     const object = last !== undefined && last.metadata.uid === previous.metadata.uid ? last : previous
-    const echo = object === last && own.has(object.metadata.uid, object.metadata.resourceVersion)
-    changes.push({ type: "deleted", object, initial: false, echo, receivedAt: at })
+    changes.push({ type: "deleted", object, ...how })
   }
 
   const commit = (resourceVersion: string): ReadonlyArray<Change> => {
-    const at = clock.unsafeCurrentTimeMillis()
-    const initial = !synced
+    const receivedAt = clock.unsafeCurrentTimeMillis()
     const changes: Array<Change> = []
     overlay.relisted(resourceVersion)
     const gone = Array.from(overlay.keys()).filter((key) => !staged.has(key))
-    for (const key of gone) drop(key, undefined, at, changes)
-    for (const [key, object] of staged) put(key, object, initial, at, changes)
+    for (const key of gone) drop(key, undefined, { initial: false, relisted: true, receivedAt }, changes)
+    const how = { initial: !synced, relisted: synced, receivedAt }
+    for (const [key, object] of staged) put(key, object, how, changes)
     staged = new Map()
     synced = true
     return changes
@@ -107,16 +100,16 @@ export const make = (options: {
         case "Commit":
           return commit(edit.resourceVersion)
         case "Apply": {
-          const at = clock.unsafeCurrentTimeMillis()
+          const how = { initial: false, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() }
           const changes: Array<Change> = []
           for (const event of edit.events) {
             switch (event.type) {
               case "ADDED":
               case "MODIFIED":
-                put(keyString(event.object.metadata), event.object, false, at, changes)
+                put(keyString(event.object.metadata), event.object, how, changes)
                 break
               case "DELETED":
-                drop(keyString(event.object.metadata), event.object, at, changes)
+                drop(keyString(event.object.metadata), event.object, how, changes)
                 break
             }
           }

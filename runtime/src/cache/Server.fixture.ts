@@ -244,7 +244,4 @@ export const settle = TestClock.adjust("1 millis")
 
 /** Changes, one short line each. */
 export const lines = (changes: ReadonlyArray<Cache.Change>): ReadonlyArray<string> =>
-  changes.map(
-    ({ echo, initial, object, type }) =>
-      `${type} ${object.metadata.name}${initial ? " initial" : ""}${echo ? " echo" : ""}`
-  )
+  changes.map(({ initial, object, type }) => `${type} ${object.metadata.name}${initial ? " initial" : ""}`)

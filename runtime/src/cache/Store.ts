@@ -21,8 +21,8 @@ export interface Change {
   readonly previous?: KubernetesObject | undefined
   /** Comes from the list with which an informer begins, or stands for it towards a late subscriber. */
   readonly initial: boolean
-  /** It is a write of ours coming back: the response to one carried the same uid and resourceVersion before. */
-  readonly echo: boolean
+  /** Found by a later list, after a gap in the watch: the versions before it were not seen. */
+  readonly relisted: boolean
   /** When it arrived, in milliseconds of the Clock. */
   readonly receivedAt: number
 }

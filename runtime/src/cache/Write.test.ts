@@ -3,7 +3,6 @@ import type * as Writes from "../client/Writes.ts"
 import type { KubernetesObject, ObjectMeta } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as LabelSelector from "./LabelSelector.ts"
-import * as OwnWrites from "./OwnWrites.ts"
 import { web } from "./Scripted.fixture.ts"
 import * as Write from "./Write.ts"
 
@@ -115,32 +114,5 @@ describe("the answer to a deletion", () => {
   test("does not end a Namespace, which its own controller removes", () => {
     const object: KubernetesObject = { ...leaving({ namespace: "" }), kind: "Namespace" }
     expect(tag(Write.meaning(write({ resource: Namespace, verb: "delete", object }), scope(Namespace)))).toBe("Present")
-  })
-})
-
-describe("own writes", () => {
-  test("are known by UID and resourceVersion, the latest eight of each object", () => {
-    const own = OwnWrites.make()
-    for (let rv = 1; rv <= 10; rv++) own.remember("u", `${rv}`)
-    own.remember("u", "10")
-    expect([1, 2, 3, 10].map((rv) => own.has("u", `${rv}`))).toEqual([false, false, true, true])
-    expect(own.has("v", "10")).toBe(false)
-  })
-
-  test("are forgotten when too many objects were written since", () => {
-    const own = OwnWrites.make(2)
-    own.remember("a", "1")
-    own.remember("b", "1")
-    own.remember("a", "2")
-    own.remember("c", "1")
-    expect(own.has("b", "1")).toBe(false)
-    expect(own.has("a", "1")).toBe(true)
-    expect(own.has("c", "1")).toBe(true)
-    expect(own.size()).toBe(2)
-  })
-
-  test("of a Scale are those of the object it scales", () => {
-    expect(Write.versionOf(write({ subresource: "scale" }))).toEqual({ uid: "uid-a", resourceVersion: "7" })
-    expect(Write.versionOf(write({ verb: "delete", object: undefined, uid: "u" }))).toBeUndefined()
   })
 })

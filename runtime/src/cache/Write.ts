@@ -80,11 +80,3 @@ export const meaning = (write: Write, scope: Scope): Meaning | undefined => {
   if (resource.projection === "metadata") return { _tag: "Present", key, object: project(object) }
   return isWhole(write, object, resource) ? { _tag: "Present", key, object: strip(object) } : undefined
 }
-
-/** The version of an object that a write made, for telling its echo. A Scale carries those of the object it scales. */
-export const versionOf = (write: Write): { readonly uid: string; readonly resourceVersion: string } | undefined => {
-  const metadata: Partial<ObjectMeta> | undefined = write.object?.metadata
-  return metadata?.uid === undefined || metadata.resourceVersion === undefined
-    ? undefined
-    : { uid: metadata.uid, resourceVersion: metadata.resourceVersion }
-}

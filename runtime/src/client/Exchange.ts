@@ -29,6 +29,8 @@ export interface Exchange {
 /** What a write did. */
 export interface Written {
   readonly kind: string
+  /** Of the object that was written; absent where the answer does not have the object. */
+  readonly uid?: string | undefined
   readonly verb: string
   readonly subresource: string | undefined
   readonly fieldManager: string | undefined
@@ -47,6 +49,7 @@ const isRead = ({ dryRun, method }: Request): boolean => method === "GET" || dry
 /** What one reconcile asked. */
 export class Ledger {
   private readonly exchanges = new Map<Request, Exchange>()
+  private own: Map<string, string> | undefined
   private reads = 0
   private writes = 0
   readonly add = (exchange: Exchange): void => {
@@ -55,9 +58,14 @@ export class Ledger {
   }
   /** Enters what a write did, once its answer is read. Its span has ended by then, and is told all the same. */
   readonly wrote = (request: Request, write: Omit<Written, "changed">): void => {
+    const { after, before, fieldManager, uid } = write
+    // A write that changed nothing is answered with the version that another writer made.
+    if (uid !== undefined && after !== undefined && after !== before) {
+      this.own ??= new Map()
+      this.own.set(after, uid)
+    }
     const exchange = this.exchanges.get(request)
     if (exchange === undefined) return
-    const { after, before, fieldManager } = write
     const isPlain = exchange.status === 201 || (write.verb === "delete" && before === undefined)
     const changed = isPlain ? true : before === undefined ? undefined : before !== after
     exchange.write = { ...write, changed }
@@ -68,6 +76,8 @@ export class Ledger {
     if (after !== undefined) span.attribute(Attribute.resourceVersionAfter, after)
     if (changed !== undefined) span.attribute(Attribute.changed, changed)
   }
+  /** The versions that its writes made, all of them: UIDs by resourceVersion. */
+  readonly versions = (): ReadonlyMap<string, string> | undefined => this.own
   /** How many there were, those that are not kept included. */
   readonly count = (): number => this.reads + this.writes
   /** In the order in which they ended, up to {@link most} reads and as many writes. */

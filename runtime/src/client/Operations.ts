@@ -180,7 +180,7 @@ export const make = (stack: Stack): Operations => {
 
   const publish = (
     call: Request,
-    write: Pick<Writes.Write, "resource" | "verb" | "subresource" | "unchanged" | "uid">,
+    write: Pick<Writes.Write, "resource" | "verb" | "subresource" | "uid">,
     object: KubernetesObject | undefined
   ) => {
     if (call.dryRun === true) return
@@ -208,10 +208,9 @@ export const make = (stack: Stack): Operations => {
       const request = call(fieldManager)
       if (Either.isLeft(request)) return Effect.fail(request.left)
       return Effect.map(sendAs<T>(request.right), (object) => {
-        const after = object.metadata.resourceVersion
-        const unchanged = before !== undefined && before === after && { unchanged: true }
-        publish(request.right, { resource, verb, subresource, ...unchanged }, object)
-        enter(context, request.right, { kind: resource.kind, verb, subresource, fieldManager, before, after })
+        const { uid, resourceVersion: after } = object.metadata
+        publish(request.right, { resource, verb, subresource }, object)
+        enter(context, request.right, { kind: resource.kind, uid, verb, subresource, fieldManager, before, after })
         return object
       })
     })
@@ -321,6 +320,7 @@ export const make = (stack: Stack): Operations => {
             publish(call.right, { resource, verb: "delete", ...(object === undefined && { uid }) }, object)
             enter(fiber.getFiberRef(FiberRef.currentContext), call.right, {
               ...plainly(resource.kind, "delete"),
+              uid: object?.metadata.uid,
               before: options.resourceVersion,
               after: object?.metadata.resourceVersion
             })

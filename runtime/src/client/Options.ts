@@ -38,7 +38,10 @@ export type ListOptions = PageOptions
 export interface WriteOptions extends RequestOptions {
   /** In whose name; by default that of the fiber (`FieldManager`). */
   readonly fieldManager?: string | undefined
-  /** The resourceVersion last seen. Nothing is asked of the server for it: a trace tells by it whether the write changed anything. */
+  /**
+   * The resourceVersion last seen. It is not sent. It shows whether the write changed anything: the answer to a write that changed
+   * nothing has this resourceVersion, and the event of it is not taken for an own write.
+   */
   readonly before?: string | undefined
   /** The server does everything but store it. */
   readonly dryRun?: boolean | undefined

@@ -17,8 +17,6 @@ export interface Write {
    * when a deletion is answered by a Status. Of subresource `scale`, a Scale.
    */
   readonly object: KubernetesObject | undefined
-  /** Whether it is known that nothing changed: see `WriteOptions.before`. */
-  readonly unchanged?: boolean | undefined
   /** Of the object that was deleted, when a Status names it. */
   readonly uid?: string | undefined
 }

@@ -80,7 +80,7 @@ export interface Attempt {
   /** What woke it: the newest few, and how many more there were. */
   readonly triggers: ReadonlyArray<Fired>
   readonly dropped: number
-  /** How many of the latter were not the echo of a write of this program. */
+  /** How many of the latter were not the echo of a write by the reconciles of this object. */
   readonly droppedNews: number
   /** 1 for the first after a success, counting up with each failure or requeue in a row. */
   readonly number: number

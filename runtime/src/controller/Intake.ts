@@ -6,7 +6,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
-import * as Cache from "../cache/Cache.ts"
+import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
 import { Fenced } from "../client/ApiError.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
@@ -22,6 +22,10 @@ import * as Trigger from "./Trigger.ts"
 
 /** What came with an initial list waits behind what changed since; so does a resync. */
 const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low : 0)
+
+/** The version by which the queue finds out who wrote it. A list may hide a version of another writer behind an own one. */
+const versionOf = (change: Change, fired: Trigger.Fired): WorkQueue.Version | undefined =>
+  change.initial || change.relisted ? undefined : fired.source
 
 /**
  * Subscribes a controller's queue to its informers, for the life of the scope.
@@ -41,20 +45,12 @@ export const connect = <R>(
     readonly gone: (key: string) => void
     readonly news?: boolean | undefined
   }
-): Effect.Effect<void, never, R | Cache.Cache | Scope.Scope> =>
+): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const { journal, memory, queue } = options
-    const cache = yield* Cache.Cache
     const tracing = yield* Tracing
     const annotation = tracing === undefined || tracing.propagation === "off" ? undefined : tracing.annotation
     const slow = yield* Queue.unbounded<Effect.Effect<void, never, R>>()
-
-    /**
-     * Whether a change is more than our own write coming back. Its event is often here before the write's answer, by which
-     * it could be told: then the question is put off.
-     */
-    const isForeign = ({ echo, initial, object: { metadata } }: Change): boolean | (() => boolean) =>
-      initial || (!echo && (() => !cache.isOwn(metadata.uid, metadata.resourceVersion)))
 
     /** A mistake in an author's predicate or map must neither end the watch nor go unseen. It is told once. */
     const blundered = (what: "predicate" | "map", error: unknown): void => {
@@ -98,11 +94,10 @@ export const connect = <R>(
         journal.ignored(key, Trigger.kindOf("watch", change), kind, change, refusal)
         return
       }
-      queue.add(key, Trigger.fired("watch", controller.resource, change, annotation), {
-        priority: priorityOf(change),
-        // A deletion ends whatever the key waits for, our own too.
-        promote: change.type === "deleted" || isForeign(change)
-      })
+      const fired = Trigger.fired("watch", controller.resource, change, annotation)
+      // A deletion ends every delay of the key, also one that the key's own run sent.
+      const version = change.type === "deleted" ? undefined : versionOf(change, fired)
+      queue.add(key, fired, { priority: priorityOf(change), version })
     })
 
     for (const [trigger, informer] of options.informers) {
@@ -117,7 +112,7 @@ export const connect = <R>(
           return
         }
         const fired = Trigger.fired(trigger.relation, trigger.resource, change, annotation)
-        const settings = { priority: priorityOf(change), promote: isForeign(change) }
+        const settings = { priority: priorityOf(change), version: versionOf(change, fired) }
         const add = (keys: Iterable<string>) => {
           for (const key of keys) queue.add(key, fired, settings)
         }

@@ -51,7 +51,7 @@ const change = (name: string, over: Partial<Change> = {}): Change => ({
   type: "updated",
   object: object(name),
   initial: false,
-  echo: false,
+  relisted: false,
   receivedAt: 100,
   ...over
 })

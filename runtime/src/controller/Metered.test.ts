@@ -17,6 +17,7 @@ import { attempt } from "./Attempt.fixture.ts"
 import type { Attempt } from "./Attempt.ts"
 import * as Controller from "./Controller.ts"
 import * as Metered from "./Metered.ts"
+import * as OwnWrites from "./OwnWrites.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
 import * as Status from "./Status.ts"
@@ -35,9 +36,6 @@ const metered = (body: (registry: Metrics.Registry) => ReturnType<typeof withWor
   const registry = Metrics.make()
   return Effect.provideService(body(registry)(), Metrics.Metrics, registry)
 }
-
-/** Nothing of what it sees is an own write. */
-const unwatched: Metered.Watched = { isOwn: () => false, whenSeen: () => {} }
 
 const once = { retry: Schedule.recurs(0) }
 
@@ -187,7 +185,11 @@ describe("a queue is measured", () => {
   effect("to the end, whether anybody has read before or not, and not beyond it", () =>
     Effect.gen(function* () {
       const registry = Metrics.make()
-      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1, unwatched), Metrics.Metrics, registry)
+      const { follow } = yield* Effect.provideService(
+        Metered.make("widgets", 1, OwnWrites.make()),
+        Metrics.Metrics,
+        registry
+      )
       const queue = yield* WorkQueue.make<Fired>()
       yield* Effect.scoped(
         Effect.gen(function* () {
@@ -208,7 +210,11 @@ describe("a queue is measured", () => {
     Effect.gen(function* () {
       const registry = Metrics.make()
       const queue = yield* WorkQueue.make<Fired>()
-      const { follow } = yield* Effect.provideService(Metered.make("widgets", 1, unwatched), Metrics.Metrics, registry)
+      const { follow } = yield* Effect.provideService(
+        Metered.make("widgets", 1, OwnWrites.make()),
+        Metrics.Metrics,
+        registry
+      )
       yield* follow(queue, yield* Backoff.make(Backoff.default))
       for (let priority = 1; priority <= 40; priority++) {
         queue.add(`key-${priority}`, { kind: "resync", at: 0 }, { priority })
@@ -279,28 +285,36 @@ describe("freshness", () => {
     source: { kind: "Widget", key: "default/a", uid: "u", resourceVersion },
     at
   })
-  const patched = (after: string, changed: boolean | undefined = true, verb = "patch"): Exchange => ({
+  const patched = (after: string, changed: boolean | undefined = true): Exchange => ({
     request: { method: "PATCH", path: "/", template: "/", headers: {}, repeatable: false },
-    startedAt: 0,
+    startedAt: 5000,
     millis: 1,
     status: 200,
     error: undefined,
     resends: 0,
     auditId: undefined,
     span: undefined,
-    write: { kind: "Widget", verb, subresource: undefined, fieldManager: "w", before: "1", after, changed }
+    write: {
+      kind: "Widget",
+      uid: "u",
+      verb: "patch",
+      subresource: undefined,
+      fieldManager: "w",
+      before: "1",
+      after,
+      changed
+    }
   })
 
-  /** One attempt observed, and what the registry says then. */
-  const observed = (over: Partial<Attempt>, watched: Partial<Metered.Watched> = {}) =>
+  /** Attempts observed one after the other, and what the registry says then. */
+  const observed = (...attempts: ReadonlyArray<Partial<Attempt>>) =>
     Effect.gen(function* () {
       const registry = Metrics.make()
-      const { observe } = yield* Effect.provideService(
-        Metered.make("widgets", 1, { ...unwatched, ...watched }),
-        Metrics.Metrics,
-        registry
-      )
-      yield* observe(attempt({ queuedAt: 2000, startedAt: 5000, finishedAt: 6000, ...over }))
+      const make = Metered.make("widgets", 1, OwnWrites.make())
+      const { observe } = yield* Effect.provideService(make, Metrics.Metrics, registry)
+      for (const over of attempts) {
+        yield* observe(attempt({ key: "default/a", queuedAt: 2000, startedAt: 5000, finishedAt: 6000, ...over }))
+      }
       return registry
     })
 
@@ -309,12 +323,21 @@ describe("freshness", () => {
       const triggers: ReadonlyArray<Fired> = [
         { ...event(0), kind: "startup" },
         { kind: "resync", at: 500 },
-        event(1000, "own"),
+        event(1000, "8"),
         event(4000),
         event(3000)
       ]
-      const seen = reading(yield* observed({ triggers }, { isOwn: (_, version) => version === "own" }))
+      const seen = reading(yield* observed({ exchanges: [patched("8")] }, { triggers }))
       expect([seen[count("started")], seen[sum("started")], seen[sum("finished")]]).toEqual([1, 2, 3])
+    })
+  )
+
+  effect("is that of a write of the same controller for another object", () =>
+    Effect.gen(function* () {
+      const seen = reading(
+        yield* observed({ key: "default/b", exchanges: [patched("8")] }, { triggers: [event(1000, "8")] })
+      )
+      expect([seen[count("started")], seen[sum("started")]]).toEqual([1, 4])
     })
   )
 
@@ -332,18 +355,17 @@ describe("freshness", () => {
     })
   )
 
-  effect("of writes is measured for those that change something and that a watch will tell of", () =>
-    Effect.gen(function* () {
-      const asked: Array<string> = []
-      const exchanges = [patched("8"), patched("7", false), patched("9", undefined), patched("10", true, "delete")]
-      const whenSeen: Metered.Watched["whenSeen"] = (version, tell) => {
-        asked.push(version)
-        if (version === "9") tell(8000)
-      }
-      const seen = reading(yield* observed({ triggers: [event(3000)], exchanges }, { whenSeen }))
-      expect(asked).toEqual(["8", "9"])
-      expect([seen[count("seen")], seen[sum("seen")]]).toEqual([1, 5])
-    })
+  effect(
+    "of writes is measured once for each that changed something, when it was answered and its event was there",
+    () =>
+      Effect.gen(function* () {
+        const exchanges = [patched("8"), patched("7", false), patched("9", undefined)]
+        const first = { triggers: [event(3000)], exchanges }
+        // The answers came at 5001. The event of 8 came before that, those of the others after it.
+        const echoes = { triggers: [event(4000, "8"), event(8000, "7"), event(8000, "9")] }
+        const seen = reading(yield* observed(first, echoes, echoes))
+        expect([seen[count("seen")], seen[sum("seen")]]).toEqual([2, 2.001 + 5])
+      })
   )
 
   const exemplars = (registry: Metrics.Registry) =>
@@ -361,8 +383,10 @@ describe("freshness", () => {
       Effect.gen(function* () {
         const root = Recording.root("reconcile widgets", { traceId: "t".repeat(32), startTime: 0n })
         root.recording.exported = exported
-        const whenSeen: Metered.Watched["whenSeen"] = (_, tell) => tell(8000)
-        const registry = yield* observed({ root, triggers: [event(3000)], exchanges: [patched("8")] }, { whenSeen })
+        const registry = yield* observed(
+          { root, triggers: [event(3000)], exchanges: [patched("8")] },
+          { triggers: [event(8000, "8")] }
+        )
         const { traceId } = root
         expect(exemplars(registry)).toEqual(
           exported

@@ -9,17 +9,14 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type * as Cache from "../cache/Cache.ts"
 import type { Backoffs } from "../queue/Backoff.ts"
 import type { Snapshot, WorkQueue } from "../queue/WorkQueue.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { type Attempt, type Observer, ReconcileTimeout } from "./Attempt.ts"
 import type * as HotLoop from "./HotLoop.ts"
+import type * as OwnWrites from "./OwnWrites.ts"
 import type { Fired } from "./Trigger.ts"
-
-/** What it needs of the cache. */
-export type Watched = Pick<Cache.Cache["Type"], "isOwn" | "whenSeen">
 
 /** The feeder of one controller. */
 export interface Metered {
@@ -59,21 +56,6 @@ const resultOf = ({ outcome }: Attempt): Result | undefined => {
   }
 }
 
-/**
- * When the oldest change arrived that an attempt answers to, in ms of the Clock; `undefined` if none is among what woke it. A
- * write of our own that comes back is none, nor is what an informer begins with.
- */
-const arrivedAt = ({ dropped, queuedAt, triggers }: Attempt, { isOwn }: Watched): number | undefined => {
-  let oldest: number | undefined
-  for (const { at, kind, source } of triggers) {
-    if (source === undefined || kind === "startup") continue
-    if (source.uid !== undefined && isOwn(source.uid, source.resourceVersion)) continue
-    if (oldest === undefined || at < oldest) oldest = at
-  }
-  // Of more triggers than are kept the oldest is not known, but that it did not come after the key was ready.
-  return oldest !== undefined && dropped > 0 ? Math.min(oldest, queuedAt) : oldest
-}
-
 /** The trace that the values of an attempt point to, if it leaves the process. */
 const traceOf = ({ finishedAt, root }: Attempt): Metrics.Trace | undefined =>
   root?.recording.exported === true ? { traceId: root.traceId, spanId: root.spanId, at: finishedAt } : undefined
@@ -85,8 +67,8 @@ export const hotLoops = (controller: string) =>
     return { fight: of("fight"), altered: of("altered"), rewrite: of("rewrite") }
   })
 
-/** Feeds the metrics of the fiber's registry. */
-export const make = (controller: string, concurrency: number, watched: Watched): Effect.Effect<Metered> =>
+/** Feeds the metrics of the fiber's registry. It records the writes of attempts in `writes`. */
+export const make = (controller: string, concurrency: number, writes: OwnWrites.OwnWrites): Effect.Effect<Metered> =>
   Effect.map(Metrics.Metrics, (registry) => {
     const own = { controller }
     const queued = { name: controller, controller }
@@ -110,17 +92,36 @@ export const make = (controller: string, concurrency: number, watched: Watched):
     const finished = histogram(Metric.freshnessFinished, own)
     const seen = histogram(Metric.freshnessSeen, own)
 
-    /** How long after a change something was done about it. The machine's time may have been set meanwhile. */
-    const observeFreshness = (attempt: Attempt, trace: Metrics.Trace | undefined): void => {
-      const arrived = arrivedAt(attempt, watched)
-      if (arrived === undefined) return
-      const since = (at: number): number => Math.max(0, at - arrived) / 1000
-      started.observe(since(attempt.startedAt), trace)
-      finished.observe(since(attempt.finishedAt), trace)
-      for (const { write } of attempt.exchanges) {
-        if (write?.after === undefined || write.changed === false || write.verb === "delete") continue
-        watched.whenSeen(write.after, (at) => seen.observe(since(at), trace && { ...trace, at }))
+    /**
+     * When the oldest change arrived that an attempt answers to; `undefined` if news did not wake it. An own write that comes back
+     * is not news: it shows when the write is seen. The machine's time may have been set meanwhile.
+     */
+    const arrivedAt = ({ dropped, key, queuedAt, triggers }: Attempt): number | undefined => {
+      let oldest: number | undefined
+      for (const { at, kind, source } of triggers) {
+        if (source === undefined || kind === "startup") continue
+        const own = writes.find(source)
+        if (own?.arrivedAt !== undefined) {
+          const seenAt = Math.max(at, own.answeredAt)
+          seen.observe(Math.max(0, seenAt - own.arrivedAt) / 1000, own.trace && { ...own.trace, at: seenAt })
+          own.arrivedAt = undefined
+        }
+        if (own?.key !== key && (oldest === undefined || at < oldest)) oldest = at
       }
+      // Of more triggers than are kept the oldest is not known, but that it did not come after the key was ready.
+      return oldest !== undefined && dropped > 0 ? Math.min(oldest, queuedAt) : oldest
+    }
+
+    const observeFreshness = (attempt: Attempt, trace: Metrics.Trace | undefined): void => {
+      const arrived = arrivedAt(attempt)
+      for (const { millis, startedAt, write } of attempt.exchanges) {
+        if (write?.uid === undefined || write.after === undefined || write.changed === false) continue
+        const { after, uid } = write
+        writes.record(after, { uid, key: attempt.key, answeredAt: startedAt + millis, arrivedAt: arrived, trace })
+      }
+      if (arrived === undefined) return
+      started.observe(Math.max(0, attempt.startedAt - arrived) / 1000, trace)
+      finished.observe(Math.max(0, attempt.finishedAt - arrived) / 1000, trace)
     }
 
     const backoffObjects = gauge(Metric.backoffObjects, own)

@@ -12,7 +12,7 @@ const change = (type: Change["type"], now: Partial<ObjectMeta> = {}, before?: Pa
   object: object(now),
   ...(before === undefined ? {} : { previous: object(before) }),
   initial: false,
-  echo: false,
+  relisted: false,
   receivedAt: 0
 })
 

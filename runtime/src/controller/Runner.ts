@@ -38,6 +38,7 @@ import * as Intake from "./Intake.ts"
 import * as Journal from "./Journal.ts"
 import * as Memory from "./Memory.ts"
 import * as Metered from "./Metered.ts"
+import * as OwnWrites from "./OwnWrites.ts"
 import type { Reachability } from "./Reachability.ts"
 import * as Recent from "./Recent.ts"
 import type { Fired } from "./Trigger.ts"
@@ -80,6 +81,8 @@ export interface Runner {
   readonly queue: () => Option.Option<WorkQueue.WorkQueue<Fired>>
   /** What is remembered of its objects, of all terms. */
   readonly journal: Journal.Journal
+  /** The latest writes of its reconciles, of all terms. */
+  readonly writes: OwnWrites.OwnWrites
 }
 
 /** What maps are subject to on a standby. */
@@ -132,7 +135,8 @@ export const prepare = <R>(
     const concurrency = settings.concurrency ?? controller.concurrency
     const gracePeriod = Duration.decode(settings.gracePeriod ?? "30 seconds")
     const syncPeriod = Duration.decode(settings.syncPeriod ?? "10 hours")
-    const metered = yield* Metered.make(controller.name, concurrency, cache)
+    const writes = OwnWrites.make()
+    const metered = yield* Metered.make(controller.name, concurrency, writes)
     const hotLoops = yield* Metered.hotLoops(controller.name)
     const hotLoop = HotLoop.make((reason) => hotLoops[reason].add())
     const detect = HotLoopObserver.observer(hotLoop, {
@@ -303,6 +307,7 @@ export const prepare = <R>(
       started: started.await,
       queue: () => current,
       journal,
+      writes,
       leaderElected: controller.leaderElected,
       standBy,
       lead: (permit, stop) =>

@@ -78,7 +78,7 @@ describe("a watched object", () => {
 })
 
 describe("what fired", () => {
-  const change = { object: child(), initial: false, echo: false, receivedAt: 42 }
+  const change = { object: child(), initial: false, relisted: false, receivedAt: 42 }
   test("says what happened to which object, in which version, when", () => {
     expect(Trigger.fired("owned", ConfigMap, { ...change, type: "updated" })).toEqual({
       kind: "owned.modified",

@@ -112,7 +112,7 @@ const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, n
           ? Outcome.Vanished()
           : outcomeOf(exit, { interrupted: HashSet.size(interruptors) > 0, server: (yield* Reachability).server })
       const next = yield* settle(shared, item, outcome, { generation, failing, root })
-      queue.done(item.key)
+      queue.done(item.key, ledger.versions())
       // What this run remembered of an object that was deleted meanwhile: the event that makes it forgotten is past.
       if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
         shared.memory.forget(object.metadata.uid, item.key)

@@ -2,21 +2,26 @@
  * One key's record in a work queue. The queue keeps exactly one per key, and the structures that order keys (`Ready`,
  * `Delayed`) thread their links through it, so that moving a key between them allocates nothing.
  */
+import type { Runs, Version } from "./Own.ts"
 
 /**
  * Where the key's *next* run stands. A run in progress is independent of it: that is `Entry.running`.
  * - `idle`: no further run is wanted
  * - `ready`: as soon as a worker is free and no run of the key is in progress
  * - `delayed`: at `dueAt`
- * - `echoed`: only while running. Nothing but echoes of our own writes arrived since the run began; how the run ends
- *   decides what becomes of them.
+ * - `undecided`: only while running. Each trigger since the run began is the event of a write, perhaps of this run's.
  */
-export type Place = "idle" | "ready" | "delayed" | "echoed"
+export type Place = "idle" | "ready" | "delayed" | "undecided"
 
-/** What asked for a run, and whether it is more than the echo of our own write, which may be known only later. */
+/** A trigger in an entry. */
 export interface Entered<T> {
   readonly trigger: T
-  readonly isNews: boolean | (() => boolean)
+  readonly priority: number
+  /** The version that the trigger reports, if a run of the key may have written it. */
+  readonly version: Version | undefined
+  /** False once the version is known to be an own write of the key. */
+  isNews: boolean
+  isDropped: boolean
 }
 
 /** The line of one priority in `Ready`. */
@@ -38,10 +43,12 @@ export class Entry<T> {
   triggers: Array<Entered<T>> | undefined = undefined
   /** How many older triggers made room for the ones kept. */
   dropped = 0
-  /** How many of those were more than echoes, as far as that is known, */
+  /** How many of those were no echoes. */
   droppedNews = 0
-  /** and of which it is to be asked once their run is handed out: by then the writes before it are answered. */
-  droppedDoubts: Array<() => boolean> | undefined = undefined
+  /** Triggers that arrived during the run in progress with a version. `done` compares them with what the run wrote. */
+  undecided: Array<Entered<T>> | undefined = undefined
+  /** What the latest runs wrote, since the key was at rest. */
+  own: Runs | undefined = undefined
   /** What asked for the run in progress, should it be put back. */
   handedOut: ReadonlyArray<Entered<T>> = []
   /** When the first of those triggers arrived. */
@@ -50,8 +57,6 @@ export class Entry<T> {
   enqueuedAt = 0
   /** When a delayed run becomes ready, in monotonic time: whatever the machine's time is set to meanwhile. */
   dueAt = 0
-  /** While `echoed`: asks, of each trigger that may be an echo or not, whether it was none. */
-  doubts: Array<() => boolean> | undefined = undefined
   /** `Delayed`: index in the heap, and the rank among equal times. */
   slot = -1
   rank = 0

@@ -18,13 +18,12 @@ import * as WorkQueue from "./WorkQueue.ts"
 
 type Step =
   | { readonly do: "add"; readonly key: string; readonly priority: number }
-  | { readonly do: "echo"; readonly key: string; readonly priority: number }
-  | { readonly do: "perhaps"; readonly key: string; readonly priority: number; readonly foreign: boolean }
+  | { readonly do: "event"; readonly key: string; readonly priority: number; readonly version: number }
   | { readonly do: "addAfter"; readonly key: string; readonly priority: number; readonly delay: number }
   | { readonly do: "take" }
   | { readonly do: "interrupt"; readonly index: number }
-  | { readonly do: "done"; readonly index: number }
-  | { readonly do: "fail"; readonly index: number; readonly delay: number }
+  | { readonly do: "done"; readonly index: number; readonly own: ReadonlyArray<number> }
+  | { readonly do: "fail"; readonly index: number; readonly own: ReadonlyArray<number>; readonly delay: number }
   | { readonly do: "putBack"; readonly index: number }
   | { readonly do: "sleep"; readonly millis: number }
 
@@ -35,9 +34,9 @@ type Seen = Pick<
 
 interface Want {
   readonly key: string
-  place: "ready" | "delayed" | "echoed"
-  /** Something that may have been an echo, and was none. */
-  foreign: boolean
+  place: "ready" | "delayed" | "undecided"
+  /** What arrived during the run, and may be an echo of it. */
+  undecided: Array<{ readonly trigger: number; readonly priority: number; readonly version: number }>
   triggers: Array<number>
   priority: number
   order: number
@@ -52,6 +51,8 @@ class Model {
   running: Array<Seen> = []
   /** Triggers that are echoes. */
   private echoes = new Set<number>([-2])
+  /** What the runs of a key wrote. A key at rest has nothing. */
+  private own = new Map<string, Set<number>>()
   private count = 0
 
   order(): number {
@@ -68,7 +69,7 @@ class Model {
 
   private enter(key: string, trigger: number, priority: number, place: Want["place"], time: number): void {
     const order = this.order()
-    this.wants.push({ key, place, foreign: false, triggers: [trigger], priority, order, addedAt: this.now, time })
+    this.wants.push({ key, place, undecided: [], triggers: [trigger], priority, order, addedAt: this.now, time })
   }
 
   private ready(want: Want, time: number): void {
@@ -84,34 +85,31 @@ class Model {
       return
     }
     want.triggers.push(trigger)
+    this.promote(want, priority)
+  }
+
+  private promote(want: Want, priority: number): void {
     if (want.place !== "ready") this.ready(want, this.now)
     else if (priority > want.priority) want.order = this.order()
     want.priority = Math.max(want.priority, priority)
   }
 
-  echo(key: string, trigger: number, priority: number): void {
-    this.echoes.add(trigger)
-    this.join(key, trigger, priority)
+  private wrote(key: string, version: number): boolean {
+    return this.own.get(key)?.has(version) ?? false
   }
 
-  private join(key: string, trigger: number, priority: number): void {
-    const want = this.find(key)
-    if (want !== undefined) want.triggers.push(trigger)
-    else this.enter(key, trigger, priority, this.isRunning(key) ? "echoed" : "ready", this.now)
-  }
-
-  /** An event of which only the end of the run will tell whether it was an echo. */
-  perhaps(key: string, trigger: number, priority: number, foreign: boolean): void {
-    const want = this.find(key)
-    if (!this.isRunning(key) || (want !== undefined && want.place !== "echoed")) {
-      if (foreign) this.add(key, trigger, priority)
-      else this.echo(key, trigger, priority)
+  /** The event of a write: of which run it was, only the end of a run may tell. */
+  event(key: string, trigger: number, priority: number, version: number): void {
+    const isOwn = this.wrote(key, version)
+    if (isOwn) this.echoes.add(trigger)
+    if (!isOwn && !this.isRunning(key)) {
+      this.add(key, trigger, priority)
       return
     }
-    if (foreign) this.join(key, trigger, priority)
-    else this.echo(key, trigger, priority)
-    const echoed = this.find(key)
-    if (echoed !== undefined && foreign) echoed.foreign = true
+    const want = this.find(key)
+    if (want !== undefined) want.triggers.push(trigger)
+    else this.enter(key, trigger, priority, "undecided", this.now)
+    if (!isOwn) this.find(key)?.undecided.push({ trigger, priority, version })
   }
 
   addAfter(key: string, delay: number, trigger: number, priority: number): void {
@@ -126,11 +124,10 @@ class Model {
     }
     want.triggers.push(trigger)
     if (want.place === "ready" && priority > want.priority) want.order = this.order()
-    want.priority = Math.max(want.priority, priority)
-    if (want.place === "echoed" && want.foreign) this.ready(want, this.now)
+    want.priority = want.place === "undecided" ? priority : Math.max(want.priority, priority)
     if (want.place === "ready") return
-    if (want.place === "echoed" || this.now + delay < want.time) want.time = this.now + delay
-    if (want.place === "echoed") want.order = this.order()
+    if (want.place === "undecided" || this.now + delay < want.time) want.time = this.now + delay
+    if (want.place === "undecided") want.order = this.order()
     want.place = "delayed"
   }
 
@@ -149,10 +146,20 @@ class Model {
     return item
   }
 
-  done(key: string): void {
+  done(key: string, own: ReadonlyArray<number>): void {
     this.running = this.running.filter((item) => item.key !== key)
     const want = this.find(key)
-    if (want?.place === "echoed") this.ready(want, this.now)
+    if (want === undefined) {
+      this.own.delete(key)
+      return
+    }
+    this.own.set(key, new Set([...(this.own.get(key) ?? []), ...own]))
+    for (const { priority, trigger, version } of want.undecided) {
+      if (this.wrote(key, version)) this.echoes.add(trigger)
+      else this.promote(want, priority)
+    }
+    want.undecided = []
+    if (want.place === "undecided") this.ready(want, this.now)
   }
 
   /** The model forgets which triggers were dropped: it is told by the item, whose counts it has checked before. */
@@ -165,7 +172,7 @@ class Model {
     const triggers = [...dropped, ...item.triggers, ...(since?.triggers ?? [])]
     const priority = Math.max(item.priority, since?.priority ?? item.priority)
     const order = -this.order()
-    this.wants.push({ key, place: "ready", foreign: false, triggers, priority, order, addedAt, time })
+    this.wants.push({ key, place: "ready", undecided: [], triggers, priority, order, addedAt, time })
   }
 
   sleep(millis: number): void {
@@ -212,23 +219,17 @@ const key = FastCheck.constantFrom("a", "b", "c", "d", "e")
 const priority = FastCheck.constantFrom(0, 0, 0, WorkQueue.low, 5)
 const delay = FastCheck.constantFrom(0, 1, 5, 5, 20, 100)
 const index = FastCheck.nat(7)
+/** Few, so that the events of own writes come before the end of their run, after it, and long after it. */
+const version = FastCheck.nat(5)
+const own = FastCheck.array(version, { maxLength: 3 })
 const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
   { weight: 5, arbitrary: FastCheck.record({ do: FastCheck.constant("add" as const), key, priority }) },
-  { weight: 3, arbitrary: FastCheck.record({ do: FastCheck.constant("echo" as const), key, priority }) },
-  {
-    weight: 3,
-    arbitrary: FastCheck.record({
-      do: FastCheck.constant("perhaps" as const),
-      key,
-      priority,
-      foreign: FastCheck.boolean()
-    })
-  },
+  { weight: 6, arbitrary: FastCheck.record({ do: FastCheck.constant("event" as const), key, priority, version }) },
   { weight: 3, arbitrary: FastCheck.record({ do: FastCheck.constant("addAfter" as const), key, priority, delay }) },
   { weight: 5, arbitrary: FastCheck.record({ do: FastCheck.constant("take" as const) }) },
   { weight: 1, arbitrary: FastCheck.record({ do: FastCheck.constant("interrupt" as const), index }) },
-  { weight: 4, arbitrary: FastCheck.record({ do: FastCheck.constant("done" as const), index }) },
-  { weight: 2, arbitrary: FastCheck.record({ do: FastCheck.constant("fail" as const), index, delay }) },
+  { weight: 4, arbitrary: FastCheck.record({ do: FastCheck.constant("done" as const), index, own }) },
+  { weight: 2, arbitrary: FastCheck.record({ do: FastCheck.constant("fail" as const), index, own, delay }) },
   { weight: 1, arbitrary: FastCheck.record({ do: FastCheck.constant("putBack" as const), index }) },
   {
     weight: 3,
@@ -265,14 +266,10 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
             model.add(one.key, triggers, one.priority)
             return
           }
-          case "echo": {
-            queue.add(one.key, ++triggers, { priority: one.priority, promote: false })
-            model.echo(one.key, triggers, one.priority)
-            return
-          }
-          case "perhaps": {
-            queue.add(one.key, ++triggers, { priority: one.priority, promote: () => one.foreign })
-            model.perhaps(one.key, triggers, one.priority, one.foreign)
+          case "event": {
+            const version = { uid: "u", resourceVersion: String(one.version) }
+            queue.add(one.key, ++triggers, { priority: one.priority, version })
+            model.event(one.key, triggers, one.priority, one.version)
             return
           }
           case "addAfter": {
@@ -302,8 +299,8 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
               queue.addAfter(item.key, one.delay, ++triggers, { priority: item.priority })
               model.addAfter(item.key, one.delay, triggers, item.priority)
             }
-            queue.done(item.key)
-            model.done(item.key)
+            queue.done(item.key, new Map(one.own.map((each) => [String(each), "u"])))
+            model.done(item.key, one.own)
             return
           }
           case "putBack": {
@@ -360,7 +357,7 @@ const play = (steps: ReadonlyArray<ReadonlyArray<Step>>, clock: ReturnType<typeo
       for (const item of [...running]) {
         end(item)
         queue.done(item.key)
-        model.done(item.key)
+        model.done(item.key, [])
       }
       yield* perform({ do: "sleep", millis: 100 })
       while (takers.length < 5) takers.push(yield* Effect.fork(queue.take))

@@ -11,6 +11,16 @@ import * as WorkQueue from "./WorkQueue.ts"
 
 const make = WorkQueue.make<string>()
 
+/** How the event of a write enters, by the number of the version that it made. */
+const event = (version: number, priority?: number): WorkQueue.AddOptions => ({
+  version: { uid: "u", resourceVersion: String(version) },
+  priority
+})
+
+/** What a run wrote, by the same numbers. */
+const wrote = (...versions: ReadonlyArray<number>): WorkQueue.Own =>
+  new Map(versions.map((version) => [String(version), "u"]))
+
 /** Lets every other fiber go on until it waits. */
 const settle = TestClock.adjust(0)
 
@@ -156,69 +166,57 @@ effect("an item carries the newest ten triggers and counts the rest", () =>
 )
 
 describe("of the triggers that an item has no room for", () => {
-  const echo = { promote: false }
-
   /** What the next item counts. */
   const counts = (queue: WorkQueue.WorkQueue<number>) =>
     Effect.map(next(queue), ({ dropped, droppedNews }) => ({ dropped, droppedNews }))
 
-  effect("the echoes of our own writes are counted apart", () =>
-    Effect.gen(function* () {
-      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
-      queue.add("a", 1)
-      for (let index = 2; index <= 6; index++) queue.add("a", index, echo)
-      queue.add("a", 7)
-      expect(yield* counts(queue)).toEqual({ dropped: 5, droppedNews: 1 })
-      for (let index = 1; index <= 9; index++) queue.add("a", index, echo)
-      queue.done("a")
-      expect(yield* counts(queue)).toEqual({ dropped: 7, droppedNews: 0 })
-    })
-  )
-
-  effect("those that may be echoes are judged when their run begins", () =>
-    Effect.gen(function* () {
-      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
-      let answered = 0
-      queue.add("a", 0)
-      yield* next(queue)
-      for (let index = 1; index <= 6; index++) queue.add("a", index, { promote: () => index > answered })
-      answered = 3
-      queue.done("a")
-      expect(yield* counts(queue)).toEqual({ dropped: 4, droppedNews: 1 })
-    })
-  )
-
-  effect("however many those are, each is judged once", () =>
+  effect("the echoes of own writes are counted apart, also those that came before the end of their run", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
       queue.add("a", 0)
       yield* next(queue)
-      for (let index = 0; index < 1002; index++) queue.add("a", index, { promote: () => index % 2 === 0 })
-      queue.done("a")
-      expect(yield* counts(queue)).toEqual({ dropped: 1000, droppedNews: 500 })
+      for (let version = 1; version <= 6; version++) queue.add("a", version, event(version))
+      queue.done("a", wrote(1, 2, 3))
+      for (let version = 1; version <= 3; version++) queue.add("a", version, event(version))
+      // Of 4 to 6 and then 1 to 3 the last two are kept.
+      expect(yield* counts(queue)).toEqual({ dropped: 7, droppedNews: 3 })
+    })
+  )
+
+  effect("those of more events than a run is compared with are news", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make<number>({ triggers: 2 })
+      queue.add("a", 0)
+      yield* next(queue)
+      const versions = Array.from({ length: 1100 }, (_, n) => n)
+      for (const version of versions) queue.add("a", version, event(version))
+      queue.addAfter("a", 5000, -1)
+      queue.done("a", wrote(...versions))
+      expect(yield* counts(queue)).toEqual({ dropped: 1099, droppedNews: 99 })
     })
   )
 
   effect("a delay's is no echo", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
+      queue.add("a", 0)
+      yield* next(queue)
       queue.addAfter("a", 1000, 0)
-      for (let index = 1; index <= 6; index++) queue.add("a", index, echo)
+      queue.done("a", wrote(1, 2, 3, 4, 5, 6))
+      for (let version = 1; version <= 6; version++) queue.add("a", version, event(version))
       yield* TestClock.adjust(1000)
       expect(yield* counts(queue)).toEqual({ dropped: 5, droppedNews: 1 })
     })
   )
 
-  effect("none is forgotten when a key is put back", () =>
+  effect("none is forgotten when a key is put back, and what came during the run is news: the run wrote nothing", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make<number>({ triggers: 2 })
-      queue.add("a", 1)
-      for (let index = 2; index <= 5; index++) queue.add("a", index, echo)
-      queue.add("a", 6)
+      for (let index = 1; index <= 6; index++) queue.add("a", index)
       const item = yield* next(queue)
-      for (let index = 7; index <= 9; index++) queue.add("a", index, echo)
+      for (let index = 7; index <= 9; index++) queue.add("a", index, event(index))
       queue.putBack(item)
-      expect(yield* counts(queue)).toEqual({ dropped: 7, droppedNews: 2 })
+      expect(yield* counts(queue)).toEqual({ dropped: 7, droppedNews: 7 })
     })
   )
 })
@@ -358,85 +356,157 @@ effect("a delay longer than a JavaScript timer can sleep ends on time", () =>
   })
 )
 
-effect("an echo does not wake a key in back-off, and its trigger is there when the key runs", () =>
-  Effect.gen(function* () {
-    const queue = yield* make
-    queue.addAfter("a", 1000, "retry")
-    queue.add("a", "echo", { promote: false, priority: 9 })
-    expect(queue.position("a")).toEqual({ _tag: "Delayed", until: 1000, priority: 0 })
-    yield* TestClock.adjust(1000)
-    expect((yield* next(queue)).triggers).toEqual(["retry", "echo"])
-  })
-)
+describe("the event of a key's own write", () => {
+  /** Runs the key once; it wrote version 1. */
+  const after = (end: (queue: WorkQueue.WorkQueue<string>) => void) =>
+    Effect.gen(function* () {
+      const queue = yield* make
+      queue.add("a", "first")
+      yield* next(queue)
+      end(queue)
+      queue.done("a", wrote(1))
+      return queue
+    })
 
-effect("an echo joins a ready key without moving it", () =>
-  Effect.gen(function* () {
-    const queue = yield* make
-    queue.add("a", "initial", { priority: WorkQueue.low })
-    queue.add("b", "updated")
-    queue.add("a", "echo", { promote: false })
-    const items = yield* drain(queue)
-    expect(keys(items)).toBe("b a")
-    expect(items[1]?.triggers).toEqual(["initial", "echo"])
-  })
-)
+  effect("does not wake the key in back-off, and is there when the key runs", () =>
+    Effect.gen(function* () {
+      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry"))
+      queue.add("a", "echo", event(1, 9))
+      expect(queue.position("a")).toEqual({ _tag: "Delayed", until: 1000, priority: 0 })
+      yield* TestClock.adjust(1000)
+      expect((yield* next(queue)).triggers).toEqual(["retry", "echo"])
+    })
+  )
 
-effect("an echo of a key that nobody waits for or works on is an ordinary trigger", () =>
-  Effect.gen(function* () {
-    const queue = yield* make
-    queue.add("a", "echo", { promote: false })
-    expect((yield* next(queue)).triggers).toEqual(["echo"])
-  })
-)
+  effect("joins the ready key without moving it", () =>
+    Effect.gen(function* () {
+      const queue = yield* after(({ addAfter }) => addAfter("a", 1000, "retry", { priority: WorkQueue.low }))
+      yield* TestClock.adjust(1000)
+      queue.add("b", "updated")
+      queue.add("a", "echo", event(1))
+      const items = yield* drain(queue)
+      expect(keys(items)).toBe("b a")
+      expect(items[1]?.triggers).toEqual(["retry", "echo"])
+    })
+  )
 
-effect(
-  "a failing run that wrote status is not woken by its own echo, whether it comes before the run's end or after",
-  () =>
+  effect("is an ordinary trigger of a key at rest", () =>
+    Effect.gen(function* () {
+      const queue = yield* after(() => {})
+      queue.add("a", "echo", event(1))
+      expect((yield* next(queue)).triggers).toEqual(["echo"])
+    })
+  )
+
+  effect("does not wake a run that failed after it wrote, before the end of the run or after it", () =>
     Effect.gen(function* () {
       for (const early of [true, false]) {
-        const queue = yield* make
-        queue.add("a", "first")
-        yield* next(queue)
-        if (early) queue.add("a", "echo", { promote: false })
-        queue.addAfter("a", 5000, "retry")
-        queue.done("a")
-        if (!early) queue.add("a", "echo", { promote: false })
-        expect(queue.position("a")).toMatchObject({ _tag: "Delayed" })
+        const queue = yield* after(({ add, addAfter }) => {
+          if (early) add("a", "echo", event(1))
+          addAfter("a", 5000, "retry", { priority: WorkQueue.low })
+        })
+        if (!early) queue.add("a", "echo", event(1))
+        expect(queue.position("a")).toMatchObject({ _tag: "Delayed", priority: WorkQueue.low })
         yield* TestClock.adjust(5000)
         const runs = yield* drain(queue)
         expect(runs.map((run) => [...run.triggers].sort())).toEqual([["echo", "retry"]])
       }
     })
-)
+  )
 
-effect("a run that ends without a delay is followed by one run for its echoes, before the end or after", () =>
-  Effect.gen(function* () {
-    for (const early of [true, false]) {
-      const queue = yield* make
-      queue.add("a", "first")
-      yield* next(queue)
-      if (early) for (const echo of ["child", "status"]) queue.add("a", echo, { promote: false })
-      expect(queue.snapshot().ready).toBe(0)
-      queue.done("a")
-      if (!early) for (const echo of ["child", "status"]) queue.add("a", echo, { promote: false })
-      const runs = yield* drain(queue)
-      expect(runs.map((run) => run.triggers)).toEqual([["child", "status"]])
+  effect("leads to one more run of a key that ended without a delay, before the end or after it", () =>
+    Effect.gen(function* () {
+      for (const early of [true, false]) {
+        const events = (queue: WorkQueue.WorkQueue<string>) => {
+          for (const [version, echo] of ["child", "status"].entries()) queue.add("a", echo, event(version))
+        }
+        const queue = yield* make
+        queue.add("a", "first")
+        yield* next(queue)
+        if (early) events(queue)
+        expect(queue.snapshot().ready).toBe(0)
+        queue.done("a", wrote(0, 1))
+        if (!early) events(queue)
+        expect((yield* drain(queue)).map((run) => run.triggers)).toEqual([["child", "status"]])
+      }
+    })
+  )
+
+  for (const late of [59_000, 61_000]) {
+    effect(`${late < 60_000 ? "is known" : "is news"} ${late / 1000} s later, after more runs that failed`, () =>
+      Effect.gen(function* () {
+        const queue = yield* after(({ addAfter }) => addAfter("a", late, "retry"))
+        yield* TestClock.adjust(late)
+        yield* next(queue)
+        queue.addAfter("a", 5000, "retry")
+        queue.done("a", wrote(2))
+        queue.add("a", "echo of the first run", event(1))
+        expect(queue.position("a")._tag).toBe(late < 60_000 ? "Delayed" : "Ready")
+      })
+    )
+  }
+
+  effect("of a run that is not among the latest 64 is news", () =>
+    Effect.gen(function* () {
+      for (const runs of [63, 64]) {
+        const queue = yield* after(({ addAfter }) => addAfter("a", 1, "retry"))
+        for (let run = 1; run <= runs; run++) {
+          yield* TestClock.adjust(1)
+          yield* next(queue)
+          queue.addAfter("a", 1, "retry")
+          queue.done("a", wrote(run + 1))
+        }
+        queue.add("a", "echo of the first run", event(1))
+        expect(queue.position("a")._tag).toBe(runs < 64 ? "Delayed" : "Ready")
+      }
+    })
+  )
+})
+
+describe("the event of another write", () => {
+  for (const early of [true, false]) {
+    const when = early ? "before the end of a run" : "after a run"
+    for (const [what, version] of [
+      ["of another key's run", { uid: "u", resourceVersion: "2" }],
+      ["of another object with the same resourceVersion", { uid: "v", resourceVersion: "1" }],
+      ["of an object without a UID", { resourceVersion: "1" }]
+    ] as const) {
+      for (const millis of [5000, Number.POSITIVE_INFINITY]) {
+        effect(`${what}, ${when}, wakes a key that ${millis === 5000 ? "waits" : "was given up"}`, () =>
+          Effect.gen(function* () {
+            const queue = yield* make
+            queue.add("a", "first", { priority: WorkQueue.low })
+            yield* next(queue)
+            if (early) queue.add("a", "news", { version, priority: 3 })
+            if (early) queue.add("a", "echo", event(1))
+            queue.addAfter("a", millis, "retry", { priority: WorkQueue.low })
+            queue.done("a", wrote(1))
+            if (!early) queue.add("a", "news", { version, priority: 3 })
+            expect(queue.position("a")).toMatchObject({ _tag: "Ready", priority: 3 })
+            expect((yield* drain(queue)).map(({ triggers }) => [...triggers].sort())).toEqual([
+              early ? ["echo", "news", "retry"] : ["news", "retry"]
+            ])
+          })
+        )
+      }
     }
-  })
-)
+  }
 
-effect("a foreign trigger after an echo during the run makes the key ready, delay or not", () =>
-  Effect.gen(function* () {
-    const queue = yield* make
-    queue.add("a", "first")
-    yield* next(queue)
-    queue.add("a", "echo", { promote: false })
-    queue.add("a", "updated")
-    queue.addAfter("a", 5000, "retry")
-    queue.done("a")
-    expect((yield* next(queue)).triggers).toEqual(["echo", "updated", "retry"])
-  })
-)
+  effect("is found out once: the run that follows has echoes of its own, which do not wake it", () =>
+    Effect.gen(function* () {
+      const queue = yield* make
+      queue.add("a", "created")
+      yield* next(queue)
+      queue.add("a", "foreign", event(2))
+      queue.done("a", wrote(1))
+      expect((yield* next(queue)).triggers).toEqual(["foreign"])
+      queue.add("a", "echo", event(3))
+      queue.addAfter("a", 1000, "retry")
+      queue.done("a", wrote(3))
+      expect(queue.position("a")).toMatchObject({ _tag: "Delayed" })
+    })
+  )
+})
 
 effect("waiting takers are served in the order in which they came", () =>
   Effect.gen(function* () {
@@ -548,7 +618,7 @@ effect("after shutDown waiting takers and new ones get none, and nothing is hand
     queue.add("echoed", "first")
     yield* next(queue)
     yield* next(queue)
-    queue.add("echoed", "echo", { promote: false })
+    queue.add("echoed", "echo", event(1))
     const waiting = yield* Effect.forEach([1, 2], () => Effect.fork(queue.take))
     yield* settle
     queue.add("running", "second")
@@ -701,40 +771,9 @@ effect("position says how many keys are served first, until when a key waits, or
     expect(queue.position("d")).toEqual({ _tag: "Absent" })
     yield* next(queue)
     expect(queue.position("urgent")).toEqual({ _tag: "Processing", since: 3, again: false, until: undefined })
-    queue.add("urgent", "echo", { promote: false })
+    queue.add("urgent", "echo", event(1))
     expect(queue.position("urgent")).toMatchObject({ again: true, until: undefined })
     queue.addAfter("urgent", 7, "retry")
     expect(queue.position("urgent")).toMatchObject({ again: true, until: 10 })
-  })
-)
-
-effect("an event that proves an echo only when the run ends does not end its delay; one that proves none does", () =>
-  Effect.gen(function* () {
-    for (const isForeign of [false, true]) {
-      const queue = yield* WorkQueue.make<string>()
-      queue.add("a", "created")
-      yield* next(queue)
-      let known = false
-      queue.add("a", "event", { promote: () => known && isForeign })
-      known = true
-      queue.addAfter("a", 1000, "retry")
-      queue.done("a")
-      expect(queue.position("a")._tag).toBe(isForeign ? "Ready" : "Delayed")
-    }
-  })
-)
-
-effect("what was no echo in one run is settled by the run after it, which its own echoes do not wake", () =>
-  Effect.gen(function* () {
-    const queue = yield* make
-    queue.add("a", "created")
-    yield* next(queue)
-    queue.add("a", "foreign", { promote: () => true })
-    queue.done("a")
-    expect((yield* next(queue)).triggers).toEqual(["foreign"])
-    queue.add("a", "echo", { promote: false })
-    queue.addAfter("a", 1000, "retry")
-    queue.done("a")
-    expect(queue.position("a")).toMatchObject({ _tag: "Delayed" })
   })
 )

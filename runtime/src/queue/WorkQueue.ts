@@ -2,7 +2,7 @@
  * Whose turn it is: the keys (objects) of one controller that want a reconcile, each at most once.
  *
  * Flow: events call `add`, which is plain synchronous code; workers `take` a key, run, say when to run again
- * (`addAfter`), and then `done`. In that order: what arrived during the run is judged by `done`.
+ * (`addAfter`), and then say what they wrote (`done`).
  *
  * Guarantees
  * - One entry per key, and never two runs of one key at once. However many triggers arrive during a run, exactly one
@@ -15,15 +15,14 @@
  * - Keys are handed out when a waiting worker's fiber gets to run, not inside `add`: the events of one chunk meet in
  *   one run, and the best of them goes first.
  *
- * Echoes. An event that is our own write coming back (`promote: false`) tells us little, but dropping it would be wrong:
- * a run may have computed its status from what it read *before* it wrote ("no child: create it, done") and counts on the
- * event to be called again; and the write may be another controller's, which this run has not seen. Waking a key in
- * back-off for it would be wrong too: a failing reconcile that writes its status would retry at once, for ever. More than
- * half of the echoes arrive before the run that caused them has ended, so the answer must not depend on which is first:
- * - the run ends with a delay: the key stays delayed, and the echo only joins its triggers, before the end or after it;
- * - the run ends without: one more run follows, before the end or after it. It finds nothing to write, so it causes no
- *   echo, and the key comes to rest: a burst of writes costs one run that does nothing.
- * The echo changes neither the place nor the priority of a key that already waits.
+ * Echoes. An event is an echo for the key whose own run wrote that version of the object, and news for every other key.
+ * - A delayed key stays delayed on an echo, whose trigger joins the others. Otherwise a failing reconcile that writes its
+ *   status would retry at once, without an end. News makes a delayed key ready.
+ * - A run that ends without a delay is followed by one more run for its echoes. A reconcile may have computed its status
+ *   from what it read before it wrote, and the event is what calls it again. That run has nothing to write, and so no echo.
+ * - An echo changes neither the place nor the priority of a key that waits already.
+ * Events arrive before or after the answers to their writes. So `done` decides about the triggers that arrived during the run, and
+ * a key that is not at rest keeps what its latest runs wrote. With the last run's writes alone, late events would wake two in turn.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -32,8 +31,11 @@ import * as Time from "../resource/Time.ts"
 import * as Alarm from "./Alarm.ts"
 import * as Delayed from "./Delayed.ts"
 import { type Entered, Entry } from "./Entry.ts"
+import * as Own from "./Own.ts"
 import * as Ready from "./Ready.ts"
 import * as Takers from "./Takers.ts"
+
+export type { Own, Version } from "./Own.ts"
 
 /** The priority of what changes nothing by itself: the initial list and resyncs. Everything else is 0 unless it says. */
 export const low = -100
@@ -42,12 +44,8 @@ export const low = -100
 export interface AddOptions {
   /** Any finite number; higher runs first. Default 0. */
   readonly priority?: number | undefined
-  /**
-   * `false`: the trigger is the echo of our own write (see the top of this file). Default true. A function is asked when
-   * it matters, for a key that is being processed not before a delay is asked for: the event of a write often comes
-   * before the answer by which it can be told for an echo.
-   */
-  readonly promote?: boolean | (() => boolean) | undefined
+  /** The version of an object that the trigger reports. Without one, the trigger is news to every key. */
+  readonly version?: Own.Version | undefined
 }
 
 /** How a delayed trigger enters the queue. */
@@ -63,7 +61,7 @@ export interface Item<T> {
   readonly triggers: ReadonlyArray<T>
   /** How many older triggers there were. */
   readonly dropped: number
-  /** How many of those were more than the echo of our own write. */
+  /** How many of those were no echoes of the writes of this key. */
   readonly droppedNews: number
   readonly priority: number
   /** When the key became ready: the difference to now is how long it waited for a worker. */
@@ -87,8 +85,8 @@ export type Position =
       readonly until: number | undefined
     }
 
-/** Of so many dropped triggers of a key it may be open whether they are echoes; of older ones it is asked at once. */
-const mostDoubts = 100
+/** Triggers of one run that `done` decides about. More of them are news, and wake the key. */
+const mostUndecided = 1000
 
 /** The queue in numbers, for metrics. */
 export interface Snapshot {
@@ -129,8 +127,12 @@ export interface WorkQueue<T> {
    * `Effect.uninterruptibleMask((restore) => take, then restore(run), then done)` never loses a key.
    */
   readonly take: Effect.Effect<Option.Option<Item<T>>>
-  /** The run is over, after any `addAfter` it asks for. A key that is not processing is ignored. */
-  readonly done: (key: string) => void
+  /**
+   * The run is over, after any `addAfter` it asks for. A key that is not processing is ignored.
+   *
+   * @param own the versions that the run wrote: their events do not end a delay of this key
+   */
+  readonly done: (key: string, own?: Own.Own) => void
   /** Instead of `done`: the run did not happen. The key is ready again, before all others of its priority. */
   readonly putBack: (item: Item<T>) => void
   /** Drops all that waits, ignores what comes, and answers every taker with none. Runs in progress go on to `done`. */
@@ -188,13 +190,10 @@ export const make = <T>(options?: {
       }
     )
 
-    const drop = (entry: Entry<T>, { isNews }: Entered<T>): void => {
+    const drop = (entry: Entry<T>, entered: Entered<T>): void => {
+      entered.isDropped = true
       entry.dropped++
-      if (isNews === true) entry.droppedNews++
-      if (typeof isNews === "boolean") return
-      entry.droppedDoubts ??= []
-      entry.droppedDoubts.push(isNews)
-      if (entry.droppedDoubts.length > mostDoubts && entry.droppedDoubts.shift()?.() === true) entry.droppedNews++
+      if (entered.isNews) entry.droppedNews++
     }
 
     const join = (entry: Entry<T>, entered: Entered<T>): void => {
@@ -236,50 +235,58 @@ export const make = <T>(options?: {
     }
 
     /** The key's entry with the trigger joined. If the entry is idle, the caller finds it a place. */
-    const enter = (key: string, entered: Entered<T>, priority: number): Entry<T> => {
+    const enter = (key: string, entered: Entered<T>): Entry<T> => {
       let entry = entries.get(key)
       if (entry === undefined) {
         entry = new Entry<T>(key)
         entries.set(key, entry)
       }
       if (entry.place === "idle") {
-        entry.priority = priority
+        entry.priority = entered.priority
         entry.addedAt = clock.unsafeCurrentTimeMillis()
       }
       join(entry, entered)
       return entry
     }
 
-    const add = (key: string, trigger: T, options?: AddOptions): void => {
-      if (stopped) return
-      const priority = options?.priority ?? 0
-      const promote = options?.promote ?? true
-      const entry = enter(key, { trigger, isNews: promote }, priority)
-      if (entry.place === "idle" && (promote === true || !entry.running)) {
-        makeReady(entry, entry.addedAt)
-        return
-      }
-      if (entry.place === "idle" || entry.place === "echoed") {
-        if (promote !== true) {
-          entry.place = "echoed"
-          if (promote === false) return
-          if (entry.doubts === undefined) entry.doubts = [promote]
-          else entry.doubts.push(promote)
-          return
-        }
-        entry.doubts = undefined
-      } else if (promote === false || (promote !== true && !promote())) return
+    /** The entry is to run now, at this priority or the higher one that it has. */
+    const promote = (entry: Entry<T>, priority: number): void => {
       raise(entry, priority)
       if (entry.place === "ready") return
       if (entry.place === "delayed") delayed.remove(entry)
       makeReady(entry, clock.unsafeCurrentTimeMillis())
     }
 
-    /** Whether something among the supposed echoes turned out to be none. */
-    const isDoubted = (entry: Entry<T>): boolean => {
-      const doubts = entry.doubts ?? []
-      entry.doubts = undefined
-      return doubts.some((isNone) => isNone())
+    const add = (key: string, trigger: T, options?: AddOptions): void => {
+      if (stopped) return
+      const priority = options?.priority ?? 0
+      const entered: Entered<T> = { trigger, priority, version: options?.version, isNews: true, isDropped: false }
+      const known = entered.version === undefined ? undefined : entries.get(key)
+      if (known !== undefined && entered.version !== undefined) {
+        if (Own.has(known.own, entered.version)) entered.isNews = false
+        else if (known.running && (known.undecided?.length ?? 0) < mostUndecided) {
+          enter(key, entered)
+          if (known.place === "idle") known.place = "undecided"
+          if (known.undecided === undefined) known.undecided = [entered]
+          else known.undecided.push(entered)
+          return
+        }
+      }
+      const entry = enter(key, entered)
+      if (entered.isNews) promote(entry, priority)
+      else if (entry.place === "idle") entry.place = "undecided"
+    }
+
+    /** Compares what arrived during the run with what the run wrote, and acts on the news. */
+    const decide = (entry: Entry<T>): void => {
+      const { undecided = [] } = entry
+      entry.undecided = undefined
+      for (const entered of undecided) {
+        if (entered.version !== undefined && Own.has(entry.own, entered.version)) {
+          entered.isNews = false
+          if (entered.isDropped) entry.droppedNews--
+        } else promote(entry, entered.priority)
+      }
     }
 
     const addAfter = (key: string, delayMillis: number, trigger: T, options?: AddAfterOptions): void => {
@@ -291,9 +298,10 @@ export const make = <T>(options?: {
       // For ever is no retry: it is to wait for a trigger.
       if (delayMillis < Number.POSITIVE_INFINITY) retries++
       const priority = options?.priority ?? 0
-      const entry = enter(key, { trigger, isNews: true }, priority)
+      const entry = enter(key, { trigger, priority, version: undefined, isNews: true, isDropped: false })
+      // Echoes that came before the delay do not count, just as those that come after it.
+      if (entry.place === "undecided") entry.priority = priority
       raise(entry, priority)
-      if (entry.place === "echoed" && isDoubted(entry)) makeReady(entry, clock.unsafeCurrentTimeMillis())
       if (entry.place === "ready") return
       const dueAt = Time.monotonic(clock) + Math.ceil(delayMillis)
       if (entry.place !== "delayed") makeDelayed(entry, dueAt)
@@ -311,17 +319,15 @@ export const make = <T>(options?: {
         key: entry.key,
         triggers: entry.handedOut.map(({ trigger }) => trigger),
         dropped: entry.dropped,
-        droppedNews: entry.droppedNews + (entry.droppedDoubts?.filter((isNews) => isNews()).length ?? 0),
+        droppedNews: entry.droppedNews,
         priority: entry.priority,
         enqueuedAt: entry.enqueuedAt,
         addedAt: entry.addedAt
       }
       entry.place = "idle"
       entry.triggers = undefined
-      entry.doubts = undefined
       entry.dropped = 0
       entry.droppedNews = 0
-      entry.droppedDoubts = undefined
       entry.running = true
       entry.startedAt = clock.unsafeCurrentTimeMillis()
       running.add(entry)
@@ -338,12 +344,17 @@ export const make = <T>(options?: {
       return entry
     }
 
-    const done = (key: string): void => {
-      const entry = endRun(key)
-      if (entry === undefined) return
+    const done = (key: string, own?: Own.Own): void => {
+      const entry = entries.get(key)
+      if (entry?.running !== true) return
+      if (entry.place !== "idle") {
+        if (own !== undefined && own.size > 0) entry.own = Own.after(entry.own, own, Time.monotonic(clock))
+        decide(entry)
+        if (entry.place === "undecided") makeReady(entry, clock.unsafeCurrentTimeMillis())
+      }
+      endRun(key)
       if (entry.place === "idle") entries.delete(key)
       else if (entry.place === "ready") makeAvailable()
-      else if (entry.place === "echoed") makeReady(entry, clock.unsafeCurrentTimeMillis())
     }
 
     const putBack = (item: Item<T>): void => {
@@ -355,6 +366,7 @@ export const make = <T>(options?: {
       }
       if (entry.place === "ready") ready.remove(entry)
       if (entry.place === "delayed") delayed.remove(entry)
+      entry.undecided = undefined
       entry.priority = entry.place === "idle" ? item.priority : Math.max(item.priority, entry.priority)
       const triggers = [...entry.handedOut, ...(entry.triggers ?? [])]
       entry.triggers = triggers.slice(-keep)
@@ -373,7 +385,7 @@ export const make = <T>(options?: {
       const empty = (entry: Entry<T>): void => {
         entry.place = "idle"
         entry.triggers = undefined
-        entry.doubts = undefined
+        entry.undecided = undefined
         if (!entry.running) entries.delete(entry.key)
       }
       ready.drain(empty)

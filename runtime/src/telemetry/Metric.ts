@@ -151,13 +151,12 @@ export const reconcileTime = histogram(
 )
 
 /**
- * How old an event was when its reconcile began: from the arrival of the oldest change that the reconcile answers to. Only
- * news counts: neither the initial list, nor writes of this process coming back, be they another controller's, nor runs that were
- * asked for (retries, resyncs).
+ * How old an event was when its reconcile began: from the arrival of the oldest change that the reconcile answers to. The initial
+ * list, own writes of the object's reconciles, and runs that were asked for (retries, resyncs) do not count.
  */
 export const freshnessStarted = histogram(
   "homeostat_freshness_started_seconds",
-  "From the arrival of a watch event to the start of the reconcile that answers to it; not of writes by this process, whichever controller made them",
+  "From the arrival of a watch event to the start of the reconcile that answers to it; not of own writes of the object's reconciles",
   freshnessSeconds,
   ["controller"]
 )
@@ -165,18 +164,18 @@ export const freshnessStarted = histogram(
 /** The same to the end of the reconcile, however it ended. */
 export const freshnessFinished = histogram(
   "homeostat_freshness_finished_seconds",
-  "From the arrival of a watch event to the end of the reconcile that answers to it; not of writes by this process, whichever controller made them",
+  "From the arrival of a watch event to the end of the reconcile that answers to it; not of own writes of the object's reconciles",
   freshnessSeconds,
   ["controller"]
 )
 
 /**
- * The same to each write of the reconcile having been answered and told by the watch of its kind: what was done about the event
- * is then there for all to see. Deletions, and kinds that are not in the cache, have no such moment.
+ * The same to the moment at which a write of the reconcile was answered and its event had arrived: then everybody sees what was
+ * done about the event. The next reconcile that the event takes part in reports it. Events that a predicate ignores do not count.
  */
 export const freshnessSeen = histogram(
   "homeostat_freshness_seen_seconds",
-  "From the arrival of a watch event until a write of the reconcile that answers to it is seen in the watch; not of writes by this process, whichever controller made them",
+  "From the arrival of a watch event until a write of the reconcile that answers to it is seen in the watch",
   freshnessSeconds,
   ["controller"]
 )

@@ -3,7 +3,6 @@ import { expect } from "bun:test"
 import { layer as fileSystem } from "@effect/platform-bun/BunFileSystem"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Informer from "@homeostat/runtime/cache/Informer"
-import * as OwnWrites from "@homeostat/runtime/cache/OwnWrites"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -39,7 +38,6 @@ const misled = (cluster: ControlPlane, namespace: string, resourceVersion: strin
     const handle = Informer.make({
       resource: ConfigMap,
       namespaces: [namespace],
-      own: OwnWrites.make(),
       clock: yield* Effect.clock,
       source: () => ({
         page: (options) => client.page(ConfigMap, { ...options, namespace, retry: false }),

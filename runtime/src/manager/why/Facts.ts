@@ -70,7 +70,7 @@ export interface Facts {
       }
     | undefined
   readonly children: ReadonlyArray<ChildFact>
-  /** Whether a change was a write of this process. */
+  /** Whether the controller's own reconciles made a change. */
   readonly isOwn: (source: NonNullable<Fired["source"]>) => boolean
 }
 

@@ -9,8 +9,8 @@ import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Cache from "../../cache/Cache.ts"
 import type { Informer } from "../../cache/Cache.ts"
-import * as Cache from "../../cache/Cache.ts"
 import * as Client from "../../client/Client.ts"
 import * as Right from "../../client/Right.ts"
 import type { Controller } from "../../controller/Controller.ts"
@@ -136,7 +136,6 @@ const childrenOf = (subject: Subject, owner: KubernetesObject) =>
 export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, never, Needs> =>
   Effect.gen(function* () {
     const client = yield* Client.Client
-    const cache = yield* Cache.Cache
     const reachability = yield* Reachability
     const { controller, election, runner, since } = subject
     const { resource } = controller
@@ -200,7 +199,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
       entry: runner.journal.of(text),
       ignored: ignoredOf(subject, text).map((each) => ({
         ...each,
-        own: cache.isOwn(each.uid, each.source.resourceVersion)
+        own: runner.writes.find({ ...each.source, uid: each.uid }) !== undefined
       })),
       queue:
         queue === undefined
@@ -208,6 +207,6 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
           : { position: queue.position(text), ...queue.pending(text), busy: queue.snapshot().processing },
       children,
       // Not by kind and key, which an object of another group may have as well.
-      isOwn: ({ resourceVersion, uid }) => uid !== undefined && cache.isOwn(uid, resourceVersion)
+      isOwn: (source) => runner.writes.find(source) !== undefined
     }
   })

@@ -172,10 +172,13 @@ effect(
   withWorld(({ server }) =>
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
-      const controller = Controller.make("widgets", { for: Widget, reconcile })
-      const { runner } = yield* asked(controller)
       const key = { namespace: "default", name: "a" }
-      const { metadata } = yield* Client.patch(Widget, key, Patch.merge({ spec: { size: 2 } }))
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        reconcile: () => Effect.as(Client.patch(Widget, key, Patch.merge({ spec: { size: 2 } })), Result.done)
+      })
+      const { runner } = yield* asked(controller)
+      const { metadata } = yield* Client.get(Widget, key)
       const { isOwn } = yield* Gather.gather({ controller, runner, election: undefined, since: 0 }, key)
       const source = { kind: "Widget", key: "default/a", resourceVersion: metadata.resourceVersion }
       expect(isOwn({ ...source, uid: metadata.uid })).toBe(true)

@@ -234,7 +234,7 @@ describe("an explanation", () => {
     const explanation = explain(facts({ entry, isOwn: ({ resourceVersion }) => resourceVersion === "own" }))
     expect(explanation.wokenBy.triggers.map(({ text }) => text)).toEqual([
       "it was changed",
-      "its Deployment shop was changed by this process"
+      "its Deployment shop was changed by this controller"
     ])
     expect(Text.render(explanation)).toMatch(/\nAttempts .* it was changed \(\+1\) /)
   })

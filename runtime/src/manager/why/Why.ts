@@ -94,7 +94,7 @@ const wokenOf =
       source: fired.source,
       own,
       at: iso(fired.at),
-      text: `${wordsOf(fired, { ...facts.key, kind: facts.kind })}${own ? " by this process" : ""}`
+      text: `${wordsOf(fired, { ...facts.key, kind: facts.kind })}${own ? " by this controller" : ""}`
     }
   }
 

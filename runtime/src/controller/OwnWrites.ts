@@ -1,0 +1,39 @@
+/**
+ * The latest writes of a controller's reconciles: by which an event is known for an own write, in metrics and in answers to "why?".
+ * What an event does to the queue does not depend on it: see `queue/WorkQueue`.
+ */
+import * as Bounded from "../resource/Bounded.ts"
+import type * as Metrics from "../telemetry/Metrics.ts"
+
+/** A version of an object that a reconcile wrote. Times are milliseconds of the Clock. */
+export interface OwnWrite {
+  readonly uid: string
+  /** The object that was reconciled. */
+  readonly key: string
+  readonly answeredAt: number
+  /** When the oldest change arrived that the reconcile answered to; absent where there is none, or its event was counted. */
+  arrivedAt: number | undefined
+  readonly trace: Metrics.Trace | undefined
+}
+
+/** The latest writes. */
+export interface OwnWrites {
+  readonly record: (resourceVersion: string, write: OwnWrite) => void
+  /** The write that made this version of an object. */
+  readonly find: (version: {
+    readonly uid?: string | undefined
+    readonly resourceVersion: string
+  }) => OwnWrite | undefined
+}
+
+/** Of no write. `capacity`: how many writes are kept. */
+export const make = (capacity = 4096): OwnWrites => {
+  const writes = new Map<string, OwnWrite>()
+  return {
+    record: (resourceVersion, write) => Bounded.put(writes, resourceVersion, write, capacity),
+    find: ({ resourceVersion, uid }) => {
+      const write = writes.get(resourceVersion)
+      return write?.uid === uid ? write : undefined
+    }
+  }
+}
