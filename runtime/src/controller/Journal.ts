@@ -3,7 +3,7 @@
  * and that an object was deleted. It outlives terms of leadership; a restart begins it anew.
  *
  * Bounded: so many attempts of an object, and so many bytes over all objects of a controller, by the length of each text that is kept.
- * The objects of which nothing was heard for longest are forgotten first, see `Halves`.
+ * The objects of which nothing was heard for longest keep their last attempt only, and then are forgotten, see `Halves`.
  *
  * What is kept is what is shown, never an object of the cluster.
  */
@@ -125,11 +125,11 @@ const longest = 500
 /** Ignored changes of other kinds, per trigger. */
 const mostElsewhere = 200
 
-/**
- * Bytes of a controller's journal, about: the last attempt of some 10,000 objects that are at rest, or the last eight of some
- * thousand that are not.
- */
-export const capacity = 8 * 1024 * 1024
+/** Bytes of a controller's journal, about, for the last eight attempts of some thousand objects */
+const youngCapacity = 4 * 1024 * 1024
+
+/** and for the last attempt of 10,000 other objects. */
+export const capacity = youngCapacity + 8 * 1024 * 1024
 
 /** How long an object that is gone is told of, in milliseconds: an hour, as Events are kept. */
 export const remembered = 3_600_000
@@ -139,6 +139,8 @@ interface Page extends Halves.Weighed {
   ignored: Array<Ignored>
   deleted: Entry["deleted"]
 }
+
+const none: ReadonlyArray<never> = []
 
 /** What a page, an attempt and so on take, in bytes, about: measured as the heap's growth over 100,000 of them, without long texts. */
 const bytesOfPage = 200
@@ -154,13 +156,34 @@ const bytesOfRun = ({ corrections, message, triggers, writes }: Run): number => 
 }
 const bytesOfIgnored = ({ predicate, source }: Ignored): number => 250 + Text.bytes(predicate) + Text.bytes(source.key)
 
+/** Leaves the last attempt of an object, and what woke it last. Gives what that takes, in bytes. */
+const shorten = (page: Page): number => {
+  const last = page.runs.at(-1)
+  const ignored = page.ignored.reduce((bytes, each) => bytes + bytesOfIgnored(each), 0)
+  page.ignored = []
+  if (last === undefined) return page.bytes - ignored
+  const before = page.runs.reduce((bytes, run) => bytes + bytesOfRun(run), ignored)
+  const run: Run = {
+    ...last,
+    triggers: last.triggers.slice(-1),
+    writes: none,
+    moreWrites: last.moreWrites + last.writes.length,
+    corrections: none
+  }
+  page.runs = [run]
+  return page.bytes - before + bytesOfRun(run)
+}
+
 /** An empty journal. */
 export const make = (options: { readonly capacity?: number } = {}): Journal => {
   const elsewhere = new Map<object, Map<string, Ignored>>()
   /** When objects went, the first one first. */
   const gone = new Map<string, number>()
-  const pages = Halves.make<Page>(options.capacity ?? capacity, (keys) => {
-    for (const key of keys) gone.delete(key)
+  const most = options.capacity ?? capacity
+  const pages = Halves.make<Page>(most, {
+    young: (most * youngCapacity) / capacity,
+    aged: shorten,
+    dropped: (key) => gone.delete(key)
   })
   const open = (key: string): Page =>
     pages.open(key, () => ({ runs: [], ignored: [], deleted: undefined, bytes: bytesOfPage + Text.bytes(key) }))
@@ -278,8 +301,6 @@ const writeOf = ({ error, request, write }: Exchange): Write => {
 }
 
 const named = (field: string): string => Text.clip(field, Text.longestName)
-
-const none: ReadonlyArray<never> = []
 
 const runOf = (attempt: Attempt): Run => {
   const writes = attempt.exchanges.length === 0 ? none : attempt.exchanges.filter(isWrite)
