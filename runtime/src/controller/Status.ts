@@ -3,7 +3,8 @@
  *
  * {@link update} sends a merge patch of what changed to the status subresource, and nothing when nothing did. Conditions of
  * other managers stay: a patch that contains conditions carries the resourceVersion it was made from, because a merge patch
- * replaces the list whole. Fields stay that the kind does not declare: a newer version has them, and may work side by side with
+ * replaces the list whole. Server-side apply costs the API server as much and needs no guard, but it answers 500 for a status
+ * with one field that an older CRD lacks. Fields stay that the kind does not declare: a newer version has them, and may work side by side with
  * this one. Fields that an older CRD prunes are learnt from the answer: one warning, and no write again for them alone.
  *
  * Whose a condition is can't be seen, so those of kstatus (Ready, Reconciling, Stalled) are taken for the controller's own,

@@ -1,0 +1,59 @@
+/** What API servers answer to the write of a status that cannot be written. */
+import { describe, expect } from "bun:test"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Controller from "@homeostat/runtime/controller/Controller"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import * as Shared from "@homeostat/testkit/Shared"
+import { Effect, Schedule, Schema } from "effect"
+import * as Managed from "../Managed.ts"
+
+const Bare = CustomResource.make({
+  group: "status.homeostat.dev",
+  version: "v1",
+  kind: "Bare",
+  plural: "bares",
+  spec: Schema.Struct({}),
+  status: Schema.Struct({ told: Schema.String })
+})
+
+const withoutStatus = (crd: Crd.Crd): Crd.Crd => ({
+  ...crd,
+  spec: { ...crd.spec, versions: crd.spec.versions.map(({ subresources, ...version }) => version) }
+})
+
+const options = Envtest.everything
+
+describe.concurrent("A status", () => {
+  Shared.cluster(
+    "of a kind whose CRD has no status subresource is an error that says so",
+    (cluster) =>
+      Effect.gen(function* () {
+        yield* cluster.install(withoutStatus(Crd.of(Bare)))
+        const namespace = yield* cluster.namespace("bare")
+        const client = yield* Managed.client(cluster)
+        yield* Effect.provide(Client.create(Bare, { metadata: { namespace, name: "one" }, spec: {} }), client)
+        const controller = Controller.make("bares", {
+          for: Bare,
+          retry: Schedule.spaced("100 millis"),
+          reconcile: (bare) => Effect.as(Status.update(bare, { told: "yes" }), Result.done)
+        })
+        const working = yield* Managed.start(cluster, [controller], { namespaces: [namespace] })
+        const attempts = yield* Managed.eventually(
+          "two attempts",
+          Effect.sync(() => working.attempts()),
+          ({ length }) => length >= 2
+        )
+        for (const { outcome } of attempts) {
+          expect(outcome).toMatchObject({
+            _tag: "Failed",
+            error: { message: expect.stringContaining("version v1 of its CRD has no status subresource") }
+          })
+        }
+      }),
+    options
+  )
+})
