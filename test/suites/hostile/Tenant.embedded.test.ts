@@ -126,6 +126,31 @@ describe("A manager whose tenant", () => {
     })
   )
 
+  Victim.attacked("writes many Events about its WebApp serves on", ({ hostile, survives }) =>
+    Effect.gen(function* () {
+      const app = yield* createApp(hostile, "noisy")
+      const regarding = { apiVersion: "apps.kubedojo.io/v1beta1", kind: "WebApp", namespace: hostile, name: "noisy" }
+      yield* survives(
+        Effect.forEach(
+          Array.from({ length: 500 }, (_, n) => n),
+          (n) =>
+            Client.create(Event, {
+              metadata: { namespace: hostile, name: `noisy.${n}` },
+              eventTime: "2026-11-23T00:00:00.000000Z",
+              regarding: { ...regarding, uid: app.metadata.uid },
+              type: "Warning",
+              reason: `Reason${n}`,
+              action: "Shout",
+              note: "x".repeat(1000),
+              reportingController: "homeostat",
+              reportingInstance: "forged"
+            }),
+          { concurrency: 8, discard: true }
+        )
+      )
+    })
+  )
+
   Victim.attacked("makes and deletes WebApps with huge specs all the time serves on", ({ hostile, survives }) =>
     survives(
       Effect.forEach(
