@@ -42,4 +42,18 @@ describe("a read in a namespace that is not followed", () => {
       }).pipe(Effect.provide(services))
     })
   )
+
+  effect("without a namespace dies and says so where the kind is namespaced", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const services = yield* Layer.build(
+        Cache.layer().pipe(Layer.provide(Client.layer({ userAgent: "test" })), Layer.provide(server.transport))
+      )
+      yield* Effect.gen(function* () {
+        yield* Cache.informer(ConfigMap)
+        const cause = yield* Effect.flip(Effect.sandbox(Cache.get(ConfigMap, { name: "a" })))
+        expect(Cause.pretty(cause)).toContain("namespace required: Cache.get of configmaps a (the kind is namespaced)")
+      }).pipe(Effect.provide(services))
+    })
+  )
 })

@@ -7,11 +7,14 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Client from "../client/Client.ts"
+import { capture } from "../controller/World.fixture.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Cache from "./Cache.ts"
 import { owner } from "./Scripted.fixture.ts"
 import { coordinates, label, lines, make, settle, WebApp, withServer } from "./Server.fixture.ts"
+
+const names = (found: ReadonlyArray<KubernetesObject>) => found.map(({ metadata }) => metadata.name).sort()
 
 const a = { namespace: "default", name: "a" }
 
@@ -95,7 +98,6 @@ describe("a read", () => {
         server.put({ name: "a", labels: { app: "x" } })
         server.put({ name: "b", labels: { app: "x", tier: "y" } })
         yield* settle
-        const names = (found: ReadonlyArray<KubernetesObject>) => found.map(({ metadata }) => metadata.name).sort()
         expect(names(yield* Cache.list(WebApp))).toEqual(["a", "b"])
         expect(Option.map(yield* Cache.get(WebApp, a), ({ metadata }) => metadata.name)).toEqual(Option.some("a"))
         expect(names(yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } }))).toEqual(["b"])
@@ -109,9 +111,11 @@ describe("a read", () => {
   )
 
   effect(
-    "of an object that does not match its schema fails, and a list leaves it out",
+    "of an object that does not match its schema fails; lists of cache and client leave it out, and log it once for each version",
     withServer([], (server) =>
       Effect.gen(function* () {
+        const logged: Array<string> = []
+        const here = Effect.provide(capture(logged))
         const Strict = Resource.make<KubernetesObject>({
           ...coordinates,
           decode: (wire) =>
@@ -124,7 +128,17 @@ describe("a read", () => {
         yield* Effect.flatMap(Cache.informer(Strict), ({ synced }) => synced)
         const failure = yield* Effect.flip(Cache.get(Strict, { namespace: "default", name: "bad" }))
         expect(failure._tag).toBe("InvalidObject")
-        expect((yield* Cache.list(Strict)).map(({ metadata }) => metadata.name)).toEqual(["good"])
+        const warning = "WARN left an object out of a list: WebApp default/bad does not match its schema: "
+        expect(names(yield* here(Cache.list(Strict)))).toEqual(["good"])
+        expect(logged).toEqual([warning])
+        expect(names(yield* here(Cache.list(Strict)))).toEqual(["good"])
+        const listed = yield* here(Client.list(Strict))
+        expect([names(listed.items), listed.invalid]).toEqual([["good"], [failure as Resource.InvalidObject]])
+        expect(logged).toEqual([warning])
+        server.put({ name: "bad" })
+        yield* settle
+        yield* here(Cache.list(Strict))
+        expect(logged).toEqual([warning, warning])
       })
     )
   )

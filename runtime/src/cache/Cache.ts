@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type { ApiError } from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
+import * as Decoding from "../resource/Decoding.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import type * as Index from "./Index.ts"
@@ -31,7 +32,7 @@ export type { Change, Selection } from "./Store.ts"
 export interface InformerOptions {
   /** Only objects that match are followed. Another selector is another informer. */
   readonly labelSelector?: string | undefined
-  /** Added to those that the informer has; a name that it has already keeps its meaning. */
+  /** Added to those that the informer has. Dies with {@link Index.Conflict} if two of one name have different functions. */
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
   /** What the informer keeps of each object. The one with which it is declared first stays. */
   readonly transform?: Transform.Transform | undefined
@@ -44,7 +45,8 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
     /** The informer of a kind, started if it is not there. It lives as long as the cache. */
     readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
     /**
-     * An object, as of now. Of a kind that is followed with several label selectors and none without, any of them has it. Dies, with a message that says so, if no informer of the kind was declared or the namespace is not
+     * An object, as of now. Of a kind that is followed with several label selectors and none without, any of them has it. Dies, with a
+     * message that says so, if the key of a namespaced kind has no namespace, if no informer of the kind was declared, or the namespace is not
      * followed: reading what is not followed is a mistake in the program. Before the informer has synced, absence means nothing.
      *
      * Of a kind that controllers own and do not watch, the cache holds an object only if one of them owns it. Any other object that is
@@ -55,7 +57,8 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
       key: ObjectKey
     ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
     /**
-     * Objects that match, in no particular order. Those that do not match their schema are left out. Of a kind that controllers own and
+     * Objects that match, in no particular order. The cache leaves out those that do not match their schema, and logs a warning for each
+     * version of such an object, as `Client.list` does. Of a kind that controllers own and
      * do not watch, objects that none of them owns are left out too: a warning says so once. Dies as `get` does.
      */
     readonly list: <A extends KubernetesObject>(
@@ -180,20 +183,19 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const decodeAll = <A extends KubernetesObject>(
     resource: Resource.Resource<A, never>,
     objects: ReadonlyArray<KubernetesObject>
-  ): ReadonlyArray<A> => {
-    const decoded: Array<A> = []
-    for (const object of objects) {
-      const result = resource.decode(object)
-      if (Either.isRight(result)) decoded.push(result.right)
-    }
-    return decoded
-  }
+  ): Effect.Effect<ReadonlyArray<A>> => Effect.map(Decoding.all(resource, objects), ({ items }) => items)
 
   return Cache.of({
     informer,
     get: (resource, key) =>
       Effect.suspend(() => {
         mustFollow(resource, key.namespace)
+        if (resource.namespaced && key.namespace === undefined) {
+          const kind = Resource.nameOf(resource)
+          throw new Undeclared({
+            message: `namespace required: Cache.get of ${kind} ${key.name} (the kind is namespaced)`
+          })
+        }
         const object = stores(resource)
           .map((store) => store.get(keyString(key)))
           .find((object) => object !== undefined)
@@ -207,7 +209,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         mustFollow(resource, selection?.namespace)
         const all = together(stores(resource, selection?.index?.name), (store) => store.list(selection))
         const whole = all.filter((object) => !Transform.isPartial(resource, object))
-        const listed = Effect.succeed(decodeAll(resource, whole))
+        const listed = decodeAll(resource, whole)
         const name = Resource.nameOf(resource)
         if (whole.length === all.length || toldPartial.has(name)) return listed
         toldPartial.add(name)
@@ -219,7 +221,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         )
       }),
     byOwner: (resource, owner) =>
-      Effect.sync(() =>
+      Effect.suspend(() =>
         decodeAll(
           resource,
           together(stores(resource), (store) => store.byOwner(owner))

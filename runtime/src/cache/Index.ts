@@ -1,6 +1,7 @@
 /**
  * An index over cached objects: from a value to the keys of the objects that have it, kept up to date as they change.
  */
+import * as Data from "effect/Data"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 
 /**
@@ -15,9 +16,12 @@ export interface Definition {
   readonly values: (object: KubernetesObject) => ReadonlyArray<string>
 }
 
+/** Two indexes of one kind have the same name and different functions, so a search would use the wrong one. */
+export class Conflict extends Data.TaggedError("IndexConflict")<{ readonly message: string }> {}
+
 /** An index in use. */
 export interface Index {
-  readonly name: string
+  readonly definition: Definition
   /** The object at `key` was `previous` and is now `current`; either may be absent. */
   readonly replace: (key: string, previous: KubernetesObject | undefined, current: KubernetesObject | undefined) => void
   /** The keys of the objects that have `value`. Valid until the next change. */
@@ -64,7 +68,7 @@ export const make = (definition: Definition): Index => {
   }
 
   return {
-    name: definition.name,
+    definition,
     replace: (key, previous, current) => {
       const before = valuesOf(previous)
       const after = valuesOf(current)

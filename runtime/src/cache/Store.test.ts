@@ -87,12 +87,13 @@ describe("a store", () => {
     expect(find("image", "caddy")).toEqual(["b"])
   })
 
-  test("keeps the first meaning of an index when a second one is added under its name", () => {
-    const store = Store.make([byImage])
-    store.addIndex({ name: "image", values: () => ["all"] })
-    store.set("default/a", withImage("a", "nginx"))
-    expect(store.list({ index: { name: "image", value: "all" } })).toEqual([])
-    expect(names(store.list({ index: { name: "image", value: "nginx" } }))).toEqual(["a"])
+  test("refuses two functions under one name of an index, and takes one function twice", () => {
+    const values = ({ metadata }: ReturnType<typeof web>) => [metadata.name]
+    const store = Store.make([{ name: "image", values }])
+    store.addIndex({ name: "image", values })
+    expect(() => store.addIndex({ name: "image", values: () => ["all"] })).toThrow(
+      'two definitions of index "image" (share one, or rename one)'
+    )
   })
 
   test("says which index is missing", () => {

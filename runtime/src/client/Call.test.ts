@@ -157,18 +157,26 @@ describe("Call", () => {
     })
   })
 
-  test("what may be sent twice: reads, deletes, applies, and replaces with a resourceVersion", () => {
+  test("what may be sent twice: reads, applies, and replaces and deletes with a precondition", () => {
     const repeatable = [
       Call.get(ConfigMap, key, undefined, {}),
-      Call.remove(ConfigMap, key, {}),
+      Call.remove(ConfigMap, key, { uid: "u" }),
+      Call.remove(ConfigMap, key, { resourceVersion: "7" }),
       Call.apply(ConfigMap, { metadata: meta }, undefined, manager, {}),
       Call.replace(ConfigMap, { metadata: { ...meta, resourceVersion: "7" } }, undefined, manager, {}),
+      Call.remove(ConfigMap, key, {}),
+      Call.removeAll(ConfigMap, { namespace: key.namespace }, {}),
       Call.replace(ConfigMap, { metadata: meta }, undefined, manager, {}),
       Call.create(ConfigMap, { metadata: meta }, manager, {}),
       Call.patch(ConfigMap, key, Patch.merge({}), undefined, manager, {}),
       Call.patch(ConfigMap, key, Patch.json([]), undefined, manager, {})
     ].map((call) => right(call).repeatable)
-    expect(repeatable).toEqual([true, true, true, true, false, false, false, false])
+    expect(repeatable).toEqual([...Array(5).fill(true), ...Array(6).fill(false)])
+    expect((["GET", "DELETE", "POST"] as const).map((method) => Call.raw({ method, path: "/x" }).repeatable)).toEqual([
+      true,
+      false,
+      false
+    ])
   })
 
   test("the key of a map becomes one part of a JSON Pointer", () => {

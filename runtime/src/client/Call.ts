@@ -240,7 +240,8 @@ const deleteBody = (options: DeleteOptions): string =>
 const deletion = (options: DeleteOptions): Pick<Request, "headers" | "body" | "repeatable"> => ({
   headers: { accept: json, "content-type": json },
   body: deleteBody(options),
-  repeatable: true
+  // Without a precondition a second request could delete a new object of the same name.
+  repeatable: options.uid !== undefined || options.resourceVersion !== undefined || options.dryRun === true
 })
 
 /** Deletes one object. */
@@ -266,7 +267,7 @@ export const raw = (request: RawRequest): Request => ({
     ...request.headers
   },
   body: request.body,
-  repeatable: request.method === "GET" || request.method === "DELETE",
+  repeatable: request.method === "GET",
   timeoutMillis: request.timeoutMillis,
   once: request.retry !== true
 })

@@ -191,7 +191,7 @@ describe("Client.list", () => {
         answer(200, { metadata: { resourceVersion: "9" }, items: null }),
         Client.list(ConfigMap)
       )
-      expect(list).toEqual({ items: [], resourceVersion: "9" })
+      expect(list).toEqual({ items: [], invalid: [], resourceVersion: "9" })
     })
   )
 })

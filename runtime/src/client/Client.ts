@@ -44,8 +44,11 @@ import type { Listener } from "./Writes.ts"
 /** The client. Its operations are documented in `Operations`; each is also a function of this module. */
 export class Client extends Context.Tag("@homeostat/runtime/Client")<Client, Operations.Operations>() {}
 
-/** Some objects of a kind, and the moment they were read at. */
+/** Objects of a kind, and the moment they were read at. */
 export type List<A> = Operations.List<A>
+
+/** A part of a list, as on the wire. */
+export type Page<A> = Operations.Page<A>
 
 /** How a client presents itself. */
 export interface Options {
@@ -169,7 +172,7 @@ export const scale = {
 } as const
 
 /** One page of objects as on the wire. */
-export const page = (resource: Any, options?: PageOptions): Effect.Effect<List<KubernetesObject>, ApiError, Client> =>
+export const page = (resource: Any, options?: PageOptions): Effect.Effect<Page<KubernetesObject>, ApiError, Client> =>
   Effect.flatMap(Client, (client) => client.page(resource, options))
 
 /** Opens a watch. */

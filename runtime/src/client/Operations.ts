@@ -8,6 +8,7 @@ import * as FiberRef from "effect/FiberRef"
 import type * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
+import * as Decoding from "../resource/Decoding.ts"
 import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
 import { type Any, apiVersionOf, type InvalidObject, nameOf, type Resource } from "../resource/Resource.ts"
 import * as ApiError from "./ApiError.ts"
@@ -32,14 +33,20 @@ import type { Stack } from "./Stack.ts"
 import * as Watch from "./Watch.ts"
 import * as Writes from "./Writes.ts"
 
-/** Some objects of a kind, and the moment they were read at. */
-export interface List<A> {
+/** A part of a list. */
+export interface Page<A> {
   readonly items: ReadonlyArray<A>
   readonly resourceVersion: string
   /** Where to go on, if there is more. */
   readonly continue?: string
   /** How many objects follow; the server does not say when there are selectors. */
   readonly remaining?: number
+}
+
+/** A list, decoded. */
+export interface List<A> extends Page<A> {
+  /** One error for each object that does not match its schema. The client logs it, and leaves the object out of `items`. */
+  readonly invalid: ReadonlyArray<InvalidObject>
 }
 
 /** A kind of which reading matters. */
@@ -116,7 +123,7 @@ export interface Operations {
     ) => Effect.Effect<Scale, ApiError.ApiError>
   }
   /** One page of objects as on the wire, without managedFields: for the reflector. */
-  readonly page: (resource: Any, options?: PageOptions) => Effect.Effect<List<KubernetesObject>, ApiError.ApiError>
+  readonly page: (resource: Any, options?: PageOptions) => Effect.Effect<Page<KubernetesObject>, ApiError.ApiError>
   /** Opens a watch; closing the scope closes it. Fails with what the server said instead of beginning. Never retried. */
   readonly watch: (
     resource: Any,
@@ -255,7 +262,7 @@ export const make = (stack: Stack): Operations => {
     (resource, key, options = {}) =>
       typed(resource, Call.get(resource, key, subresource, options))
 
-  const wirePage = (resource: Any, options: PageOptions): Effect.Effect<List<KubernetesObject>, ApiError.ApiError> => {
+  const wirePage = (resource: Any, options: PageOptions): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> => {
     const apiVersion = resource.projection === "full" ? apiVersionOf(resource) : "meta.k8s.io/v1"
     const kind = resource.projection === "full" ? resource.kind : "PartialObjectMetadata"
     return Effect.map(sendAs<WireList>(Call.page(resource, options)), ({ items, metadata }) => ({
@@ -271,7 +278,7 @@ export const make = (stack: Stack): Operations => {
     resource: Any,
     options: ListOptions,
     before: ReadonlyArray<KubernetesObject>
-  ): Effect.Effect<List<KubernetesObject>, ApiError.ApiError> =>
+  ): Effect.Effect<Page<KubernetesObject>, ApiError.ApiError> =>
     Effect.flatMap(wirePage(resource, { ...options, limit: pageSize }), (page) => {
       const items = before.length === 0 ? page.items : before.concat(page.items)
       if (page.continue === undefined) return Effect.succeed({ items, resourceVersion: page.resourceVersion })
@@ -295,10 +302,7 @@ export const make = (stack: Stack): Operations => {
     get: getOf(undefined),
     list: (resource, options = {}) =>
       Effect.flatMap(wireList(resource, options), (page) =>
-        Effect.map(
-          Effect.forEach(page.items, (item) => resource.decode(item)),
-          (items) => ({ ...page, items })
-        )
+        Effect.map(Decoding.all(resource, page.items), (decoded) => ({ ...page, ...decoded }))
       ),
     create: (resource, object, options = {}) =>
       decoded(

@@ -55,7 +55,10 @@ export interface ApplyOptions extends WriteOptions {
   readonly force?: boolean | undefined
 }
 
-/** For a deletion. Without `uid`, one that is sent again could meet a new object of the same name. */
+/**
+ * For a deletion. The client sends one again after an unknown outcome only with `uid` or `resourceVersion`: without these a second
+ * request could delete a new object of the same name.
+ */
 export interface DeleteOptions extends RequestOptions {
   /** Only this very object, not another one of the same name: otherwise Conflict. */
   readonly uid?: string | undefined

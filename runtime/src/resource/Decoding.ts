@@ -1,0 +1,49 @@
+/** Decodes objects from a list, of which some may not match their schema. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { KubernetesObject } from "./KubernetesObject.ts"
+import type { InvalidObject, Resource } from "./Resource.ts"
+
+/** The objects of a list. */
+export interface Decoded<A> {
+  readonly items: ReadonlyArray<A>
+  /** One error for each object that does not match its schema. */
+  readonly invalid: ReadonlyArray<InvalidObject>
+}
+
+/** The versions of invalid objects that were logged, by UID. */
+const logged = new Map<string, string | undefined>()
+const mostLogged = 1024
+
+const isNew = ({ resourceVersion, uid }: KubernetesObject["metadata"]): boolean => {
+  if (logged.has(uid) && logged.get(uid) === resourceVersion) return false
+  if (logged.size >= mostLogged) logged.clear()
+  logged.set(uid, resourceVersion)
+  return true
+}
+
+/** Decodes each object. Logs a warning for each one that is invalid, once for each version of it. */
+export const all = <A extends KubernetesObject>(
+  resource: Resource<A, never>,
+  objects: ReadonlyArray<KubernetesObject>
+): Effect.Effect<Decoded<A>> => {
+  const items: Array<A> = []
+  const invalid: Array<InvalidObject> = []
+  const warnings: Array<string> = []
+  for (const object of objects) {
+    const result = resource.decode(object)
+    if (Either.isRight(result)) {
+      items.push(result.right)
+      continue
+    }
+    invalid.push(result.left)
+    if (isNew(object.metadata)) warnings.push(`left an object out of a list: ${result.left.message}`)
+  }
+  const decoded = Effect.succeed({ items, invalid })
+  return warnings.length === 0
+    ? decoded
+    : Effect.zipRight(
+        Effect.forEach(warnings, (warning) => Effect.logWarning(warning), { discard: true }),
+        decoded
+      )
+}
