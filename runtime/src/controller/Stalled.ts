@@ -7,7 +7,7 @@
  * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes |
  * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
  * | `InvalidSpec` | the object does not match its schema | when something changes |
- * | `TerminalError` | the reconcile fails with a `TerminalError` | when something changes |
+ * | `TerminalError` | the reconcile fails with a `TerminalError`, or uses what the controller does not declare | when something changes |
  * | `InternalError` | the reconcile dies of a defect | by the schedule |
  *
  * The runtime writes the same report once, and removes it when an attempt succeeds or fails for another reason. A conflict or a
@@ -21,6 +21,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Cache from "../cache/Cache.ts"
+import { Undeclared } from "../cache/Undeclared.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
 import * as Right from "../client/Right.ts"
@@ -131,7 +132,7 @@ const reportOf = (error: unknown, resource: Resource.Any, object: KubernetesObje
   }
   if (isRejection(error)) return { reason: "Invalid", message: describe(error) }
   if (error instanceof Claim.NotOwned) return report("NotOwned", error.message)
-  if (error instanceof TerminalError) return report("TerminalError", error.message)
+  if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", error.message)
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
 }
 
@@ -189,9 +190,11 @@ export const reported =
       const failure = Cause.failureOption(cause)
       if (Option.isNone(failure) && Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
       const error = Option.getOrElse(failure, () => Cause.squash(cause))
-      const found = Option.isNone(failure)
-        ? report("InternalError", messageOf(error))
-        : reportOf(error, resource, object)
+      const isUndeclared = error instanceof Undeclared
+      const found =
+        Option.isNone(failure) && !isUndeclared
+          ? report("InternalError", messageOf(error))
+          : reportOf(error, resource, object)
       if (found === undefined && (isFleeting(error) || error instanceof Claim.OwnerGone)) return Effect.failCause(cause)
       const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
       const told =
@@ -219,7 +222,7 @@ export const reported =
               )
         },
         onSuccess: (): Effect.Effect<never, E | TerminalError> =>
-          isFinal && !(error instanceof TerminalError)
+          isFinal && !isUndeclared && !(error instanceof TerminalError)
             ? Effect.fail(new TerminalError({ message: found.message, cause: error }))
             : Effect.failCause(cause)
       })

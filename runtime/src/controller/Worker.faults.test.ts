@@ -209,6 +209,13 @@ describe("what no declaration covers", () => {
           yield* pass("1 hour")
           expect(story(attempts)).toEqual(["Terminal"])
           expect(logs).toContain(`ERROR Reconcile failed for good: ${sentence}`)
+          const message = `The reconcile stopped: ${sentence}`
+          expect(server.get(Widget, "a")?.status).toMatchObject({
+            conditions: [
+              { type: "Ready", reason: "TerminalError", message },
+              { type: "Stalled", reason: "TerminalError", message }
+            ]
+          })
         })
       )
     )
