@@ -32,8 +32,31 @@ describe("missing", () => {
       ["ports[80]"]
     ],
     ["a list of scalars in another order", { args: ["a", "b"] }, { args: ["b", "a"] }, ["args"]],
-    ["nothing for an empty map that the server dropped", { spec: { resources: {} } }, { spec: {} }, []],
-    ["nothing for an empty list that the server dropped", { spec: { env: [] } }, { spec: {} }, []]
+    ["an empty text that is absent", { data: { KEY: "" } }, { data: {} }, ["data.KEY"]],
+    ["an empty map that is absent", { spec: { resources: {} } }, { spec: {} }, ["spec.resources"]],
+    ["an empty list that is absent", { spec: { env: [] } }, { spec: {} }, ["spec.env"]],
+    ["an emptied list that was filled", { args: [] }, { args: ["--debug"] }, ["args"]],
+    [
+      "an emptied list of items without keys that was filled",
+      { tolerations: [] },
+      { tolerations: [{ operator: "Exists" }] },
+      ["tolerations"]
+    ],
+    ["nothing for the items of others in a list that is empty in the intent", { c: [] }, { c: [{ name: "x" }] }, []],
+    ["items in another order", { c: [{ name: "a" }, { name: "b" }] }, { c: [{ name: "b" }, { name: "a" }] }, ["c"]],
+    [
+      "items in another order, of which one differs",
+      { c: [{ name: "a" }, { name: "b", x: 1 }] },
+      { c: [{ name: "b", x: 2 }, { name: "a" }] },
+      ["c[b].x", "c"]
+    ],
+    [
+      "nothing for items in their order, with those of others between them",
+      { c: [{ name: "a" }, { name: "b" }] },
+      { c: [{ name: "x" }, { name: "a" }, { name: "y" }, { name: "b" }] },
+      []
+    ],
+    ["nothing for items that are equal", { c: [{ x: 1 }, { x: 1 }] }, { c: [{ x: 1 }, { x: 1 }] }, []]
   ]
   for (const [name, intent, object, expected] of table) {
     test(`finds ${name}`, () => expect(paths(intent, object)).toEqual([...expected]))

@@ -3,7 +3,8 @@
  *
  * An intent is the part of an object that one field manager wants. Fields it does not name are someone else's and are
  * never looked at, which is why a sidecar, a foreign label or a restart annotation survives. A list of objects in an
- * intent is matched item by item, in any order: an intended item is there when some item of the object has all of it.
+ * intent is matched item by item: an intended item is there when some item of the object has all of it, and the intended items
+ * keep their order. An empty value that is absent counts as missing.
  */
 
 import type { Operation } from "../client/Patch.ts"
@@ -63,8 +64,6 @@ export const missing = (intent: Json, object: Json | undefined, path = ""): Read
 
 const collect = (want: Json, have: Json | undefined, path: string, into: Array<Difference>): void => {
   if (want === have) return
-  // The server drops what is empty from many places: `securityContext: {}`, the `value: ""` of a variable.
-  if (have === undefined && isEmpty(want)) return
   if (isRecord(want)) {
     if (isRecord(have)) {
       for (const key in want) {
@@ -74,26 +73,53 @@ const collect = (want: Json, have: Json | undefined, path: string, into: Array<D
       return
     }
   } else if (isList(want) && isList(have) && want.every(isRecord)) {
-    want.forEach((item, index) => {
-      if (have.some((candidate) => covers(item, candidate))) return
-      const name = identify(item, index)
-      const rival = have.find((candidate, at) => identify(candidate, at) === name)
-      const at = `${path}[${label(item, index)}]`
-      if (rival === undefined) into.push({ path: at, want: item, have: undefined })
-      else collect(item, rival, at, into)
-    })
+    if (want.length > 0) collectItems(want, have, path, into)
+    // Items that the server knows by a key are those of others: an apply of an empty list leaves them.
+    else if (have.some((item) => mergeKey(item) === undefined)) into.push({ path, want, have })
     return
   } else if (equal(want, have)) return
   into.push({ path, want, have })
 }
 
-const isEmpty = (value: Json): boolean =>
+const collectItems = (
+  want: ReadonlyArray<Json>,
+  have: ReadonlyArray<Json>,
+  path: string,
+  into: Array<Difference>
+): void => {
+  let last = -1
+  let isOrdered = true
+  const places = want.map((item, index) => {
+    // Where they are in order, each is the next one.
+    let at = covers(item, have[last + 1]) ? last + 1 : have.findIndex((candidate) => covers(item, candidate))
+    if (at < 0) {
+      const name = identify(item, index)
+      const itemPath = `${path}[${label(item, index)}]`
+      at = have.findIndex((candidate, place) => identify(candidate, place) === name)
+      if (at < 0) into.push({ path: itemPath, want: item, have: undefined })
+      else collect(item, have[at], itemPath, into)
+    }
+    if (at < last) isOrdered = false
+    last = at
+    return at
+  })
+  if (isOrdered || places.includes(-1)) return
+  const found = [...new Set(places)].sort((a, b) => a - b)
+  into.push({ path, want: want.map(label), have: found.map((at) => label(have[at] ?? null, at)) })
+}
+
+/** Whether a value is one that servers leave out where its type has it as the default: `""`, `[]` and `{}`. */
+export const isEmpty = (value: Json | undefined): boolean =>
   value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
 
 const covers = (want: Json, have: Json | undefined): boolean => {
-  const found: Array<Difference> = []
-  collect(want, have, "", found)
-  return found.length === 0
+  if (want === have) return true
+  if (!isRecord(want) || !isRecord(have)) return isList(want) ? missing(want, have).length === 0 : false
+  for (const key in want) {
+    const value = want[key]
+    if (value !== undefined && !covers(value, fieldOf(have, key))) return false
+  }
+  return true
 }
 
 /**

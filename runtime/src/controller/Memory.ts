@@ -14,6 +14,10 @@ export interface Memory {
   readonly accept: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => void
   /** Whether just these differences are what the server made of our last write. */
   readonly accepted: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
+  /** Remembers that the server drops an empty value at a path of a kind: a fact of its type, and of no single child. */
+  readonly drop: (kind: string, path: string) => void
+  /** Whether the server drops it. */
+  readonly isDropped: (kind: string, path: string) => boolean
   /** Whether this line was not said before: what is true of a whole kind is said once, not for every object. */
   readonly isNews: (line: string) => boolean
   /** Remembers that the object with this key waits for a child's place, held by a foreign object. True if that is news. */
@@ -44,6 +48,9 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   const clean = new Set<string>()
   const deleted = new Set<string>()
   const said = new Set<bigint>()
+  const dropped = new Set<bigint>()
+  const typeOf = (kind: string, path: string): bigint =>
+    Bun.hash.wyhash(`${kind} ${path.replaceAll(/\[[^[\]]*\]/g, "[]")}`)
   const hash = (differences: ReadonlyArray<Difference>): bigint =>
     Bun.hash.wyhash(canonical(differences.map(({ path, want, have }) => ({ path, want, have }))))
   const unblock = (child: string, owner: string): void => {
@@ -65,6 +72,12 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
       const answer = answers.get(uid)?.get(slot)
       return answer !== undefined && answer === hash(differences)
     },
+    drop: (kind, path) => {
+      // A path may hold a key that users choose.
+      if (dropped.size >= 1000) dropped.clear()
+      dropped.add(typeOf(kind, path))
+    },
+    isDropped: (kind, path) => dropped.has(typeOf(kind, path)),
     isNews: (line) => {
       // Lines name fields, of which there are few; should they ever be many, saying one again is the smaller evil.
       if (said.size >= 1000) said.clear()

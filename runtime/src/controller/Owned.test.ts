@@ -2,13 +2,14 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import type { Fields } from "../events/Json.fixture.ts"
 import { ConfigMap, Deployment, Event } from "../resource/BuiltIn.ts"
 import type { Desired } from "../resource/KubernetesObject.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
-import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
+import { closable, counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
 /** A reconcile that makes one ConfigMap of the Widget's name, with this data. */
 const makes = (
@@ -217,6 +218,30 @@ describe("a list in a child", () => {
     Effect.as(Owned.apply(owner, Deployment, desired(owner.metadata.name), { exclusive }), Result.done)
 
   effect(
+    "is put back into its order, with the items of others in it",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const variables = [
+          { name: "A", value: "1" },
+          { name: "B", value: "$(A)" }
+        ] as const
+        const wanted = { metadata: { name: "a" }, ...(env(...variables) as Pick<Deployment, "spec">) }
+        yield* run({
+          owns: [Deployment],
+          reconcile: (owner) => Effect.as(Owned.apply(owner, Deployment, wanted), Result.done)
+        })
+        const [first, second] = variables
+        server.change(Deployment, "a", env(second, { name: "C", value: "" }, first))
+        yield* settle
+        expect(server.get(Deployment, "a")).toMatchObject(env(first, { name: "C", value: "" }, second))
+        expect(notes(server).at(-1)).toContain("(spec.template.spec.containers[app].env)")
+        expect(writes(server)).toHaveLength(2)
+      })
+    )
+  )
+
+  effect(
     "is put right item by item, and the event names the item but not its value",
     withWorld(({ server }) =>
       Effect.gen(function* () {
@@ -284,6 +309,93 @@ describe("what the server stores otherwise than it was sent", () => {
         expect(logs.filter((line) => line.startsWith("WARN"))).toEqual([
           "WARN The API server drops data.pruned of a ConfigMap: its schema does not know them"
         ])
+      })
+    )
+  )
+})
+
+describe("after a restart of the program", () => {
+  /** A server that stores a Deployment as the real one does: quantities in their canonical form, and no empty values. */
+  const stores = (object: Fields): Fields =>
+    JSON.parse(
+      JSON.stringify(object, (key, value) =>
+        key === "cpu" && value === "1000m" ? "1" : key === "args" && value.length === 0 ? undefined : value
+      ).replaceAll(',"value":""', "")
+    )
+  const container = {
+    name: "app",
+    image: "nginx",
+    resources: { limits: { cpu: "1000m" } }
+  }
+  const reconcile = (owner: Widget, empty: object) =>
+    Effect.as(
+      Owned.apply(owner, Deployment, {
+        metadata: { name: owner.metadata.name },
+        spec: { selector: {}, template: { spec: { containers: [{ ...container, ...empty }] } } }
+      }),
+      Result.done
+    )
+  /** Runs the controller as one process of several that follow each other. */
+  const process = (server: ApiServer.ApiServer, empty: object) =>
+    Effect.gen(function* () {
+      const { close, scope } = yield* closable
+      yield* run({ owns: [Deployment], reconcile: (owner) => reconcile(owner, empty), concurrency: 1 }).pipe(
+        Scope.extend(scope)
+      )
+      for (const label of ["1", "2"]) yield* touch(server, `${label} of ${server.requests.length}`)
+      yield* close
+      yield* settle
+    })
+
+  effect(
+    "a quantity in another spelling costs no request",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.stores = stores
+        server.put(Widget, widget("a"))
+        yield* process(server, {})
+        expect(writes(server)).toHaveLength(1)
+        yield* process(server, {})
+        expect(writes(server)).toHaveLength(1)
+        server.change(Deployment, "a", {
+          spec: { template: { spec: { containers: [{ ...container, resources: { limits: { cpu: "2" } } }] } } }
+        })
+        yield* process(server, {})
+        expect(writes(server)).toHaveLength(2)
+      })
+    )
+  )
+
+  effect(
+    "an empty value that the API server drops is sent once for all children of a kind",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.stores = stores
+        for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+        const empty = { args: [], env: [{ name: "EMPTY", value: "" }] }
+        yield* process(server, empty)
+        expect(writes(server)).toHaveLength(3)
+        yield* process(server, empty)
+        expect(writes(server)).toHaveLength(4)
+      })
+    )
+  )
+})
+
+describe("an empty value", () => {
+  effect(
+    "that somebody deletes is put back",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run(makes(() => ({ KEY: "" }), {}, { labels: { flag: "" } }))
+        server.change(ConfigMap, "a", { data: { KEY: null } })
+        yield* settle
+        expect(child(server).data).toEqual({ KEY: "" })
+        server.change(ConfigMap, "a", { metadata: { labels: { flag: null } } })
+        yield* settle
+        expect(child(server).metadata.labels).toEqual({ flag: "" })
+        expect(writes(server)).toHaveLength(3)
       })
     )
   )

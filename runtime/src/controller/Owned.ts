@@ -11,8 +11,8 @@
  * - A field that a newer version of the program no longer names goes, because the hash changed and the apply drops it.
  * - An object of that name which is not ours is not touched, whether the cache has it yet or not: {@link NotOwned}, and the owner
  *   is woken when the object changes or goes.
- * - What the server stores otherwise than it was sent (a quantity in another spelling, a field it prunes) is learnt from the
- *   answer and not taken for drift again.
+ * - A value in another spelling (`1000m` stored as `1`) is not drift. The server's answers show what else it stores otherwise,
+ *   such as a field that it prunes or an empty value that it drops. That is not sent again, but once after a restart.
  *
  * The controller declares the child's kind in `owns`. Otherwise the attempt fails and is not retried.
  *
@@ -41,6 +41,7 @@ import * as HotLoopDetector from "./HotLoopDetector.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
+import * as Spelling from "./Spelling.ts"
 import { TerminalError } from "./TerminalError.ts"
 
 export { NotOwned, OwnerGone } from "./Claim.ts"
@@ -145,12 +146,12 @@ interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
 const nothing: Found<never> = { cached: undefined, claim: "ours", lacking: [], drifted: false }
 
 const look = <A extends KubernetesObject, D extends Intent.Intended>(
-  { owner, intent, place, options }: Aim<A, D>,
+  { kind, owner, intent, place, options }: Aim<A, D>,
   resource: Resource.Any,
   memory: Memory,
   cached: A
 ): Found<A> => {
-  const lacking = missing(intent, cached)
+  const lacking = unmet(kind, intent, cached, memory, missing(intent, cached))
   const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
   return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted }
 }
@@ -193,7 +194,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
             correct(kind, intent, sent, cached, options, tracing)
           )
         : { child: made.child, expelled: [] }
-    if (cached === undefined || drifted) yield* learn(owner, kind, place, answer.child, missing(intent, answer.child))
+    if (cached === undefined || drifted) yield* learn(owner, kind, place, intent, answer.child)
 
     const strangers = Intent.strangersIn(intent, answer.child, options.exclusive, tracing)
     const expel = () =>
@@ -239,6 +240,28 @@ interface Answer<A> {
   /** Strangers that were taken out on the way. */
   readonly expelled: ReadonlyArray<Drift.Stranger>
 }
+
+/**
+ * The differences that are drift: not another spelling of what was applied before, and no empty value that the API server is
+ * known to drop.
+ */
+const unmet = (
+  kind: Resource.Any,
+  intent: Intent.Intended,
+  child: KubernetesObject,
+  memory: Memory,
+  differences: ReadonlyArray<Drift.Difference>
+): ReadonlyArray<Drift.Difference> => {
+  if (differences.length === 0) return differences
+  const isApplied = Intent.hashOf(child) === Intent.hashOf(intent)
+  return differences.filter(
+    (each) =>
+      !(isApplied && Spelling.isStored(each)) &&
+      !(isEmptied(each) && memory.isDropped(Resource.identityOf(kind), each.path))
+  )
+}
+
+const isEmptied = ({ have, want }: Drift.Difference): boolean => have === undefined && Drift.isEmpty(want)
 
 const missing = (intent: object, child: object) => Drift.missing(Drift.json(intent), Drift.json(child))
 
@@ -345,12 +368,14 @@ const learn = (
   owner: KubernetesObject,
   kind: Resource.Any,
   place: string,
-  child: KubernetesObject,
-  answer: ReadonlyArray<Drift.Difference>
+  intent: Intent.Intended,
+  child: KubernetesObject
 ) =>
   Effect.flatMap(Reconciliation, ({ memory }) => {
-    memory.accept(owner.metadata.uid, place, answer)
-    const dropped = answer.filter(({ have }) => have === undefined).map(({ path }) => path)
+    const answer = missing(intent, child)
+    for (const each of answer) if (isEmptied(each)) memory.drop(Resource.identityOf(kind), each.path)
+    memory.accept(owner.metadata.uid, place, unmet(kind, intent, child, memory, answer))
+    const dropped = answer.filter((each) => each.have === undefined && !isEmptied(each)).map(({ path }) => path)
     const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
     const told =
       dropped.length > 0 && memory.isNews(line)

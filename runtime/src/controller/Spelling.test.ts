@@ -50,3 +50,35 @@ describe("another spelling", () => {
     })
   }
 })
+
+describe("a stored value", () => {
+  const stored: ReadonlyArray<readonly [path: string, want: Json, have: Json]> = [
+    ["spec.resources.limits.cpu", "1000m", "1"],
+    ["spec.resources.limits.cpu", 1, "1"],
+    ["spec.resources.limits.memory", "1024Mi", "1Gi"],
+    ["spec.resources.limits.memory", "1.5Gi", "1536Mi"],
+    ["spec.interval", "90s", "1m30s"],
+    ["spec.interval", "60m", "1h0m0s"],
+    ["spec.at", "2026-11-21T10:00:00+01:00", "2026-11-21T09:00:00Z"]
+  ]
+  for (const [path, want, have] of stored) {
+    test(`${have} of ${path} was sent as ${want}`, () => {
+      expect(Spelling.isStored({ path, want, have })).toBe(true)
+    })
+  }
+  const changed: ReadonlyArray<readonly [path: string, want: Json, have: Json]> = [
+    ["spec.resources.limits.cpu", "1000m", "2"],
+    ["spec.resources.limits.cpu", "1", "1000m"],
+    ["spec.version", "1.10", "1.1"],
+    ["spec.interval", "1m30s", "90s"],
+    ["data.cpu", "1000m", "1"],
+    ["metadata.labels.code", "01", "1"],
+    ["spec.template.metadata.labels.code", "01", "1"],
+    ["spec.template.spec.containers[app].env[A].value", "01", "1"]
+  ]
+  for (const [path, want, have] of changed) {
+    test(`${have} of ${path} is a change of ${want}`, () => {
+      expect(Spelling.isStored({ path, want, have })).toBe(false)
+    })
+  }
+})

@@ -14,6 +14,20 @@ export const isSame = (sent: Drift.Json | undefined, stored: Drift.Json | undefi
   return isScalar(sent) && isScalar(stored) && readings.some((read) => agree(read(String(sent)), read(String(stored))))
 }
 
+/**
+ * Whether a server that was sent `want` stores `have`: the same value in the canonical form of its type. Texts that are free are
+ * stored as they were sent, so `1.10` in a label is never `1.1`.
+ */
+export const isStored = ({ have, path, want }: Drift.Difference): boolean =>
+  isScalar(want) &&
+  typeof have === "string" &&
+  !free.test(path) &&
+  forms.some(([read, isCanonical]) => isCanonical(have) && agree(read(String(want)), read(have)))
+
+/** Labels, annotations, the data of ConfigMaps and Secrets, and the values of variables. */
+const free =
+  /^(?:metadata|data|stringData|binaryData)\.|\.(?:labels|annotations|matchLabels)\.|\.env\[[^[\]]*\]\.value$/
+
 const isScalar = (value: Drift.Json | undefined): value is string | number =>
   typeof value === "string" || typeof value === "number"
 
@@ -64,4 +78,21 @@ const time = (text: string): number | undefined => {
   return Number.isNaN(millis) ? undefined : millis
 }
 
-const readings = [quantity, duration, time]
+/** `500m`, `1`, `1536Mi`: a whole number of the greatest unit. */
+const isCanonicalQuantity = (text: string): boolean => {
+  const [, number, binary] = /^-?(0|[1-9]\d*)(?:[numkMGTPE]|([KMGTPE]i))?$/.exec(text) ?? []
+  return number !== undefined && (number === "0" || Number(number) % (binary === undefined ? 1000 : 1024) !== 0)
+}
+
+/** `1m30s`, `1h0m0s`, `100ms`, as Go writes them. */
+const isCanonicalDuration = (text: string): boolean =>
+  /^-?(?:(?:(?:\d+h)?[0-5]?\dm)?[0-5]?\d(?:\.\d+)?s|\d{1,3}(?:\.\d+)?(?:ms|µs|ns))$/.test(text)
+
+const isCanonicalTime = (text: string): boolean => text.endsWith("Z")
+
+const forms = [
+  [quantity, isCanonicalQuantity],
+  [duration, isCanonicalDuration],
+  [time, isCanonicalTime]
+] as const
+const readings = forms.map(([read]) => read)

@@ -125,7 +125,10 @@ const applied = (
   const present = keyed(have)
   if (items !== undefined && present !== undefined) {
     const result = fields(present, keyed(before), items, others.map(keyed), path, conflicts)
-    return Object.values(result).filter((item) => item !== undefined)
+    // Our own items take each other's places, so that they are in the order of the intent.
+    const order = Object.keys(items)
+    const sorted = Object.keys(result).map((key) => result[Object.hasOwn(items, key) ? (order.shift() ?? key) : key])
+    return sorted.filter((item) => item !== undefined)
   }
   if (have !== undefined && !equal(have, want) && others.some((other) => other !== undefined)) conflicts.push(path)
   return want

@@ -1,10 +1,11 @@
 /** The children of a controller, against the same API server that others write to. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Result from "@homeostat/runtime/controller/Result"
-import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
+import { ConfigMap, Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import { Chore, create, type Place, placed, touch } from "./Chore.ts"
@@ -57,6 +58,93 @@ describe.concurrent("A child", () => {
       expect(metadata.ownerReferences).toBeUndefined()
       expect(metadata.managedFields?.map(({ manager }) => manager)).toEqual(["somebody"])
     })
+  )
+
+  placed(
+    "keeps its generation though the server drops values, and is put back when values or the order of items change",
+    (place) =>
+      Effect.gen(function* () {
+        const container = {
+          name: "app",
+          image: "registry.test/web:1",
+          args: [],
+          env: [
+            { name: "A", value: "1" },
+            { name: "B", value: "$(A)" },
+            { name: "C", value: "" }
+          ],
+          resources: { limits: { cpu: "1000m" } }
+        }
+        const labels = { app: "sweep", flag: "" }
+        let runs = 0
+        const controller = Controller.make("chores", {
+          for: Chore,
+          owns: [Deployment],
+          reconcile: (chore) =>
+            Effect.gen(function* () {
+              yield* Owned.apply(chore, Deployment, {
+                metadata: { name: chore.metadata.name, labels },
+                spec: {
+                  replicas: 0,
+                  selector: { matchLabels: { app: "sweep" } },
+                  template: { metadata: { labels }, spec: { containers: [container] } }
+                }
+              })
+              runs++
+              return Result.done
+            })
+        })
+        const start = Managed.start(place.cluster, [controller], { namespaces: [place.namespace] })
+        const live = Client.get(Deployment, key(place))
+        const reconciled = Effect.suspend(() => {
+          const before = runs
+          return Effect.zipRight(
+            touch(key(place), String(before)),
+            Managed.eventually(
+              "another attempt",
+              Effect.sync(() => runs),
+              (now) => now > before
+            )
+          )
+        })
+        yield* create(place, "sweep")
+        const first = yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* start
+            yield* Managed.eventually(
+              "an attempt",
+              Effect.sync(() => runs),
+              (now) => now > 0
+            )
+            const made = yield* live
+            for (let time = 0; time < 3; time++) yield* reconciled
+            expect((yield* live).metadata.generation).toBe(made.metadata.generation)
+            return made
+          })
+        )
+        yield* start
+        for (let time = 0; time < 3; time++) yield* reconciled
+        expect((yield* live).metadata.generation).toBe(first.metadata.generation)
+
+        yield* Client.patch(
+          Deployment,
+          key(place),
+          Patch.json([
+            { op: "remove", path: "/metadata/labels/flag" },
+            { op: "add", path: "/spec/template/spec/containers/0/args", value: ["--debug"] },
+            { op: "replace", path: "/spec/template/spec/containers/0/env", value: container.env.toReversed() }
+          ]),
+          { fieldManager: "somebody" }
+        )
+        const [app] =
+          (yield* Managed.eventually(
+            "it is put back",
+            live,
+            ({ metadata, spec }) =>
+              metadata.labels?.flag === "" && spec?.template.spec?.containers[0]?.args === undefined
+          )).spec?.template.spec?.containers ?? []
+        expect(app?.env?.map(({ name }) => name)).toEqual(["A", "B", "C"])
+      })
   )
 
   placed("is created by an apply with a resourceVersion, which fails where an object exists", (place) =>
