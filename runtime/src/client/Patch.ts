@@ -2,12 +2,34 @@
  * A change to an object, in one of the forms that the API server takes. (Server-side apply is not one of them: it is a
  * statement of intent, `Client.apply`.)
  */
+import * as Effect from "effect/Effect"
+import { type ApiError, Conflict, Invalid } from "./ApiError.ts"
 
 /** One step of a JSON Patch (RFC 6902). A `test` that does not hold makes the server refuse the whole. */
 export type Operation =
   | { readonly op: "add" | "replace" | "test"; readonly path: string; readonly value: unknown }
   | { readonly op: "remove"; readonly path: string }
   | { readonly op: "move" | "copy"; readonly from: string; readonly path: string }
+
+/**
+ * Adds to a JSON patch that is made from the state of an object: fails with Conflict where the object has changed. The server
+ * answers with 422 and without a cause where a `test` does not hold or a path does not exist.
+ */
+export const guarded = <A, E, R>(
+  effect: Effect.Effect<A, E | ApiError, R>
+): Effect.Effect<A, Exclude<E, Invalid> | ApiError, R> =>
+  Effect.catchAll(effect, (error) =>
+    Effect.fail(
+      error instanceof Invalid && error.causes.length === 0
+        ? new Conflict({
+            ...error,
+            message: `${error.message} (the object has changed)`,
+            code: 409,
+            reason: "Conflict"
+          })
+        : (error as Exclude<E, Invalid> | ApiError)
+    )
+  )
 
 /** A change, as it is sent. */
 export interface Patch {

@@ -17,11 +17,12 @@ import {
 import * as Resource from "../resource/Resource.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as Recording from "../telemetry/Recording.ts"
+import * as FieldOwner from "./FieldOwner.ts"
 import { intentAnnotation } from "./Intent.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
 /** What an owner may do with a child. */
-export type Claim = "ours" | "adoptable" | "none"
+export type Claim = "ours" | "adoptable" | "orphan" | "none"
 
 /** The place of a child is taken by an object that the owner does not control. */
 export class NotOwned extends Data.TaggedError("NotOwned")<{
@@ -72,9 +73,9 @@ export const mistakeIn = (
 }
 
 /**
- * Whether a child is ours, or may become ours. It may where nobody controls it and either it was ours before (an owner
- * deleted with its children orphaned, then made again) or its owner gives it away; and where its controller is an earlier
- * object of our owner's name, which is gone, since the name is free: the garbage collector has only not come by yet.
+ * Whether a child is ours, or may become ours. It may where nobody controls it and its owner gives it away (`adoptable`). It may
+ * also where it looks like ours (`orphan`, see {@link wasOurs}): nobody controls it, as after a deletion of its owner that
+ * orphaned it, or its controller is an earlier object of our owner's name, which the garbage collector has not seen yet.
  */
 export const of = (
   owner: KubernetesObject,
@@ -85,11 +86,22 @@ export const of = (
   const holder = controllerOf(child)
   if (holder?.uid === owner.metadata.uid) return "ours"
   const annotations = child.metadata.annotations ?? {}
-  const wasOurs = annotations[intentAnnotation] !== undefined
+  const isApplied = annotations[intentAnnotation] !== undefined
   const isGivenAway = options.adoptAnnotation !== undefined && annotations[options.adoptAnnotation] === "true"
-  const isFree = holder === undefined ? wasOurs || isGivenAway : wasOurs && isNamesake(owner, resource, holder)
-  return isFree ? "adoptable" : "none"
+  if (holder === undefined && isGivenAway) return "adoptable"
+  return isApplied && (holder === undefined || isNamesake(owner, resource, holder)) ? "orphan" : "none"
 }
+
+/**
+ * Reads from the API server whether an orphan was applied under this field manager. A copy of a child has the same annotations,
+ * and so has a child of another program, but the server has noted another manager for them.
+ */
+export const wasOurs = (kind: Resource.Any, child: KubernetesObject, fieldManager: string) =>
+  Effect.map(Client.get(Resource.metadataOnly(kind), keyOf(child)), ({ metadata }) =>
+    FieldOwner.owners(metadata.managedFields ?? [], `metadata.annotations.${intentAnnotation}`).some(
+      ({ manager, operation }) => manager === fieldManager && operation === "Apply"
+    )
+  )
 
 const isNamesake = (owner: KubernetesObject, resource: Resource.Any, holder: OwnerReference): boolean =>
   holder.kind === resource.kind &&

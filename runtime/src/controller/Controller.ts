@@ -135,7 +135,8 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
       if (deleting && finalizer === undefined) return Result.done
       const decoded = resource.decode(wire)
       if (Either.isLeft(decoded)) {
-        return yield* decoded.left
+        if (!deleting || finalizer === undefined) return yield* decoded.left
+        return yield* Finalizer.releaseInvalid(wire, finalizer, decoded.left)
       }
       if (finalizer !== undefined) {
         if (deleting) return yield* Finalizer.release(decoded.right, finalizer)

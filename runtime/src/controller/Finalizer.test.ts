@@ -268,4 +268,54 @@ describe("when deletion is asked for", () => {
       })
     )
   )
+
+  effect(
+    "an object that does not match its schema stays where its clean-up needs the schema, and its conditions say why",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...held(name), spec: { size: "big" } })
+        server.remove(Widget, "a")
+        const { finalizer, state } = cleaning(() => Effect.void)
+        yield* run({ ...done(), finalizer })
+        expect(state.runs).toBe(0)
+        expect(finalizersOf(server)).toEqual([name])
+        expect(JSON.stringify(server.get(Widget, "a")?.status)).toContain("InvalidSpec")
+      })
+    )
+  )
+
+  effect(
+    "an object that does not match its schema is cleaned up in its wire form, where that is declared",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, { ...held("example.com/other", name), spec: { size: "big" } })
+        server.remove(Widget, "a")
+        const seen: Array<unknown> = []
+        const cleanupInvalid = (object: object) => Effect.sync(() => void seen.push(object))
+        yield* run({ ...done(), finalizer: { ...cleaning(() => Effect.void).finalizer, cleanupInvalid } })
+        expect(seen).toMatchObject([{ metadata: { name: "a" }, spec: { size: "big" } }])
+        expect(finalizersOf(server)).toEqual(["example.com/other"])
+        expect(new Set(story(attempts))).toEqual(new Set(["Done"]))
+      })
+    )
+  )
+
+  effect(
+    "a list of entries that changes while ours is taken out is a conflict, and the next attempt sees it",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, held("example.com/other", name))
+        const removal = server.hold(/PATCH .*widgets/)
+        yield* run({ ...done(), finalizer: cleaning(() => Effect.void).finalizer, retry: Schedule.spaced("1 second") })
+        server.remove(Widget, "a")
+        yield* settle
+        server.change(Widget, "a", { metadata: { finalizers: [name] } })
+        removal.release()
+        yield* pass("1 second")
+        const failures = attempts.flatMap(({ outcome }) => (outcome._tag === "Failed" ? [outcome.error] : []))
+        expect(failures).toMatchObject([{ _tag: "Conflict", code: 409 }])
+        expect(server.get(Widget, "a")).toBeUndefined()
+      })
+    )
+  )
 })

@@ -32,6 +32,11 @@ export interface Finalizer<A, E, R> {
   readonly name: string
   /** Nothing, or `Result.done`: it has finished. A result that asks for another run: it has not, which is no failure. */
   readonly cleanup: (object: A) => Effect.Effect<Nothing | Result.Result, E, R>
+  /**
+   * The clean-up of an object that does not match its schema, such as one stored before the schema was tightened; in its wire form.
+   * Default: the object stays, and its conditions say why, until it matches or somebody removes the entry.
+   */
+  readonly cleanupInvalid?: ((object: KubernetesObject) => Effect.Effect<Nothing | Result.Result, E, R>) | undefined
 }
 
 /** What most clean-ups give. */
@@ -70,8 +75,8 @@ const step = <A, E, R>(name: string, entries: ReadonlyArray<string>, effect: Eff
   })
 
 /**
- * Takes entries out, those that are there, and gives the object as it is then. The test of their places makes the server
- * refuse if the list changed meanwhile, and the attempt is then repeated on the new list. An object that is gone is fine.
+ * Takes entries out, those that are there, and gives the object as it is then. Fails with Conflict if the list has changed, and
+ * the attempt is then repeated on the new list. An object that is gone is fine.
  */
 export const remove = (
   object: KubernetesObject,
@@ -97,6 +102,7 @@ export const remove = (
       { before: resourceVersion }
     )
   ).pipe(
+    Patch.guarded,
     Effect.catchTag("NotFound", () => Effect.succeed({ ...object, metadata: { ...object.metadata, finalizers: [] } }))
   )
   return step(SpanName.finalizerRemove, entries, removal)
@@ -122,3 +128,13 @@ export const release = <A extends KubernetesObject, E, R>(
     yield* remove(object, [finalizer.name])
     return Result.done
   })
+
+/** The same for an object that does not match its schema. Fails with the error if nothing is declared that cleans up after it. */
+export const releaseInvalid = <A, E, R, F>(
+  object: KubernetesObject,
+  { cleanupInvalid, name }: Finalizer<A, E, R>,
+  error: F
+): Effect.Effect<Result.Result, E | F | Failure, R | Reconciliation | Client.Client> =>
+  cleanupInvalid === undefined && object.metadata.finalizers?.includes(name) === true
+    ? Effect.fail(error)
+    : release(object, { name, cleanup: cleanupInvalid ?? (() => Effect.void) })

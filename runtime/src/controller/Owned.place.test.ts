@@ -34,6 +34,18 @@ const foreign = (metadata: Fields = {}, data: Fields = { theirs: "yes" }): ApiSe
   data
 })
 
+/** What an object has that was applied with an intent. */
+const applied = (manager: string, operation = "Apply"): Fields => ({
+  annotations: { [Owned.intentAnnotation]: "0123456789abcdef" },
+  managedFields: [
+    {
+      manager,
+      operation,
+      fieldsV1: { "f:metadata": { "f:annotations": { [`f:${Owned.intentAnnotation}`]: {} } } }
+    }
+  ]
+})
+
 const child = (server: ApiServer.ApiServer) => ApiServer.typed(ConfigMap, server.get(ConfigMap, "a"))
 const writes = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => !what.endsWith("/events"))
 const notes = (server: ApiServer.ApiServer) =>
@@ -217,12 +229,32 @@ describe("a place becomes ours", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        server.put(ConfigMap, foreign({ annotations: { [Owned.intentAnnotation]: "0123456789abcdef" } }))
+        server.put(ConfigMap, foreign(applied("widgets")))
         yield* run(makes().options)
         expect(ownersOf(server)).toEqual(["uid-1"])
       })
     )
   )
+
+  for (const [what, metadata] of [
+    ["a copy of a child", applied("kubectl", "Update")],
+    ["the orphan of another program", applied("gadgets")]
+  ] as const) {
+    effect(
+      `but not ${what}, though it has the annotation`,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          server.put(ConfigMap, foreign(metadata))
+          const { options, reported } = makes()
+          yield* run(options)
+          expect(reported.map(({ _tag }) => _tag)).toEqual(["NotOwned"])
+          expect(ownersOf(server)).toBeUndefined()
+          expect(writes(server)).toEqual([])
+        })
+      )
+    )
+  }
 
   for (const [state, finalizers] of [
     ["gone", []],

@@ -163,7 +163,7 @@ describe("a child", () => {
         expect(more).toEqual([])
         expect(patch?.contentType).toBe("application/json-patch+json")
         expect(patch?.body).toEqual([
-          { op: "test", path: "/metadata/resourceVersion", value: "104" },
+          { op: "replace", path: "/metadata/resourceVersion", value: "104" },
           { op: "remove", path: "/data/x~1y" },
           { op: "remove", path: "/data/z" }
         ])
@@ -173,6 +173,30 @@ describe("a child", () => {
       })
     )
   )
+
+  for (const [change, patch] of [
+    ["changes", { metadata: { labels: { theirs: "again" } } }],
+    ["loses them", { data: { z: null } }]
+  ] as const) {
+    effect(
+      `that ${change} while strangers are taken out is a conflict, and the next attempt sees it`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          yield* run({ ...makes(() => ({ a: "1" }), { exclusive: [["data"]] }), retry: Schedule.spaced("1 second") })
+          const held = server.hold(/PATCH .*configmaps/)
+          server.change(ConfigMap, "a", { data: { z: "2" } })
+          yield* settle
+          server.change(ConfigMap, "a", patch)
+          held.release()
+          yield* pass("1 second")
+          const failures = attempts.flatMap(({ outcome }) => (outcome._tag === "Failed" ? [outcome.error] : []))
+          expect(failures).toMatchObject([{ _tag: "Conflict", code: 409 }])
+          expect(child(server).data).toEqual({ a: "1" })
+        })
+      )
+    )
+  }
 
   effect(
     "without a name is a mistake of the program, and says so",

@@ -162,14 +162,17 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
 ): ReturnType<typeof apply<A, D>> =>
   Effect.gen(function* () {
     const { owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span } = task
-    const { corrected, memory, resource } = yield* Reconciliation
+    const { corrected, fieldManager, memory, resource } = yield* Reconciliation
     const block = () => memory.block(place, keyString(owner.metadata))
     for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
 
     if (cached !== undefined && claim === "none") {
       return yield* Claim.refuse(owner, kind, cached, task.news ?? block())
     }
-    if (claim === "adoptable") yield* Claim.confirm(owner, resource)
+    if (cached !== undefined && claim === "orphan" && !(yield* Claim.wasOurs(kind, cached, fieldManager))) {
+      return yield* Claim.refuse(owner, kind, cached, task.news ?? block())
+    }
+    if (claim !== "ours") yield* Claim.confirm(owner, resource)
     if (cached === undefined && (yield* HotLoopDetector.isRecreated(owner, kind, keyString(key)))) {
       yield* Claim.live(owner)
     }
@@ -387,7 +390,7 @@ const learn = (
     return Effect.zipRight(told, HotLoopDetector.answered(owner, kind, child, answer))
   })
 
-/** Changes parts of a child; the test makes the server refuse if it is not any more as it was looked at. */
+/** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */
 const amend = <A extends KubernetesObject>(
   kind: Resource.Resource<A, never>,
   child: A,
@@ -397,11 +400,11 @@ const amend = <A extends KubernetesObject>(
     kind,
     { name: child.metadata.name, namespace: child.metadata.namespace },
     Patch.json([
-      { op: "test", path: "/metadata/resourceVersion", value: child.metadata.resourceVersion },
+      { op: "replace", path: "/metadata/resourceVersion", value: child.metadata.resourceVersion },
       ...operations
     ]),
     { before: child.metadata.resourceVersion }
-  )
+  ).pipe(Patch.guarded)
 
 const tell = (regarding: KubernetesObject, reason: string, note: string) =>
   EventRecorder.record({ regarding, type: "Normal", reason, note })

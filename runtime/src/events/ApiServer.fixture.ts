@@ -181,6 +181,9 @@ export const make = (): ApiServer => {
     if (contentType === "application/json-patch+json") {
       // What a JSON patch has for a body is a list of operations.
       const next = Json.patch(old.object, body as unknown as ReadonlyArray<Json.Operation>)
+      if (Json.isFields(next) && meta(next).resourceVersion !== meta(old.object).resourceVersion) {
+        return refusal(409, "the object has been modified; please apply your changes to the latest version")
+      }
       return Json.isFields(next)
         ? done(next, {})
         : refusal(422, "the server rejected our request: testing value failed")

@@ -147,6 +147,49 @@ describe.concurrent("A child", () => {
       })
   )
 
+  placed("that is a copy of another one is not adopted, and an orphan is", (place) =>
+    Effect.gen(function* () {
+      const { namespace } = place
+      const outcomes: Array<string> = []
+      const controller = Controller.make("chores", {
+        for: Chore,
+        owns: [ConfigMap],
+        reconcile: (chore) =>
+          Effect.gen(function* () {
+            const applied = yield* Effect.either(
+              Owned.apply(chore, ConfigMap, { metadata: { name: chore.metadata.name }, data: { ours: "1" } })
+            )
+            outcomes.push(`${chore.metadata.name} ${applied._tag === "Left" ? applied.left._tag : "applied"}`)
+            return Result.done
+          })
+      })
+      yield* Managed.start(place.cluster, [controller], { namespaces: [namespace] })
+      const reconciled = (outcome: string) =>
+        Managed.eventually(
+          outcome,
+          Effect.sync(() => outcomes),
+          (all) => all.includes(outcome)
+        )
+      yield* create(place, "sweep")
+      yield* reconciled("sweep applied")
+      const { data = {}, metadata } = yield* Client.get(ConfigMap, key(place))
+      const { annotations = {} } = metadata
+      yield* Client.create(
+        ConfigMap,
+        { metadata: { namespace, name: "copy", annotations }, data },
+        { fieldManager: "kubectl" }
+      )
+      yield* create(place, "copy")
+      yield* reconciled("copy NotOwned")
+
+      yield* Client.delete(Chore, key(place), { propagation: "Orphan" })
+      const holders = Effect.map(Client.get(ConfigMap, key(place)), ({ metadata }) => metadata.ownerReferences ?? [])
+      yield* Managed.eventually("the orphan", holders, ({ length }) => length === 0)
+      const { metadata: owner } = yield* create(place, "sweep")
+      yield* Managed.eventually("the adoption", holders, ([holder]) => holder?.uid === owner.uid)
+    })
+  )
+
   placed("is created by an apply with a resourceVersion, which fails where an object exists", (place) =>
     Effect.gen(function* () {
       const apply = (data: { readonly [key: string]: string }, force: boolean) =>
