@@ -141,6 +141,33 @@ describe("Call", () => {
     expect(right(Call.remove(partial, key, {})).headers.accept).toBe("application/json")
   })
 
+  test("the template of a raw request has no names of objects in it", () => {
+    const template = (path: string) => Call.raw({ method: "GET", path }).template
+    expect(
+      [
+        "/version",
+        "/readyz?verbose",
+        "/readyz/poststarthook/a",
+        "/api/v1/namespaces/a/pods/b/log?follow=true",
+        "/api/v1/namespaces/a",
+        "/api/v1/nodes/a/proxy/metrics/cadvisor",
+        "/apis/apps/v1/deployments",
+        "/apis/apps/v1",
+        "/api"
+      ].map(template)
+    ).toEqual([
+      "/version",
+      "/readyz",
+      "/readyz/{path}",
+      "/api/v1/namespaces/{ns}/pods/{name}/log",
+      "/api/v1/namespaces/{name}",
+      "/api/v1/nodes/{name}/proxy/{path}",
+      "/apis/apps/v1/deployments",
+      "/apis/apps/v1",
+      "/api"
+    ])
+  })
+
   test("the options of a deletion go into its body", () => {
     const body = (options: Parameters<typeof Call.remove>[2]) =>
       JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "")

@@ -17,7 +17,7 @@ import type {
 } from "./Options.ts"
 import type { Patch } from "./Patch.ts"
 import * as Path from "./Path.ts"
-import { infoOf, type Method, type Request } from "./Request.ts"
+import type { Method, Request } from "./Request.ts"
 
 /** A request, or why there can be none. */
 export type Call = Either.Either<Request, ApiError.BadRequest>
@@ -260,7 +260,7 @@ export const removeAll = (resource: Resource.Any, selection: Selection, options:
 export const raw = (request: RawRequest): Request => ({
   method: request.method,
   path: request.path,
-  template: infoOf(request).path,
+  template: Path.templateOf(request.path),
   headers: {
     accept: json,
     ...(request.body !== undefined && { "content-type": json }),

@@ -72,6 +72,9 @@ const textOf = (material: Material): Effect.Effect<string, CredentialsError, Fil
 
 const placeOf = (material: Material): string => ("file" in material ? ` (${material.file})` : "")
 
+const isEncrypted = (pem: string): boolean =>
+  pem.includes("-----BEGIN ENCRYPTED PRIVATE KEY-----") || pem.includes("Proc-Type: 4,ENCRYPTED")
+
 const pemOf = (
   material: Material,
   check: (pem: string) => unknown
@@ -80,7 +83,12 @@ const pemOf = (
     Effect.as(
       Effect.try({
         try: () => check(pem),
-        catch: () => new CredentialsError({ message: `${material.what}${placeOf(material)} is not in PEM format` })
+        catch: () =>
+          new CredentialsError({
+            message: isEncrypted(pem)
+              ? `${material.what}${placeOf(material)} is encrypted (not supported: store it without a passphrase)`
+              : `${material.what}${placeOf(material)} is not in PEM format`
+          })
       }),
       pem
     )

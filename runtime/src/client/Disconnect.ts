@@ -36,7 +36,10 @@ const meanings: { readonly [code: string]: Meaning } = {
   EPROTO: misconfigured("the TLS handshake failed: does the server speak TLS on this port?"),
   HTTP2Unsupported: misconfigured("the server does not speak HTTP/2"),
   UnsupportedProxyProtocol: misconfigured("this kind of proxy is not supported: use an http:// or https:// one"),
-  FailedToOpenSocket: misconfigured("the connection could not be set up: is the client certificate or CA readable?"),
+  // Bun gives this code also when the process has too many open files, which passes.
+  FailedToOpenSocket: unsent(
+    "the connection could not be set up: is the client certificate or CA readable, are too many files open?"
+  ),
   ERR_INVALID_URL: misconfigured("the server's URL is not valid"),
   ERR_TLS_CERT_ALTNAME_INVALID: misconfigured(
     "the server's certificate is not for this host name (see tls-server-name)"

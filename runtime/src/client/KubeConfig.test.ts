@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test"
+import { createPrivateKey } from "node:crypto"
 import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
@@ -290,6 +291,23 @@ describe("KubeConfig says in one line what is wrong, and where", () => {
           config({ user: { "client-certificate-data": base64("hello"), "client-key-data": base64(pki.client.key) } })
         ),
       "client-certificate-data of DIR/FILE is not in PEM format"
+    ],
+    [
+      "an encrypted key",
+      () =>
+        loadText(
+          config({
+            user: {
+              "client-certificate-data": base64(pki.client.certificate),
+              "client-key-data": base64(
+                createPrivateKey(pki.client.key)
+                  .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" })
+                  .toString()
+              )
+            }
+          })
+        ),
+      "client-key-data of DIR/FILE is encrypted (not supported: store it without a passphrase)"
     ],
     [
       "a certificate without a key",

@@ -35,6 +35,19 @@ export const object = (resource: Resource.Any, key: ObjectKey, subresource?: str
   return { path: `${path}/${encodeURIComponent(key.name)}${tail}`, template: `${template}/{name}${tail}` }
 }
 
+/** The template of any path, without its query: names of objects, and all that follows a subresource, in braces. */
+export const templateOf = (path: string): string => {
+  const [prefix = "", ...rest] = (path.split(/[?#]/, 1)[0] ?? "").split("/").filter((part) => part !== "")
+  if (prefix !== "api" && prefix !== "apis") return `/${prefix}${rest.length === 0 ? "" : "/{path}"}`
+  const place = rest.splice(0, prefix === "api" ? 1 : 2)
+  // `/api/v1/namespaces/a` is an object of the kind Namespace.
+  const isWithin = rest[0] === "namespaces" && rest.length > 2
+  const within = isWithin ? ["namespaces", "{ns}"] : []
+  const [plural, name, subresource, ...tail] = isWithin ? rest.slice(2) : rest
+  const parts = [plural, name && "{name}", subresource, tail.length === 0 ? undefined : "{path}"]
+  return ["", prefix, ...place, ...within, ...parts.filter((part) => part !== undefined)].join("/")
+}
+
 /** The parameters that have a value as a query, `?` included; empty when none has. */
 export const query = (parameters: { readonly [name: string]: string | number | boolean | undefined }): string => {
   const pairs: Array<string> = []

@@ -29,6 +29,7 @@ describe("Retry", () => {
   const cases = {
     ECONNREFUSED: [true, true, true, true],
     ENOTFOUND: [true, true, true, true],
+    FailedToOpenSocket: [true, true, true, true],
     ECONNRESET: [true, true, false, false],
     HTTP2StreamReset: [true, true, false, false],
     DEADLINE: [true, true, false, false],

@@ -345,6 +345,31 @@ describe("Transport", () => {
     })
   )
 
+  live("a watch that is opened again with new credentials ends the answer that refused the old ones", () =>
+    Effect.gen(function* () {
+      const ended = Promise.withResolvers<void>()
+      const server = yield* serve({
+        fetch: (request) =>
+          request.headers.get("authorization") === "Bearer new"
+            ? new Response("ok")
+            : new Response(
+                new ReadableStream({
+                  start: (controller) => controller.enqueue(new TextEncoder().encode("who?")),
+                  cancel: () => ended.resolve()
+                }),
+                { status: 401 }
+              )
+      })
+      const fixed = Cluster.make({ server: `http://127.0.0.1:${server.port}`, token: "old" })
+      const renew = Effect.succeed({ tls: {}, headers: { authorization: "Bearer new" } })
+      const transport = yield* connect({ ...fixed, renew })
+      const streaming = yield* transport.open(get)
+      expect(streaming.status).toBe(200)
+      yield* Effect.promise(() => ended.promise)
+      expect(new TextDecoder().decode(yield* streaming.next)).toBe("ok")
+    })
+  )
+
   live("a server with a certificate of a new authority is known as soon as the credentials name that one", () =>
     Effect.gen(function* () {
       const [before, after] = [yield* Certificates.authority, yield* Certificates.authority]

@@ -132,7 +132,8 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
    */
   const negotiate = <A extends { readonly status: number }, R>(
     request: Request,
-    sendOnce: (credentials: Credentials) => Effect.Effect<A, ApiError.Transport, R>
+    sendOnce: (credentials: Credentials) => Effect.Effect<A, ApiError.Transport, R>,
+    discard: (answer: A) => Effect.Effect<void>
   ): Effect.Effect<A, ApiError.Transport | ApiError.Fenced, R> => {
     // Asking a plugin may have taken half a minute, in which a leader may have ceased to be one.
     const attempt = (credentials: Credentials) => Fence.guard(request, sendOnce(credentials))
@@ -149,14 +150,15 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
       })
     const renewed = (
       refused: Credentials,
-      otherwise: Effect.Effect<A, ApiError.Transport>
+      otherwise: Effect.Effect<A, ApiError.Transport>,
+      before: Effect.Effect<void>
     ): Effect.Effect<A, ApiError.Transport | ApiError.Fenced, R> =>
       Effect.matchEffect(cluster.renew, {
         onFailure: () => otherwise,
         onSuccess: (credentials) =>
           credentials.headers.authorization === refused.headers.authorization && credentials.tls === refused.tls
             ? otherwise
-            : attemptDowngraded(credentials)
+            : Effect.zipRight(before, attemptDowngraded(credentials))
       })
     return cluster.credentials.pipe(
       Effect.mapError((error) => refused(request, cluster.server, error)),
@@ -164,10 +166,12 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
         Effect.matchEffect(attemptDowngraded(credentials), {
           onFailure: (error) =>
             error._tag === "Transport" && Disconnect.isUntrusted(error)
-              ? renewed(credentials, Effect.fail(error))
+              ? renewed(credentials, Effect.fail(error), Effect.void)
               : Effect.fail(error),
           onSuccess: (answer) =>
-            answer.status === 401 ? renewed(credentials, Effect.succeed(answer)) : Effect.succeed(answer)
+            answer.status === 401
+              ? renewed(credentials, Effect.succeed(answer), discard(answer))
+              : Effect.succeed(answer)
         })
       )
     )
@@ -205,10 +209,12 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
         catch: failed(request)
       })
       const reader = answer.body?.getReader()
-      const streaming: Streaming = {
+      const streaming: Streaming & { readonly cancel: Effect.Effect<void> } = {
         status: answer.status,
         headers: answer.headers,
         abort,
+        // Ends this answer alone: the signal is that of the whole request.
+        cancel: Effect.ignore(Effect.tryPromise(() => reader?.cancel() ?? Promise.resolve())),
         next:
           reader === undefined
             ? Effect.sync(() => undefined)
@@ -221,8 +227,8 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
 
   return Transport.of({
     server: cluster.server,
-    send: (request) => negotiate(request, sendOnce(request)),
-    open: (request) => negotiate(request, openOnce(request))
+    send: (request) => negotiate(request, sendOnce(request), () => Effect.void),
+    open: (request) => negotiate(request, openOnce(request), ({ cancel }) => cancel)
   })
 })
 

@@ -367,6 +367,21 @@ describe("an event that is longer than the server takes, or is none at all", () 
   )
 })
 
+describe("a server that is away", () => {
+  effect("does not fill the queue with ticks", () =>
+    Effect.gen(function* () {
+      const { record, recorder, server } = yield* start
+      server.fail(/POST .*events/, "ECONNREFUSED")
+      for (let each = 0; each < 900; each++) yield* record({ note: `a ${each}` })
+      yield* TestClock.adjust("20 minutes")
+      const lost = recorder.dropped()
+      expect(lost).toBeGreaterThan(200)
+      for (let each = 0; each < lost + 90; each++) yield* record({ note: `b ${each}` })
+      expect(recorder.dropped()).toBe(lost)
+    })
+  )
+})
+
 describe("a flush", () => {
   effect("waits until what was recorded so far is written", () =>
     Effect.gen(function* () {

@@ -263,8 +263,19 @@ export const make = (options: {
     const guarded = (job: Effect.Effect<void>) =>
       Effect.catchAllDefect(job, (defect) => lost({ message: Inspectable.toStringUnknown(defect, 0) }))
     yield* Queue.take(queue).pipe(Effect.flatMap(guarded), Effect.forever, Effect.interruptible, Effect.forkScoped)
+    // Ticks must not fill the queue while the writer waits for the server: one waits at most.
+    let isTickPending = false
+    const tick = Effect.suspend(() => {
+      isTickPending = false
+      return Effect.zipRight(countUp, forget)
+    })
+    const offerTick = Effect.suspend(() => {
+      if (isTickPending) return Effect.void
+      isTickPending = true
+      return Queue.offer(queue, tick)
+    })
     yield* Clock.sleep(tickMillis).pipe(
-      Effect.zipRight(Queue.offer(queue, Effect.zipRight(countUp, forget))),
+      Effect.zipRight(offerTick),
       Effect.forever,
       Effect.interruptible,
       Effect.forkScoped
