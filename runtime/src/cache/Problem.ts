@@ -65,7 +65,7 @@ export const of = (error: ApiError, verb: Problem["verb"]): Problem => ({
 
 /**
  * First and longest delay, in ms, before they are lengthened by up to half. What appears (a server, a CRD, a right) shall be
- * noticed within seconds; of a server that comes back, all that follows has to happen within five.
+ * noticed within seconds; of a server that comes back, all that follows has to happen within five, but after a long outage.
  */
 const delays: { readonly [kind in Kind]: readonly [base: number, cap: number] } = {
   expired: [200, 30_000],
@@ -77,9 +77,17 @@ const delays: { readonly [kind in Kind]: readonly [base: number, cap: number] } 
   unavailable: [200, 30_000]
 }
 
+/** After so many connections in a row that failed, some five minutes, the delay grows: all watches of all managers add up. */
+export const patientAttempts = 128
+
+/** The longest delay to a server that cannot be reached for long, in ms: that of client-go. */
+export const longOutageMillis = 30_000
+
 /** How long to wait after the `attempt`-th failure (from 1) in a row, in ms, and not shorter than the server asked for. */
 export const delay = (kind: Kind, attempt: number, atLeast = 0): number => {
   const [base, cap] = delays[kind]
+  const late = kind === "unreachable" ? attempt - patientAttempts : 0
+  if (late > 0) return Math.max(atLeast, Math.min(longOutageMillis, cap * 2 ** Math.min(late, 16)))
   return Math.max(atLeast, Math.min(cap, base * 2 ** Math.min(attempt - 1, 16)))
 }
 

@@ -297,6 +297,9 @@ describe("delays", () => {
 
   test("end at 2 s while there is no server, so that it is found soon after it came back", () => {
     expect(delays(asking, failed(unreachable), 8)).toEqual([200, 400, 800, 1600, 2000, 2000, 2000, 2000])
+    expect(delays(asking, failed(unreachable), 134).slice(126)).toEqual([
+      2000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000
+    ])
   })
 
   test("begin at 1 s and end at 5 s while the kind is not served", () => {
