@@ -64,7 +64,7 @@ describe("A walk of the recorded requests", () => {
       const { asked, entry } = yield* Captured.take(cluster, { ...walk, files })
       const recorded = Recording.read("kubectl/requests").get(name) ?? expect.unreachable()
       const ofRequests = (requests: Requests.Asked["requests"] = []) =>
-        requests.map(Comparable.withoutTimes).map(withoutUids)
+        requests.map(Comparable.withoutTimes).map(withSelector)
       expect(ofRequests(asked.requests)).toEqual(ofRequests(Requests.catalogue().get(name)?.requests))
       expect(Dialogues.answersOf(entry).map(withoutAges)).toEqual(Dialogues.answersOf(recorded).map(withoutAges))
     })
@@ -75,6 +75,10 @@ describe("A walk of the recorded requests", () => {
 const withoutAges = (answer: Json): Json =>
   JSON.parse(JSON.stringify(Comparable.withoutTimes(answer)).replaceAll(/"\d+s"/g, '"AGE"'))
 
-/** A request without the uids in selectors of its path. */
-const withoutUids = (request: Json): Json =>
-  JSON.parse(JSON.stringify(request).replaceAll(/(?<=uid%3D)[0-9a-f-]{36}/g, "UID"))
+/** A request without the uids in the selector of its path, whose parts kubectl writes in any order. */
+const withSelector = (request: Json): Json =>
+  JSON.parse(
+    JSON.stringify(request)
+      .replaceAll(/(?<=uid%3D)[0-9a-f-]{36}/g, "UID")
+      .replaceAll(/(?<=[?&]fieldSelector=)[^&"]+/g, (selector) => selector.split("%2C").sort().join("%2C"))
+  )
