@@ -185,6 +185,11 @@ describe.concurrent("A child", () => {
       yield* Client.delete(Chore, key(place), { propagation: "Orphan" })
       const holders = Effect.map(Client.get(ConfigMap, key(place)), ({ metadata }) => metadata.ownerReferences ?? [])
       yield* Managed.eventually("the orphan", holders, ({ length }) => length === 0)
+      // The garbage collector removes the owner after it has released the dependents.
+      const owners = Effect.map(Client.list(Chore, { namespace }), ({ items }) =>
+        items.map(({ metadata }) => metadata.name)
+      )
+      yield* Managed.eventually("the end of the owner", owners, (names) => !names.includes("sweep"))
       const { metadata: owner } = yield* create(place, "sweep")
       yield* Managed.eventually("the adoption", holders, ([holder]) => holder?.uid === owner.uid)
     })

@@ -158,11 +158,15 @@ const steps = [
   [1_000_000, 50, 0]
 ] as const
 
+/** A linear expression that takes about 2 ms for a text of 1 MB on a quiet machine. A slower machine gets more time in proportion. */
+const slowness = (): number => Math.max(1, timeOf(/\b[a-z]{1,8}:/g, "abcdefgh ".repeat(111_111), 2) / 2)
+
 /** The first text that takes too long: its beginning, its length, and the milliseconds. The longest ones come last. */
 const slowOf = ({ patience, regexp }: Found): string | undefined => {
+  const machine = slowness()
   let attacks = attacksOn(regexp)
   for (const [length, usual, kept] of steps) {
-    const most = usual * patience
+    const most = usual * patience * machine
     const times: Array<{ readonly attack: (length: number) => string; readonly millis: number }> = []
     for (const attack of attacks) {
       const text = attack(length)
