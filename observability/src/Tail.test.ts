@@ -111,7 +111,7 @@ describe("The first of a generation", () => {
     const decide = Tail.make({ ratio: 0 })
     const object = (uid: number) => at(undefined, { uid: String(uid) })
     for (let uid = 0; uid < 4097; uid++) decide(object(uid))
-    expect([object(4096), object(1), object(0)].map(decide)).toEqual(["quiet", "quiet", "first"])
+    expect([object(4096), object(1000), object(0)].map(decide)).toEqual(["quiet", "quiet", "first"])
   })
 })
 

@@ -136,6 +136,7 @@ const reportOf = (error: unknown, resource: Resource.Any, object: KubernetesObje
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
 }
 
+/** The services that a report on an object takes. */
 type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 
 /** Whether another attempt may well get further: nothing follows from such a failure for what was reported before. */

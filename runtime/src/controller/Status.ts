@@ -35,6 +35,7 @@ import { Reconciliation } from "./Reconciliation.ts"
 /** What the write of a status can fail with. */
 export type Failure = ApiError | Claim.OwnerGone | InvalidObject
 
+/** A write of a status. */
 type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cache.Cache>
 
 /**
@@ -113,6 +114,7 @@ export const cached = (
     return Option.filter(found, ({ metadata }) => metadata.uid === object.metadata.uid)
   })
 
+/** The fields of a status, as JSON. */
 type Fields = { readonly [key: string]: Drift.Json | undefined }
 
 /** The status of an object; empty if it has none. */
