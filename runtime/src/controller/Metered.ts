@@ -106,7 +106,8 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
           seen.observe(Math.max(0, seenAt - own.arrivedAt) / 1000, own.trace && { ...own.trace, at: seenAt })
           own.arrivedAt = undefined
         }
-        if (own?.key !== key && (oldest === undefined || at < oldest)) oldest = at
+        const isNews = own === undefined || own.key !== Bun.hash.wyhash(key)
+        if (isNews && (oldest === undefined || at < oldest)) oldest = at
       }
       // Of more triggers than are kept the oldest is not known, but that it did not come after the key was ready.
       return oldest !== undefined && dropped > 0 ? Math.min(oldest, queuedAt) : oldest
@@ -117,7 +118,13 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
       for (const { millis, startedAt, write } of attempt.exchanges) {
         if (write?.uid === undefined || write.after === undefined || write.changed === false) continue
         const { after, uid } = write
-        writes.record(after, { uid, key: attempt.key, answeredAt: startedAt + millis, arrivedAt: arrived, trace })
+        writes.record(after, {
+          uid,
+          key: Bun.hash.wyhash(attempt.key),
+          answeredAt: startedAt + millis,
+          arrivedAt: arrived,
+          trace
+        })
       }
       if (arrived === undefined) return
       started.observe(Math.max(0, attempt.startedAt - arrived) / 1000, trace)

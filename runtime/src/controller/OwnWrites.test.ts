@@ -239,7 +239,7 @@ effect(
 
 test("the latest writes of a controller are known by UID and resourceVersion", () => {
   const writes = OwnWrites.make(8)
-  const write = { uid: "u", key: "default/a", answeredAt: 0, arrivedAt: undefined, trace: undefined }
+  const write = { uid: "u", key: 1n, answeredAt: 0, arrivedAt: undefined, trace: undefined }
   for (let version = 1; version <= 100; version++) writes.record(`${version}`, write)
   const known = Array.from({ length: 100 }, (_, n) => `${n + 1}`).filter(
     (resourceVersion) => writes.find({ uid: "u", resourceVersion }) !== undefined

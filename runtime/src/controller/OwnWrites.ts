@@ -8,8 +8,8 @@ import type * as Metrics from "../telemetry/Metrics.ts"
 /** A version of an object that a reconcile wrote. Times are milliseconds of the Clock. */
 export interface OwnWrite {
   readonly uid: string
-  /** The object that was reconciled. */
-  readonly key: string
+  /** The hash of the key of the object that was reconciled, so that no name of a deleted object stays in memory. */
+  readonly key: bigint
   readonly answeredAt: number
   /** When the oldest change arrived that the reconcile answered to; absent where there is none, or its event was counted. */
   arrivedAt: number | undefined
