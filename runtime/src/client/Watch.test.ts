@@ -203,8 +203,8 @@ describe("Watch", () => {
     Effect.gen(function* () {
       const server = yield* Scripted.make(() => "silence")
       yield* Effect.gen(function* () {
-        const end = bookmark("8", { "k8s.io/initial-events-end": "true" })
-        expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, end))[1]).toBe(430_000)
+        const event = frame("ADDED", configMap("a"))
+        expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, event))[1]).toBe(430_000)
       }).pipe(Effect.provide(Scripted.client(server)))
     })
   )

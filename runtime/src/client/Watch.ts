@@ -56,7 +56,7 @@ export interface Silence {
   readonly timeoutSeconds: number
   /** Whether the server has sent a bookmark on another connection of the kind. A server without a watch cache sends none. */
   readonly sendsBookmarks?: () => boolean
-  /** Runs with each bookmark, but for the one that ends the initial events. */
+  /** Runs with each bookmark. */
   readonly onBookmark?: () => void
 }
 
@@ -205,7 +205,7 @@ export const make = (
     )
 
     const noticed = (events: ReadonlyArray<Event>): Effect.Effect<void> | undefined => {
-      if (events.some((event) => event.type === "BOOKMARK" && !event.initialEventsEnd)) {
+      if (events.some(({ type }) => type === "BOOKMARK")) {
         hasBookmark = true
         onBookmark?.()
       }
