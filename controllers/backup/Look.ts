@@ -174,7 +174,7 @@ const sourceAt = (
 
 const metadataPart = ({ annotations: _, managedFields: __, ...metadata }: KubernetesObject["metadata"]) => metadata
 
-/** What looking needs of a claim: no annotations, no managedFields. */
+/** The parts of a claim that the search for sources reads: no annotations, no managedFields. */
 const claimPart = ({ metadata, spec, status }: PersistentVolumeClaim): PersistentVolumeClaim => ({
   metadata: metadataPart(metadata),
   ...(spec !== undefined && { spec }),
@@ -183,14 +183,14 @@ const claimPart = ({ metadata, spec, status }: PersistentVolumeClaim): Persisten
 
 type Container = NonNullable<Pod["spec"]>["containers"][number]
 
-/** Of a container: what it mounts, and as whom it runs. Its variables and commands may be a megabyte. */
+/** The mounts of a container, and its user. Its variables and commands may be a megabyte. */
 const containerPart = ({ name, securityContext, volumeMounts }: Container): Container => ({
   name,
   ...(securityContext !== undefined && { securityContext }),
   ...(volumeMounts !== undefined && { volumeMounts })
 })
 
-/** What looking needs of a pod; nothing of one that has finished, as it holds no volume. */
+/** The parts of a pod that the search for sources reads; undefined for a finished pod, which holds no volume. */
 const podPart = ({ metadata, spec, status }: Pod): Pod | undefined => {
   if (status?.phase === "Succeeded" || status?.phase === "Failed") return undefined
   return {

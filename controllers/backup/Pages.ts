@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 /** Objects of a page. */
 export const size = 50
 
-/** What `keep` gives of each object of a kind that matches; nothing is kept of those for which it gives `undefined`. */
+/** Lists the objects of a kind that match, page by page, and gives the result of `keep` for each. Leaves out `undefined`. */
 export const all = <A extends KubernetesObject, B>(
   kind: Resource<A, never>,
   selection: { readonly namespace?: string | undefined; readonly labelSelector?: string },

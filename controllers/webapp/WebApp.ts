@@ -4,7 +4,7 @@ import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 
-/** What the Deployment would refuse is refused here, where its author sees it at once. */
+/** The CRD refuses what a Deployment would refuse, so that the author sees the mistake at once. */
 const reference = (what: string) =>
   Schema.Struct({
     name: Schema.String.pipe(

@@ -125,9 +125,9 @@ export const controller = Controller.make("webapp", {
 const troubleOf = (object: unknown): string | undefined =>
   podTrouble(object === undefined ? [] : [object as Pod])?.message
 
-/** What came of applying a child. */
+/** The result of applying a child. */
 type Applied<A> = Child<A> & {
-  /** What the attempt ends with, once the other child is applied. */
+  /** The error with which the attempt ends, after it has applied the other child. */
   readonly error?: ApiError.Forbidden | ApiError.Invalid
 }
 

@@ -61,7 +61,7 @@ const later = (one: bigint, other: bigint): bigint => {
 const isPrimitive = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 
-/** Items of a list that are told. */
+/** The number of items of a list that are logged. */
 const mostItems = 64
 
 /** As OpenTelemetry takes it; anything else as text. Nothing for nothing, and nothing that looks like a secret. */

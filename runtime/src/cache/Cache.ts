@@ -34,7 +34,7 @@ export interface InformerOptions {
   readonly labelSelector?: string | undefined
   /** Added to those that the informer has. Dies with {@link Index.Conflict} if two of one name have different functions. */
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
-  /** What the informer keeps of each object. The one with which it is declared first stays. */
+  /** The parts of each object that the informer keeps. The first declaration of an informer decides. */
   readonly transform?: Transform.Transform | undefined
 }
 

@@ -251,16 +251,16 @@ describe("a watch that the server accepts and breaks", () => {
         server.put({ name: "a" })
         const informer = yield* Cache.informer(WebApp)
         yield* settle
-        for (let time = 0; time < 3; time++) {
+        for (let time = 0; time < 5; time++) {
           expect(informer.state().problem).toBeUndefined()
           server.breakWatches()
-          yield* TestClock.adjust("2 seconds")
+          yield* TestClock.adjust("3 seconds")
         }
         const problem = "cannot watch webapps.apps.kubedojo.io in all namespaces: GET"
         expect(informer.state()).toMatchObject({ status: "failing", synced: true, relists: 0 })
         expect(informer.state().problem).toStartWith(problem)
         expect(logged.filter((line) => line.startsWith(`WARN ${problem}`))).toHaveLength(1)
-        for (let time = 0; time < 7; time++) {
+        for (let time = 0; time < 5; time++) {
           server.breakWatches()
           yield* TestClock.adjust("40 seconds")
         }

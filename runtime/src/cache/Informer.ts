@@ -95,7 +95,7 @@ export interface Options {
   /** Each gets a watch of its own; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
   readonly source: (namespace: string | undefined) => Source
-  /** What is kept of each object; all of it by default. */
+  /** The parts of each object that are kept; all of them by default. */
   readonly transform?: Transform.Transform["apply"] | undefined
   readonly clock: Clock.Clock
   /** Told what the state counts, for who counts all informers of a kind together. */

@@ -57,7 +57,7 @@ interface Cover {
   buried: boolean
 }
 
-/** What was laid over a key. */
+/** An own write that covers a key until the watch has passed it. */
 interface Expected {
   readonly key: string
   readonly order: number

@@ -12,7 +12,7 @@
  *
  * What it guarantees: objects appear in the copy in the order of their writes; a state may be skipped, the last one never is;
  * no answer of the server, and no silence, stops it for good. A request that fails leaves the copy as it is, also one that says
- * that the kind is not served: the watch has told the deletions of a CRD that is deleted.
+ * that the kind is not served: the watch reports the deletion of all objects before a deleted CRD is gone.
  */
 import type { ApiError } from "../client/ApiError.ts"
 import type * as Watch from "../client/Watch.ts"
@@ -58,9 +58,9 @@ export interface State {
   readonly idles: number
   /** Times the state was asked for anew since an event last arrived. */
   readonly relists: number
-  /** Watches in a row that were accepted and broke before they told anything new. */
+  /** Watches in a row that were accepted and broke before they brought anything new. */
   readonly breaks: number
-  /** What is in the way now; `undefined` when nothing is. A watch that breaks is, from the {@link reportLimit}-th time on. */
+  /** The current problem; `undefined` if there is none. A watch that breaks is one from the {@link reportLimit}-th time on. */
   readonly problem: Problem.Problem | undefined
 }
 
@@ -113,8 +113,8 @@ type Step = readonly [state: State, actions: ReadonlyArray<Action>]
 export const emptyLimit = 3
 /** Watches in a row without a sign of life before the same is assumed. The first may well have been the network. */
 export const idleLimit = 2
-/** Watches in a row that break without news before that is a problem to report. */
-export const reportLimit = 3
+/** Watches in a row that break without news before that is a problem to report. A kind at rest has news once a minute, a bookmark. */
+export const reportLimit = 5
 /** Watches in a row that break without news before the state is asked for: there may be an event that cannot be read. */
 export const breakLimit = 10
 /** Watches in a row that end before the present state is complete, before it is asked for in pages. */

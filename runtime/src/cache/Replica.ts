@@ -18,7 +18,7 @@ export interface Replica {
   readonly synced: () => boolean
 }
 
-/** What the changes of one edit have in common. */
+/** The properties that all changes of one edit share. */
 type How = Pick<Change, "initial" | "relisted" | "receivedAt">
 
 const nothing: ReadonlyArray<Change> = []

@@ -36,9 +36,9 @@ describe("a cache with a transform", () => {
       Effect.gen(function* () {
         server.put({ name: "a", labels: { app: "x" } })
         const { store, subscribe } = yield* informer(withoutLabels)
-        const told: Array<KubernetesObject> = []
+        const seen: Array<KubernetesObject> = []
         subscribe((changes) => {
-          for (const { object, previous } of changes) told.push(object, ...(previous === undefined ? [] : [previous]))
+          for (const { object, previous } of changes) seen.push(object, ...(previous === undefined ? [] : [previous]))
         })
         server.put({ name: "b", labels: { app: "y" } })
         yield* settle
@@ -46,8 +46,8 @@ describe("a cache with a transform", () => {
         yield* Client.create(WebApp, { metadata: { namespace: "default", name: "c", labels: { app: "z" } } })
         expect(store.list()).toHaveLength(3)
         for (const object of store.list()) expect(labelsOf(object)).toBeUndefined()
-        expect(told.length).toBeGreaterThan(1)
-        for (const object of told) expect(labelsOf(object)).toBeUndefined()
+        expect(seen.length).toBeGreaterThan(1)
+        for (const object of seen) expect(labelsOf(object)).toBeUndefined()
         expect(Option.map(yield* Cache.get(WebApp, key), labelsOf)).toEqual(Option.some(undefined))
       })
     )

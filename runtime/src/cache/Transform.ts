@@ -7,10 +7,10 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { Source } from "./Source.ts"
 
-/** What a cache keeps of the objects of a kind. */
+/** The parts of the objects of a kind that a cache keeps. */
 export interface Transform {
   readonly resource: Resource.Any
-  /** Of an object as on the wire, without managedFields. It must keep its name, namespace, UID and resourceVersion. */
+  /** Gives the kept parts of a wire object, which comes without managedFields. Must keep name, namespace, UID and resourceVersion. */
   readonly apply: (object: KubernetesObject) => KubernetesObject
 }
 

@@ -29,7 +29,7 @@ export interface Exchange {
 /** What a write did. */
 export interface Written {
   readonly kind: string
-  /** Of the object that was written; absent where the answer does not have the object. */
+  /** The UID of the object that was written; absent if the answer does not have the object. */
   readonly uid?: string | undefined
   readonly verb: string
   readonly subresource: string | undefined

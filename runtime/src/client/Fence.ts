@@ -51,7 +51,7 @@ export const guard = <A, E, R>(
           permits() ? send : Effect.fail(ApiError.fenced(infoOf(request), reason))
       )
 
-/** The layer. What it sends has its answer before the end of the leadership, or fails. */
+/** The layer. A write has its answer before the end of the leadership, or fails. */
 export const layer =
   (send: Handler): Handler =>
   (request) =>

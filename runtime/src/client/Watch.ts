@@ -54,10 +54,10 @@ export const marginMillis = 30_000
 export interface Silence {
   /** After how many seconds the server ends the watch. */
   readonly timeoutSeconds: number
-  /** Whether the server has sent a bookmark on another connection of the kind. A server without a watch cache sends none. */
-  readonly sendsBookmarks?: () => boolean
+  /** Whether the server has sent a bookmark for the kind. A server without a watch cache sends none. */
+  readonly sendsBookmarks: () => boolean
   /** Runs with each bookmark. */
-  readonly onBookmark?: () => void
+  readonly onBookmark: () => void
 }
 
 /** The annotation of the bookmark that ends the initial events. */
@@ -68,7 +68,7 @@ interface Parser {
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Event>
   /** Lines seen, empty ones included: a server may send those as a sign of life. */
   readonly lines: () => number
-  /** What was skipped since the last call, in a few words: an event of a type that this program does not know. */
+  /** Describes an event of an unknown type that was skipped since the last call; undefined if there was none. */
   readonly skipped: () => string | undefined
   /** Why nothing more can be read, after the events that came before. */
   readonly failure: () => ApiError.Transport | undefined
@@ -177,8 +177,7 @@ export const make = (
     const clock = yield* Effect.clock
     const { failure, lines, push, skipped } = parser(request)
     const longest = Math.max(idleMillis, timeoutSeconds * 1000 + marginMillis)
-    let hasBookmark = false
-    const silenceMillis = (): number => (hasBookmark || sendsBookmarks?.() === true ? idleMillis : longest)
+    const silenceMillis = (): number => (sendsBookmarks() ? idleMillis : longest)
     let hasSkipped = false
     // Since when the reader waits for a line; undefined while it does not wait: its own pauses are not the server's.
     let waitingSince: number | undefined
@@ -205,10 +204,7 @@ export const make = (
     )
 
     const noticed = (events: ReadonlyArray<Event>): Effect.Effect<void> | undefined => {
-      if (events.some(({ type }) => type === "BOOKMARK")) {
-        hasBookmark = true
-        onBookmark?.()
-      }
+      if (events.some(({ type }) => type === "BOOKMARK")) onBookmark()
       const what = skipped()
       if (what === undefined || hasSkipped) return undefined
       hasSkipped = true

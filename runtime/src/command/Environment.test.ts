@@ -5,7 +5,7 @@ import * as Either from "effect/Either"
 import * as Logger from "effect/Logger"
 import * as Environment from "./Environment.ts"
 
-/** What `run` does with the variables: the refusal, or the warnings. */
+/** The refusal or the warnings of `run` for these variables. */
 const runWith = (environment: { [name: string]: string }) => {
   const lines: Array<unknown> = []
   const keeping = Logger.replace(

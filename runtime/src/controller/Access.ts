@@ -30,10 +30,10 @@ export type SpecialVerb = "bind" | "escalate" | "impersonate" | "use" | "approve
 /** A verb that only a server of its own knows, see {@link verb}. */
 export type CustomVerb = string & Brand.Brand<"@homeostat/runtime/CustomVerb">
 
-/** What RBAC calls a verb. */
+/** A verb of RBAC. */
 export type Verb = RequestVerb | SpecialVerb | CustomVerb
 
-/** What a permission is for: a kind, or a resource that has no kind, such as `users` to impersonate. */
+/** The target of a permission: a kind, or a resource that has no kind, such as `users` to impersonate. */
 export type Target = Pick<Resource.Any, "group" | "plural" | "namespaced">
 
 /** Which objects of a kind. */
@@ -109,7 +109,7 @@ export const apply = one("create", "patch")
 export const bind = one("bind")
 /** To write permissions into these Roles or ClusterRoles that the manager does not have. */
 export const escalate = one("escalate")
-/** To act as somebody else: `Access.impersonate({ group: "", plural: "users", namespaced: false }, { names: ["robot"] })`. */
+/** To act as another user: `Access.impersonate({ group: "", plural: "users", namespaced: false }, { names: ["robot"] })`. */
 export const impersonate = one("impersonate")
 /** To use objects, such as of an admission plugin. */
 export const use = one("use")

@@ -73,8 +73,8 @@ export const mistakeIn = (
 }
 
 /**
- * Whether a child is ours, or may become ours. It may where nobody controls it and its owner gives it away (`adoptable`). It may
- * also where it looks like ours (`orphan`, see {@link wasOurs}): nobody controls it, as after a deletion of its owner that
+ * Whether a child is ours, or may become ours. It may if no controller holds it and its owner gives it away (`adoptable`). It may
+ * also where it looks like ours (`orphan`, see {@link wasOurs}): no controller holds it, as after a deletion of its owner that
  * orphaned it, or its controller is an earlier object of our owner's name, which the garbage collector has not seen yet.
  */
 export const of = (

@@ -44,7 +44,7 @@ export interface Controller<out R = never> {
   readonly predicate: Predicate | undefined
   /** Everything else it watches, owned kinds first. */
   readonly triggers: ReadonlyArray<Trigger.Trigger<R>>
-  /** What the caches of these kinds keep. */
+  /** The parts of objects that the caches of these kinds keep. */
   readonly transforms: ReadonlyArray<Transform.Transform>
   /** When a failed object is tried again, stepped for each on its own. */
   readonly retry: Schedule.Schedule<unknown, unknown, R>
@@ -73,7 +73,7 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
   /** Other kinds whose changes concern its objects. */
   readonly watches?: ReadonlyArray<Trigger.Trigger<TR>> | undefined
   /**
-   * What the caches of these kinds keep of each object. Default: all of it, except for a kind in `owns` that no controller watches. Of
+   * The parts of each object that the caches of these kinds keep. Default: all of it, except for a kind in `owns` that no controller watches. Of
    * such a kind the cache keeps an object whole only if a controller of the program owns it, and of others merely that they are there:
    * `Cache.get` reads those from the API server, `Cache.list` leaves them out.
    *

@@ -34,7 +34,7 @@ export interface Finalizer<A, E, R> {
   readonly cleanup: (object: A) => Effect.Effect<Nothing | Result.Result, E, R>
   /**
    * The clean-up of an object that does not match its schema, such as one stored before the schema was tightened; in its wire form.
-   * Default: the object stays, and its conditions say why, until it matches or somebody removes the entry.
+   * Default: the object stays, and its conditions say why, until it matches or a user removes the entry.
    */
   readonly cleanupInvalid?: ((object: KubernetesObject) => Effect.Effect<Nothing | Result.Result, E, R>) | undefined
 }

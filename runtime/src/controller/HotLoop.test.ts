@@ -31,10 +31,10 @@ describe("a field", () => {
     const counted: Array<HotLoop.Reason> = []
     const hotLoop = HotLoop.make((reason) => void counted.push(reason))
     writing(hotLoop, [0, 1, 2, 3])
-    expect(hotLoop.tell("fight", at, ["data.a"], 4000)).toEqual(["data.a"])
+    expect(hotLoop.report("fight", at, ["data.a"], 4000)).toEqual(["data.a"])
     expect(due(hotLoop, 5)).toEqual([])
-    expect(hotLoop.tell("fight", at, ["data.a", "data.b"], 5000)).toEqual(["data.b"])
-    expect(hotLoop.tell("fight", at, ["data.a", "data.b"], 6000)).toEqual([])
+    expect(hotLoop.report("fight", at, ["data.a", "data.b"], 5000)).toEqual(["data.b"])
+    expect(hotLoop.report("fight", at, ["data.a", "data.b"], 6000)).toEqual([])
     expect(counted).toEqual(["fight", "fight"])
     writing(hotLoop, [600, 601, 602, 603])
     expect(due(hotLoop, 603.999)).toEqual([])
@@ -71,11 +71,11 @@ describe("a field", () => {
 
   test("stays told when another intent comes, and is forgotten with its object", () => {
     const hotLoop = HotLoop.make()
-    hotLoop.tell("fight", at, ["data.a"], 0)
+    hotLoop.report("fight", at, ["data.a"], 0)
     hotLoop.intends(at, "two")
-    expect(hotLoop.tell("fight", at, ["data.a"], 1000)).toEqual([])
+    expect(hotLoop.report("fight", at, ["data.a"], 1000)).toEqual([])
     hotLoop.forget("u")
-    expect(hotLoop.tell("fight", at, ["data.a"], 2000)).toEqual(["data.a"])
+    expect(hotLoop.report("fight", at, ["data.a"], 2000)).toEqual(["data.a"])
   })
 })
 
@@ -136,12 +136,16 @@ test("what it holds takes no more than it counts, however long the names are", (
     Bun.gc(true)
     return process.memoryUsage().heapUsed
   }
+  // The least of three: garbage of other tests may count in one of them.
   const taken = (write: (hotLoop: HotLoop.HotLoop, uid: string) => void) => {
-    const before = heap()
-    const hotLoop = HotLoop.make()
-    for (let index = 0; index < 4096; index++) write(hotLoop, `uid-${index}`)
-    const heaped = heap() - before
-    return { heaped, ...hotLoop.size() }
+    const rounds = Array.from({ length: 3 }, () => {
+      const before = heap()
+      const hotLoop = HotLoop.make()
+      for (let index = 0; index < 4096; index++) write(hotLoop, `uid-${index}`)
+      const heaped = heap() - before
+      return { heaped, ...hotLoop.size() }
+    })
+    return rounds.reduce((least, round) => (round.heaped < least.heaped ? round : least))
   }
   const fields = Array.from({ length: 12 }, (_, index) => `status.conditions[Type${index}].message`)
   // What B14 of a review measured: 19 MiB.

@@ -4,7 +4,7 @@
  *
  * Plain state, bounded in bytes ({@link capacity}); the objects written longest ago are forgotten first. It keeps hashes of names and
  * values, never a text, and times only of fields that were put back: most writes are one of a kind. It outlives the terms of a leader,
- * so that what was told is not told again a moment later. Times are milliseconds of the Clock.
+ * so that the detector does not report a loop twice within a moment. Times are milliseconds of the Clock.
  */
 import * as Halves from "../resource/Halves.ts"
 import * as Hashed from "../resource/Hashed.ts"
@@ -82,7 +82,7 @@ export interface HotLoop {
   /** With another generation than the last time, nothing that was written for an object so far counts any more. */
   readonly generation: (uid: string, generation: number | undefined) => void
   /** Those of the fields that were not told for {@link silenceMillis}; from now on they are. If there are any, it counts as one loop. */
-  readonly tell: (reason: Reason, at: Place, fields: ReadonlyArray<string>, now: number) => ReadonlyArray<string>
+  readonly report: (reason: Reason, at: Place, fields: ReadonlyArray<string>, now: number) => ReadonlyArray<string>
   /** Enters that a write of our own gave this resourceVersion, to whatever object. */
   readonly own: (uid: string, resourceVersion: string) => void
   /** Whether one did. */
@@ -115,7 +115,7 @@ interface Known extends Halves.Weighed {
   generation: number | undefined
 }
 
-/** What an object, a place and so on take, about: measured as the heap's growth over 10,000 of them. */
+/** The approximate bytes of an object, a place and so on, measured as the heap's growth over 10,000 of them. */
 const bytesOf = ({ places, versions }: Known): number => {
   let bytes = 300 + 8 * versions.length
   for (const { fields } of places) {
@@ -194,7 +194,7 @@ export const make = (count: (reason: Reason) => void = () => {}, most: number = 
         const entry = Hashed.find(fields, name)
         if (entry?.value !== Hashed.of(value)) return []
         const hashes = Hashed.path(name)
-        // Of a whole that was written since, the parts are new as well.
+        // A write of the whole has renewed its parts.
         const isOver = fields.some((other) => other.writtenAs > entry.writtenAs && hashes.includes(other.name))
         return isOver ? [] : [name]
       })
@@ -215,7 +215,7 @@ export const make = (count: (reason: Reason) => void = () => {}, most: number = 
       known.generation = generation
       if (!isFirst) known.places.forEach(unwrite)
     },
-    tell: (reason, at, names, now) => {
+    report: (reason, at, names, now) => {
       const fields = fieldsOf(at)
       const news = names.slice(0, mostFields).filter((name) => !isSilent(Hashed.find(fields, name), now))
       if (news.length === 0) return news

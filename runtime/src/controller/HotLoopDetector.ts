@@ -67,7 +67,7 @@ export const correcting = <B extends { readonly child: KubernetesObject }, E, R>
   })
 
 /**
- * Whether a child was created again within the window after somebody deleted it. Then its owner may be gone, which the cache has
+ * Whether a child was created again within the window after a deletion. Then its owner may be gone, which the cache has
  * not seen yet: the garbage collector deletes each child of such an owner.
  */
 export const isRecreated = (owner: KubernetesObject, kind: Resource.Any, key: string) =>
@@ -116,8 +116,8 @@ const repairing = <B, E, R>(
       now
     )
     for (const [rival, theirs] of rivals) {
-      const news = hotLoop.tell("fight", at, theirs, now)
-      if (news.length > 0) yield* HotLoopReport.tell(owner, fightOf(owner, place, news, rival))
+      const news = hotLoop.report("fight", at, theirs, now)
+      if (news.length > 0) yield* HotLoopReport.report(owner, fightOf(owner, place, news, rival))
     }
     return answer
   })
@@ -232,7 +232,7 @@ export const answered = (
       const clock = yield* Effect.clock
       const place = placeOf(kind, child)
       const now = clock.unsafeCurrentTimeMillis()
-      const fields = memory.hotLoop.tell("altered", { uid: owner.metadata.uid, place }, altered, now)
+      const fields = memory.hotLoop.report("altered", { uid: owner.metadata.uid, place }, altered, now)
       if (fields.length === 0) return
       const entries = fields.flatMap((field) =>
         FieldOwner.owners(child.metadata.managedFields ?? [], field, Drift.json(child))
@@ -246,7 +246,7 @@ export const answered = (
       const note = `The API server stores ${HotLoopReport.named(fields, place)} otherwise than ${it} ${is} sent. Who changes that on the way: ${who}. It is left so; exempt the object from the change, or ask for the value that comes of it.`
       // It is true of each object of the kind: said once in the log, and once where somebody looks at one.
       const isNews = memory.isNews(`altered ${kind.kind} ${manager} ${fields.join()}`)
-      yield* HotLoopReport.tell(owner, { reason: "altered", place, fields, manager, note }, isNews)
+      yield* HotLoopReport.report(owner, { reason: "altered", place, fields, manager, note }, isNews)
     })
   })
 

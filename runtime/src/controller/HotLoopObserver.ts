@@ -1,6 +1,6 @@
 /**
  * Finds fields that are written again and again though nothing happened (the reason `rewrite` of `HotLoopDetector`) and children
- * that are created again and again after somebody deleted them (the reason `fight`), in the records of attempts.
+ * that are created again and again after deletions (the reason `fight`), in the records of attempts.
  *
  * It counts the attempts that nothing woke but the echoes of the controller's own writes, or its own wish to run again within less
  * than {@link HotLoop.patientMillis}, and that changed something all the same. Retries do not count, as they back off, and a new
@@ -59,7 +59,7 @@ const rewritesOf = (
     const names = Array.from(fields)
     const due = hotLoop.due(at, names, now, HotLoop.rewrites)
     hotLoop.wrote(at, names, now)
-    const news = hotLoop.tell("rewrite", at, due, now)
+    const news = hotLoop.report("rewrite", at, due, now)
     if (news.length === 0) return undefined
     const [was, values] = news.length > 1 ? ["were", "values that are"] : ["was", "a value that is"]
     const note = `${HotLoopReport.named(news, place)} ${was} written ${HotLoop.rewrites} times within ${HotLoopReport.seconds} s, though nothing woke controller ${attempt.controller} but itself: ${values} new each time, such as a time? Write ${news.length > 1 ? "them" : "it"} only when something else has changed.`
@@ -67,7 +67,7 @@ const rewritesOf = (
   }).filter((finding) => finding !== undefined)
 }
 
-/** Children that are created again and again, as somebody deletes them. */
+/** Children that are created again and again, because another manager deletes them. */
 const recreationsOf = (
   hotLoop: HotLoop.HotLoop,
   { corrections, dropped, finishedAt: now, generation, triggers }: Attempt,
@@ -82,7 +82,7 @@ const recreationsOf = (
     hotLoop.generation(uid, generation)
     const due = hotLoop.due(at, [HotLoop.recreatedField], now, HotLoop.repairs)
     hotLoop.wrote(at, [HotLoop.recreatedField, HotLoop.untold], now)
-    const fields = hotLoop.tell("fight", at, due, now)
+    const fields = hotLoop.report("fight", at, due, now)
     if (fields.length === 0) return []
     const place = `${kind} ${key}`
     const asker = `${object.kind ?? "the object"} ${keyString(object.metadata)}`

@@ -44,7 +44,7 @@ export const named = (fields: ReadonlyArray<string>, place: string): string => {
 export const seconds = HotLoop.windowMillis / 1000
 
 /** Says it within a reconcile. */
-export const tell = (owner: KubernetesObject, finding: Finding, inLog = true): Effect.Effect<void> =>
+export const report = (owner: KubernetesObject, finding: Finding, inLog = true): Effect.Effect<void> =>
   Effect.zipRight(
     Effect.flatMap(Effect.option(Effect.currentSpan), (span) =>
       Effect.flatMap(Effect.clock, (clock) =>

@@ -142,7 +142,7 @@ interface Page extends Halves.Weighed {
 
 const none: ReadonlyArray<never> = []
 
-/** What a page, an attempt and so on take, in bytes, about: measured as the heap's growth over 100,000 of them, without long texts. */
+/** The approximate bytes of a page, an attempt and so on, measured as the heap's growth over 100,000 of them, without long texts. */
 const bytesOfPage = 200
 const bytesOfRun = ({ corrections, message, triggers, writes }: Run): number => {
   let bytes = 300 + 200 * triggers.length + 150 * writes.length + 100 * corrections.length + Text.bytes(message)

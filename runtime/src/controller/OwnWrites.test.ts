@@ -194,9 +194,9 @@ effect(
   "a change that a list finds after a gap is no echo: an own write may hide another writer's",
   withWorld(() =>
     Effect.gen(function* () {
-      const tell: Array<(changes: ReadonlyArray<Change>) => void> = []
+      const listeners: Array<(changes: ReadonlyArray<Change>) => void> = []
       const subscribe: Informer["subscribe"] = (listener) => {
-        tell.push(listener)
+        listeners.push(listener)
         return () => {}
       }
       const queue = yield* WorkQueue.make<Trigger.Fired>()
@@ -227,7 +227,7 @@ effect(
         yield* queue.take
         queue.addAfter("default/a", 1000, { kind: "retry", at: 0 })
         queue.done("default/a", new Map([["7", "u"]]))
-        for (const listener of tell) listener([{ ...change, relisted }])
+        for (const listener of listeners) listener([{ ...change, relisted }])
         expect(queue.position("default/a")._tag).toBe(relisted ? "Ready" : "Delayed")
         if (!relisted) queue.add("default/a", { kind: "resync", at: 0 })
         yield* queue.take

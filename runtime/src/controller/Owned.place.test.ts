@@ -34,7 +34,7 @@ const foreign = (metadata: Fields = {}, data: Fields = { theirs: "yes" }): ApiSe
   data
 })
 
-/** What an object has that was applied with an intent. */
+/** The metadata of an object that was applied with an intent. */
 const applied = (manager: string, operation = "Apply"): Fields => ({
   annotations: { [Owned.intentAnnotation]: "0123456789abcdef" },
   managedFields: [

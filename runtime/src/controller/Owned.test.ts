@@ -48,7 +48,7 @@ const touch = (server: ApiServer.ApiServer, label: string) => {
 
 describe("a child", () => {
   effect(
-    "that is not there is made by one apply of the whole intent, which fails where an object exists, and told of",
+    "that is not there is made by one apply of the whole intent, which fails where an object exists, and reported",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -179,7 +179,7 @@ describe("a child", () => {
     ["loses them", { data: { z: null } }]
   ] as const) {
     effect(
-      `that ${change} while strangers are taken out is a conflict, and the next attempt sees it`,
+      `that ${change} while foreign entries are removed is a conflict, and the next attempt sees it`,
       withWorld(({ attempts, server }) =>
         Effect.gen(function* () {
           server.put(Widget, widget("a"))
@@ -408,7 +408,7 @@ describe("after a restart of the program", () => {
 
 describe("an empty value", () => {
   effect(
-    "that somebody deletes is put back",
+    "that another manager deletes is created again",
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))

@@ -138,7 +138,7 @@ interface Found<A> {
 }
 
 interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
-  /** Whether the owner has not waited for the place of the child before; absent where nobody has looked yet. */
+  /** Whether the owner starts to wait for the place of the child; absent if that is not known yet. */
   readonly news?: boolean | undefined
   readonly span: Recording.Span | undefined
 }

@@ -4,9 +4,9 @@ import * as Duration from "effect/Duration"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 
 /**
- * - `Done`: nothing until the next trigger; the object's retry schedule starts afresh.
+ * - `Done`: nothing until the next trigger; the object's retry schedule starts again from its first delay.
  * - `Requeue`: again, when the retry schedule says.
- * - `RequeueAfter`: again after a time; the retry schedule starts afresh. Zero is the same as `Done`.
+ * - `RequeueAfter`: again after a time; the retry schedule starts again from its first delay. Zero is the same as `Done`.
  *
  * The next run has the `priority` that is given, or else that of this one.
  */

@@ -48,7 +48,7 @@ import * as Worker from "./Worker.ts"
 export interface Settings {
   /** Workers, instead of the controller's own number. */
   readonly concurrency?: number | undefined
-  /** What the caches of kinds keep; all of it by default. */
+  /** The parts of objects that the caches of kinds keep; all of them by default. */
   readonly transformOf?: ((resource: Resource.Any) => Transform.Transform | undefined) | undefined
   /** Only objects with these labels are seen. */
   readonly labelSelector?: string | undefined

@@ -78,7 +78,7 @@ const events = (server: ApiServer.ApiServer) =>
 
 describe("a reconcile that is refused", () => {
   effect(
-    "is told of once however often it is repeated, beside what the controller says, and not any more when it succeeds",
+    "is reported once however often it is repeated, beside the controller's own conditions, until the reconcile succeeds",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), status: { phase: "Old" } })
@@ -181,7 +181,7 @@ describe("a reconcile that is refused", () => {
   }
 
   effect(
-    "and then fails for something else fails for that, even if the end of the refusal can't be told",
+    "and then fails for another reason fails for that, even if the report cannot be removed",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
@@ -220,7 +220,7 @@ describe("a reconcile that is refused", () => {
 
   const silent: ReadonlyArray<readonly [string, ApiError.Forbidden]> = [
     ["because its namespace is being deleted", refusal("it is being terminated", [{ reason: "NamespaceTerminating" }])],
-    ["the right to write the status", unauthorized("patch", "widgets/status", "example.com")]
+    ["the permission to write the status", unauthorized("patch", "widgets/status", "example.com")]
   ]
   for (const [why, error] of silent) {
     effect(
@@ -264,7 +264,7 @@ describe("a reconcile that is refused", () => {
   )
 
   effect(
-    "fails with the refusal, even if that can't be told",
+    "fails with the refusal, even if that cannot be reported",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))

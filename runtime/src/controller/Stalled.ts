@@ -198,7 +198,7 @@ export const reported =
           : reportOf(error, resource, object)
       if (found === undefined && (isFleeting(error) || error instanceof Claim.OwnerGone)) return Effect.failCause(cause)
       const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
-      const told =
+      const reporting =
         found === undefined
           ? retract(object)
           : Effect.tap(write(resource, object, found), (isNews) =>
@@ -212,7 +212,7 @@ export const reported =
                   })
                 : Effect.void
             )
-      return Effect.matchCauseEffect(told, {
+      return Effect.matchCauseEffect(reporting, {
         onFailure: (problem): Effect.Effect<never, E | Claim.OwnerGone> => {
           const gone = Cause.failureOption(problem)
           return Option.isSome(gone) && gone.value instanceof Claim.OwnerGone

@@ -170,7 +170,7 @@ describe("a status", () => {
         server.delay(/widgets$/, "20 seconds")
         server.remove(Widget, "a")
         for (round = 1; round < 6; round++) {
-          // What the garbage collector does.
+          // As the garbage collector does.
           server.remove(ConfigMap, "a")
           yield* pass("1 second")
         }

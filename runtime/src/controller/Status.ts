@@ -32,7 +32,7 @@ import * as Drift from "./Drift.ts"
 import * as HotLoopDetector from "./HotLoopDetector.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
-/** What the write of a status can fail with. */
+/** The errors of a write of a status. */
 export type Failure = ApiError | Claim.OwnerGone | InvalidObject
 
 /** A write of a status. */
@@ -52,11 +52,11 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
     const reconciliation = yield* Reconciliation
     const { resource, memory } = reconciliation
     const { uid } = object.metadata
-    const told = Drift.json(desired)
-    if (conditionsOf(told).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
+    const intent = Drift.json(desired)
+    if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
     // The cache shows our own writes at once, so a second update within one reconcile is compared with the first.
     const current = Option.getOrElse(yield* cached(object), () => object)
-    const wanted = { ...told, ...mergedConditions(told, foreignConditions(statusOf(current), told)) }
+    const wanted = { ...intent, ...mergedConditions(intent, foreignConditions(statusOf(current), intent)) }
 
     const ours = (object: KubernetesObject): Fields => declared(statusSchemaOf(resource), statusOf(object), wanted)
     const patch = Drift.mergePatch(ours(current), wanted)
@@ -75,7 +75,7 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
     }).pipe(Effect.catchTag("NotFound", (error) => unwritten(object, error)))
 
     const stored = statusOf(answer)
-    // Only of what was sent does the answer say what the server makes of it: any other difference is somebody's change.
+    // The answer shows how the server stores what was sent. Any other difference is a change by another manager.
     memory.accept(uid, "status", left(common(Drift.mergePatch(ours(answer), wanted), patch)))
     const dropped = Drift.missing(patch, stored).flatMap(({ path, want, have }) =>
       have === undefined && want !== null ? [path] : []

@@ -90,7 +90,7 @@ interface Series {
   lastAt: number
 }
 
-/** What is kept of an event that waits to be written: nothing of any length, and not the object. */
+/** An event that waits to be written: with cut texts, and a reference in place of the object. */
 interface Pending {
   readonly key: bigint
   readonly regarding: Regarding
@@ -122,7 +122,7 @@ const regardingOf = ({ apiVersion, kind, metadata }: KubernetesObject): Regardin
   resourceVersion: metadata.resourceVersion
 })
 
-/** What tells an event apart: a hash, as a note may have a thousand characters and thousands of series are remembered. */
+/** The identity of an event: a hash, as a note may have a thousand characters and thousands of series are kept. */
 const keyOf = ({ note, reason, regarding, type }: Pick<Pending, "regarding" | "type" | "reason" | "note">): bigint =>
   Bun.hash.wyhash(`${regarding.uid} ${type} ${reason} ${note}`)
 
@@ -295,7 +295,7 @@ export const make = (options: {
               const context = fiber.getFiberRef(FiberRef.currentContext)
               const parent = Recording.current(fiber)
               const { type } = entry
-              const told = {
+              const recorded = {
                 regarding: regardingOf(entry.regarding),
                 type,
                 reason: cut(entry.reason, 128),
@@ -304,11 +304,11 @@ export const make = (options: {
                 controller: Context.get(context, FieldManager),
                 at: clock.unsafeCurrentTimeMillis()
               }
-              const key = keyOf(told)
-              const annotations = traced(told, parent, Context.get(context, Tracing), clock)
+              const key = keyOf(recorded)
+              const annotations = traced(recorded, parent, Context.get(context, Tracing), clock)
               // A repeat counts up an Event that bears another trace, and is nothing to keep this one for.
-              if (parent !== undefined && runningAt(key, told.at) === undefined) parent.recording.told = true
-              queue.unsafeOffer(write({ ...told, key, annotations }))
+              if (parent !== undefined && runningAt(key, recorded.at) === undefined) parent.recording.told = true
+              queue.unsafeOffer(write({ ...recorded, key, annotations }))
             })
           )
         }),

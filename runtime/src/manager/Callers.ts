@@ -150,7 +150,7 @@ const questionOf = ({ extra, groups, uid, username }: User, path: string, verb: 
 const tokenOf = ({ headers }: Request): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1]
 
-/** What is written in the middle part of a JWT; undefined if there is no such part. */
+/** The claims in the middle part of a JWT; undefined if there is no such part. */
 const claimsOf = (token: string): { readonly exp?: unknown } | undefined => {
   const payload = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1]
   if (payload === undefined) return undefined
@@ -188,7 +188,7 @@ const crowded = (): Response =>
     "cache-control": "no-store"
   })
 
-/** How callers are told apart. */
+/** The tokens that callers may show. */
 export interface Settings {
   /** Whether a token that is not a JSON Web Token is worth a request: static tokens, and those of a webhook. Default false. */
   readonly opaqueTokens?: boolean | undefined
@@ -200,7 +200,7 @@ export const make = ({
 }: Settings = {}): Effect.Effect<Callers["Type"], never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
     const client = yield* Client.Client
-    const strangers = yield* SingleFlight.make<User | string, Unanswered>(reviews.unknown)
+    const unconfirmed = yield* SingleFlight.make<User | string, Unanswered>(reviews.unknown)
     const known = yield* SingleFlight.make<User | string, Unanswered>(reviews.known)
     const authorizations = yield* SingleFlight.make<boolean, Unanswered>(reviews.known)
     const users = answers<User>()
@@ -234,7 +234,7 @@ export const make = ({
       })
 
     /**
-     * Who shows a token, or why nobody does. Where the answer is cached, or there is no room for a question, that is plain code: in a
+     * The user of a token, or why there is none. Where the answer is cached, or there is no room for a question, that is plain code: in a
      * flood each step counts.
      */
     const identify = (
@@ -247,7 +247,7 @@ export const make = ({
       const before = users.get(key, now) ?? unknown.get(key, now)
       if (before !== undefined) return Effect.succeed(before)
       // Once confirmed, a token does not wait behind those that are only tried.
-      const lane = users.has(key) ? known : strangers
+      const lane = users.has(key) ? known : unconfirmed
       if (lane.refuses(key, source)) return Effect.fail(SingleFlight.crowded)
       const fault = opaqueTokens ? undefined : faultOf(token, now)
       if (fault !== undefined) return Effect.succeed(fault)

@@ -124,7 +124,7 @@ describe("a port", () => {
 })
 
 describe("a request", () => {
-  live("for what is not routed is told what is, if it comes from this machine", () =>
+  live("for a path without a route lists the routes, if it comes from this machine", () =>
     Effect.gen(function* () {
       const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
       expect((yield* request(addresses.metrics, "/")).body).toBe("not found: / (one of: none yet)\n")

@@ -15,9 +15,8 @@ import { Metrics } from "../telemetry/Metrics.ts"
 /** How long fibers run before timers and sockets get their turn, in ms. */
 export const turnMillis = 10
 
-/** What the scheduler needs of the machine. A test brings its own. */
+/** The event loop, and a monotonic time in ms. A test brings its own. */
 export interface Host {
-  /** A monotonic time in ms. */
   readonly now: () => number
   /** Runs after the current task, before timers and sockets. */
   readonly microtask: (run: () => void) => void
@@ -25,9 +24,8 @@ export interface Host {
   readonly immediate: (run: () => void) => void
 }
 
-// These measure the thread's own time, which a test's Clock cannot move.
 const machine: Host = {
-  now: () => performance.now(),
+  now: () => Time.monotonic(Time.machine),
   microtask: queueMicrotask,
   immediate: (run) => void setImmediate(run)
 }
@@ -82,22 +80,16 @@ export const within = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
     )
   )
 
-const lagInterval = 100
+const lagMillis = 100
 
 /** Measures how late a timer of this process runs, until the scope closes. A test's time does not move by itself, so its timers are never late. */
 export const lagMetered: Effect.Effect<void, never, Scope.Scope> = Effect.gen(function* () {
-  if (!Time.isMachine(yield* Effect.clock)) return
+  const clock = yield* Effect.clock
+  if (!Time.isMachine(clock)) return
   const lag = (yield* Metrics).histogram(Metric.eventLoopLag, {})
-  yield* Effect.acquireRelease(
-    Effect.sync(() => {
-      let due = performance.now() + lagInterval
-      const measure = (): void => {
-        const now = performance.now()
-        lag.observe(Math.max(0, now - due) / 1000)
-        due = now + lagInterval
-      }
-      return setInterval(measure, lagInterval).unref()
-    }),
-    (timer) => Effect.sync(() => clearInterval(timer))
-  )
+  const measure = Effect.suspend(() => {
+    const due = Time.monotonic(clock) + lagMillis
+    return Effect.map(Effect.sleep(lagMillis), () => lag.observe(Math.max(0, Time.monotonic(clock) - due) / 1000))
+  })
+  yield* Effect.forkScoped(Effect.forever(measure))
 })

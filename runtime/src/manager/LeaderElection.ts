@@ -54,7 +54,7 @@ export interface Settings {
   /** How often a leader renews. Default 2 seconds. */
   readonly retryPeriod?: Duration.DurationInput | undefined
   /**
-   * What the leader works on. It is written on the Lease. A candidate never takes a Lease whose last holder worked on nothing that
+   * The scope of the leader's work, which the Lease carries. A candidate never takes a Lease whose last holder worked on nothing that
    * the candidate works on. Default: any Lease is taken.
    */
   readonly scope?: LeaseScope.LeaseScope | undefined

@@ -40,7 +40,7 @@ export interface LeaseLock {
   readonly observed: () => LeaseRecord.Observation
   /** From when on the candidate may take it: never, if it is for what the candidate does not work on. */
   readonly freeAt: () => number
-  /** What the Lease is for, where that differs from what the candidate works on. */
+  /** The scope of the Lease, if the candidate has another one. */
   readonly different: () => Different | undefined
   /** Whether it may be the candidate's: it was, or the answer to a claim is not known. */
   readonly mayBeOurs: () => boolean

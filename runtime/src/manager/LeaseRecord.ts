@@ -17,7 +17,7 @@ export interface Candidate {
   /** Unique per process: who finds it as the holder is the holder. */
   readonly identity: string
   readonly leaseDurationMillis: number
-  /** What the candidate works on; undefined: it does not say, and takes any Lease. */
+  /** The scope of the candidate's work; undefined: the candidate takes any Lease. */
   readonly scope?: LeaseScope.LeaseScope | undefined
 }
 

@@ -1,9 +1,9 @@
 /**
- * What the holder of a Lease works on. It stands on the Lease as an annotation, so that a manager that works on something else does
+ * The scope of the work of a Lease's holder. It stands on the Lease as an annotation, so that a manager that works on something else does
  * not wait for a Lease that another manager never gives up. Plain functions.
  */
 
-/** What a leader works on. */
+/** The scope of a leader's work. */
 export interface LeaseScope {
   /** Names of the controllers that run on the leader only. */
   readonly controllers: ReadonlyArray<string>

@@ -17,7 +17,7 @@ const localHost = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 const plain =
   /^(host|user-agent|accept(-charset|-encoding|-language)?|connection|keep-alive|authorization|cache-control|pragma|content-length|content-type|cookie|dnt|if-modified-since|if-none-match|priority|referer|sec-(ch-[a-z-]+|fetch-[a-z]+|gpc)|te|upgrade-insecure-requests)$/
 
-/** What a browser reports for its address bar, and for a page of ours. */
+/** The values that a browser sends for its address bar, and for a page of ours. */
 const ownSite = new Set([null, "none", "same-origin"])
 
 /**

@@ -227,7 +227,7 @@ test("a permission says who needs it", () => {
   expect(by("tokenreviews", "create")).toEqual([["--metrics-secure"]])
 })
 
-test("a controller that writes roles or bindings is told of the verb that it does not declare", () => {
+test("a controller that writes roles or bindings gets a note about the verb that it does not declare", () => {
   const makes = (access: ReadonlyArray<Access.Access>) =>
     Controller.make("claims", { for: Widget, owns: [Role, RoleBinding], access, reconcile })
   const hint = (plural: string, verb: string) =>

@@ -1,5 +1,5 @@
 /**
- * What the caches of a program keep, by kind. An author's transform comes first. A kind that controllers reconcile or watch is kept
+ * The parts of objects that the caches of a program keep, by kind. An author's transform comes first. A kind that controllers reconcile or watch is kept
  * whole. Of a kind that is merely owned, the cache keeps an object whole that one of the controllers owns, or owned; of any other
  * object it keeps that it is there, so that the objects of other people cost next to nothing.
  */

@@ -47,7 +47,7 @@ export class Entry<T> {
   droppedNews = 0
   /** Triggers that arrived during the run in progress with a version. `done` compares them with what the run wrote. */
   undecided: Array<Entered<T>> | undefined = undefined
-  /** What the latest runs wrote, since the key was at rest. */
+  /** The writes of the latest runs, since the key was at rest. */
   own: Runs | undefined = undefined
   /** What asked for the run in progress, should it be put back. */
   handedOut: ReadonlyArray<Entered<T>> = []

@@ -1,6 +1,6 @@
-/** What the runs of one key wrote, by which the queue finds out whether an event is an echo for that key. */
+/** The writes of the runs of one key: by these the queue decides whether an event is an echo for that key. */
 
-/** A version of an object. Without a UID it is nobody's own. */
+/** A version of an object. A version without a UID matches no write. */
 export interface Version {
   readonly uid?: string | undefined
   readonly resourceVersion: string

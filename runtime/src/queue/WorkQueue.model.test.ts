@@ -35,7 +35,7 @@ type Seen = Pick<
 interface Want {
   readonly key: string
   place: "ready" | "delayed" | "undecided"
-  /** What arrived during the run, and may be an echo of it. */
+  /** The triggers that arrived during the run, and may be echoes of it. */
   undecided: Array<{ readonly trigger: number; readonly priority: number; readonly version: number }>
   triggers: Array<number>
   priority: number
@@ -51,7 +51,7 @@ class Model {
   running: Array<Seen> = []
   /** Triggers that are echoes. */
   private echoes = new Set<number>([-2])
-  /** What the runs of a key wrote. A key at rest has nothing. */
+  /** The writes of the runs of a key. A key at rest has none. */
   private own = new Map<string, Set<number>>()
   private count = 0
 
@@ -98,7 +98,7 @@ class Model {
     return this.own.get(key)?.has(version) ?? false
   }
 
-  /** The event of a write: of which run it was, only the end of a run may tell. */
+  /** The event of a write. Only the end of a run shows which run made it. */
   event(key: string, trigger: number, priority: number, version: number): void {
     const isOwn = this.wrote(key, version)
     if (isOwn) this.echoes.add(trigger)

@@ -17,7 +17,7 @@ const event = (version: number, priority?: number): WorkQueue.AddOptions => ({
   priority
 })
 
-/** What a run wrote, by the same numbers. */
+/** The writes of a run, by the same numbers. */
 const wrote = (...versions: ReadonlyArray<number>): WorkQueue.Own =>
   new Map(versions.map((version) => [String(version), "u"]))
 

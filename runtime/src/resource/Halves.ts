@@ -6,7 +6,7 @@
  * before.
  */
 
-/** What is kept: it bears its own weight, which only {@link Halves.weigh} changes. */
+/** A kept value with its weight, which only {@link Halves.weigh} changes. */
 export interface Weighed {
   bytes: number
 }

@@ -1,6 +1,6 @@
 /** Short lists whose entries are known by hashes of their names, which may be long: the names are not kept. */
 
-/** What such a list holds. */
+/** A value of such a list. */
 export interface Hashed {
   readonly name: number
 }

@@ -9,9 +9,11 @@ import * as DefaultServices from "effect/DefaultServices"
  */
 export const monotonic = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
 
-/** Whether a clock is the machine's. A test that drives the time has another one. */
-export const isMachine = (clock: Clock.Clock): boolean =>
-  clock === Context.get(DefaultServices.liveServices, Clock.Clock)
+/** The machine's clock. A test that drives the time has another one. */
+export const machine: Clock.Clock = Context.get(DefaultServices.liveServices, Clock.Clock)
+
+/** Whether a clock is the machine's. */
+export const isMachine = (clock: Clock.Clock): boolean => clock === machine
 
 /** RFC 3339 with whole seconds, as `metav1.Time`: `2026-11-20T09:00:00Z`. */
 export const seconds = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`

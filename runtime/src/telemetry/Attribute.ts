@@ -129,7 +129,7 @@ export const sourceResourceVersion = "trigger.source.resource_version"
 /** What a link leads to: `retry_of` or `requeue_of` (the attempt before), or `cause` (who wrote the object that changed). */
 export const linkRelation = "link.relation"
 
-/** What became of a child: `matched` (nothing to do), `created`, `updated`, or `left alone`, because it is not ours. */
+/** The result for a child: `matched` (nothing to do), `created`, `updated`, or `left alone`, because it is not ours. */
 export const dependentResult = "dependent.result"
 
 /** Why it was written: `created`, `intent` (another is wanted than before), `drift` (somebody else changed it). */

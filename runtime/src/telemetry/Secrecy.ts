@@ -4,7 +4,7 @@
  *
  * By what it is: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By its name: fields like `authorization` and
  * `password`. By how it looks: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub, a password in a URL, and
- * what stands in a text after a name such as `password=`. A secret that looks like any word, under any name, can't be told from one.
+ * what stands in a text after a name such as `password=`. A secret that looks like any word, under any name, cannot be distinguished from one.
  */
 import * as Text from "../resource/Text.ts"
 

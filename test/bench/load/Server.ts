@@ -27,7 +27,7 @@ const merged = <A>(target: A, patch: unknown): A => {
   return result as A
 }
 
-/** What the API server adds to an object of this number. */
+/** The fields that an API server adds to the object with this number. */
 const stored = (number: number, letter: string, fields: object) => ({
   metadata: {
     creationTimestamp: time,

@@ -1,4 +1,4 @@
-/** What a pod does that reaches the ports of the manager and has no permissions, and what becomes of the manager. */
+/** Attacks by a pod that reaches the ports of the manager and has no permissions, and their effect on the manager. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import { Effect, Fiber, Option } from "effect"

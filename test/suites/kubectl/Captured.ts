@@ -21,7 +21,7 @@ class Endless extends Data.TaggedError("Endless")<{ readonly line: string }> {
   }
 }
 
-/** What the suite "openapi" compares, and what has the addresses of the server in it. */
+/** Requests that the suite "openapi" compares, and those whose answers hold addresses of the server. */
 const elsewhere = /^\/(?:openapi|version|readyz|api$|apis$|api\/v1$|apis\/[^/]+(?:\/[^/]+)?$)/
 
 /** Objects that are older than the walk: they have no time and no uid in it. */

@@ -21,7 +21,7 @@ const others = Effect.map(
 )
 
 describe.concurrent("A child", () => {
-  placed("that somebody creates in the same moment is not written to", (place) =>
+  placed("that another manager creates in the same moment is not written to", (place) =>
     Effect.gen(function* () {
       const asOthers = yield* others
       const outcomes: Array<string> = []
@@ -31,8 +31,8 @@ describe.concurrent("A child", () => {
         reconcile: (chore) =>
           Effect.gen(function* () {
             if (outcomes.length === 0) {
-              const precious = { metadata: key(place), data: { precious: "of somebody else" } }
-              yield* asOthers(Client.create(ConfigMap, precious, { fieldManager: "somebody" }))
+              const precious = { metadata: key(place), data: { precious: "of another manager" } }
+              yield* asOthers(Client.create(ConfigMap, precious, { fieldManager: "other" }))
             }
             const applied = yield* Effect.either(
               Owned.apply(chore, ConfigMap, { metadata: { name: chore.metadata.name }, data: { ours: "1" } })
@@ -54,9 +54,9 @@ describe.concurrent("A child", () => {
       yield* attempts(2)
       expect(new Set(outcomes)).toEqual(new Set(["NotOwned"]))
       const { data, metadata } = yield* Client.get(ConfigMap, key(place))
-      expect(data).toEqual({ precious: "of somebody else" })
+      expect(data).toEqual({ precious: "of another manager" })
       expect(metadata.ownerReferences).toBeUndefined()
-      expect(metadata.managedFields?.map(({ manager }) => manager)).toEqual(["somebody"])
+      expect(metadata.managedFields?.map(({ manager }) => manager)).toEqual(["other"])
     })
   )
 
@@ -134,7 +134,7 @@ describe.concurrent("A child", () => {
             { op: "add", path: "/spec/template/spec/containers/0/args", value: ["--debug"] },
             { op: "replace", path: "/spec/template/spec/containers/0/env", value: container.env.toReversed() }
           ]),
-          { fieldManager: "somebody" }
+          { fieldManager: "other" }
         )
         const [app] =
           (yield* Managed.eventually(

@@ -1,4 +1,4 @@
-/** What the runtime reports of a child that API servers reject. */
+/** The report of the runtime on a child that API servers reject. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

@@ -1,4 +1,4 @@
-/** What API servers answer to the write of a status that cannot be written. */
+/** The answers of API servers to the write of a status that cannot be written. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -17,7 +17,7 @@ const Bare = CustomResource.make({
   kind: "Bare",
   plural: "bares",
   spec: Schema.Struct({}),
-  status: Schema.Struct({ told: Schema.String })
+  status: Schema.Struct({ seen: Schema.String })
 })
 
 const withoutStatus = (crd: Crd.Crd): Crd.Crd => ({
@@ -39,7 +39,7 @@ describe.concurrent("A status", () => {
         const controller = Controller.make("bares", {
           for: Bare,
           retry: Schedule.spaced("100 millis"),
-          reconcile: (bare) => Effect.as(Status.update(bare, { told: "yes" }), Result.done)
+          reconcile: (bare) => Effect.as(Status.update(bare, { seen: "yes" }), Result.done)
         })
         const working = yield* Managed.start(cluster, [controller], { namespaces: [namespace] })
         const attempts = yield* Managed.eventually(

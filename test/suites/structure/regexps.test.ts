@@ -94,7 +94,7 @@ const atomsOf = (pattern: string): ReadonlyArray<Atom> =>
     .filter(({ source }) => !/^\\[bBk\d]$/.test(source))
     .toArray()
 
-/** One of each kind that classes tell apart. */
+/** One character of each kind that character classes distinguish. */
 const characters = ["a", "0", "-", ".", " ", "/", ":", "@", "+", "_", "=", ",", '"', "\\", "Z", "\n", "\u0001", "é"]
 
 const membersOf = ({ source }: Atom, flags: string): ReadonlyArray<string> => {
