@@ -161,11 +161,14 @@ const measure = async ({ change, kubeconfig }: Cluster): Promise<boolean> => {
   const began = Date.now()
   const manager = manage(kubeconfig)
   const waits: Array<number> = []
+  let servedAt = 0
   let isOver = false
   const probe = async (): Promise<void> => {
     while (!isOver) {
       const asked = performance.now()
-      if ((await manager.isHealthy()) || waits.length > 0) waits.push(performance.now() - asked)
+      const isHealthy = await manager.isHealthy()
+      if (isHealthy && waits.length === 0) servedAt = Date.now()
+      if (isHealthy || waits.length > 0) waits.push(performance.now() - asked)
       await Bun.sleep(20)
     }
   }
@@ -195,7 +198,12 @@ const measure = async ({ change, kubeconfig }: Cluster): Promise<boolean> => {
   row("Lease lost", lines.filter(({ msg }) => msg.startsWith("No longer leading")).length, "times", 0)
   row("/healthz p99", sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN, "ms", 100)
   row("/healthz longest", sorted.at(-1) ?? Number.NaN, "ms", 500)
-  row("longest gap of a 10 ms timer while lists arrive", longest(gaps.filter(({ at }) => at < startedAt)), "ms", 500)
+  row(
+    "longest gap of a 10 ms timer while lists arrive",
+    longest(gaps.filter(({ at }) => at >= servedAt && at < startedAt)),
+    "ms",
+    500
+  )
   row("longest gap of a 10 ms timer after that", longest(gaps.filter(({ at }) => at >= startedAt)), "ms", 250)
   row("change to write in the middle of the pass", changeMillis, "ms", 1000)
   return isFine
