@@ -65,11 +65,11 @@ const serving = (namespace: string) =>
     return (yield* Clock.currentTimeMillis) - began
   })
 
-/** Waits until the memory of a program is below a limit, for a few seconds at most, and gives it in MiB. */
+/** Waits until the memory of a program is below a limit, for 20 seconds at most, and gives it in MiB: Bun returns garbage with a delay. */
 const settled = (program: Running.Running, limit: number) =>
   Effect.gen(function* () {
     let least = yield* Running.residentMiB(program.pid)
-    for (let looks = 0; looks < 30 && least > limit; looks++) {
+    for (let looks = 0; looks < 100 && least > limit; looks++) {
       yield* Effect.sleep("200 millis")
       least = Math.min(least, yield* Running.residentMiB(program.pid))
     }
