@@ -260,6 +260,8 @@ describe("a watch that the server accepts and breaks", () => {
         expect(informer.state()).toMatchObject({ status: "failing", synced: true, relists: 0 })
         expect(informer.state().problem).toStartWith(problem)
         expect(logged.filter((line) => line.startsWith(`WARN ${problem}`))).toHaveLength(1)
+        yield* TestClock.adjust("10 seconds")
+        expect(informer.state()).toMatchObject({ status: "synced", problem: undefined })
         for (let time = 0; time < 5; time++) {
           server.breakWatches()
           yield* TestClock.adjust("40 seconds")

@@ -109,10 +109,15 @@ interface Feed {
   reported: string | undefined
   /** When the server last told anything, in monotonic ms. */
   heardAt: number
+  /** When `state` was set, in monotonic ms. */
+  movedAt: number
 }
 
 const isSameVersion = ({ metadata: a }: KubernetesObject, { metadata: b }: KubernetesObject): boolean =>
   a.name === b.name && a.namespace === b.namespace && a.uid === b.uid && a.resourceVersion === b.resourceVersion
+
+/** How long a watch that broke again and again must hold, in milliseconds, before its informer counts as synced again. */
+const unbrokenMillis = 10_000
 
 /** An informer that is not running yet. */
 export const make = (options: Options): Handle => {
@@ -133,7 +138,8 @@ export const make = (options: Options): Handle => {
     replica: Replica.make({ table, namespace, clock }),
     state: undefined,
     reported: undefined,
-    heardAt: Time.monotonic(clock)
+    heardAt: Time.monotonic(clock),
+    movedAt: Time.monotonic(clock)
   }))
   const sample = Sample.make()
 
@@ -159,6 +165,15 @@ export const make = (options: Options): Handle => {
   }
 
   const isSynced = (): boolean => feeds.every(({ replica }) => replica.synced())
+
+  /** A resumed watch that has not broken again for a while is well, also if nothing has happened since. */
+  const problemOf = ({ movedAt, state }: Feed): Problem.Problem | undefined => {
+    const isOver =
+      state?.problem?.isInStream === true &&
+      state.phase._tag === "Watching" &&
+      Time.monotonic(clock) - movedAt >= unbrokenMillis
+    return isOver ? undefined : state?.problem
+  }
 
   const describe = (feed: Feed): string | undefined =>
     feed.state?.problem === undefined
@@ -208,6 +223,7 @@ export const make = (options: Options): Handle => {
     },
     moved: (state) => {
       feed.state = state
+      feed.movedAt = Time.monotonic(clock)
       return report(feed)
     }
   })
@@ -231,7 +247,7 @@ export const make = (options: Options): Handle => {
 
   const state = (): State => {
     const synced = isSynced()
-    const troubled = feeds.find((feed) => feed.state?.problem !== undefined)
+    const troubled = feeds.find((feed) => problemOf(feed) !== undefined)
     const cause = troubled?.state?.problem
     let resourceVersion: string | undefined
     for (const feed of feeds) {

@@ -33,9 +33,16 @@ const running = (namespace: string, count: number) =>
     "60 seconds"
   )
 
-const versionsOf = <A extends KubernetesObject>(kind: Resource.Resource<A, never>, namespace: string) =>
+const versionsOf = <A extends KubernetesObject>(
+  kind: Resource.Resource<A, never>,
+  namespace: string,
+  isOurs: (object: A) => boolean = () => true
+) =>
   Effect.map(Client.list(kind, { namespace }), ({ items }) =>
-    items.map(({ metadata }) => `${kind.kind} ${metadata.name} ${metadata.resourceVersion}`).sort()
+    items
+      .filter(isOurs)
+      .map(({ metadata }) => `${kind.kind} ${metadata.name} ${metadata.resourceVersion}`)
+      .sort()
   )
 
 /** Every object that a manager could have written, with its resourceVersion: any write at all shows. */
@@ -45,7 +52,8 @@ const snapshot = (namespace: string) =>
       versionsOf(WebApp, namespace),
       versionsOf(Deployment, namespace),
       versionsOf(Service, namespace),
-      versionsOf(Event, namespace)
+      // Other controllers write Events about the children at any time.
+      versionsOf(Event, namespace, ({ regarding }) => regarding?.kind === WebApp.kind)
     ]),
     (lists) => lists.flat()
   )
