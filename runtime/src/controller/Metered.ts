@@ -171,25 +171,25 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
     setState(empty)
 
     return {
-      observe: (attempt) =>
-        Effect.sync(() => {
-          const { outcome } = attempt
-          const seconds = (attempt.finishedAt - attempt.startedAt) / 1000
-          waited.observe((attempt.startedAt - attempt.queuedAt) / 1000)
-          worked.observe(seconds)
-          const result = resultOf(attempt)
-          if (result === undefined) return
-          const trace = traceOf(attempt)
-          results[result].add()
-          time.observe(seconds, trace)
-          observeFreshness(attempt, trace)
-          if (result !== "error") return
-          errors.add()
-          if (outcome._tag === "Terminal") terminal.add()
-          if (outcome._tag !== "Failed") return
-          if (outcome.defect) panics.add()
-          if (outcome.error instanceof ReconcileTimeout) timeouts.add()
-        }),
+      observe: (attempt) => {
+        const { outcome } = attempt
+        const seconds = (attempt.finishedAt - attempt.startedAt) / 1000
+        waited.observe((attempt.startedAt - attempt.queuedAt) / 1000)
+        worked.observe(seconds)
+        const result = resultOf(attempt)
+        if (result === undefined) return Effect.void
+        const trace = traceOf(attempt)
+        results[result].add()
+        time.observe(seconds, trace)
+        observeFreshness(attempt, trace)
+        if (result !== "error") return Effect.void
+        errors.add()
+        if (outcome._tag === "Terminal") terminal.add()
+        if (outcome._tag !== "Failed") return Effect.void
+        if (outcome.defect) panics.add()
+        if (outcome.error instanceof ReconcileTimeout) timeouts.add()
+        return Effect.void
+      },
       follow: (queue, backoffs) =>
         Effect.suspend(() => {
           const followAdds = Metrics.following(adds)

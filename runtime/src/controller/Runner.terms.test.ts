@@ -233,7 +233,7 @@ describe("a term that is stopped", () => {
         const broken = {
           server: "memory",
           reached: Effect.dieMessage("boom"),
-          isReached: () => true,
+          isReached: () => false,
           lost: Effect.void
         }
         const lead = Effect.provideService(runner.lead(Fence.open, Effect.never), Reachability, broken)

@@ -179,7 +179,10 @@ describe("a controller that stops", () => {
         for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
         server.fail(/GET \/readyz/, "ECONNREFUSED")
         const { close, scope } = yield* closable
-        yield* Scope.extend(run({ reconcile: () => unreachable, concurrency: 2 }), scope)
+        yield* Scope.extend(
+          run({ reconcile: () => Effect.zipRight(Effect.yieldNow(), unreachable), concurrency: 2 }),
+          scope
+        )
         yield* pass("1 second")
         expect(attempts).toHaveLength(2)
         const closing = yield* close

@@ -41,6 +41,7 @@ import * as Metered from "./Metered.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import type { Reachability } from "./Reachability.ts"
 import * as Recent from "./Recent.ts"
+import * as Timeouts from "./Timeouts.ts"
 import type { Fired } from "./Trigger.ts"
 import * as Worker from "./Worker.ts"
 
@@ -176,6 +177,7 @@ export const prepare = <R>(
         wire: CustomResource.undecoded(controller.resource),
         backoffs: yield* Backoff.make(controller.retry),
         memory: Memory.make(hotLoop),
+        timeouts: yield* Timeouts.make(yield* Effect.clock, controller.timeout),
         trouble: new Map()
       }
       const { memory, queue } = shared

@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Schedule from "effect/Schedule"
 import * as Cache from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
@@ -140,7 +141,8 @@ describe("an attempt that ends before its work does", () => {
               yield* Effect.fork(forever("child"))
               yield* Effect.forkScoped(forever("scoped"))
               yield* Effect.fork(Effect.zip(forever("grandchild"), forever("nobody"), { concurrent: true }))
-              yield* Effect.yieldNow()
+              // Until all of them have started.
+              yield* Effect.repeatN(Effect.yieldNow(), 10)
               return yield* body
             })
           yield* run({ reconcile, timeout: "5 seconds", retry: Schedule.spaced("1 minute") })
@@ -152,6 +154,30 @@ describe("an attempt that ends before its work does", () => {
       )
     )
   }
+
+  effect(
+    "leaves nothing that it set in its fiber to the next one, after a timeout neither",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const found: Array<string> = []
+        const ref = FiberRef.unsafeMake("untouched")
+        const { reconcile } = counted((n) =>
+          Effect.gen(function* () {
+            found.push(yield* FiberRef.get(ref))
+            yield* FiberRef.set(ref, `set by ${n}`)
+            return n === 1 ? yield* Effect.never : yield* Effect.as(Effect.sleep("1 second"), Result.done)
+          })
+        )
+        yield* run({ reconcile, timeout: "5 seconds", concurrency: 1, retry: Schedule.spaced("1 second") })
+        yield* pass("10 seconds")
+        server.put(Widget, widget("b"))
+        yield* pass("10 seconds")
+        expect(found).toEqual(["untouched", "untouched", "untouched"])
+        expect(story(attempts)).toEqual(["Failed +1000", "Done", "Done"])
+      })
+    )
+  )
 
   effect(
     "because it interrupted itself is a failure like any other",
@@ -271,7 +297,12 @@ describe("when no API server answers", () => {
         for (let n = 0; n < 100; n++) server.put(Widget, widget(`w${n}`))
         let isDown = true
         const probes = server.fail(/GET \/readyz/, "ECONNREFUSED")
-        const { reconcile } = counted(() => Effect.fail(isDown ? unreachable : broken))
+        const { reconcile } = counted(() =>
+          Effect.zipRight(
+            Effect.yieldNow(),
+            Effect.suspend(() => Effect.fail(isDown ? unreachable : broken))
+          )
+        )
         yield* run({ reconcile, concurrency: 100, retry: Schedule.exponential("1 second") })
         expect(story(attempts)).toEqual(Array(100).fill("Unreachable +0"))
         isDown = false

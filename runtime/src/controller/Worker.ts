@@ -1,14 +1,18 @@
 /**
- * The loop: take a key, run one attempt, tell the queue what follows. Everything else about an attempt is an observer's.
+ * The loop: take a key, run one attempt, add to the queue what follows. Observers do everything else.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { identity } from "effect/Function"
-import * as HashSet from "effect/HashSet"
+import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as FiberRefs from "effect/FiberRefs"
+import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import type { Informer } from "../cache/Cache.ts"
 import * as ApiError from "../client/ApiError.ts"
@@ -22,13 +26,23 @@ import * as Time from "../resource/Time.ts"
 import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
-import { Tracing } from "../telemetry/Tracing.ts"
-import { type Attempt, messageOf, type Next, Observers, Outcome, outcomeOf, ReconcileTimeout } from "./Attempt.ts"
+import { type Settings, Tracing } from "../telemetry/Tracing.ts"
+import {
+  type Attempt,
+  messageOf,
+  type Next,
+  type Observer,
+  Observers,
+  Outcome,
+  outcomeOf,
+  ReconcileTimeout
+} from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
+import type { Timeouts } from "./Timeouts.ts"
 import type { Fired } from "./Trigger.ts"
 
 /** What the workers of one controller share. */
@@ -40,6 +54,7 @@ export interface Shared<R> {
   readonly wire: Resource.Any
   readonly backoffs: Backoffs
   readonly memory: Memory
+  readonly timeouts: Timeouts
   /** Consecutive failures to reach a server, and the generation that failed last, per key. */
   readonly trouble: Map<string, Trouble>
 }
@@ -51,173 +66,241 @@ export interface Trouble {
   readonly unreachable: number
 }
 
+/** What the fiber of a worker and the fiber that watches over it know of each other. */
+interface Turn {
+  /** The key of the attempt under way. */
+  key: string | undefined
+  /** Whether the time of the latest attempt was over: the fiber is interrupted then, and of no further use. */
+  isLate: boolean
+  /** Whether the term interrupts the worker. */
+  isEnding: boolean
+  /** Whether the queue is shut down. */
+  isOver: boolean
+}
+
 /**
  * One worker: runs attempts until the queue is shut down, and then ends. An attempt never fails the worker. Interrupted, it
  * interrupts the attempt in progress and waits for its finalizers.
+ *
+ * Attempts run on one fiber, one after the other. A new fiber takes its place when an attempt was interrupted because its time was over.
  */
 export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reachability> =>
-  Effect.flatMap(Tracing, (tracing) =>
-    // One tracer for all attempts: to exchange it for each would cost more than the rest of a trace in which nothing happens.
-    tracing === undefined ? loop(shared) : Effect.withTracer(loop(shared), Recording.tracer)
-  )
-
-const loop = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
-    const reachability = yield* Reachability
-    while (true) {
-      yield* reachability.reached
-      const item = yield* shared.queue.take
-      if (Option.isNone(item)) return
-      // The server may have been lost while this worker waited for a key: then the key has not had its turn.
-      // (An interruption here loses nothing: workers are interrupted when their queue is shut down, and then only.)
-      if (reachability.isReached()) yield* survive(shared, item.value.key, attempt(shared, item.value))
-      else shared.queue.putBack(item.value)
+    const turn: Turn = { key: undefined, isLate: false, isEnding: false, isOver: false }
+    const tracing = yield* Tracing
+    // One tracer for all attempts: a tracer for each attempt would cost more than the rest of its trace.
+    const attempts =
+      tracing === undefined ? loop(shared, turn) : Effect.withTracer(loop(shared, turn), Recording.tracer)
+    while (!turn.isOver) {
+      turn.isLate = false
+      const exit = yield* Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(Effect.forkDaemon(Effect.interruptible(attempts)), (fiber) =>
+          Effect.onInterrupt(restore(Fiber.await(fiber)), () => {
+            turn.isEnding = true
+            return Fiber.interrupt(fiber)
+          })
+        )
+      )
+      if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) continue
+      if (turn.key === undefined) return yield* exit
+      shared.queue.done(turn.key)
+      yield* Effect.logError(`A worker of controller ${shared.controller.name} died and goes on`, exit.cause)
     }
   })
 
-/** Should the runtime itself have made a mistake, it costs this one run and not the controller. */
-const survive = <R>({ controller, queue }: Shared<R>, key: string, run: Effect.Effect<void, never, R | Reachability>) =>
-  Effect.catchAllCause(run, (cause) => {
-    queue.done(key)
-    return Effect.logError(`A worker of controller ${controller.name} died and goes on`, cause)
-  })
+/** What Effect's fibers have beyond their public type. */
+interface LocalFiber {
+  readonly setFiberRefs: (refs: FiberRefs.FiberRefs) => void
+  /** Interrupts the fibers that were forked and waits for them; `null` if there are none. */
+  readonly interruptAllChildren: () => Effect.Effect<void> | null
+}
 
-const attempt = <R>(shared: Shared<R>, item: Item<Fired>): Effect.Effect<void, never, R | Reachability> =>
+/** Runs attempts until the queue is shut down, or an attempt was interrupted because its time was over. */
+const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const { controller, queue, trouble } = shared
-      const clock = yield* Effect.clock
-      const startedAt = clock.unsafeCurrentTimeMillis()
-      const began = Time.monotonic(clock)
-      const id = crypto.randomUUID()
-      const root = yield* rootOf(controller.name, id, item.triggers)
-      const ledger = new Ledger()
-      const corrections: Array<Correction> = []
-      const found = shared.informer.store.get(item.key)
-      const object = found !== undefined && shared.memory.isGone(found.metadata.uid) ? undefined : found
-      const generation = object?.metadata.generation
+    Effect.withFiberRuntime<void, never, R | Reachability>((fiber) => {
+      const local = fiber as unknown as LocalFiber
+      const { controller, memory, queue, timeouts, trouble } = shared
+      const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+      const services = fiber.currentContext as Context.Context<Reachability>
+      const reachability = Context.get(services, Reachability)
+      const observers = Context.get(services, Observers)
+      const tracing = Context.get(services, Tracing)
+      const given = new Map(Context.add(services, FieldManager, controller.fieldManager).unsafeMap)
+      const refs = fiber.getFiberRefs()
+      const annotations = HashMap.set(fiber.getFiberRef(FiberRef.currentLogAnnotations), "controller", controller.name)
 
-      // A changed spec deserves a fresh start: what failed before may be just what was mended.
-      const before = trouble.get(item.key)
-      const failing = before !== undefined && before.generation === generation ? before : undefined
-      if (before !== undefined && failing === undefined) forget(shared, item.key)
-
-      const exit =
-        object === undefined
-          ? undefined
-          : yield* Effect.exit(restore(reconcile(shared, object, { id, root, ledger, corrections })))
-      const { interruptors } = yield* Effect.descriptor
-      const outcome =
-        exit === undefined
-          ? Outcome.Vanished()
-          : outcomeOf(exit, { interrupted: HashSet.size(interruptors) > 0, server: (yield* Reachability).server })
-      const next = yield* settle(shared, item, outcome, { generation, failing, root })
-      queue.done(item.key, ledger.versions())
-      // What this run remembered of an object that was deleted meanwhile: the event that makes it forgotten is past.
-      if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
-        shared.memory.forget(object.metadata.uid, item.key)
-      }
-
-      const record: Attempt = {
-        id,
-        controller: controller.name,
-        kind: controller.resource.kind,
-        key: item.key,
-        uid: object?.metadata.uid,
-        generation,
-        resourceVersion: object?.metadata.resourceVersion,
-        object,
-        priority: item.priority,
-        triggers: item.triggers,
-        dropped: item.dropped,
-        droppedNews: item.droppedNews,
-        number: (failing?.number ?? 0) + 1,
-        queuedAt: item.enqueuedAt,
-        startedAt,
-        finishedAt: startedAt + Time.monotonic(clock) - began,
-        outcome,
-        next,
-        exchanges: ledger.all(),
-        requests: ledger.count(),
-        corrections,
-        root
-      }
-      root?.end(clock.unsafeCurrentTimeNanos(), exit ?? Exit.void)
-      for (const observe of yield* Observers) {
-        // Whoever watches must not be able to stop the work.
-        yield* Effect.catchAllCause(
-          Effect.suspend(() => observe(record)),
-          (cause) => Effect.logError(`An observer of attempts died: ${messageOf(Cause.squash(cause))}`)
+      /** What an attempt finds in its fiber. Effect's combinators would set each of these, and set it back, on its own. */
+      const enter = (object: KubernetesObject, { corrections, id, ledger, root, scope }: Started): void => {
+        const context = new Map(given)
+        context.set(Reconciliation.key, {
+          id,
+          controller: controller.name,
+          fieldManager: controller.fieldManager,
+          resource: shared.wire,
+          object,
+          memory,
+          hasConditions: false,
+          applied: controller.applied,
+          corrected: (correction: Correction) => void corrections.push(correction)
+        })
+        context.set(Exchanges.key, ledger)
+        context.set(Scope.Scope.key, scope)
+        if (root !== undefined) context.set(Tracer.ParentSpan.key, root)
+        const logged = annotations.pipe(
+          HashMap.set<string, unknown>("object", `${controller.resource.kind} ${keyString(object.metadata)}`),
+          HashMap.set<string, unknown>("reconcileID", id)
+        )
+        const fiberId = fiber.id()
+        local.setFiberRefs(
+          FiberRefs.updateManyAs(refs, {
+            entries: [
+              [FiberRef.currentContext, [[fiberId, Context.unsafeMake(context)]]],
+              [FiberRef.currentLogAnnotations, [[fiberId, logged]]]
+            ]
+          })
         )
       }
+
+      /** Runs the attempt under its time limit. What the author forked or acquired in it ends with it. */
+      const execute = function* (object: KubernetesObject, started: Started) {
+        enter(object, started)
+        const limit = timeouts.begin(fiber)
+        // `enter` provides what the compiler sees as missing.
+        const attempt = controller.attempt(object) as Effect.Effect<Result, unknown, R>
+        const result = yield* Effect.exit(restore(attempt))
+        timeouts.end(limit)
+        turn.isLate = limit.isOver
+        const forked = local.interruptAllChildren()
+        if (forked !== null) yield* forked
+        const closed = yield* Effect.exit(Scope.close(started.scope, result))
+        const exit = Exit.isFailure(closed) ? Exit.zipLeft(result, closed) : result
+        local.setFiberRefs(refs)
+        return turn.isLate && (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause))
+          ? Exit.fail(new ReconcileTimeout({ after: controller.timeout }))
+          : exit
+      }
+
+      const attempt = function* (item: Item<Fired>) {
+        const startedAt = clock.unsafeCurrentTimeMillis()
+        const began = Time.monotonic(clock)
+        const id = crypto.randomUUID()
+        const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
+        const started: Started = { id, root, ledger: new Ledger(), corrections: [], scope: yield* Scope.make() }
+        const { corrections, ledger } = started
+        const found = shared.informer.store.get(item.key)
+        const object = found !== undefined && memory.isGone(found.metadata.uid) ? undefined : found
+        const generation = object?.metadata.generation
+
+        // A changed spec deserves a fresh start: it may be the fix.
+        const before = trouble.get(item.key)
+        const failing = before !== undefined && before.generation === generation ? before : undefined
+        if (before !== undefined && failing === undefined) forget(shared, item.key)
+
+        const exit = object === undefined ? undefined : yield* execute(object, started)
+        const outcome =
+          exit === undefined
+            ? Outcome.Vanished()
+            : outcomeOf(exit, { interrupted: turn.isEnding, server: reachability.server })
+        const settled = settle(shared, item, outcome, { generation, failing, root, clock, reachability })
+        const next = Effect.isEffect(settled) ? yield* settled : settled
+        queue.done(item.key, ledger.versions())
+        // The event of its deletion may be past: what this run has kept of the object since then goes here.
+        if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
+          memory.forget(object.metadata.uid, item.key)
+        }
+
+        const record: Attempt = {
+          id,
+          controller: controller.name,
+          kind: controller.resource.kind,
+          key: item.key,
+          uid: object?.metadata.uid,
+          generation,
+          resourceVersion: object?.metadata.resourceVersion,
+          object,
+          priority: item.priority,
+          triggers: item.triggers,
+          dropped: item.dropped,
+          droppedNews: item.droppedNews,
+          number: (failing?.number ?? 0) + 1,
+          queuedAt: item.enqueuedAt,
+          startedAt,
+          finishedAt: startedAt + Time.monotonic(clock) - began,
+          outcome,
+          next,
+          exchanges: ledger.all(),
+          requests: ledger.count(),
+          corrections,
+          root
+        }
+        root?.end(clock.unsafeCurrentTimeNanos(), exit ?? Exit.void)
+        for (const observe of observers) {
+          const observed = observedBy(observe, record)
+          if (observed !== Effect.void) yield* observed
+        }
+      }
+
+      return Effect.gen(function* () {
+        while (!turn.isLate && !turn.isEnding) {
+          if (!reachability.isReached()) yield* restore(reachability.reached)
+          const taken = yield* queue.take
+          if (Option.isNone(taken)) {
+            turn.isOver = true
+            return
+          }
+          // The server may have been lost while this worker waited for a key: then the key has not had its turn.
+          if (!reachability.isReached()) {
+            queue.putBack(taken.value)
+            continue
+          }
+          turn.key = taken.value.key
+          yield* attempt(taken.value)
+          turn.key = undefined
+        }
+      })
     })
   )
+
+/** What an attempt has of its own. */
+interface Started {
+  readonly id: string
+  readonly root: Recording.Span | undefined
+  readonly ledger: Ledger
+  readonly corrections: Array<Correction>
+  readonly scope: Scope.CloseableScope
+}
+
+/** Hands the record to an observer. An observer that dies does not stop the work. */
+const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => {
+  const died = (error: unknown) => Effect.logError(`An observer of attempts died: ${messageOf(error)}`)
+  try {
+    const observing = observe(record)
+    return observing === Effect.void ? observing : Effect.catchAllCause(observing, (cause) => died(Cause.squash(cause)))
+  } catch (error) {
+    return died(error)
+  }
+}
 
 /**
- * The root of an attempt's trace, where attempts are traced. Trace and reconcile have one id, so that either
- * finds the other; unless a cause is the parent, whose trace it is part of then.
+ * The root of an attempt's trace. Trace and reconcile have one id, so that either finds the other; unless a cause is the parent, whose
+ * trace it is part of then.
  */
-const rootOf = (controller: string, id: string, triggers: ReadonlyArray<Fired>) =>
-  Effect.zipWith(Tracing, Effect.clock, (settings, clock) => {
-    if (settings === undefined) return undefined
-    // An attempt before this one is a cause too, but no parent: it has ended.
-    const cause =
-      settings.propagation === "parent" ? triggers.findLast((each) => each.source && each.traceparent) : undefined
-    return Recording.root(SpanName.reconcile(controller), {
-      traceId: id.replaceAll("-", ""),
-      parent: TraceParent.parse(cause?.traceparent),
-      startTime: clock.unsafeCurrentTimeNanos(),
-      kind: "consumer"
-    })
+const rootOf = (
+  controller: string,
+  id: string,
+  triggers: ReadonlyArray<Fired>,
+  { propagation }: Settings,
+  clock: Clock.Clock
+): Recording.Span => {
+  // An attempt before this one is a cause too, but no parent: it has ended.
+  const cause = propagation === "parent" ? triggers.findLast((each) => each.source && each.traceparent) : undefined
+  return Recording.root(SpanName.reconcile(controller), {
+    traceId: id.replaceAll("-", ""),
+    parent: TraceParent.parse(cause?.traceparent),
+    startTime: clock.unsafeCurrentTimeNanos(),
+    kind: "consumer"
   })
-
-const reconcile = <R>(
-  { controller, memory, wire }: Shared<R>,
-  object: KubernetesObject,
-  {
-    corrections,
-    id,
-    ledger,
-    root
-  }: {
-    readonly id: string
-    readonly root: Recording.Span | undefined
-    readonly ledger: Ledger
-    readonly corrections: Array<Correction>
-  }
-): Effect.Effect<Result, unknown, R> => {
-  const services = Context.make(Reconciliation, {
-    id,
-    controller: controller.name,
-    fieldManager: controller.fieldManager,
-    resource: wire,
-    object,
-    memory,
-    hasConditions: false,
-    applied: controller.applied,
-    corrected: (correction) => void corrections.push(correction)
-  }).pipe(
-    Context.add(FieldManager, controller.fieldManager),
-    Context.add(Exchanges, ledger),
-    root === undefined ? identity : Context.add(Tracer.ParentSpan, root)
-  )
-  // The timeout runs the reconcile on a fiber of its own, whose end takes along whatever the author forked in it.
-  const provided = controller.attempt(object).pipe(
-    Effect.scoped,
-    Effect.timeoutFail({
-      duration: controller.timeout,
-      onTimeout: () => new ReconcileTimeout({ after: controller.timeout })
-    }),
-    Effect.annotateLogs({
-      controller: controller.name,
-      object: `${controller.resource.kind} ${keyString(object.metadata)}`,
-      reconcileID: id
-    }),
-    // All at once: each of them alone would cost as much.
-    Effect.provide(services)
-  )
-  // `Controller.make` has taken what is provided here out of R, which the compiler can't see of a type it doesn't know.
-  return provided as Effect.Effect<Result, unknown, R>
 }
 
 const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
@@ -229,7 +312,7 @@ const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
 const askedMillis = (error: unknown): number =>
   (ApiError.isApiError(error) ? ApiError.askedMillis(error) : undefined) ?? 0
 
-/** Tells the queue what follows from an outcome: design 2's table, one row a case. */
+/** Adds to the queue what follows from an outcome. */
 const settle = <R>(
   shared: Shared<R>,
   { key, priority }: Item<Fired>,
@@ -238,78 +321,76 @@ const settle = <R>(
     readonly generation: number | undefined
     readonly failing: Trouble | undefined
     readonly root: Recording.Span | undefined
+    readonly clock: Clock.Clock
+    readonly reachability: Context.Tag.Service<Reachability>
   }
-): Effect.Effect<Next, never, Reachability> => {
+): Next | Effect.Effect<Next> => {
   const { controller, queue, backoffs, trouble } = shared
-  const wait = Effect.sync((): Next => {
-    forget(shared, key)
-    return { _tag: "Wait" }
+  const { failing, generation } = state
+  const fired = (kind: Fired["kind"]): Fired => ({
+    kind,
+    at: state.clock.unsafeCurrentTimeMillis(),
+    traceparent: state.root === undefined ? undefined : TraceParent.format(state.root)
   })
-  /** No more by itself. It waits for a trigger: what the attempt itself wrote comes back as an event, and that is none. */
-  const giveUp = (next: Next) =>
-    Effect.map(Effect.clock, (clock) => {
-      forget(shared, key)
-      const trigger: Fired = { kind: "given_up", at: clock.unsafeCurrentTimeMillis(), traceparent }
-      queue.addAfter(key, Number.POSITIVE_INFINITY, trigger, { priority })
-      return next
-    })
-  const unreachable = state.failing?.unreachable ?? 0
-  const traceparent = state.root === undefined ? undefined : TraceParent.format(state.root)
-
-  const again = (kind: Fired["kind"], input: unknown, at = priority) =>
-    Effect.gen(function* () {
-      const clock = yield* Effect.clock
-      const delay = yield* Effect.catchAllCause(backoffs.next(key, input), (cause) =>
+  /** The key waits for a trigger. What the attempt itself wrote comes back as an event, which does not count. */
+  const giveUp = (next: Next): Next => {
+    forget(shared, key)
+    queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority })
+    return next
+  }
+  const again = (kind: Fired["kind"], input: unknown, at = priority): Effect.Effect<Next> =>
+    backoffs.next(key, input).pipe(
+      Effect.catchAllCause((cause) =>
         Effect.as(
           Effect.logError(
             `The retry schedule of controller ${controller.name} threw: ${messageOf(Cause.squash(cause))}`
           ),
-          Option.none()
+          Option.none<number>()
         )
-      )
-      if (Option.isNone(delay)) return yield* giveUp({ _tag: "GiveUp" })
-      trouble.set(key, {
-        generation: state.generation,
-        number: (state.failing?.number ?? 0) + 1,
-        unreachable: kind === "unreachable" ? unreachable + 1 : 0
-      })
-      const afterMillis = Math.max(delay.value, askedMillis(input))
-      queue.addAfter(key, afterMillis, { kind, at: clock.unsafeCurrentTimeMillis(), traceparent }, { priority: at })
-      return { _tag: "Run", afterMillis } as const
-    })
-
-  return Outcome.$match(outcome, {
-    Done: () => wait,
-    Vanished: () => wait,
-    Terminal: () => giveUp({ _tag: "Wait" }),
-    Interrupted: () => Effect.succeed<Next>({ _tag: "Wait" }),
-    RequeueAfter: ({ after, priority: asked = priority }) =>
-      Effect.map(Effect.clock, (clock): Next => {
-        forget(shared, key)
-        const afterMillis = Duration.toMillis(after)
-        if (afterMillis === 0) return { _tag: "Wait" }
-        const trigger: Fired = { kind: "requeue_after", at: clock.unsafeCurrentTimeMillis(), traceparent }
-        queue.addAfter(key, afterMillis, trigger, { priority: asked })
-        return { _tag: "Run", afterMillis }
-      }),
-    Requeue: (result) => again("requeue", "Requeue", result.priority),
-    Failed: ({ error }) => again("retry", error),
-    Unreachable: ({ error }) =>
-      Effect.gen(function* () {
-        const reachability = yield* Reachability
-        yield* reachability.lost
-        // The first one is not the object's fault and costs it nothing. If the probe gets through and the same object
-        // meets it again, the fault may well be the object's (a request that breaks the connection): back off.
-        if (unreachable > 0) return yield* again("unreachable", error)
-        const clock = yield* Effect.clock
+      ),
+      Effect.map((delay): Next => {
+        if (Option.isNone(delay)) return giveUp({ _tag: "GiveUp" })
         trouble.set(key, {
-          generation: state.generation,
-          number: state.failing?.number ?? 0,
-          unreachable: 1
+          generation,
+          number: (failing?.number ?? 0) + 1,
+          unreachable: kind === "unreachable" ? (failing?.unreachable ?? 0) + 1 : 0
         })
-        const trigger: Fired = { kind: "unreachable", at: clock.unsafeCurrentTimeMillis(), traceparent }
-        queue.addAfter(key, 0, trigger, { priority })
-        return { _tag: "Run", afterMillis: 0 } as const
+        const afterMillis = Math.max(delay.value, askedMillis(input))
+        queue.addAfter(key, afterMillis, fired(kind), { priority: at })
+        return { _tag: "Run", afterMillis }
       })
-  })
+    )
+
+  switch (outcome._tag) {
+    case "Done":
+    case "Vanished":
+      forget(shared, key)
+      return { _tag: "Wait" }
+    case "Interrupted":
+      return { _tag: "Wait" }
+    case "Terminal":
+      return giveUp({ _tag: "Wait" })
+    case "RequeueAfter": {
+      forget(shared, key)
+      const afterMillis = Duration.toMillis(outcome.after)
+      if (afterMillis === 0) return { _tag: "Wait" }
+      queue.addAfter(key, afterMillis, fired("requeue_after"), { priority: outcome.priority ?? priority })
+      return { _tag: "Run", afterMillis }
+    }
+    case "Requeue":
+      return again("requeue", "Requeue", outcome.priority)
+    case "Failed":
+      return again("retry", outcome.error)
+    case "Unreachable": {
+      const { lost } = state.reachability
+      // The first one is not the object's fault and costs it nothing. If the probe gets through and the same object
+      // meets it again, the fault may well be the object's (a request that breaks the connection): back off.
+      if ((failing?.unreachable ?? 0) > 0) return Effect.zipRight(lost, again("unreachable", outcome.error))
+      return Effect.map(lost, (): Next => {
+        trouble.set(key, { generation, number: failing?.number ?? 0, unreachable: 1 })
+        queue.addAfter(key, 0, fired("unreachable"), { priority })
+        return { _tag: "Run", afterMillis: 0 }
+      })
+    }
+  }
 }

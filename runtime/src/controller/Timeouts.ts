@@ -1,0 +1,52 @@
+/** The time limits of a controller's attempts. One fiber sleeps until the next limit, so that an attempt starts no fiber of its own. */
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import type * as Scope from "effect/Scope"
+import * as Alarm from "../queue/Alarm.ts"
+import * as Time from "../resource/Time.ts"
+
+/** An attempt under way. */
+export interface Limit {
+  readonly fiber: Fiber.RuntimeFiber<unknown, unknown>
+  /** Milliseconds of the monotonic time. */
+  readonly dueAt: number
+  /** Whether the time is over: then the fiber has been interrupted. */
+  isOver: boolean
+}
+
+/** The limits of the attempts under way. */
+export interface Timeouts {
+  /** Interrupts the fiber once the time is over, unless `end` comes first. */
+  readonly begin: (fiber: Fiber.RuntimeFiber<unknown, unknown>) => Limit
+  readonly end: (limit: Limit) => void
+}
+
+/** Limits of one length, kept until the scope closes. */
+export const make = (clock: Clock.Clock, timeout: Duration.Duration): Effect.Effect<Timeouts, never, Scope.Scope> =>
+  Effect.suspend(() => {
+    const millis = Duration.toMillis(timeout)
+    // All limits have one length: the first one in is the first one due.
+    const pending = new Set<Limit>()
+    const ring = (): number => {
+      const now = Time.monotonic(clock)
+      for (const limit of pending) {
+        if (limit.dueAt > now) return limit.dueAt
+        pending.delete(limit)
+        limit.isOver = true
+        limit.fiber.unsafeInterruptAsFork(FiberId.none)
+      }
+      return Number.POSITIVE_INFINITY
+    }
+    return Effect.map(Alarm.make(clock, ring), (alarm) => ({
+      begin: (fiber) => {
+        const limit: Limit = { fiber, dueAt: Time.monotonic(clock) + millis, isOver: false }
+        pending.add(limit)
+        alarm.set(limit.dueAt)
+        return limit
+      },
+      end: (limit) => void pending.delete(limit)
+    }))
+  })
