@@ -11,8 +11,10 @@
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
+import * as Crd from "@homeostat/runtime/command/Crd"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import { program } from "../controllers/main.ts"
 import * as Bill from "./build/Bill.ts"
 import * as Compilation from "./build/Compilation.ts"
 import * as Dist from "./build/Dist.ts"
@@ -57,6 +59,8 @@ const build = Effect.gen(function* () {
       ? [{ name: Dist.own, target: yield* Target.host }]
       : named.map((target) => ({ name: Dist.nameOf(target), target }))
   const sources = yield* Sources.of(root, process.env.SOURCE_DATE_EPOCH)
+  // What `run` does not compile, so that it starts sooner.
+  yield* Crd.definitionsOf(program.controllers)
   yield* Dist.prepare(outdir)
   let bill = ""
   for (const { name, target } of wanted) {

@@ -12,6 +12,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Cache from "../cache/Cache.ts"
 import * as KubeConfig from "../client/KubeConfig.ts"
 import * as Transport from "../client/Transport.ts"
 import * as Attempt from "../controller/Attempt.ts"
@@ -160,7 +161,8 @@ const start = <R, E>(
       const how = what === "metrics" && settings.metricsSecure ? ", over TLS, to tokens that may get /metrics" : ""
       yield* Effect.logInfo(`Serves ${what} on ${address}${how}`)
     }
-    yield* Effect.forEach(Crd.kindsOf(program.controllers), CustomResource.check, { discard: true })
+    if (settings.installCrds)
+      yield* Effect.forEach(Crd.kindsOf(program.controllers), CustomResource.check, { discard: true })
     const instance = instanceOf(process.env)
     const controllers = Flags.chosen(program.controllers, settings.controllers)
     const cluster = yield* during(
@@ -197,8 +199,6 @@ const start = <R, E>(
     )
     const all = yield* Layer.build(Layer.provideMerge(program.layer, Layer.succeedContext(runtime)))
     yield* Effect.gen(function* () {
-      // In the background: what is missing is a warning, and those who need it wait for it by themselves.
-      yield* Effect.forkScoped(Preflight.warn(Permission.all(controllers, { ...settings, lease })))
       if (settings.installCrds) {
         yield* during(
           "crds",
@@ -216,6 +216,13 @@ const start = <R, E>(
       const plan = Connections.planOf(runners, settings.namespaces)
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)
       if (crowded !== undefined) yield* Effect.logWarning(crowded)
+      // After the caches, with which it would compete. A missing permission is a warning; a controller that needs it waits by itself.
+      yield* Cache.Cache.pipe(
+        Effect.flatMap(({ synced }) => Effect.timeoutOption(synced, "5 seconds")),
+        Effect.delay("1 second"),
+        Effect.zipRight(Effect.suspend(() => Preflight.warn(Permission.all(controllers, { ...settings, lease })))),
+        Effect.forkScoped
+      )
     }).pipe(Effect.mapInputContext((scope: Context.Context<Scope.Scope>) => Context.merge(all, scope)))
     return yield* Effect.never
   }).pipe(Effect.scoped)

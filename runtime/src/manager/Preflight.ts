@@ -1,7 +1,7 @@
 /**
- * Asks the API server, before anything depends on it, whether we may do what the controllers need: a SelfSubjectAccessReview
- * for each permission, in each namespace if need be. What is missing is said in one line: what can't be done where, who needs it, and the
- * rule to add.
+ * Asks the API server whether we may do what the controllers need: a SelfSubjectRulesReview for each namespace, or a
+ * SelfSubjectAccessReview for each permission where the server does not know all rules. For each missing permission there is one line:
+ * what cannot be done where, who needs it, and the rule to add.
  *
  * Needs no right that not every account has (`system:basic-user`).
  */
@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as ApiError from "../client/ApiError.ts"
 import * as Client from "../client/Client.ts"
 import * as Right from "../client/Right.ts"
-import { SelfSubjectAccessReview } from "../resource/BuiltIn.ts"
+import { SelfSubjectAccessReview, SelfSubjectRulesReview } from "../resource/BuiltIn.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import { keyOf, type Permission } from "./Permission.ts"
 import * as Rbac from "./Rbac.ts"
@@ -22,27 +22,91 @@ const concurrency = 8
 export interface Findings {
   readonly missing: ReadonlyArray<Permission>
   /** Of some it said nothing, and why. */
-  readonly unanswered: ReadonlyArray<ApiError.ApiError | InvalidObject>
+  readonly unanswered: ReadonlyArray<Failure>
+}
+
+type Failure = ApiError.ApiError | InvalidObject
+
+/** Where no server answers, or it does not know us, a further question gets no better answer. */
+const isBroken = ({ _tag }: Failure): boolean => _tag === "Transport" || _tag === "Unauthorized"
+
+/** No namespace can have this name, so no Role is there: the rules that hold in it are those of the whole cluster. */
+const everywhere = "*"
+
+/**
+ * Asks for the rules of each namespace, in one request each, and of the whole cluster for what is needed there. A server whose answer is
+ * incomplete has an authorizer that names no rules, and may refuse what others allow: it is asked for each permission by itself.
+ */
+export const review = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findings, never, Client.Client> =>
+  Effect.gen(function* () {
+    const missing = new Set<Permission>()
+    const single = new Set<Permission>()
+    const unanswered: Array<Failure> = []
+    const places = Object.entries(Arr.groupBy(permissions, ({ namespace }) => namespace ?? everywhere))
+    yield* Effect.forEach(
+      places,
+      ([place, some]) =>
+        Effect.match(rulesIn(place), {
+          onFailure: (error) => {
+            if (isBroken(error)) unanswered.push(...some.map(() => error))
+            else for (const one of some) single.add(one)
+          },
+          onSuccess: (rules) => {
+            for (const one of some) {
+              if (rules === undefined) single.add(one)
+              else if (!rules.some((rule) => grants(rule, one))) missing.add(one)
+            }
+          }
+        }),
+      { concurrency, discard: true }
+    )
+    if (single.size > 0) {
+      const rest = yield* reviewEach(permissions.filter((permission) => single.has(permission)))
+      for (const permission of rest.missing) missing.add(permission)
+      unanswered.push(...rest.unanswered)
+    }
+    return { missing: permissions.filter((permission) => missing.has(permission)), unanswered }
+  })
+
+type Rules = NonNullable<SelfSubjectRulesReview["status"]>["resourceRules"]
+
+/** The rules that hold in a namespace; undefined where the server does not know all of them. */
+const rulesIn = (namespace: string): Effect.Effect<Rules | undefined, Failure, Client.Client> =>
+  Effect.map(Client.create(SelfSubjectRulesReview, { metadata: {}, spec: { namespace } }), ({ status }) =>
+    status === undefined || status.incomplete ? undefined : status.resourceRules
+  )
+
+/** Whether a rule grants a permission, as RBAC has it. */
+const grants = (rule: Rules[number], { group, name, resource, subresource, verb }: Permission): boolean => {
+  const has = (values: ReadonlyArray<string> | undefined, ...accepted: ReadonlyArray<string>): boolean =>
+    values?.some((value) => value === "*" || accepted.includes(value)) === true
+  const { apiGroups, resourceNames = [], resources, verbs } = rule
+  const paths = subresource === undefined ? [resource] : [`${resource}/${subresource}`, `*/${subresource}`]
+  return (
+    has(verbs, verb) &&
+    has(apiGroups, group) &&
+    has(resources, ...paths) &&
+    (resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name)))
+  )
 }
 
 /**
  * Asks for each of the permissions. What is needed in several namespaces is asked of the whole cluster first, and of each of
  * them only if it is not granted there: a ClusterRole takes one question, however many the namespaces.
  */
-export const review = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findings, never, Client.Client> =>
+const reviewEach = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findings, never, Client.Client> =>
   Effect.suspend(() => {
-    let broken: ApiError.ApiError | undefined
+    let broken: Failure | undefined
     const ask = (permission: Permission) =>
       Effect.suspend(() => (broken === undefined ? isGranted(permission) : Effect.fail(broken))).pipe(
         Effect.tapError((error) =>
           Effect.sync(() => {
-            // Where nobody answers, or nobody knows us, the other questions fare no better.
-            if (error._tag === "Transport" || error._tag === "Unauthorized") broken = error
+            if (isBroken(error)) broken = error
           })
         )
       )
     const missing = new Set<Permission>()
-    const unanswered: Array<ApiError.ApiError | InvalidObject> = []
+    const unanswered: Array<Failure> = []
     const note = (permission: Permission) =>
       Effect.match(ask(permission), {
         onFailure: (error) => void unanswered.push(error),

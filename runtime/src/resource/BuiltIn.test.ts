@@ -35,6 +35,7 @@ test("a built-in kind is served where Kubernetes serves it", () => {
     "RoleBinding rbac.authorization.k8s.io/v1 rolebindings.rbac.authorization.k8s.io",
     "Secret v1 secrets",
     "SelfSubjectAccessReview authorization.k8s.io/v1 selfsubjectaccessreviews.authorization.k8s.io cluster",
+    "SelfSubjectRulesReview authorization.k8s.io/v1 selfsubjectrulesreviews.authorization.k8s.io cluster",
     "Service v1 services",
     "ServiceAccount v1 serviceaccounts",
     "StatefulSet apps/v1 statefulsets.apps",

@@ -30,6 +30,7 @@ import type {
   V1RoleBinding,
   V1Secret,
   V1SelfSubjectAccessReview,
+  V1SelfSubjectRulesReview,
   V1Service,
   V1ServiceAccount,
   V1StatefulSet,
@@ -281,6 +282,17 @@ export const SelfSubjectAccessReview: Resource.Resource<Kind<V1SelfSubjectAccess
 })
 /** A SelfSubjectAccessReview as the server answered it. */
 export type SelfSubjectAccessReview = typeof SelfSubjectAccessReview.Type
+
+/** `authorization.k8s.io/v1` SelfSubjectRulesReview, cluster-scoped: only made, never stored. The answer is in its status. */
+export const SelfSubjectRulesReview: Resource.Resource<Kind<V1SelfSubjectRulesReview>> = Resource.make({
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SelfSubjectRulesReview",
+  plural: "selfsubjectrulesreviews",
+  namespaced: false
+})
+/** A SelfSubjectRulesReview as the server answered it. */
+export type SelfSubjectRulesReview = typeof SelfSubjectRulesReview.Type
 
 /** `authorization.k8s.io/v1` SubjectAccessReview, cluster-scoped: only made, never stored. The answer is in its status. */
 export const SubjectAccessReview: Resource.Resource<Kind<V1SubjectAccessReview>> = Resource.make({

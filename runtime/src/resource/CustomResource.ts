@@ -84,7 +84,7 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
   readonly scope?: "Namespaced" | "Cluster" | undefined
   /** What it is, for `kubectl explain`. */
   readonly description?: string | undefined
-  /** What the author of an object writes. Compiled to the CRD; one that a CRD can't hold fails when the program starts. */
+  /** What the author of an object writes. Compiled to the CRD when that is asked for; one that a CRD cannot hold fails then: see {@link check}. */
   readonly spec: Schema.Schema<Spec, SpecEncoded>
   /** With it, the kind has the status subresource. */
   readonly status?: Schema.Schema<Status, StatusEncoded> | undefined
@@ -172,8 +172,8 @@ export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
 }
 
 /**
- * Compiles what the CRD of a kind says, and fails where a CRD cannot hold it, naming the field and the way out: so that this is noticed
- * when a program starts and not when somebody applies it.
+ * Compiles what the CRD of a kind says, and fails where a CRD cannot hold it, naming the field and the way out. `crd`, `manifests`,
+ * `run --install-crds` and the build do so; a start without `--install-crds` does not, as it would take longer than all else of it.
  */
 export const check = ({ definition }: Any): Effect.Effect<void, InvalidDefinition> =>
   Effect.try({

@@ -1,4 +1,4 @@
-/** What is wrong with the declaration of a custom resource, found when the program starts. */
+/** What is wrong with the declaration of a custom resource. The check is `CustomResource.check`. */
 import * as Data from "effect/Data"
 
 /**
