@@ -128,22 +128,29 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) {
     throw new Error(`A controller's name is lower-case letters, digits and dashes, not "${name}"`)
   }
-  const attempt = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
-    Effect.gen(function* () {
-      const deleting = found.metadata.deletionTimestamp !== undefined
-      const wire = deleting ? yield* Finalizer.remove(found, inheritedFinalizers) : found
-      if (deleting && finalizer === undefined) return Result.done
+  const reconcile = (wire: KubernetesObject) =>
+    Effect.suspend((): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> => {
       const decoded = resource.decode(wire)
-      if (Either.isLeft(decoded)) {
-        if (!deleting || finalizer === undefined) return yield* decoded.left
-        return yield* Finalizer.releaseInvalid(wire, finalizer, decoded.left)
-      }
-      if (finalizer !== undefined) {
-        if (deleting) return yield* Finalizer.release(decoded.right, finalizer)
-        yield* Finalizer.add(wire, finalizer.name)
-      }
-      return yield* options.reconcile(decoded.right)
-    }).pipe(Stalled.reported(resource, found))
+      if (Either.isLeft(decoded)) return decoded.left
+      const object = decoded.right
+      return finalizer === undefined || wire.metadata.finalizers?.includes(finalizer.name) === true
+        ? options.reconcile(object)
+        : Effect.flatMap(Finalizer.add(wire, finalizer.name), () => options.reconcile(object))
+    })
+  const release = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
+    Effect.gen(function* () {
+      const wire = yield* Finalizer.remove(found, inheritedFinalizers)
+      if (finalizer === undefined) return Result.done
+      const decoded = resource.decode(wire)
+      return yield* Either.isLeft(decoded)
+        ? Finalizer.releaseInvalid(wire, finalizer, decoded.left)
+        : Finalizer.release(decoded.right, finalizer)
+    })
+  const attempt = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
+    Stalled.reported(
+      resource,
+      found
+    )(found.metadata.deletionTimestamp === undefined ? reconcile(found) : release(found))
   const access = [
     ...Access.implied({
       for: resource,

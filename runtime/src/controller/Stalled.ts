@@ -228,8 +228,10 @@ export const reported =
             : Effect.failCause(cause)
       })
     }
-    return Effect.matchCauseEffect(attempt, {
-      onFailure: failed,
-      onSuccess: (result) => Effect.as(retract(object), result)
-    })
+    return Status.conditions(object).some(isReported)
+      ? Effect.matchCauseEffect(attempt, {
+          onFailure: failed,
+          onSuccess: (result) => Effect.as(retract(object), result)
+        })
+      : Effect.catchAllCause(attempt, failed)
   }
