@@ -2,7 +2,7 @@
  * `run`: the controllers at work, until a signal.
  *
  * Up: the ports open first, so that a probe is answered as soon as the process runs, and `/readyz` says what is waited for:
- * the cluster's settings, the first word with the API server, its CRDs. Then the manager starts. Down is the manager's order;
+ * the cluster's settings, with `--install-crds` the CRDs, the first answer of the API server, the caches. Down is the manager's order;
  * the ports close last. Whatever is waited for, a signal ends it.
  */
 import { hostname } from "node:os"
@@ -178,7 +178,9 @@ const start = <R, E>(
     const metrics = yield* Metrics.Metrics
     // Before the services and the manager, so that it ends after them: the last spans are those of the end.
     const observer = exporting && (yield* exporting)
+    const contact = yield* FirstContact.make(cluster)
     const services = Manager.layer({
+      contact,
       namespaces: settings.namespaces,
       instance,
       metrics,
@@ -192,14 +194,12 @@ const start = <R, E>(
     yield* Effect.provide(MetricsPage.serve(program.metrics, guard), runtime)
     const names = controllers.map(({ name }) => name)
     yield* Effect.provide(LogLevelPage.serve(levels, names), runtime)
-    yield* during(
-      "api-server",
-      `${cluster.server} has not answered yet`,
-      Effect.provide(FirstContact.make(cluster), runtime)
-    )
+    const contacted = during("api-server", `${cluster.server} has not answered yet`, contact.made)
     const all = yield* Layer.build(Layer.provideMerge(program.layer, Layer.succeedContext(runtime)))
     yield* Effect.gen(function* () {
+      yield* Effect.forkScoped(contact.probe)
       if (settings.installCrds) {
+        yield* Effect.zipRight(contact.ask, contacted)
         yield* during(
           "crds",
           "the CustomResourceDefinitions are not applied yet",
@@ -216,6 +216,7 @@ const start = <R, E>(
       const plan = Connections.planOf(runners, settings.namespaces)
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)
       if (crowded !== undefined) yield* Effect.logWarning(crowded)
+      yield* contacted
       // After the caches, with which it would compete. A missing permission is a warning; a controller that needs it waits by itself.
       yield* Cache.Cache.pipe(
         Effect.flatMap(({ synced }) => Effect.timeoutOption(synced, "5 seconds")),

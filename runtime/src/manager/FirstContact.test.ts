@@ -11,6 +11,7 @@ import * as Cluster from "../client/Cluster.ts"
 import * as Disconnect from "../client/Disconnect.ts"
 import { infoOf, type Request } from "../client/Request.ts"
 import * as Transport from "../client/Transport.ts"
+import { Pod } from "../resource/BuiltIn.ts"
 import * as FirstContact from "./FirstContact.ts"
 
 const cluster = Cluster.make({ server: "https://server", source: "a test" })
@@ -23,7 +24,7 @@ const answering = (answers: ReadonlyArray<number | string>) => {
       const answer = answers[Math.min(sent++, answers.length - 1)] ?? 200
       return typeof answer === "string"
         ? Effect.fail(Disconnect.make(infoOf(request), cluster.server, answer))
-        : Effect.succeed({ status: answer, headers: new Headers(), body: "{}" })
+        : Effect.succeed({ status: answer, headers: new Headers(), body: `{"metadata":{},"items":[]}` })
     })
   const transport = Layer.succeed(Transport.Transport, { server: cluster.server, send, open: () => Effect.never })
   return { layer: Layer.provide(Client.layer(), transport), sent: () => sent }
@@ -37,13 +38,21 @@ const logged = (lines: Array<string>) =>
     })
   )
 
-/** The outcome within a minute, or nothing; and what was logged meanwhile. */
-const meet = (answers: ReadonlyArray<number | string>) =>
+/** The outcome of reads and of a probe within a minute, or that they wait; and what was logged meanwhile. */
+const meet = (answers: ReadonlyArray<number | string>, reads = 2) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
     const server = answering(answers)
     const fiber = yield* Effect.fork(
-      FirstContact.make(cluster).pipe(Effect.either, Effect.provide([server.layer, logged(lines)]))
+      Effect.gen(function* () {
+        const contact = yield* FirstContact.make(cluster)
+        const client = contact.client(yield* Client.Client)
+        yield* Effect.forkScoped(contact.probe)
+        const read = Effect.either(client.page(Pod, { retry: false }))
+        const fibers = yield* Effect.replicateEffect(Effect.forkScoped(read), reads)
+        yield* contact.made
+        return yield* Effect.forEach(fibers, Fiber.join)
+      }).pipe(Effect.scoped, Effect.either, Effect.provide([server.layer, logged(lines)]))
     )
     yield* TestClock.adjust("1 minutes")
     const outcome = yield* Fiber.poll(fiber)
@@ -51,6 +60,7 @@ const meet = (answers: ReadonlyArray<number | string>) =>
     yield* Fiber.interrupt(fiber)
     return {
       outcome: ended === undefined ? "waiting" : Either.isRight(ended) ? "on" : ended.left.message,
+      reads: ended !== undefined && Either.isRight(ended) ? ended.right.map(({ _tag }) => _tag) : [],
       lines,
       sent: server.sent()
     }
@@ -58,9 +68,10 @@ const meet = (answers: ReadonlyArray<number | string>) =>
 
 describe("The first contact", () => {
   for (const status of [200, 403, 404, 500, 503]) {
-    effect(`is made by any answer but a refusal of the credentials: ${status}`, () =>
+    effect(`is made by the first answer but a refusal of the credentials, and asks nothing: ${status}`, () =>
       Effect.gen(function* () {
-        expect(yield* meet([status])).toEqual({ outcome: "on", lines: [], sent: 1 })
+        const read = status === 200 ? "Right" : "Left"
+        expect(yield* meet([status])).toEqual({ outcome: "on", reads: [read, read], lines: [], sent: 2 })
       })
     )
   }
@@ -80,23 +91,47 @@ describe("The first contact", () => {
   for (const [answer, reason] of final) {
     effect(`fails at once, naming server and source, by what waiting won't mend: ${answer}`, () =>
       Effect.gen(function* () {
-        const { outcome, sent } = yield* meet([answer])
+        const { outcome, sent } = yield* meet([answer], 1)
         expect(outcome).toBe(`cannot work on https://server, from a test: ${reason}`)
         expect(sent).toBe(1)
       })
     )
   }
 
-  effect("waits for a server that does not answer, says so once, and goes on when it does", () =>
+  effect("waits for a server that does not answer, says so once, and sends the reads again when it does", () =>
     Effect.gen(function* () {
-      const { lines, outcome, sent } = yield* meet(["ECONNREFUSED", "ECONNREFUSED", "ECONNREFUSED", "DEADLINE", 200])
+      const refused = ["ECONNREFUSED", "ECONNREFUSED", "ECONNREFUSED", "ECONNREFUSED", "DEADLINE"]
+      const { lines, outcome, reads, sent } = yield* meet([...refused, 200])
       expect(outcome).toBe("on")
-      expect(sent).toBe(5)
+      expect(reads).toEqual(["Right", "Right"])
+      // Two reads, four probes, and the two reads again.
+      expect(sent).toBe(8)
       expect(lines).toEqual([
         "WARN https://server does not answer, waiting for it: connection refused, nothing listens there (ECONNREFUSED)",
         "WARN https://server does not answer, waiting for it: no answer in time (DEADLINE)",
         "INFO https://server answers"
       ])
+    })
+  )
+
+  effect("asks after five seconds in which no read had an answer", () =>
+    Effect.gen(function* () {
+      expect(yield* meet([200], 0)).toEqual({ outcome: "on", reads: [], lines: [], sent: 1 })
+    })
+  )
+
+  effect("is made once: a read that fails later fails at once", () =>
+    Effect.gen(function* () {
+      const server = answering([200, "ECONNREFUSED"])
+      const again = Effect.gen(function* () {
+        const contact = yield* FirstContact.make(cluster)
+        const client = contact.client(yield* Client.Client)
+        const read = client.page(Pod, { retry: false })
+        yield* read
+        return yield* Effect.either(read)
+      }).pipe(Effect.provide(server.layer))
+      expect(yield* again).toMatchObject({ _tag: "Left", left: { _tag: "Transport" } })
+      expect(server.sent()).toBe(2)
     })
   )
 

@@ -16,6 +16,7 @@ import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -29,6 +30,7 @@ import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as CacheReadiness from "./CacheReadiness.ts"
 import * as FairScheduler from "./FairScheduler.ts"
+import type { FirstContact } from "./FirstContact.ts"
 import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
@@ -46,6 +48,8 @@ export const layer = (options: {
   readonly instance: string
   /** Sent as `User-Agent`. */
   readonly userAgent?: string | undefined
+  /** Its reads make the first contact with the API server; default: nobody is told of that. */
+  readonly contact?: Pick<FirstContact, "client"> | undefined
   /** Where everything is counted; default a registry of its own. */
   readonly metrics?: Metrics.Registry | undefined
 }): Layer.Layer<Runtime, never, Transport> =>
@@ -57,7 +61,12 @@ export const layer = (options: {
         Reachability.layer
       )
     ),
-    Layer.provideMerge(Client.layer({ userAgent: options.userAgent })),
+    Layer.provideMerge(
+      Layer.scoped(
+        Client.Client,
+        Effect.map(Client.make({ userAgent: options.userAgent }), options.contact?.client ?? identity)
+      )
+    ),
     // Whoever serves the metrics finds the registry in the fiber's context.
     Layer.provideMerge(Layer.sync(Metrics.Metrics, () => options.metrics ?? Metrics.make()))
   )

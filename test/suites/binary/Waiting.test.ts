@@ -150,12 +150,15 @@ describe("A server that does not answer", () => {
       const home = yield* Directory.make
       const port = yield* Port.free
       const path = yield* kubeconfigOf(home, `https://${Port.host}:${port}`)
-      const program = yield* Binary.start(["run", "--kubeconfig", path], Binary.probed(home))
+      const flags = ["--kubeconfig", path, "--leader-elect", "--leader-elect-namespace=default"]
+      const program = yield* Binary.start(["run", ...flags], Binary.probed(home))
       yield* program.written(/does not answer, waiting for it: connection refused/)
       const asked = Endpoint.metric(program, "rest_client_requests_total")
       yield* Managed.eventually("that the program asks again", asked, (count) => count >= 4)
       yield* program.signal("SIGINT")
-      expect((yield* program.ended("10 seconds")).stderr.match(/waiting for it/g)).toHaveLength(1)
+      const { stderr } = yield* program.ended("10 seconds")
+      expect(stderr.match(/waiting for it/g)).toHaveLength(1)
+      expect(stderr.match(/"level":"(warn|error)"/g)).toHaveLength(1)
     })
   )
 })
