@@ -224,8 +224,8 @@ const look = (backup: Backup, { repository: { destination } }: Spec.Understood) 
 
 /** The other Backups that write to a repository. */
 const sharing = (backup: Backup, hash: string) =>
-  Effect.map(Cache.list(Backup), (all) =>
-    all
+  Effect.map(Cache.list(Backup), ({ items }) =>
+    items
       .filter(({ metadata, status }) => status?.repositoryHash === hash && metadata.uid !== backup.metadata.uid)
       .map((other) => keyString(keyOf(other)))
       .sort()

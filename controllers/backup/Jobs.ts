@@ -97,8 +97,8 @@ type Failure = ApiError.ApiError | InvalidObject
 
 /** The Jobs of a Backup or Restore, the oldest first. */
 export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, never, Cache.Cache> =>
-  Effect.map(Cache.byOwner(Job, owner), (jobs) =>
-    jobs
+  Effect.map(Cache.byOwner(Job, owner), ({ items }) =>
+    items
       .filter((job) => controllerOf(job)?.uid === owner.metadata.uid)
       .sort((one, other) => Run.madeAt(one) - Run.madeAt(other) || one.metadata.name.localeCompare(other.metadata.name))
   )
@@ -110,7 +110,7 @@ export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, n
 export const progress = (job: Job): Effect.Effect<Run.Progress, Failure, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
     if (Run.isOver(job)) return Run.read(job, yield* podsLive(job))
-    const pods = yield* Cache.byOwner(Pod, job)
+    const { items: pods } = yield* Cache.byOwner(Pod, job)
     const age = (yield* Clock.currentTimeMillis) - Run.madeAt(job)
     if (pods.length > 0 || age < podlessMillis) return Run.read(job, pods)
     const live = Option.filter(yield* find(keyOf(job)), ({ metadata: { uid } }) => uid === job.metadata.uid)
@@ -223,16 +223,16 @@ interface Busy {
 const occupied = (repository: string): Effect.Effect<Busy | undefined, never, Cache.Cache> =>
   Effect.gen(function* () {
     const index = { name: byRepository.name, value: repository }
-    const here = (yield* Cache.list(Job, { index })).find(works)
+    const here = (yield* Cache.list(Job, { index })).items.find(works)
     if (here !== undefined) return busy(here, repository)
-    const pod = (yield* Cache.list(Pod, { index })).find((pod) => !Run.isPodOver(pod))
+    const pod = (yield* Cache.list(Pod, { index })).items.find((pod) => !Run.isPodOver(pod))
     if (pod !== undefined) {
       const { name, namespace } = pod.metadata
       return { what: repository, message: `Pod ${namespace}/${name} still works on the repository` }
     }
     const { maxJobs } = yield* Settings
-    const all = yield* Cache.list(Job, { index: { name: working.name, value: "" } })
-    if (all.length < maxJobs) return undefined
+    const { items } = yield* Cache.list(Job, { index: { name: working.name, value: "" } })
+    if (items.length < maxJobs) return undefined
     return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
   })
 

@@ -96,7 +96,7 @@ export const controller = Controller.make("webapp", {
     Effect.gen(function* () {
       const index = { name: deploymentIndex, value: keyString(keyOf(app)) }
       // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no care.
-      const scaledByOthers = (yield* Cache.list(HorizontalPodAutoscaler, { index })).length > 0
+      const scaledByOthers = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
       const existing = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
       const deployment = yield* child(
         Owned.apply(app, Deployment, desiredDeployment(app, { existing, scaledByOthers }), {
@@ -115,7 +115,7 @@ export const controller = Controller.make("webapp", {
       )
       const failed = [deployment, service].find(({ error }) => error !== undefined)?.error
       if (failed instanceof ApiError.Forbidden) return yield* failed
-      const pods = yield* Cache.list(Pod, { index })
+      const { items: pods } = yield* Cache.list(Pod, { index })
       const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       yield* Status.update(app, observe(app, { deployment, service, pods, scaledByOthers, now: Time.seconds(now) }))
       return failed === undefined ? Result.done : yield* failed

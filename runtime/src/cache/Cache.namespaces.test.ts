@@ -36,8 +36,8 @@ describe("a read in a namespace that is not followed", () => {
             "namespace three is not in the cache: follow it with --namespace three, or read its configmaps with Client.get"
           )
         }
-        expect(yield* Cache.list(ConfigMap, { namespace: "one" })).toHaveLength(1)
-        expect(yield* Cache.list(ConfigMap, { namespace: "two" })).toHaveLength(0)
+        expect((yield* Cache.list(ConfigMap, { namespace: "one" })).items).toHaveLength(1)
+        expect((yield* Cache.list(ConfigMap, { namespace: "two" })).items).toHaveLength(0)
         expect((yield* Cache.get(Namespace, { name: "three" }))._tag).toBe("Some")
       }).pipe(Effect.provide(services))
     })

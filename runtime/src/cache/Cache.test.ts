@@ -11,6 +11,7 @@ import { capture } from "../controller/World.fixture.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Cache from "./Cache.ts"
+import * as Index from "./Index.ts"
 import { owner } from "./Scripted.fixture.ts"
 import { coordinates, label, lines, make, settle, WebApp, withServer } from "./Server.fixture.ts"
 
@@ -33,7 +34,7 @@ describe("a read", () => {
         expect(Option.map(yield* Cache.get(WebApp, a), ({ metadata }) => metadata.labels)).toEqual(
           Option.some({ app: "x" })
         )
-        expect(yield* Cache.list(WebApp, { labels: { app: "x" } })).toHaveLength(1)
+        expect((yield* Cache.list(WebApp, { labels: { app: "x" } })).items).toHaveLength(1)
         expect(informer.store.get("default/a")?.metadata).not.toHaveProperty("managedFields")
         expect(informer.state().overlaid).toBe(1)
         expect(heard).toEqual([])
@@ -98,20 +99,40 @@ describe("a read", () => {
         server.put({ name: "a", labels: { app: "x" } })
         server.put({ name: "b", labels: { app: "x", tier: "y" } })
         yield* settle
-        expect(names(yield* Cache.list(WebApp))).toEqual(["a", "b"])
+        expect(names((yield* Cache.list(WebApp)).items)).toEqual(["a", "b"])
         expect(Option.map(yield* Cache.get(WebApp, a), ({ metadata }) => metadata.name)).toEqual(Option.some("a"))
-        expect(names(yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } }))).toEqual(["b"])
+        expect(names((yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } })).items)).toEqual(["b"])
         // One that follows them all, and lacks the index of the other.
         yield* Cache.informer(WebApp)
         yield* settle
-        expect(names(yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } }))).toEqual(["b"])
-        expect(names(yield* Cache.list(WebApp))).toEqual(["a", "b"])
+        expect(names((yield* Cache.list(WebApp, { index: { name: "by-name", value: "b" } })).items)).toEqual(["b"])
+        expect(names((yield* Cache.list(WebApp)).items)).toEqual(["a", "b"])
       })
     )
   )
 
   effect(
-    "of an object that does not match its schema fails; lists of cache and client leave it out, and log it once for each version",
+    "refuses an index of one name with another function, also with another label selector",
+    withServer([], () =>
+      Effect.gen(function* () {
+        const byName = { name: "one", values: ({ metadata }: KubernetesObject) => [metadata.name] }
+        const byUid = { name: "one", values: ({ metadata }: KubernetesObject) => [metadata.uid] }
+        yield* Cache.informer(WebApp, { labelSelector: "app=x", indexes: [byName, { ...byName }] })
+        for (const labelSelector of ["app=x", "tier=y", undefined]) {
+          const refused = yield* Effect.exit(Cache.informer(WebApp, { labelSelector, indexes: [byUid] }))
+          expect(refused).toEqual(
+            Exit.die(new Index.Conflict({ message: 'two definitions of index "one" (share one, or rename one)' }))
+          )
+        }
+        const owners = yield* Effect.exit(Cache.informer(WebApp, { indexes: [{ ...byName, name: Index.ownerName }] }))
+        expect(Exit.isFailure(owners)).toBe(true)
+        yield* Cache.informer(Resource.metadataOnly(WebApp), { indexes: [byUid] })
+      })
+    )
+  )
+
+  effect(
+    "of an object that does not match its schema fails; lists of cache and client report it beside the items, and log it once for each version",
     withServer([], (server) =>
       Effect.gen(function* () {
         const logged: Array<string> = []
@@ -129,11 +150,12 @@ describe("a read", () => {
         const failure = yield* Effect.flip(Cache.get(Strict, { namespace: "default", name: "bad" }))
         expect(failure._tag).toBe("InvalidObject")
         const warning = "WARN left an object out of a list: WebApp default/bad does not match its schema: "
-        expect(names(yield* here(Cache.list(Strict)))).toEqual(["good"])
+        expect(names((yield* here(Cache.list(Strict))).items)).toEqual(["good"])
         expect(logged).toEqual([warning])
-        expect(names(yield* here(Cache.list(Strict)))).toEqual(["good"])
-        const listed = yield* here(Client.list(Strict))
-        expect([names(listed.items), listed.invalid]).toEqual([["good"], [failure as Resource.InvalidObject]])
+        expect(names((yield* here(Cache.list(Strict))).items)).toEqual(["good"])
+        for (const listed of [yield* here(Cache.list(Strict)), yield* here(Client.list(Strict))]) {
+          expect([names(listed.items), listed.invalid]).toEqual([["good"], [failure as Resource.InvalidObject]])
+        }
         expect(logged).toEqual([warning])
         server.put({ name: "bad" })
         yield* settle
@@ -157,9 +179,11 @@ describe("a read", () => {
         yield* Client.create(WebApp, { metadata: { ...a, ownerReferences, labels: { app: "x" } } })
         server.put({ name: "b", labels: { app: "y" } })
         yield* settle
-        expect((yield* Cache.byOwner(WebApp, owner("owner-uid"))).map(({ metadata }) => metadata.name)).toEqual(["a"])
+        expect((yield* Cache.byOwner(WebApp, owner("owner-uid"))).items.map(({ metadata }) => metadata.name)).toEqual([
+          "a"
+        ])
         expect(
-          (yield* Cache.list(WebApp, { index: { name: "app", value: "y" } })).map(({ metadata }) => metadata.name)
+          (yield* Cache.list(WebApp, { index: { name: "app", value: "y" } })).items.map(({ metadata }) => metadata.name)
         ).toEqual(["b"])
       })
     )

@@ -17,7 +17,7 @@ import * as Client from "../client/Client.ts"
 import * as Decoding from "../resource/Decoding.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
-import type * as Index from "./Index.ts"
+import * as Index from "./Index.ts"
 import * as Informer from "./Informer.ts"
 import * as Metered from "./Metered.ts"
 import type { Source } from "./Source.ts"
@@ -28,11 +28,17 @@ import { Undeclared } from "./Undeclared.ts"
 export type { Informer, Listener, State } from "./Informer.ts"
 export type { Change, Selection } from "./Store.ts"
 
+/** The `items` that match their schema, and `invalid`, as `Client.list` gives them: a controller that counts objects needs both. */
+export type List<A> = Decoding.Decoded<A>
+
 /** What else an informer is told apart by, and what it can be searched by. */
 export interface InformerOptions {
   /** Only objects that match are followed. Another selector is another informer. */
   readonly labelSelector?: string | undefined
-  /** Added to those that the informer has. Dies with {@link Index.Conflict} if two of one name have different functions. */
+  /**
+   * Added to those that the informer has. Dies with {@link Index.Conflict} if two of one kind and name have different functions, whatever
+   * the selectors of their informers.
+   */
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
   /** The parts of each object that the informer keeps. The first declaration of an informer decides. */
   readonly transform?: Transform.Transform | undefined
@@ -57,14 +63,13 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
       key: ObjectKey
     ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
     /**
-     * Objects that match, in no particular order. The cache leaves out those that do not match their schema, and logs a warning for each
-     * version of such an object, as `Client.list` does. Of a kind that controllers own and
-     * do not watch, objects that none of them owns are left out too: a warning says so once. Dies as `get` does.
+     * Objects that match, in no particular order. Of a kind that controllers own and do not watch, objects that none of them owns are
+     * left out: a warning says so once. Dies as `get` does.
      */
     readonly list: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
       selection?: Selection
-    ) => Effect.Effect<ReadonlyArray<A>>
+    ) => Effect.Effect<List<A>>
     /**
      * Objects that name `owner`, by its UID, as an owner, controlling or not. A namespaced owner has dependents in its own namespace
      * only, as in Kubernetes: a reference in another namespace counts for nothing. As `list` otherwise.
@@ -72,7 +77,7 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
     readonly byOwner: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
       owner: KubernetesObject
-    ) => Effect.Effect<ReadonlyArray<A>>
+    ) => Effect.Effect<List<A>>
     readonly informers: () => ReadonlyArray<Informer.Informer>
     /** Waits until every informer declared so far has synced. */
     readonly synced: Effect.Effect<void>
@@ -99,6 +104,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const scope = yield* Effect.scope
   const clock = yield* Effect.clock
   const handles = new Map<string, Informer.Handle>()
+  /** The indexes by kind and name: reads of a kind search the informers of all its selectors. */
+  const definitions = new Map<string, Index.Definition>()
   /** Kinds of which it was reported that lists left out objects. */
   const toldPartial = new Set<string>()
   const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
@@ -118,8 +125,18 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     for (const handle of handles.values()) handle.written(write)
   })
 
+  const define = (resource: Resource.Any, definition: Index.Definition): void => {
+    const place = `${Resource.identityOf(resource)} ${definition.name}`
+    const existing = definitions.get(place) ?? definition
+    if (existing.values !== definition.values) {
+      throw new Index.Conflict({ message: `two definitions of index "${definition.name}" (share one, or rename one)` })
+    }
+    definitions.set(place, existing)
+  }
+
   const informer = (resource: Resource.Any, { indexes = [], labelSelector, transform }: InformerOptions = {}) =>
     Effect.suspend(() => {
+      for (const definition of [Index.byNamespace, Index.byOwner, ...indexes]) define(resource, definition)
       const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}`
       const existing = handles.get(identity)
       if (existing !== undefined) {
@@ -180,11 +197,6 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     })
   }
 
-  const decodeAll = <A extends KubernetesObject>(
-    resource: Resource.Resource<A, never>,
-    objects: ReadonlyArray<KubernetesObject>
-  ): Effect.Effect<ReadonlyArray<A>> => Effect.map(Decoding.all(resource, objects), ({ items }) => items)
-
   return Cache.of({
     informer,
     get: (resource, key) =>
@@ -209,7 +221,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         mustFollow(resource, selection?.namespace)
         const all = together(stores(resource, selection?.index?.name), (store) => store.list(selection))
         const whole = all.filter((object) => !Transform.isPartial(resource, object))
-        const listed = decodeAll(resource, whole)
+        const listed = Decoding.all(resource, whole)
         const name = Resource.nameOf(resource)
         if (whole.length === all.length || toldPartial.has(name)) return listed
         toldPartial.add(name)
@@ -222,7 +234,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       }),
     byOwner: (resource, owner) =>
       Effect.suspend(() =>
-        decodeAll(
+        Decoding.all(
           resource,
           together(stores(resource), (store) => store.byOwner(owner))
         )
@@ -254,10 +266,10 @@ export const get = <A extends KubernetesObject>(
 export const list = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   selection?: Selection
-): Effect.Effect<ReadonlyArray<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.list(resource, selection))
+): Effect.Effect<List<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.list(resource, selection))
 
 /** {@link Cache} `byOwner`. */
 export const byOwner = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   owner: KubernetesObject
-): Effect.Effect<ReadonlyArray<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.byOwner(resource, owner))
+): Effect.Effect<List<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.byOwner(resource, owner))

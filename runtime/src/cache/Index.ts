@@ -21,7 +21,6 @@ export class Conflict extends Data.TaggedError("IndexConflict")<{ readonly messa
 
 /** An index in use. */
 export interface Index {
-  readonly definition: Definition
   /** The object at `key` was `previous` and is now `current`; either may be absent. */
   readonly replace: (key: string, previous: KubernetesObject | undefined, current: KubernetesObject | undefined) => void
   /** The keys of the objects that have `value`. Valid until the next change. */
@@ -68,7 +67,6 @@ export const make = (definition: Definition): Index => {
   }
 
   return {
-    definition,
     replace: (key, previous, current) => {
       const before = valuesOf(previous)
       const after = valuesOf(current)

@@ -367,10 +367,12 @@ describe("asking for the state anew", () => {
     expect(show(after(twice, told(added("a", "21"))), expired)).toBe("relisted:expired, begin, ask stream")
   })
 
-  test("happens in pages once the server has refused initial events", () => {
-    const paged = after(at({ _tag: "Asking", request: stream }), failed(refusal(422, "Invalid")))
+  test("asks for initial events again that the server refused before", () => {
+    const asking = at({ _tag: "Asking", request: stream })
+    expect(show(asking, failed(refusal(400, "BadRequest")))).toBe("begin, ask list")
+    const paged = after(asking, failed(refusal(400, "BadRequest")))
     const synced = after(paged, { _tag: "Listed", page: { items: [], resourceVersion: "20" } }, opened)
-    expect(show(synced, failed(refusal(410, "Expired")))).toBe("relisted:expired, begin, ask list")
+    expect(show(synced, failed(refusal(410, "Expired")))).toBe("relisted:expired, begin, ask stream")
   })
 })
 

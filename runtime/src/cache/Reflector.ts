@@ -41,7 +41,7 @@ export type Phase =
 /** Everything a reflector remembers. The objects are not in it: they are in the copy. */
 export interface State {
   readonly phase: Phase
-  /** `stream` until the server refuses it, or does not complete the present state. */
+  /** `stream` until the server does not complete the present state. */
   readonly strategy: "stream" | "pages"
   /** How far the copy is; `undefined` while there is none. */
   readonly resourceVersion: string | undefined
@@ -172,10 +172,8 @@ const refused = (state: State, request: Request, error: ApiError): Step => {
       return isFirst(request) ? retry(state, request, problem) : relist(state, "expired")
     case "refused":
       // What the server objects to is what makes this request special: the initial events, the token, the version.
-      if (request._tag === "Stream") {
-        const paged: State = { ...state, strategy: "pages" }
-        return ask(paged, first(paged))
-      }
+      // The next relist asks for a stream again: a proxy on the way may have given this answer.
+      if (request._tag === "Stream") return ask(state, { _tag: "List", continue: undefined })
       return isFirst(request) ? retry(state, request, problem) : relist(state, "refused")
     default:
       return retry(state, request, problem)
@@ -218,6 +216,9 @@ const idle = (state: State): Step => {
     : ask(next, resume(next), [{ _tag: "Restarted", reason: "idle" }])
 }
 
+/** The counters of a state that has nothing to report. */
+const well = { failures: 0, losses: 0, empties: 0, idles: 0, breaks: 0, problem: undefined }
+
 /** The resourceVersion after these events, as far as they say it. */
 const reached = (events: ReadonlyArray<Watch.Event>, before: string): string => {
   for (let index = events.length - 1; index >= 0; index--) {
@@ -239,15 +240,10 @@ const told = (state: State, quiet: boolean, from: string, events: ReadonlyArray<
   const next: State = news
     ? {
         ...state,
-        phase: { _tag: "Watching", quiet: false },
-        resourceVersion,
-        failures: 0,
-        losses: 0,
-        empties: 0,
-        idles: 0,
+        ...well,
         relists: 0,
-        breaks: 0,
-        problem: undefined
+        phase: { _tag: "Watching", quiet: false },
+        resourceVersion
       }
     : { ...state, phase: { _tag: "Watching", quiet }, idles: 0 }
   const applied: ReadonlyArray<Action> = news ? [{ _tag: "Apply", events: live, resourceVersion }] : []
@@ -258,14 +254,9 @@ const told = (state: State, quiet: boolean, from: string, events: ReadonlyArray<
 
 const committed = (state: State, resourceVersion: string): State => ({
   ...state,
+  ...well,
   phase: { _tag: "Watching", quiet: false },
-  resourceVersion,
-  failures: 0,
-  losses: 0,
-  empties: 0,
-  idles: 0,
-  breaks: 0,
-  problem: undefined
+  resourceVersion
 })
 
 /** The watch that was telling the present state failed. */
@@ -343,13 +334,8 @@ export const initial = (strategy: State["strategy"] = "stream"): State => ({
   },
   strategy,
   resourceVersion: undefined,
-  failures: 0,
-  losses: 0,
-  empties: 0,
-  idles: 0,
-  relists: 0,
-  breaks: 0,
-  problem: undefined
+  ...well,
+  relists: 0
 })
 
 /**

@@ -87,15 +87,6 @@ describe("a store", () => {
     expect(find("image", "caddy")).toEqual(["b"])
   })
 
-  test("refuses two functions under one name of an index, and takes one function twice", () => {
-    const values = ({ metadata }: ReturnType<typeof web>) => [metadata.name]
-    const store = Store.make([{ name: "image", values }])
-    store.addIndex({ name: "image", values })
-    expect(() => store.addIndex({ name: "image", values: () => ["all"] })).toThrow(
-      'two definitions of index "image" (share one, or rename one)'
-    )
-  })
-
   test("says which index is missing", () => {
     expect(() => Store.make().list({ index: { name: "image", value: "nginx" } })).toThrow('no index "image"')
   })

@@ -54,7 +54,7 @@ export interface Store {
 export interface Table extends Store {
   readonly set: (key: string, object: KubernetesObject) => void
   readonly delete: (key: string) => void
-  /** Adds an index over what is there and what will come. Throws {@link Index.Conflict} if another one has the name. */
+  /** Adds an index over what is there and what will come. Does nothing if there is one of the name. */
   readonly addIndex: (definition: Index.Definition) => void
 }
 
@@ -78,11 +78,7 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
     return found
   }
   const addIndex = (definition: Index.Definition): void => {
-    const existing = table.get(definition.name)
-    if (existing?.definition === definition || existing?.definition.values === definition.values) return
-    if (existing !== undefined) {
-      throw new Index.Conflict({ message: `two definitions of index "${definition.name}" (share one, or rename one)` })
-    }
+    if (table.has(definition.name)) return
     const added = Index.make(definition)
     for (const [key, object] of objects) added.replace(key, undefined, object)
     table.set(definition.name, added)

@@ -111,7 +111,7 @@ describe("an object of which the cache knows only that it is there", () => {
           apply: (object) => (labelsOf(object) === undefined ? Transform.existence(object) : object)
         })
         for (let n = 0; n < 2; n++) {
-          expect((yield* Cache.list(WebApp)).map(({ metadata }) => metadata.name)).toEqual(["b"])
+          expect((yield* Cache.list(WebApp)).items.map(({ metadata }) => metadata.name)).toEqual(["b"])
         }
         expect(lines.filter((line) => line.startsWith("WARN"))).toEqual([
           "WARN Cache.list left out webapps.apps.kubedojo.io that no controller owns: the cache has them whole only where a controller declares the kind in watches, or a transform for it"

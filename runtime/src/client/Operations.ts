@@ -44,9 +44,8 @@ export interface Page<A> {
 }
 
 /** A list, decoded. */
-export interface List<A> extends Page<A> {
-  /** One error for each object that does not match its schema. The client logs it, and leaves the object out of `items`. */
-  readonly invalid: ReadonlyArray<InvalidObject>
+export interface List<A> extends Page<A>, Decoding.Decoded<A> {
+  readonly items: ReadonlyArray<A>
 }
 
 /** A kind of which reading matters. */

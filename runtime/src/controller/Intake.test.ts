@@ -67,7 +67,7 @@ describe("a change of another kind", () => {
         const everyone = () =>
           Effect.sleep("1 second").pipe(
             Effect.zipRight(Cache.list(Widget, { namespace: "default" })),
-            Effect.map((widgets) => widgets.map(({ metadata }) => metadata))
+            Effect.map(({ items }) => items.map(({ metadata }) => metadata))
           )
         yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: everyone })] })
         expect(names()).toEqual(["a", "b"])
@@ -150,8 +150,8 @@ describe("a change of another kind", () => {
         const found: Array<string> = []
         const reconcile = ({ metadata }: Widget) =>
           Cache.list(ConfigMap, { index: { name: "users", value: metadata.name } }).pipe(
-            Effect.map((configs) =>
-              found.push(...configs.map((each) => `${metadata.name} uses ${each.metadata.name}`))
+            Effect.map(({ items }) =>
+              found.push(...items.map((each) => `${metadata.name} uses ${each.metadata.name}`))
             ),
             Effect.as(Result.done)
           )

@@ -7,7 +7,7 @@ import type { InvalidObject, Resource } from "./Resource.ts"
 /** The objects of a list. */
 export interface Decoded<A> {
   readonly items: ReadonlyArray<A>
-  /** One error for each object that does not match its schema. */
+  /** One error for each object that does not match its schema. A warning in the log reports each version of it, once. */
   readonly invalid: ReadonlyArray<InvalidObject>
 }
 
