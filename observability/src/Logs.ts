@@ -10,8 +10,10 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
+import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as FiberRefs from "effect/FiberRefs"
+import * as HashSet from "effect/HashSet"
 import * as Inspectable from "effect/Inspectable"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -134,11 +136,17 @@ export const layer = (options: {
   /** Colour pretty lines. */
   readonly colour: boolean
 }): Layer.Layer<never> =>
-  Layer.mergeAll(
-    Logger.replace(
-      Logger.defaultLogger,
-      Logger.withConsoleError(options.format === "json" ? json : pretty({ colour: options.colour }))
-    ),
-    Logger.replace(Logger.tracerLogger, events),
-    Logger.minimumLogLevel(options.level)
+  // One layer: those of Logger, merged, take longer than a start can spare.
+  Layer.scopedDiscard(
+    Effect.zipRight(
+      Effect.locallyScopedWith(FiberRef.currentLoggers, (loggers) =>
+        loggers.pipe(
+          HashSet.remove(Logger.defaultLogger),
+          HashSet.remove(Logger.tracerLogger),
+          HashSet.add(Logger.withConsoleError(options.format === "json" ? json : pretty({ colour: options.colour }))),
+          HashSet.add(events)
+        )
+      ),
+      Effect.locallyScoped(FiberRef.currentMinimumLogLevel, options.level)
+    )
   )

@@ -179,23 +179,23 @@ const start = <R, E>(
     // Before the services and the manager, so that it ends after them: the last spans are those of the end.
     const observer = exporting && (yield* exporting)
     const contact = yield* FirstContact.make(cluster)
-    const services = Manager.layer({
+    const transport = yield* Transport.make(cluster)
+    const services = yield* Manager.layer({
       contact,
       namespaces: settings.namespaces,
       instance,
       metrics,
       userAgent: Build.userAgent(program)
-    }).pipe(Layer.provide(Transport.layer(cluster)))
-    const runtime = yield* Layer.build(
-      Layer.provideMerge(Callers.layer({ opaqueTokens: settings.opaqueTokens }), services)
-    )
-    const { guarded } = Context.get(runtime, Callers.Callers)
+    }).pipe(Layer.build, Effect.provideService(Transport.Transport, transport))
+    const callers = yield* Effect.provide(Callers.make({ opaqueTokens: settings.opaqueTokens }), services)
+    const runtime = Context.add(services, Callers.Callers, callers)
+    const { guarded } = callers
     const guard = (page: Endpoints.Handler) => (settings.metricsSecure ? guarded(page, { loopback: false }) : page)
     yield* Effect.provide(MetricsPage.serve(program.metrics, guard), runtime)
     const names = controllers.map(({ name }) => name)
     yield* Effect.provide(LogLevelPage.serve(levels, names), runtime)
     const contacted = during("api-server", `${cluster.server} has not answered yet`, contact.made)
-    const all = yield* Layer.build(Layer.provideMerge(program.layer, Layer.succeedContext(runtime)))
+    const all = Context.merge(runtime, yield* Effect.provide(Layer.build(program.layer), runtime))
     yield* Effect.gen(function* () {
       yield* Effect.forkScoped(contact.probe)
       if (settings.installCrds) {
@@ -249,11 +249,19 @@ export const verb = <R, E>(program: Program<R, E>) =>
     run: (settings) =>
       Effect.gen(function* () {
         const levels = yield* LogLevels.make(settings.logLevel)
-        const ports = Layer.unwrapEffect(
-          Effect.map(MetricsPort.certificatesOf(settings), (metricsTls) =>
-            Endpoints.layer({ metrics: settings.metricsAddress, probes: settings.probesAddress, metricsTls })
-          )
-        )
+        const served = (exporting: Tracing.Exporting | undefined) =>
+          Effect.gen(function* () {
+            const endpoints = yield* Endpoints.make({
+              metrics: settings.metricsAddress,
+              probes: settings.probesAddress,
+              metricsTls: yield* MetricsPort.certificatesOf(settings)
+            })
+            const health = yield* Effect.provideService(Health.make, Endpoints.Endpoints, endpoints)
+            return yield* start(program, settings, exporting, levels).pipe(
+              Effect.provideService(Endpoints.Endpoints, endpoints),
+              Effect.provideService(Health.Health, health)
+            )
+          }).pipe(Effect.scoped)
         // Before anything is opened: it is a mistake on the command line, or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
           Effect.zipRight(Environment.check(process.env)),
@@ -262,9 +270,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
           ),
           Effect.zipRight(exportingOf(program, process.env)),
           Effect.zipLeft(Environment.settle(process.env)),
-          Effect.flatMap((exporting) =>
-            Effect.provide(start(program, settings, exporting, levels), Layer.provideMerge(Health.layer, ports))
-          ),
+          Effect.flatMap(served),
           Effect.onInterrupt(() => Effect.logInfo("Stopped")),
           // Of this run, for what begins before the manager too.
           Effect.provideService(Metrics.Metrics, Metrics.make()),

@@ -64,15 +64,19 @@ export const make = (
   })
 
 /** Probes with `GET /readyz`: any answer, a refusal too, is an answer. */
-export const layer: Layer.Layer<Reachability, never, Client.Client | Transport> = Layer.scoped(
-  Reachability,
-  Effect.flatMap(Effect.zip(Client.Client, Transport), ([client, { server }]) =>
-    make(
-      server,
-      client.raw({ method: "GET", path: "/readyz", timeoutMillis }).pipe(
-        Effect.as(true),
-        Effect.catchAll((error) => Effect.succeed(error._tag !== "Transport"))
-      )
+export const ofCluster: Effect.Effect<
+  Context.Tag.Service<Reachability>,
+  never,
+  Client.Client | Transport | Scope.Scope
+> = Effect.flatMap(Effect.zip(Client.Client, Transport), ([client, { server }]) =>
+  make(
+    server,
+    client.raw({ method: "GET", path: "/readyz", timeoutMillis }).pipe(
+      Effect.as(true),
+      Effect.catchAll((error) => Effect.succeed(error._tag !== "Transport"))
     )
   )
 )
+
+/** The same, as a layer. */
+export const layer: Layer.Layer<Reachability, never, Client.Client | Transport> = Layer.scoped(Reachability, ofCluster)

@@ -12,11 +12,11 @@
  * and the Lease is then left to expire, for what it does outside of the cluster no fence can hold back.
  */
 import * as Arr from "effect/Array"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
@@ -53,22 +53,30 @@ export const layer = (options: {
   /** Where everything is counted; default a registry of its own. */
   readonly metrics?: Metrics.Registry | undefined
 }): Layer.Layer<Runtime, never, Transport> =>
-  Layer.scopedDiscard(Effect.zipRight(ProcessMetrics.metered, FairScheduler.lagMetered)).pipe(
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Cache.layer({ namespaces: options.namespaces }),
-        EventRecorder.layer({ instance: options.instance }),
-        Reachability.layer
+  // One layer and no composition of layers, which takes longer than what it builds.
+  Layer.scopedContext(
+    Effect.gen(function* () {
+      const made = yield* Client.make({ userAgent: options.userAgent })
+      const client = options.contact === undefined ? made : options.contact.client(made)
+      const services = yield* Effect.gen(function* () {
+        const cache = yield* Cache.make({ namespaces: options.namespaces })
+        const recorder = yield* EventRecorder.make({ instance: options.instance })
+        return Context.empty().pipe(
+          Context.add(Cache.Cache, cache),
+          Context.add(EventRecorder.EventRecorder, recorder),
+          Context.add(Reachability.Reachability, yield* Reachability.ofCluster)
+        )
+      }).pipe(Effect.provideService(Client.Client, client))
+      yield* ProcessMetrics.metered
+      yield* FairScheduler.lagMetered
+      // Whoever serves the metrics finds the registry in the fiber's context.
+      return services.pipe(Context.add(Client.Client, client), Context.add(Metrics.Metrics, yield* Metrics.Metrics))
+    }).pipe(
+      Effect.provideServiceEffect(
+        Metrics.Metrics,
+        Effect.sync(() => options.metrics ?? Metrics.make())
       )
-    ),
-    Layer.provideMerge(
-      Layer.scoped(
-        Client.Client,
-        Effect.map(Client.make({ userAgent: options.userAgent }), options.contact?.client ?? identity)
-      )
-    ),
-    // Whoever serves the metrics finds the registry in the fiber's context.
-    Layer.provideMerge(Layer.sync(Metrics.Metrics, () => options.metrics ?? Metrics.make()))
+    )
   )
 
 /** How a manager runs its controllers. */
