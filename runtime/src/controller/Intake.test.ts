@@ -83,6 +83,33 @@ describe("a change of another kind", () => {
   )
 
   effect(
+    "that comes faster than its effect ends makes the controller reconcile all objects, and keeps few changes",
+    withWorld(({ attempts, logs, server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a", "b")
+        const { names, reconcile } = done()
+        let maps = 0
+        const slowly = (object: ConfigMap) =>
+          Effect.sleep("1 second").pipe(Effect.zipRight(Effect.sync(() => void maps++)), Effect.as(users(object)))
+        yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: slowly })] })
+        for (let n = 0; n < 1500; n++) server.put(ConfigMap, config(`of-a-${n}`, { users: "a" }))
+        server.put(ConfigMap, config("of-b", { users: "b" }))
+        yield* settle
+        expect(names()).toEqual(["a", "b"])
+        yield* pass("1 second")
+        expect([maps, names().slice(2).sort()]).toEqual([1, ["a", "a", "b"]])
+        expect(attempts.at(-1)?.triggers).toEqual([{ kind: "resync", at: 1000 }])
+        expect(logs.filter((line) => line.includes("reconciles all"))).toEqual([
+          "INFO Controller widgets reconciles all objects: more than 1000 changes wait for a map"
+        ])
+        server.change(ConfigMap, "of-b", { data: { users: "a" } })
+        yield* pass("2 seconds")
+        expect([maps, names().slice(5)]).toEqual([3, ["a", "b"]])
+      })
+    )
+  )
+
+  effect(
     "may be mapped by an effect that can't be interrupted: it holds up neither the end of a term nor that of a standby",
     withWorld(({ server }) =>
       Effect.gen(function* () {

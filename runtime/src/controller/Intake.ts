@@ -1,10 +1,10 @@
 /**
  * From the changes of informers to the queue of a controller. Called once per chunk of a watch, and plain synchronous code
- * but for triggers whose map is an Effect: those run one after the other on one fiber, off the watch's path.
+ * but for triggers whose map is an Effect. These run one after the other on one fiber, off the watch's path. At most
+ * {@link mostWaiting} of them wait.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type { Change } from "../cache/Store.ts"
@@ -19,6 +19,9 @@ import type { Journal } from "./Journal.ts"
 import type { Memory } from "./Memory.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
+
+/** Changes that wait for a map that is an Effect. More of them are dropped, and every object is reconciled instead. */
+const mostWaiting = 1000
 
 /** What came with an initial list waits behind what changed since; so does a resync. */
 const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low : 0)
@@ -50,14 +53,45 @@ export const connect = <R>(
     const { journal, memory, queue } = options
     const tracing = yield* Tracing
     const annotation = tracing === undefined || tracing.propagation === "off" ? undefined : tracing.annotation
-    const slow = yield* Queue.unbounded<Effect.Effect<void, never, R>>()
+    const clock = yield* Effect.clock
+    const lines: Array<Effect.Effect<void>> = []
+    const maps: Array<Effect.Effect<void, never, R>> = []
+    const work = yield* Effect.makeLatch(false)
+    let isOverfull = false
+
+    const say = (line: string, log: (line: string) => Effect.Effect<void>): void => {
+      if (!memory.isNews(line)) return
+      lines.push(log(line))
+      work.unsafeOpen()
+    }
+
+    const later = (map: Effect.Effect<void, never, R>): void => {
+      if (!isOverfull) maps.push(map)
+      if (maps.length > mostWaiting) {
+        maps.length = 0
+        isOverfull = true
+        say(
+          `Controller ${controller.name} reconciles all objects: more than ${mostWaiting} changes wait for a map`,
+          Effect.logInfo
+        )
+      }
+      work.unsafeOpen()
+    }
+
+    /** Stands for the maps that were dropped. A term begins with all objects anyway: a standby has nothing to do. */
+    const reconcileAll = (): void => {
+      isOverfull = false
+      if (options.news === true) return
+      const at = clock.unsafeCurrentTimeMillis()
+      for (const key of options.primary.store.keys())
+        queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
+    }
 
     /** A mistake in an author's predicate or map must neither end the watch nor go unseen. It is told once. */
     const blundered = (what: "predicate" | "map", error: unknown): void => {
       // A write that was held back, as all are on a standby: who leads makes it.
       if (error instanceof Fenced) return
-      const line = `A ${what} of controller ${controller.name} threw: ${messageOf(error)}`
-      if (memory.isNews(line)) Queue.unsafeOffer(slow, Effect.logError(line))
+      say(`A ${what} of controller ${controller.name} threw: ${messageOf(error)}`, Effect.logError)
     }
 
     /** One that throws lets pass: a reconcile too many does no harm, one too few may. */
@@ -123,8 +157,7 @@ export const connect = <R>(
             for (const key of keys) seen.add(keyString(key))
             return
           }
-          Queue.unsafeOffer(
-            slow,
+          later(
             keys.pipe(
               Effect.map((found) => add(Trigger.keyStrings(found))),
               // One that does not end would hold up all that come after it.
@@ -146,8 +179,13 @@ export const connect = <R>(
       })
     }
 
-    yield* Queue.take(slow).pipe(
-      Effect.flatten,
+    yield* Effect.suspend(() => {
+      if (isOverfull) reconcileAll()
+      const next = lines.shift() ?? maps.shift()
+      if (next !== undefined) return next
+      work.unsafeClose()
+      return work.await
+    }).pipe(
       Effect.forever,
       // The end does not wait for an author's map: it might wait for ever. What one finds late goes into a queue that is shut down.
       Effect.disconnect,

@@ -10,7 +10,10 @@ import * as Resource from "../resource/Resource.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import type { Predicate } from "./Predicate.ts"
 
-/** Keys of objects to reconcile: at once, or by an effect that may read the cache or the server. */
+/**
+ * Keys of objects to reconcile: at once, or by an effect that may read the cache or the server. The effects of a controller run one
+ * after the other. If more than 1,000 changes wait for them, the controller drops those changes and reconciles all its objects.
+ */
 export type Keys<R> = Iterable<ObjectKey> | Effect.Effect<Iterable<ObjectKey>, never, R>
 
 /**
