@@ -3,6 +3,7 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
+import * as Supervisor from "effect/Supervisor"
 import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
 import * as Result from "./Result.ts"
@@ -123,5 +124,51 @@ describe("a grace period without end", () => {
         expect(attempts.map(({ outcome }) => outcome._tag)).toEqual(["Done"])
       })
     )
+  )
+})
+
+describe("workers", () => {
+  /** The fibers of a controller without objects, and the most objects that it then works on at a time. */
+  const burden = (concurrency: number, objects: number) =>
+    Effect.gen(function* () {
+      let atOnce = 0
+      let most = 0
+      let rest = 0
+      yield* withWorld(({ server }) =>
+        Effect.gen(function* () {
+          const supervisor = yield* Supervisor.track
+          const count = Effect.map(supervisor.value, (alive) => alive.length)
+          const reconcile = () =>
+            Effect.sync(() => {
+              atOnce++
+              most = Math.max(most, atOnce)
+            }).pipe(
+              Effect.zipRight(Effect.sleep("1 second")),
+              Effect.ensuring(Effect.sync(() => void atOnce--)),
+              Effect.as(Result.done)
+            )
+          const controller = Controller.make("widgets", { for: Widget, concurrency, reconcile })
+          yield* Effect.supervised(start(controller), supervisor)
+          rest = yield* count
+          for (let at = 0; at < objects; at++) server.put(Widget, widget(`w${at}`))
+          yield* pass("10 seconds")
+        })
+      )()
+      return { rest, most }
+    })
+
+  effect("start when there is something to do for them: a controller at rest has one", () =>
+    Effect.gen(function* () {
+      const [few, many] = [yield* burden(2, 0), yield* burden(50, 0)]
+      expect(many.rest).toBe(few.rest)
+    })
+  )
+
+  effect("are as many as were asked for, if there are enough objects", () =>
+    Effect.gen(function* () {
+      expect((yield* burden(5, 12)).most).toBe(5)
+      expect((yield* burden(5, 3)).most).toBe(3)
+      expect((yield* burden(1, 3)).most).toBe(1)
+    })
   )
 })

@@ -180,7 +180,7 @@ describe("a controller that stops", () => {
         server.fail(/GET \/readyz/, "ECONNREFUSED")
         const { close, scope } = yield* closable
         yield* Scope.extend(
-          run({ reconcile: () => Effect.zipRight(Effect.yieldNow(), unreachable), concurrency: 2 }),
+          run({ reconcile: () => Effect.zipRight(Effect.sleep("10 millis"), unreachable), concurrency: 2 }),
           scope
         )
         yield* pass("1 second")

@@ -214,9 +214,7 @@ export const prepare = <R>(
       synced.pipe(
         Effect.zipRight(Effect.logInfo(`Controller ${controller.name} starts with ${concurrency} workers`)),
         Effect.zipRight(started.open),
-        Effect.zipRight(
-          Effect.replicateEffect(Worker.run(shared), concurrency, { concurrency: "unbounded", discard: true })
-        )
+        Effect.zipRight(Worker.pool(shared, concurrency))
       )
 
     /** Waits for what was interrupted, in vain if need be. */

@@ -299,11 +299,12 @@ describe("when no API server answers", () => {
         const probes = server.fail(/GET \/readyz/, "ECONNREFUSED")
         const { reconcile } = counted(() =>
           Effect.zipRight(
-            Effect.yieldNow(),
+            Effect.sleep("10 millis"),
             Effect.suspend(() => Effect.fail(isDown ? unreachable : broken))
           )
         )
         yield* run({ reconcile, concurrency: 100, retry: Schedule.exponential("1 second") })
+        yield* pass("10 millis")
         expect(story(attempts)).toEqual(Array(100).fill("Unreachable +0"))
         isDown = false
         probes.mend()

@@ -76,17 +76,19 @@ interface Turn {
   isEnding: boolean
   /** Whether the queue is shut down. */
   isOver: boolean
+  /** To be called with the first key. */
+  begin: (() => void) | undefined
 }
 
 /**
- * One worker: runs attempts until the queue is shut down, and then ends. An attempt never fails the worker. Interrupted, it
+ * One worker: calls `begin` with its first key, runs attempts until the queue is shut down, and then ends. An attempt never fails the worker. Interrupted, it
  * interrupts the attempt in progress and waits for its finalizers.
  *
  * Attempts run on one fiber, one after the other. A new fiber takes its place when an attempt was interrupted because its time was over.
  */
-export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reachability> =>
+export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
-    const turn: Turn = { key: undefined, isLate: false, isEnding: false, isOver: false }
+    const turn: Turn = { key: undefined, isLate: false, isEnding: false, isOver: false, begin }
     const tracing = yield* Tracing
     // One tracer for all attempts: a tracer for each attempt would cost more than the rest of its trace.
     const attempts =
@@ -107,6 +109,26 @@ export const run = <R>(shared: Shared<R>): Effect.Effect<void, never, R | Reacha
       yield* Effect.logError(`A worker of controller ${shared.controller.name} died and goes on`, exit.cause)
     }
   })
+
+/** Workers. Each starts when the one before it has its first key, so that a controller at rest has one. */
+export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, never, R | Reachability> =>
+  size <= 1
+    ? run(shared)
+    : Effect.flatMap(Effect.makeLatch(), (begun) =>
+        Effect.all(
+          [
+            Effect.ensuring(
+              run(shared, () => begun.unsafeOpen()),
+              begun.open
+            ),
+            Effect.zipRight(
+              begun.await,
+              Effect.suspend(() => pool(shared, size - 1))
+            )
+          ],
+          { concurrency: "unbounded", discard: true }
+        )
+      )
 
 /** What Effect's fibers have beyond their public type. */
 interface LocalFiber {
@@ -255,6 +277,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
             continue
           }
           turn.key = taken.value.key
+          turn.begin?.()
+          turn.begin = undefined
           yield* attempt(taken.value)
           turn.key = undefined
         }
