@@ -66,8 +66,8 @@ export interface Options<A> {
 /**
  * Makes a child be as `desired` says, and returns it as it is now.
  *
- * An Event `<Kind>Created` or `<Kind>Updated` (with the names of the fields, never their values) is recorded on the owner when
- * the server changed something.
+ * Where the server changed something, the owner gets an Event `<Kind>Updated` (with the names of the fields, never their values), or
+ * at the end of the attempt `<Kind>Created`. Several children of one attempt share one Event `ChildrenCreated`.
  *
  * Fails as a permanent error (`TerminalError`) where the owner cannot own the child: a namespaced owner owns objects of its own
  * namespace only. The garbage collector deletes a child whose owner it does not find in the namespace of the child.
@@ -229,8 +229,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     if (span !== undefined) describe(span, changed ? reason : undefined, fields)
     if (!changed) return current
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
-    if (reason === "created") yield* tell(owner, `${kind.kind}Created`, `Created ${kind.kind} ${key.name}`)
-    else {
+    if (reason !== "created") {
       const what = fields.join(", ") || "metadata"
       yield* tell(owner, `${kind.kind}Updated`, `Updated ${kind.kind} ${key.name} (${what})`)
     }

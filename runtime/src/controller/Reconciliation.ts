@@ -1,6 +1,8 @@
 /** The reconcile in progress, as what runs inside it sees it. */
 import * as Context from "effect/Context"
-import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import type * as Effect from "effect/Effect"
+import * as EventRecorder from "../events/EventRecorder.ts"
+import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { Memory } from "./Memory.ts"
 
@@ -14,6 +16,23 @@ export interface Correction {
   readonly reason: "created" | "intent" | "drift"
   /** The paths of what differed, such as `spec.template.spec.containers[app].image`; never their values. */
   readonly fields: ReadonlyArray<string>
+}
+
+/** Records one Event for all children that an attempt has created, since each Event is a request; `undefined` if there are none. */
+export const announce = (
+  owner: KubernetesObject,
+  corrections: ReadonlyArray<Correction>
+): Effect.Effect<void, never, EventRecorder.EventRecorder> | undefined => {
+  const created = corrections.filter(({ reason }) => reason === "created")
+  const [first] = created
+  if (first === undefined) return undefined
+  const names = created.map(({ key, kind }) => `${kind} ${parseKey(key).name}`)
+  return EventRecorder.record({
+    regarding: owner,
+    type: "Normal",
+    reason: created.length === 1 ? `${first.kind}Created` : "ChildrenCreated",
+    note: `Created ${names.join(", ")}`
+  })
 }
 
 /**

@@ -79,9 +79,9 @@ describe("a trace", () => {
           "  my step",
           "    dependent ConfigMap",
           "      PATCH /api/v1/namespaces/{ns}/configmaps/{name}",
-          "      event",
           "  status",
-          "    PATCH /apis/example.com/v1/namespaces/{ns}/widgets/{name}/status"
+          "    PATCH /apis/example.com/v1/namespaces/{ns}/widgets/{name}/status",
+          "  event"
         ])
         server.remove(Widget, "a")
         yield* settle

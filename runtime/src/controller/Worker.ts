@@ -40,7 +40,7 @@ import {
 import type { Controller } from "./Controller.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
-import { type Correction, Reconciliation } from "./Reconciliation.ts"
+import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import type { Timeouts } from "./Timeouts.ts"
 import type { Fired } from "./Trigger.ts"
@@ -195,6 +195,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         turn.isLate = limit.isOver
         const forked = local.interruptAllChildren()
         if (forked !== null) yield* forked
+        const announced = announce(object, started.corrections)
+        if (announced !== undefined) yield* announced as Effect.Effect<void>
         const closed = yield* Effect.exit(Scope.close(started.scope, result))
         const exit = Exit.isFailure(closed) ? Exit.zipLeft(result, closed) : result
         local.setFiberRefs(refs)

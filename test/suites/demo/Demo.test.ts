@@ -65,7 +65,7 @@ describe("The demo", () => {
         ])
         expect(order).not.toContain(-1)
         expect(order).toEqual([...order].sort((one, other) => one - other))
-        expect(stdout).toMatch(/event +Normal DeploymentCreated: Created Deployment demo-app/)
+        expect(stdout).toMatch(/event +Normal ChildrenCreated: Created Deployment demo-app, Service demo-app/)
 
         // The compiler takes minutes, which only somebody who asks for the backup may want to spend.
         expect(existsSync(note)).toBe(false)

@@ -272,7 +272,7 @@ describe("At the end", () => {
           {
             holders: [""],
             early: false,
-            reasons: ["DeploymentCreated", "LeaderElection", "LeaderElection", "ServiceCreated"]
+            reasons: ["ChildrenCreated", "LeaderElection", "LeaderElection"]
           }
         ])
       }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),

@@ -40,10 +40,7 @@ describe.concurrent("a WebApp's optional fields", () => {
         })
         yield* Scene.during(scene.manage(), Scene.settled(scene, "shop"))
         expect(yield* Scene.settled(scene, "shop")).toEqual(before)
-        expect((yield* Scene.events(scene, "shop")).map(({ reason }) => reason)).toEqual([
-          "DeploymentCreated",
-          "ServiceCreated"
-        ])
+        expect((yield* Scene.events(scene, "shop")).map(({ reason }) => reason)).toEqual(["ChildrenCreated"])
       })
   )
 
@@ -61,10 +58,7 @@ describe.concurrent("a WebApp's optional fields", () => {
         { name: "EMPTY" },
         { name: "MODE", value: "shop" }
       ])
-      expect((yield* Scene.events(scene, "shop")).map(({ reason }) => reason)).toEqual([
-        "DeploymentCreated",
-        "ServiceCreated"
-      ])
+      expect((yield* Scene.events(scene, "shop")).map(({ reason }) => reason)).toEqual(["ChildrenCreated"])
     })
   )
 })

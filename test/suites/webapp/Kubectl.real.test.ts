@@ -67,9 +67,11 @@ describe.concurrent("kubectl", () => {
       const described = yield* Managed.eventually(
         "the events are written",
         Kubectl.run(scene, ["describe", "wa/shop"]),
-        (text) => text.includes("ServiceCreated")
+        (text) => text.includes("ChildrenCreated")
       )
-      expect(described).toMatch(/Normal\s+DeploymentCreated\s+\S+\s+webapp-controller\s+Created Deployment shop/)
+      expect(described).toMatch(
+        /Normal\s+ChildrenCreated\s+\S+\s+webapp-controller\s+Created Deployment shop, Service shop/
+      )
       expect(described).toContain("AllReplicasReady")
       const deployment = yield* Kubectl.run(scene, ["describe", "deployment/shop"])
       expect(deployment).toContain("Labels:")
