@@ -25,13 +25,13 @@ const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n", 1)[0] ?? ""
 
 /** A plugin that keeps what it got until that expires. A renewal makes a new one, which has nothing. */
-const run = (what: string, user: User, make: () => Promise<Authenticator>): NonNullable<Source["plugin"]> => {
-  let instance: Promise<Authenticator> | undefined
+export const run = (what: string, user: User, make: () => Promise<Authenticator>): NonNullable<Source["plugin"]> => {
+  let instance: Authenticator | undefined
   return Effect.tryPromise({
     try: async (): Promise<Issued> => {
-      instance ??= make()
+      instance ??= await make()
       const options: AuthenticatorOptions = { headers: {} }
-      await (await instance).applyAuthentication(user, options)
+      await instance.applyAuthentication(user, options)
       // client-node's way to say that it has none; without one we would be nobody, in silence.
       if (options.headers.Authorization === undefined)
         throw new Error("the id-token has expired and has no refresh-token")

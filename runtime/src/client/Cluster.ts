@@ -38,6 +38,8 @@ export interface Cluster {
   readonly proxy: string | undefined
   /** The credentials of the moment: asked for with every request, so it answers from memory and re-reads now and then. */
   readonly credentials: Effect.Effect<Credentials, CredentialsError>
+  /** The same without waiting; `undefined` if they have to be read first. */
+  readonly current?: (() => Credentials | undefined) | undefined
   /** The credentials, read anew: after the server refused the ones we had. */
   readonly renew: Effect.Effect<Credentials, CredentialsError>
 }
@@ -51,16 +53,18 @@ export const make = (options: {
   readonly source?: string | undefined
   readonly proxy?: string | undefined
 }): Cluster => {
-  const credentials = Effect.succeed<Credentials>({
+  const fixed: Credentials = {
     tls: options.tls ?? {},
     headers: options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }
-  })
+  }
+  const credentials = Effect.succeed(fixed)
   return {
     server: options.server.replace(/(?<!\/)\/+$/, ""),
     namespace: options.namespace,
     source: options.source ?? "given by the program",
     proxy: options.proxy,
     credentials,
+    current: () => fixed,
     renew: credentials
   }
 }

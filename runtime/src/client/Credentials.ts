@@ -168,7 +168,7 @@ const rotates = (source: Source): boolean =>
  */
 export const rotating = (
   load: Effect.Effect<Source, CredentialsError, FileSystem>
-): Effect.Effect<Pick<Cluster, "credentials" | "renew">, CredentialsError, FileSystem> =>
+): Effect.Effect<Pick<Cluster, "credentials" | "current" | "renew">, CredentialsError, FileSystem> =>
   Effect.gen(function* () {
     const fs = yield* FileSystem
     const clock: Clock.Clock = yield* Effect.clock
@@ -213,14 +213,15 @@ export const rotating = (
     /** One at a time; who had to wait looks again whether it still has to be done. */
     const when = (due: () => boolean, read: Effect.Effect<void>) =>
       Effect.zipRight(one.withPermits(1)(Effect.suspend(() => (due() ? read : Effect.void))), latest)
+    const isOver = () => expired() && (reading || rested())
+    // While one request reads, the others go on with what there is: it is still good.
+    const isOld = () => !reading && since(readAt) >= refreshMillis && rotates(source)
     return {
       credentials: Effect.suspend(() => {
-        if (expired() && (reading || rested())) return when(() => expired() && rested(), reread(false))
-        // While one request reads, the others go on with what there is: it is still good.
-        return !reading && since(readAt) >= refreshMillis && rotates(source)
-          ? when(() => since(readAt) >= refreshMillis, reread(false))
-          : Effect.succeed(current)
+        if (isOver()) return when(() => expired() && rested(), reread(false))
+        return isOld() ? when(() => since(readAt) >= refreshMillis, reread(false)) : latest
       }),
+      current: () => (isOver() || isOld() ? undefined : current),
       // Refused, they are not: all wait for the one that reads.
       renew: when(() => since(renewedAt) >= renewMillis, reread(true))
     }

@@ -33,7 +33,8 @@ const meanings: { readonly [code: string]: Meaning } = {
   ERR_PROXY_TUNNEL: unsent("the proxy has no connection to the server"),
   PROXY_DENIED: misconfigured("the proxy does not let us through: does its URL have the right name and password?"),
   PROXY_URL: misconfigured("the proxy's URL is not valid"),
-  EPROTO: misconfigured("the TLS handshake failed: does the server speak TLS on this port?"),
+  // Bun gives this code for a port without TLS, for a TLS alert, and also for a connection that breaks after the request was sent.
+  EPROTO: lost("the TLS connection failed: does the server speak TLS on this port?"),
   HTTP2Unsupported: misconfigured("the server does not speak HTTP/2"),
   UnsupportedProxyProtocol: misconfigured("this kind of proxy is not supported: use an http:// or https:// one"),
   // Bun gives this code also when the process has too many open files, which passes.

@@ -33,6 +33,7 @@ describe("Retry", () => {
     ECONNRESET: [true, true, false, false],
     HTTP2StreamReset: [true, true, false, false],
     DEADLINE: [true, true, false, false],
+    EPROTO: [true, true, false, false],
     SOMETHING_NEW: [true, true, false, false],
     UNABLE_TO_VERIFY_LEAF_SIGNATURE: [false, false, false, false],
     ERR_TLS_CERT_ALTNAME_INVALID: [false, false, false, false],

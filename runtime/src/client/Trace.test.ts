@@ -141,7 +141,7 @@ describe("Trace", () => {
         attributes: { "error.type": "Forbidden", "http.response.status_code": 403 },
         exit: { _tag: "Failure" }
       })
-      const lost = yield* run((request) => disconnect(request, "EPROTO"), Effect.withSpan(get, "reconcile"))
+      const lost = yield* run((request) => disconnect(request, "CERT_HAS_EXPIRED"), Effect.withSpan(get, "reconcile"))
       expect(lost.spans[1]?.attributes["error.type"]).toBe("Transport")
       expect(lost.spans[1]?.attributes).not.toHaveProperty("http.response.status_code")
     })
@@ -166,7 +166,7 @@ describe("the ledger of a reconcile", () => {
       const ledger = new Ledger()
       let next = 0
       const { spans } = yield* run(
-        (request) => answers[next++] ?? disconnect(request, "EPROTO"),
+        (request) => answers[next++] ?? disconnect(request, "CERT_HAS_EXPIRED"),
         Effect.withSpan(Effect.ignore(body), "reconcile").pipe(Effect.provideService(Exchanges, ledger))
       )
       return { all: ledger.all(), spans }

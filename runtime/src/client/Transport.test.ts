@@ -1,12 +1,17 @@
 import { describe, expect } from "bun:test"
 import * as http2 from "node:http2"
-import type { TLSSocket } from "node:tls"
+import * as net from "node:net"
+import { createServer, type TLSSocket } from "node:tls"
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
-import { live } from "@homeostat/testkit/Test"
+import { effect, live } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
 import * as Cluster from "./Cluster.ts"
+import * as Deadline from "./Deadline.ts"
 import * as Fence from "./Fence.ts"
 import type { Request } from "./Request.ts"
 import * as Transport from "./Transport.ts"
@@ -117,6 +122,7 @@ describe("Transport", () => {
       )
       const transport = yield* connect({
         ...Cluster.make({ server }),
+        current: undefined,
         credentials: Effect.suspend(() => credentials(name))
       })
       const user = Effect.map(transport.send(get), (response) => JSON.parse(response.body).user)
@@ -335,7 +341,7 @@ describe("Transport", () => {
         token = "new"
         return current
       })
-      const transport = yield* connect({ ...fixed, credentials: current, renew })
+      const transport = yield* connect({ ...fixed, current: undefined, credentials: current, renew })
       expect((yield* transport.send({ ...get, method: "POST" })).status).toBe(200)
       expect(seen).toEqual(["Bearer old", "Bearer new"])
 
@@ -502,11 +508,80 @@ describe("Transport", () => {
     })
   )
 
+  effect("a request does not wait longer for credentials than it has time; reading them goes on", () =>
+    Effect.gen(function* () {
+      const read: Array<string> = []
+      const reading = (what: string) =>
+        Effect.as(
+          Effect.zipRight(
+            Effect.sleep("30 seconds"),
+            Effect.sync(() => void read.push(what))
+          ),
+          {
+            tls: {},
+            headers: {}
+          }
+        )
+      const transport = yield* connect({
+        ...Cluster.make({ server: "http://127.0.0.1:1" }),
+        current: undefined,
+        credentials: reading("once")
+      })
+      const deadline = yield* Deadline.make("memory")
+      const send = Effect.flip(deadline.within({ ...get, timeoutMillis: 5000 }, transport.send))
+      const failed = yield* Effect.fork(Effect.uninterruptible(send))
+      yield* TestClock.adjust("5 seconds")
+      expect(yield* Fiber.poll(failed)).toMatchObject(Option.some(Exit.succeed({ code: "DEADLINE" })))
+      expect(read).toEqual([])
+      const interrupted = yield* Effect.fork(send)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(interrupted)
+      yield* TestClock.adjust("1 minute")
+      expect(read).toEqual(["once"])
+    })
+  )
+
+  live("a TLS connection that breaks after a write was sent leaves its outcome unknown", () =>
+    Effect.gen(function* () {
+      const authority = yield* Certificates.authority
+      const { certificate: cert, key } = yield* authority.server(ip)
+      const client = Promise.withResolvers<net.Socket>()
+      const listen = (server: net.Server) =>
+        Effect.acquireRelease(
+          Effect.async<number>((resume) => {
+            server.listen(0, "127.0.0.1", () => resume(Effect.succeed((server.address() as net.AddressInfo).port)))
+          }),
+          () => Effect.sync(() => server.close())
+        )
+      const server = yield* listen(
+        createServer({ cert, key }, (socket) => {
+          socket.on("error", () => {})
+          // No TLS record: the server has the request by now.
+          socket.once("data", () => client.promise.then((relayed) => relayed.end("no TLS")))
+        })
+      )
+      const relay = yield* listen(
+        net.createServer((socket) => {
+          client.resolve(socket)
+          const behind = net.connect(server, "127.0.0.1")
+          for (const each of [socket, behind]) each.on("error", () => {})
+          behind.pipe(socket)
+          socket.pipe(behind)
+        })
+      )
+      const cluster = Cluster.make({ server: `https://127.0.0.1:${relay}`, tls: { ca: authority.certificate } })
+      const transport = yield* connect(cluster, { protocol: "http1.1" })
+      const error = yield* Effect.flip(transport.send({ ...get, method: "POST" }))
+      expect(error).toMatchObject({ code: "EPROTO", outcome: "unknown" })
+    })
+  )
+
   live("a request without credentials is not sent, and says why", () =>
     Effect.gen(function* () {
       const error = new Cluster.CredentialsError({ message: "token file t does not exist" })
       const transport = yield* connect({
         ...Cluster.make({ server: "http://127.0.0.1:1" }),
+        current: undefined,
         credentials: Effect.fail(error)
       })
       expect(yield* Effect.flip(transport.send(get))).toMatchObject({

@@ -9,6 +9,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as ApiError from "./ApiError.ts"
@@ -88,6 +89,7 @@ const refused = (request: Request, server: string, error: CredentialsError): Api
 
 /** A transport to the cluster over the network. Its connections close with the scope. */
 export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Options = {}) {
+  const scope = yield* Effect.scope
   const environment = options.proxy ?? (yield* ProxySettings.environment)
   const url = new URL(cluster.server)
   // Go's clients ignore NO_PROXY for a proxy that the kubeconfig names, and so do we.
@@ -127,6 +129,23 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     Disconnect.fromThrown(infoOf(request), cluster.server, error, place)
 
   /**
+   * Waits for credentials until the request is aborted. A plugin goes on then, for the requests that follow: it may take longer than
+   * any of them.
+   */
+  const inTime = (request: Request, reading: Cluster["renew"]) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Effect.forkIn(Effect.interruptible(reading), scope), (fiber) =>
+        Effect.onInterrupt(restore(abortable(request, Fiber.join(fiber))), () => Fiber.interrupt(fiber))
+      )
+    )
+
+  const credentialsFor = (request: Request) =>
+    Effect.suspend(() => {
+      const current = cluster.current?.()
+      return current === undefined ? inTime(request, cluster.credentials) : Effect.succeed(current)
+    })
+
+  /**
    * Attempts with the credentials of the moment, and once more where that is free of risk, as nothing was done yet: when the
    * server does not know us, or we do not know the server any more, and reading the credentials anew has brought others.
    */
@@ -153,15 +172,15 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
       otherwise: Effect.Effect<A, ApiError.Transport>,
       before: Effect.Effect<void>
     ): Effect.Effect<A, ApiError.Transport | ApiError.Fenced, R> =>
-      Effect.matchEffect(cluster.renew, {
+      Effect.matchEffect(inTime(request, cluster.renew), {
         onFailure: () => otherwise,
         onSuccess: (credentials) =>
           credentials.headers.authorization === refused.headers.authorization && credentials.tls === refused.tls
             ? otherwise
             : Effect.zipRight(before, attemptDowngraded(credentials))
       })
-    return cluster.credentials.pipe(
-      Effect.mapError((error) => refused(request, cluster.server, error)),
+    return credentialsFor(request).pipe(
+      Effect.mapError((error) => (error._tag === "Transport" ? error : refused(request, cluster.server, error))),
       Effect.flatMap((credentials) =>
         Effect.matchEffect(attemptDowngraded(credentials), {
           onFailure: (error) =>

@@ -86,7 +86,7 @@ describe("The first contact", () => {
       "ERR_TLS_CERT_ALTNAME_INVALID",
       "the server's certificate is not for this host name (see tls-server-name) (ERR_TLS_CERT_ALTNAME_INVALID)"
     ],
-    ["EPROTO", "the TLS handshake failed: does the server speak TLS on this port? (EPROTO)"]
+    ["EPROTO", "the TLS connection failed: does the server speak TLS on this port? (EPROTO)"]
   ]
   for (const [answer, reason] of final) {
     effect(`fails at once, naming server and source, by what waiting won't mend: ${answer}`, () =>

@@ -51,7 +51,10 @@ const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]) =>
       const refusal = "the server does not accept the credentials (401 Unauthorized)"
       return Option.isSome(expired) ? `${refusal}: ${expired.value}` : refusal
     }
-    const isFinal = error._tag === "Transport" && (Disconnect.isFatal(error) || error.code === "CREDENTIALS")
+    // Nearly always a port without TLS, which a report at once helps to find.
+    const isHandshake = error._tag === "Transport" && error.code === "EPROTO"
+    const isFinal =
+      isHandshake || (error._tag === "Transport" && (Disconnect.isFatal(error) || error.code === "CREDENTIALS"))
     return isFinal ? `${error.reason} (${error.code})` : undefined
   })
 
