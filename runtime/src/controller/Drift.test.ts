@@ -154,6 +154,12 @@ describe("restoration", () => {
 })
 
 describe("mergePatch", () => {
+  test("has a key that every object inherits", () => {
+    const some: Json = JSON.parse('{"counts":{"__proto__":{"seen":1}}}')
+    expect(JSON.stringify(mergePatch({ counts: {} }, some))).toBe('{"counts":{"__proto__":{"seen":1}}}')
+    expect(JSON.stringify(mergePatch(some, { counts: {} }))).toBe('{"counts":{"__proto__":null}}')
+  })
+
   test("knows own keys only", () => {
     expect(mergePatch({ constructor: "a" }, {})).toEqual({ constructor: null })
   })

@@ -235,7 +235,8 @@ const pointerToken = (key: string): string => key.replaceAll("~", "~0").replaceA
 export const mergePatch = (from: Json | undefined, to: Json): Json | undefined => {
   if (equal(from, to)) return undefined
   if (!isRecord(to) || !isRecord(from)) return to
-  const patch: { [key: string]: Json } = {}
+  // Without a prototype, as users choose the keys of maps: on another object `__proto__` is no field.
+  const patch: { [key: string]: Json } = Object.create(null)
   for (const key in from) if (fieldOf(to, key) === undefined && from[key] !== undefined) patch[key] = null
   for (const key in to) {
     const value = to[key]
