@@ -1,7 +1,8 @@
 import { describe, expect } from "bun:test"
+import { get } from "node:http"
 import { networkInterfaces } from "node:os"
 import * as Eventually from "@homeostat/testkit/Eventually"
-import { live } from "@homeostat/testkit/Test"
+import { effect, live } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -17,6 +18,17 @@ const request = (address: string | undefined, path: string, init: RequestInit = 
   Effect.promise(async () => {
     const response = await fetch(`http://${address}${path}`, { ...init, keepalive: false })
     return { status: response.status, headers: response.headers, body: await response.text() }
+  })
+
+/** The status of an answer to a caller with this address of the loopback. */
+const statusFrom = (localAddress: string, address: string | undefined, path: string) =>
+  Effect.async<number | undefined>((resume) => {
+    const sent = get(`http://${address}${path}`, { localAddress, agent: false }, (answer) => {
+      answer.resume()
+      resume(Effect.succeed(answer.statusCode))
+    })
+    sent.on("error", (error) => resume(Effect.die(error)))
+    return Effect.sync(() => sent.destroy())
   })
 
 const hello = () => Effect.succeed(Endpoints.text(200, "hello"))
@@ -200,21 +212,41 @@ describe("a request", () => {
     })
   )
 
-  live("beyond the number that its route answers at a time is refused at once, and other routes answer on", () =>
-    Effect.gen(function* () {
-      const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
-      const open = yield* Deferred.make<void>()
-      yield* route("metrics", "/slow", () => Effect.zipRight(Deferred.await(open), hello()))
-      yield* route("metrics", "/quick", hello)
-      const slow = request(addresses.metrics, "/slow")
-      const held = yield* Effect.forEach(Array.from({ length: Endpoints.mostUnderWay }), () => Effect.fork(slow))
-      yield* Eventually.eventually("that a request is refused", slow, ({ status }) => status === 503)
-      expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
-      yield* Deferred.succeed(open, undefined)
-      const answers = yield* Effect.forEach(held, (fiber) => fiber)
-      expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(Endpoints.mostUnderWay - 10)
-      expect((yield* slow).status).toBe(200)
-    })
+  live(
+    "beyond the number that its route answers at a time, to all or to one address, is refused at once; other routes answer on",
+    () =>
+      Effect.gen(function* () {
+        const { addresses, route } = yield* Endpoints.make({ metrics: free, probes: undefined })
+        const open = yield* Deferred.make<void>()
+        let underWay = 0
+        const held = Effect.suspend(() => {
+          underWay++
+          return Effect.zipRight(Deferred.await(open), hello())
+        })
+        yield* route("metrics", "/slow", () => held)
+        yield* route("metrics", "/quick", hello)
+        const slow = (from: string) => statusFrom(from, addresses.metrics, "/slow")
+        const hold = (from: string, all: number) =>
+          Effect.gen(function* () {
+            const fibers = yield* Effect.replicateEffect(Effect.fork(slow(from)), Endpoints.mostOfAddress)
+            const reached = Effect.sync(() => underWay)
+            yield* Eventually.eventually(`that ${from} is answered`, reached, (now) => now === all)
+            return fibers
+          })
+        const first = yield* hold("127.0.0.1", Endpoints.mostOfAddress)
+        expect(yield* slow("127.0.0.1")).toBe(503)
+        const second = yield* hold("127.0.0.2", Endpoints.mostUnderWay)
+        const refused = yield* request(addresses.metrics, "/slow")
+        expect(refused.status).toBe(503)
+        // The requests that wait in the connection would cost as much again.
+        expect(refused.headers.get("connection")).toBe("close")
+        expect(yield* slow("127.0.0.3")).toBe(503)
+        expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
+        yield* Deferred.succeed(open, undefined)
+        const answers = yield* Effect.forEach([...first, ...second], (fiber) => fiber)
+        expect(new Set(answers)).toEqual(new Set([200]))
+        expect(yield* slow("127.0.0.1")).toBe(200)
+      })
   )
 
   live("comes with the address of who asks", () =>
@@ -264,6 +296,36 @@ describe("the page of metrics", () => {
       expect(page).toMatchObject({ status: 200, body: "1\n" })
       expect(page.headers.get("content-type")).toBe("text/plain")
       expect(collected).toBe(1)
+    })
+  )
+
+  effect("is rendered once for all requests that arrive before it is rendered", () =>
+    Effect.gen(function* () {
+      const pages: Array<Endpoints.Handler> = []
+      const endpoints = Endpoints.Endpoints.of({
+        route: (_port, _path, handler) => Effect.sync(() => void pages.push(handler)),
+        addresses: {}
+      })
+      const registry = Metrics.make()
+      let collected = 0
+      registry.onCollect(() => collected++)
+      const count: MetricsPage.Render = () => ({ contentType: "text/plain", body: `${collected}\n` })
+      yield* MetricsPage.serve([format("text/plain", count)]).pipe(
+        Effect.provideService(Endpoints.Endpoints, endpoints),
+        Effect.provideService(Metrics.Metrics, registry)
+      )
+      const bodies = Effect.forEach(
+        Array.from({ length: 50 }),
+        () =>
+          Effect.flatMap(
+            pages[0]?.(new Request("http://homeostat/metrics"), { address: undefined }) ?? Effect.never,
+            (page) => Effect.promise(() => page.text())
+          ),
+        { concurrency: "unbounded" }
+      )
+      expect(new Set(yield* bodies)).toEqual(new Set(["1\n"]))
+      // A later request has a page of its own.
+      expect(new Set(yield* bodies)).toEqual(new Set(["2\n"]))
     })
   )
 

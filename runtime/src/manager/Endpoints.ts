@@ -4,7 +4,8 @@
  * Only what is routed is answered (404 otherwise, which lists the routes to callers on this machine), and only the methods that a
  * route takes, which are GET and HEAD unless it says so (405 otherwise). Handlers take no body. A client that sends headers slowly,
  * or none, is cut off after some ten seconds, and so is a handler that takes as long. Of each route {@link mostUnderWay} requests
- * are answered at a time; a further one gets 503 at once, so that a crowd at one route does not fill the memory, nor block probes.
+ * are answered at a time, and {@link mostOfAddress} of one IP address. A further one gets 503 at once, so that a crowd at one route
+ * does not fill the memory, and one neighbour does not keep kubelet from the probes.
  *
  * Why `Bun.serve` and not @effect/platform's server over it: a probe has to be answered as soon as the process runs, and for as
  * little as possible, every few seconds for ever. It starts in 0.3 ms instead of 2 to 14, costs 70 µs of CPU for a request and
@@ -93,11 +94,28 @@ const idleTimeout = 10
 /** Requests of one route that are answered at a time. */
 export const mostUnderWay = 200
 
+/** Those of one IP address. */
+export const mostOfAddress = 100
+
 interface Route {
   readonly handler: Handler
   readonly methods: ReadonlyArray<string>
   /** Requests that are being answered. */
   underWay: number
+  /** The same by the IP address of the caller. */
+  readonly byAddress: Map<string, number>
+}
+
+const begin = (route: Route, address: string): void => {
+  route.underWay++
+  route.byAddress.set(address, (route.byAddress.get(address) ?? 0) + 1)
+}
+
+const end = (route: Route, address: string): void => {
+  route.underWay--
+  const left = (route.byAddress.get(address) ?? 1) - 1
+  if (left > 0) route.byAddress.set(address, left)
+  else route.byAddress.delete(address)
 }
 
 type Routes = Map<string, Route>
@@ -140,19 +158,24 @@ const answer = (routes: Routes, request: Request, caller: Caller): Effect.Effect
   if (!methods.includes(request.method)) {
     return Effect.succeed(text(405, `${pathname} takes ${listed(methods)}`, { allow: methods.join(", ") }))
   }
-  if (route.underWay >= mostUnderWay) return Effect.sync(overloaded)
+  const { address = "" } = caller
+  if (route.underWay >= mostUnderWay || (route.byAddress.get(address) ?? 0) >= mostOfAddress) {
+    return Effect.sync(overloaded)
+  }
   return Effect.suspend(() => {
-    route.underWay++
+    begin(route, address)
     return handler(request, caller)
   }).pipe(
     Effect.catchAllCause((cause) =>
       Effect.as(Effect.logError(`Answering ${pathname} failed unexpectedly`, cause), text(500, "internal error"))
     ),
-    Effect.ensuring(Effect.sync(() => void route.underWay--))
+    Effect.ensuring(Effect.sync(() => end(route, address)))
   )
 }
 
-const overloaded = (): Response => text(503, "too many requests are being answered; try again", { "retry-after": "1" })
+/** Closes the connection: the requests that wait in it would cost as much again. */
+const overloaded = (): Response =>
+  text(503, "too many requests are being answered; try again", { "retry-after": "1", connection: "close" })
 
 type Listening = Server<undefined>
 
@@ -260,7 +283,7 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
     return {
       addresses,
       route: (port, path, handler, methods = reading) => {
-        const route = { handler, methods, underWay: 0 }
+        const route: Route = { handler, methods, underWay: 0, byAddress: new Map() }
         return Effect.acquireRelease(
           Effect.sync(() => void tables[port].set(path, route)),
           () =>

@@ -3,6 +3,8 @@
  * A collector of an author that throws costs its own metrics and not the page.
  *
  * Compressed if the reader asks for it, as Prometheus does: a page shrinks to a tenth for a fraction of a millisecond.
+ *
+ * Requests that arrive before a page is rendered share it. Otherwise a crowd of readers keeps timers and sockets waiting for seconds.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -61,16 +63,35 @@ export const serve = (
         },
         { discard: true }
       )
-    const page: Endpoints.Handler = (request) =>
+    const rendered = ({ render }: Format, compressed: boolean) =>
       Effect.gen(function* () {
-        const { render } = Accept.preferred(request.headers.get("accept"), formats)
         const thrown: Array<unknown> = []
         const { body, contentType } = render(registry.read((error) => thrown.push(error)))
         if (thrown.length > 0) yield* report(thrown)
         const headers = { "content-type": contentType, vary: "accept, accept-encoding" }
-        return body.length >= worthCompressing && accepts(request)
-          ? new Response(Bun.gzipSync(body, { level: 1 }), { headers: { ...headers, "content-encoding": "gzip" } })
-          : new Response(body, { headers })
+        return compressed && body.length >= worthCompressing
+          ? { body: Bun.gzipSync(body, { level: 1 }), headers: { ...headers, "content-encoding": "gzip" } }
+          : { body, headers }
+      })
+    /** The pages that are about to be rendered. */
+    const next = new Map<string, ReturnType<typeof rendered>>()
+    const page: Endpoints.Handler = (request) =>
+      Effect.gen(function* () {
+        const format = Accept.preferred(request.headers.get("accept"), formats)
+        const compressed = accepts(request)
+        const name = `${formats.indexOf(format)} ${compressed}`
+        const shared =
+          next.get(name) ??
+          (yield* Effect.cached(
+            Effect.suspend(() => {
+              next.delete(name)
+              return rendered(format, compressed)
+            })
+          ))
+        next.set(name, shared)
+        yield* Effect.yieldNow()
+        const { body, headers } = yield* shared
+        return new Response(body, { headers })
       })
     yield* endpoints.route("metrics", "/metrics", guard(page))
   })

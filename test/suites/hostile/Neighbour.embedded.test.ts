@@ -22,9 +22,9 @@ const from = ({ program }: Victim.Victim, attack: string, count: number, what: "
   })
 
 /** The slowest probe during an attack, in milliseconds, and the answers to the attack. */
-const probed = (victim: Victim.Victim, attack: string, count: number) =>
+const probed = (victim: Victim.Victim, attack: string, count: number, what: "metrics" | "probes" = "probes") =>
   Effect.gen(function* () {
-    const flood = yield* Effect.fork(from(victim, attack, count))
+    const flood = yield* Effect.fork(from(victim, attack, count, what))
     let slowest = 0
     while (Option.isNone(yield* Fiber.poll(flood))) {
       const { millis, status } = yield* Victim.probe(victim.program)
@@ -53,6 +53,19 @@ describe("A manager whose neighbour", () => {
         })
         expect(yield* Victim.fastest(excess, 1)).toBeLessThan(1)
       }
+    })
+  )
+
+  Victim.attacked("asks for many pages of metrics at once answers probes meanwhile", (victim) =>
+    Effect.gen(function* () {
+      const excess = Effect.gen(function* () {
+        const harmless = yield* probed(victim, "unknown paths", 2000, "metrics")
+        const { answers, slowest } = yield* victim.survives(probed(victim, "pages", 2000, "metrics"))
+        expect(Object.keys(answers).filter((answer) => !["200", "503"].includes(answer))).toEqual([])
+        expect(answers["200"]).toBeGreaterThan(0)
+        return slowest / Math.max(Victim.mostProbe, 3 * harmless.slowest)
+      })
+      expect(yield* Victim.fastest(excess, 1)).toBeLessThan(1)
     })
   )
 
