@@ -9,6 +9,7 @@
  * ```
  */
 import type * as Brand from "effect/Brand"
+import type { Right } from "../client/Right.ts"
 import { Event } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type * as Resource from "../resource/Resource.ts"
@@ -159,6 +160,16 @@ export const implied = (declared: {
     events(resource.namespaced ? undefined : "default")
   ]
 }
+
+/** Whether one of these declarations names the permission, for whatever names and namespaces. */
+export const declares = (declared: ReadonlyArray<Access>, { group, resource, verb }: Right): boolean =>
+  // `Right.describe` names the declaration for these itself.
+  verb === "bind" ||
+  verb === "escalate" ||
+  declared.some(({ resource: target, subresource, verbs }) => {
+    const name = subresource === undefined ? target.plural : `${target.plural}/${subresource}`
+    return target.group === group && name === resource && verbs.some((each) => each === verb)
+  })
 
 /** What recording Events takes, in one namespace or wherever the manager works. */
 export const events = (namespace?: string | undefined): Access => of(Event, ["create", "patch"], { namespace })

@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 import type * as Cache from "../cache/Cache.ts"
 import type * as Transform from "../cache/Transform.ts"
 import type * as Client from "../client/Client.ts"
+import type { Right } from "../client/Right.ts"
 import type * as EventRecorder from "../events/EventRecorder.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
@@ -149,7 +150,8 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   const attempt = (found: KubernetesObject): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> =>
     Stalled.reported(
       resource,
-      found
+      found,
+      declares
     )(found.metadata.deletionTimestamp === undefined ? reconcile(found) : release(found))
   const access = [
     ...Access.implied({
@@ -160,6 +162,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     }),
     ...(options.access ?? [])
   ]
+  const declares = (right: Right) => Access.declares(access, right)
   const allowing = (verb: Access.Verb) =>
     access.flatMap(({ resource, subresource, verbs }) =>
       subresource === undefined && verbs.includes(verb) ? [Resource.nameOf(resource)] : []

@@ -5,8 +5,9 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ApiError from "../client/ApiError.ts"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
-import { ConfigMap, Event } from "../resource/BuiltIn.ts"
+import { ConfigMap, Deployment, Event, Service } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
+import * as Access from "./Access.ts"
 import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
@@ -90,7 +91,7 @@ describe("a reconcile that is refused", () => {
         expect(story(attempts)).toEqual(["Failed +1000", "Failed +1000", "Failed +1000"])
         const facts = {
           reason: "Forbidden",
-          message: Stalled.describe(unauthorized("patch")),
+          message: Stalled.describe(unauthorized("patch"), () => false),
           observedGeneration: 1,
           lastTransitionTime: "1970-01-01T00:00:00Z"
         }
@@ -109,6 +110,32 @@ describe("a reconcile that is refused", () => {
         expect(statuses(server)).toHaveLength(2)
         yield* pass("1 minute")
         expect(statuses(server)).toHaveLength(2)
+      })
+    )
+  )
+
+  effect(
+    "names the declaration that the controller lacks, and no other",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const refusals = [
+          unauthorized("patch"),
+          unauthorized("patch", "deployments/scale"),
+          unauthorized("get", "secrets", ""),
+          unauthorized("create", "services", ""),
+          unauthorized("patch", "widgets", "example.com")
+        ]
+        const { reconcile } = counted((n, _) => refusals[n - 1] ?? Effect.succeed(Result.done))
+        const ends: Array<boolean> = []
+        yield* run({ reconcile, retry, owns: [Service], access: [Access.patch(Deployment, { subresource: "scale" })] })
+        for (const { message } of refusals) {
+          const [stalled] = conditions(server)
+          expect(stalled?.message).toContain(message)
+          ends.push(stalled?.message.endsWith(", and the controller does not declare it: add it to access") === true)
+          yield* pass("1 second")
+        }
+        expect(ends).toEqual([true, false, true, false, true])
       })
     )
   )

@@ -58,6 +58,12 @@ const report = (reason: Report["reason"], text: string): Report => ({ reason, me
 /** A message is cut here, in characters: `kubectl describe` shows an Event of this length whole. */
 const longest = 1024
 
+/** Whether the controller declares that it needs a permission. */
+type Declares = (right: Right.Right) => boolean
+
+/** Only another program changes that: the generated roles have what controllers declare. */
+const undeclared = ", and the controller does not declare it: add it to access"
+
 /** Text beyond this many characters is dropped before the search for secrets, whose cost grows with it. */
 const longestRead = 8192
 
@@ -69,14 +75,16 @@ const clean = (text: string, most = longest): string => {
 
 /**
  * One line for people about a request that the API server refused (403) or an object that it rejected (422): the request and
- * the server's words. A 403 for want of a permission also names the rule to add. Long values, objects, and values of secret
+ * the server's words. A 403 for want of a permission also names the rule to add, and the declaration if the controller has none. Long values, objects, and values of secret
  * fields are left out. At most 1024 characters.
  */
-export const describe = (error: ApiError.Forbidden | ApiError.Invalid): string => {
+export const describe = (error: ApiError.Forbidden | ApiError.Invalid, declares: Declares = () => true): string => {
   if (error instanceof ApiError.Invalid) return report("Invalid", rejection(error)).message
   const right = Right.wanting(error)
   // The server may list all that a role grants: the rule to add follows it.
-  const text = right === undefined ? error.message : `${clean(error.message, longest / 2)}; ${Right.describe(right)}`
+  const hint = right === undefined || declares(right) ? "" : undeclared
+  const text =
+    right === undefined ? error.message : `${clean(error.message, longest / 2)}; ${Right.describe(right)}${hint}`
   return report("Forbidden", text).message
 }
 
@@ -123,12 +131,17 @@ export const isRejection = (error: unknown): error is ApiError.Invalid =>
 const isOwnSpec = (error: unknown, resource: Resource.Any, { metadata }: KubernetesObject): boolean =>
   error instanceof Resource.InvalidObject && error.kind === resource.kind && error.key === keyString(metadata)
 
-const reportOf = (error: unknown, resource: Resource.Any, object: KubernetesObject): Report | undefined => {
+const reportOf = (
+  error: unknown,
+  resource: Resource.Any,
+  object: KubernetesObject,
+  declares: Declares
+): Report | undefined => {
   if (error instanceof ApiError.Forbidden) {
     const isStatus = Right.wanting(error)?.resource === `${resource.plural}/status`
     return isStatus || ApiError.isNamespaceTerminating(error)
       ? undefined
-      : { reason: "Forbidden", message: describe(error) }
+      : { reason: "Forbidden", message: describe(error, declares) }
   }
   if (isRejection(error)) return { reason: "Invalid", message: describe(error) }
   if (error instanceof Claim.NotOwned) return report("NotOwned", error.message)
@@ -185,7 +198,7 @@ const retract = (object: KubernetesObject) =>
 
 /** Makes the attempts on an object of a kind report why they get no further, and remove the report when that is over. */
 export const reported =
-  (resource: Resource.Any, object: KubernetesObject) =>
+  (resource: Resource.Any, object: KubernetesObject, declares: Declares) =>
   <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | TerminalError | Status.Failure, R | Needs> => {
     const failed = (cause: Cause.Cause<E>): Effect.Effect<never, E | TerminalError | Status.Failure, Needs> => {
       const failure = Cause.failureOption(cause)
@@ -195,7 +208,7 @@ export const reported =
       const found =
         Option.isNone(failure) && !isUndeclared
           ? report("InternalError", messageOf(error))
-          : reportOf(error, resource, object)
+          : reportOf(error, resource, object, declares)
       if (found === undefined && (isFleeting(error) || error instanceof Claim.OwnerGone)) return Effect.failCause(cause)
       const isFinal = found !== undefined && found.reason !== "Forbidden" && found.reason !== "InternalError"
       const reporting =
