@@ -43,6 +43,9 @@ const settings = { bytecode: true, minify: true, sourcemap: "linked", splitting:
  */
 const jitPolicy = 20
 
+/** The functions that a start uses, as `bun test/order.ts` records them: their bytecode is put together. */
+export const order = join(import.meta.dir, "start.order")
+
 /** What the program says of how it was made. */
 export const recordOf = ({ sources, target }: Pick<Options, "sources" | "target">): Build => ({
   commit: sources.commit,
@@ -91,6 +94,7 @@ export const make = ({
               target: `bun-${target}`,
               outfile: join(folder, inner),
               jitPolicy,
+              bytecodeOrder: order,
               // Neither is the business of whoever runs it: what it finds in its folder does not change what it does.
               autoloadDotenv: false,
               autoloadBunfig: false

@@ -341,10 +341,13 @@ const issuesOf = (issue: ParseResult.ParseIssue): Resource.InvalidObject["issues
 const decoder = <Spec, SpecEncoded, Status>(kind: string, spec: Schema.Schema<Spec, SpecEncoded>) => {
   type Decoded = Either.Either<CustomObject<Spec, Status>, Resource.InvalidObject>
   // Fields that an older or newer version of the kind knows must not fail, and a reconciler may be asked to keep them.
-  const decodeSpec = ParseResult.decodeUnknownEither(spec, { errors: "all", onExcessProperty: "preserve" })
+  const options = { errors: "all", onExcessProperty: "preserve" } as const
+  let decodeSpec: ReturnType<typeof ParseResult.decodeUnknownEither<Spec, SpecEncoded>> | undefined
   const decode = (wire: KubernetesObject & { readonly spec?: unknown }): Decoded => {
     const invalid = (issues: Resource.InvalidObject["issues"]) =>
       new Resource.InvalidObject({ kind, key: keyString(keyOf(wire)), issues })
+    // Compiled for the first object: a start has none to decode.
+    decodeSpec ??= ParseResult.decodeUnknownEither(spec, options)
     if (wire.spec === undefined) return Either.left(invalid([{ field: "spec", message: "is missing" }]))
     return Either.mapBoth(decodeSpec(wire.spec), {
       onLeft: (issue) => invalid(issuesOf(issue)),
