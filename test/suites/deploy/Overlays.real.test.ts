@@ -25,7 +25,7 @@ type Container = ReturnType<typeof Overlay.manager>["container"]
 
 interface Peer {
   readonly namespaceSelector?: { readonly matchLabels?: Labels }
-  readonly podSelector?: { readonly matchLabels?: Labels }
+  readonly podSelector?: { readonly matchLabels?: Labels; readonly matchExpressions?: ReadonlyArray<object> }
 }
 interface Port {
   readonly port: number
@@ -332,6 +332,13 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       to.some(({ podSelector }) => selects(podSelector?.matchLabels, labels))
     )
     expect(allowed.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([Number(port)])
+    // Jaeger asks nobody for a name: traces come from the manager alone, and no pod reads them.
+    const fence = rendered.one<NetworkPolicy>("NetworkPolicy", "jaeger").spec
+    expect(selects(fence.podSelector.matchLabels, labels)).toBe(true)
+    const managers = [{ key: "app.kubernetes.io/name", operator: "In", values: ["homeostat"] }]
+    const from = [{ podSelector: { matchExpressions: managers } }]
+    expect(fence.ingress).toEqual([{ from, ports: [{ port: Number(port), protocol: "TCP" }] }])
+    expect(Overlay.manager(rendered).template.metadata?.labels).toMatchObject({ "app.kubernetes.io/name": "homeostat" })
     expect(environment).toMatchObject({ POD_NAME: "metadata.name", POD_NAMESPACE: "metadata.namespace" })
   })
 
