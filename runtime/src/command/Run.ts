@@ -122,7 +122,12 @@ type Settings = Flag.Values<ReturnType<typeof flagsOf>>
 /** Not ready while this goes on, which `/readyz` shows. */
 const during = <A, E, R>(check: string, what: string, step: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Health.Health, ({ readiness }) =>
-    Effect.scoped(Effect.zipRight(readiness(check, Effect.fail(what)), step))
+    Effect.scoped(
+      Effect.zipRight(
+        readiness(check, () => what),
+        step
+      )
+    )
   )
 
 /** The election among those who share the Lease; none without one. */

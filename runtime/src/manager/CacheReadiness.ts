@@ -27,10 +27,6 @@ export const register: Effect.Effect<void, never, Cache | Scope.Scope> = Effect.
   const cache = yield* Cache
   const health = yield* Health
   for (const [name, informers] of named(cache.informers())) {
-    const check = Effect.suspend(() => {
-      const reason = informers.map(hindrance).find((each) => each !== undefined)
-      return reason === undefined ? Effect.void : Effect.fail(reason)
-    })
-    yield* health.readiness(`cache-${name}`, check)
+    yield* health.readiness(`cache-${name}`, () => informers.map(hindrance).find((each) => each !== undefined))
   }
 })

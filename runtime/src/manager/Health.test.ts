@@ -81,6 +81,26 @@ describe("/readyz", () => {
     })
   )
 
+  live("takes checks that are functions, in their order beside effects, and one that throws for failed", () =>
+    Effect.gen(function* () {
+      const { get, readiness, started } = yield* probed
+      yield* started
+      let reason: string | undefined = "no\nroom"
+      yield* readiness("room", () => reason)
+      yield* readiness("slow", Effect.delay(Effect.fail("not yet"), "10 millis"))
+      yield* readiness("odd", () => {
+        throw new Error("odd")
+      })
+      const checks = (room: string) =>
+        `500 [+]ping ok\n[+]startup ok\n[+]shutdown ok\n${room}\n[-]slow failed: not yet\n[-]odd failed: Error: odd\nreadyz check failed\n`
+      expect(yield* get("/readyz")).toBe(checks("[-]room failed: no room"))
+      expect(yield* get("/readyz/room")).toBe("500 no room\n")
+      reason = undefined
+      expect(yield* get("/readyz")).toBe(checks("[+]room ok"))
+      expect(yield* get("/readyz?exclude=slow,odd")).toBe("200 ok\n")
+    })
+  )
+
   live("leaves out what is excluded, and says what there was none of to exclude", () =>
     Effect.gen(function* () {
       const { get, readiness, started } = yield* probed

@@ -14,8 +14,11 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Endpoints from "./Endpoints.ts"
 
-/** Succeeds if all is well; else fails with what is in the way, in one line. It is asked at every probe. */
-export type Check = Effect.Effect<void, string>
+/**
+ * An effect succeeds if all is well, and else fails with what is in the way, in one line. A function returns that line, or undefined; it
+ * takes no fiber of its own. A check runs at each probe.
+ */
+export type Check = Effect.Effect<void, string> | (() => string | undefined)
 
 /** The checks of a manager. */
 export interface Checks {
@@ -47,10 +50,21 @@ const patience = "900 millis"
 
 type Table = Map<string, Check>
 
+/** A check as an effect. */
+export const effectOf = (check: Check): Effect.Effect<void, string> =>
+  Effect.isEffect(check)
+    ? check
+    : Effect.suspend(() => {
+        const reason = check()
+        return reason === undefined ? Effect.void : Effect.fail(reason)
+      })
+
 /** What is in the way of a check; nothing if it is well. */
 const look = (check: Check): Effect.Effect<string | undefined> =>
-  check.pipe(
-    Effect.timeoutFail({ duration: patience, onTimeout: () => `no result within ${patience}` }),
+  (Effect.isEffect(check)
+    ? Effect.timeoutFail(check, { duration: patience, onTimeout: () => `no result within ${patience}` })
+    : effectOf(check)
+  ).pipe(
     Effect.as(undefined),
     Effect.catchAllCause((cause) =>
       Effect.succeed(Cause.failureOrCause(cause)).pipe(
@@ -68,17 +82,22 @@ const overall = (endpoint: string, table: Table) => (request: Request) =>
   Effect.gen(function* () {
     const query = new URL(request.url).searchParams
     const excluded = new Set(query.getAll("exclude").flatMap((names) => names.split(",")))
-    const lines = yield* Effect.forEach(
-      table,
-      ([name, check]) =>
-        excluded.delete(name)
-          ? Effect.succeed({ line: `[+]${name} excluded: ok`, failed: false })
-          : Effect.map(look(check), (reason) =>
-              reason === undefined
-                ? { line: `[+]${name} ok`, failed: false }
-                : { line: `[-]${name} failed: ${reason}`, failed: true }
-            ),
-      { concurrency: "unbounded" }
+    const effects = Array.from(table).filter(([name, check]) => Effect.isEffect(check) && !excluded.has(name))
+    const slow = new Map(
+      yield* Effect.forEach(
+        effects,
+        ([name, check]) => Effect.map(look(check), (reason): readonly [string, string | undefined] => [name, reason]),
+        { concurrency: "unbounded" }
+      )
+    )
+    const lines = yield* Effect.forEach(table, ([name, check]) =>
+      excluded.delete(name)
+        ? Effect.succeed({ line: `[+]${name} excluded: ok`, failed: false })
+        : Effect.map(Effect.isEffect(check) ? Effect.sync(() => slow.get(name)) : look(check), (reason) =>
+            reason === undefined
+              ? { line: `[+]${name} ok`, failed: false }
+              : { line: `[-]${name} failed: ${reason}`, failed: true }
+          )
     )
     const failed = lines.some((line) => line.failed)
     if (!failed && !query.has("verbose")) return Endpoints.text(200, "ok", headers)
@@ -106,14 +125,12 @@ const single = (endpoint: string, table: Table) => (request: Request) => {
 export const make: Effect.Effect<Checks, never, Endpoints.Endpoints | Scope.Scope> = Effect.gen(function* () {
   const endpoints = yield* Endpoints.Endpoints
   let phase: "starting" | "running" | "ending" = "starting"
-  const live: Table = new Map([["ping", Effect.void]])
+  const ping: Check = () => undefined
+  const live: Table = new Map([["ping", ping]])
   const ready: Table = new Map<string, Check>([
-    ["ping", Effect.void],
-    [
-      "startup",
-      Effect.suspend(() => (phase === "starting" ? Effect.fail("the controllers are not started yet") : Effect.void))
-    ],
-    ["shutdown", Effect.suspend(() => (phase === "ending" ? Effect.fail("the process is shutting down") : Effect.void))]
+    ["ping", ping],
+    ["startup", () => (phase === "starting" ? "the controllers are not started yet" : undefined)],
+    ["shutdown", () => (phase === "ending" ? "the process is shutting down" : undefined)]
   ])
   const add = (table: Table) => (name: string, check: Check) =>
     Effect.acquireRelease(

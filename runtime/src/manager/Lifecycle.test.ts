@@ -301,7 +301,9 @@ describe("a kind that a manager may not read", () => {
       }).pipe(Effect.provideService(Health.Health, health), Effect.provide(capture([])))
       yield* pass("1 minute")
       const unready = Effect.map(
-        Effect.forEach(checks, ([name, check]) => Effect.map(Effect.either(check), (result) => ({ name, result }))),
+        Effect.forEach(checks, ([name, check]) =>
+          Effect.map(Effect.either(Health.effectOf(check)), (result) => ({ name, result }))
+        ),
         (results) => results.flatMap(({ name, result }) => (Either.isLeft(result) ? [`${name}: ${result.left}`] : []))
       )
       expect([...checks.keys()]).toEqual(["cache-widgets.example.com", "cache-configmaps"])

@@ -62,7 +62,7 @@ const vitals = () => {
     started: Effect.void,
     shutDown: Effect.void
   }
-  return { health, look: Effect.suspend(() => Effect.flip(Effect.all([...checks.values()]))) }
+  return { health, look: Effect.suspend(() => Effect.flip(Effect.forEach(checks.values(), Health.effectOf))) }
 }
 
 effect("a manager with a leader that waits in vain for reconciles of its last leadership is alive no more", () =>

@@ -122,20 +122,15 @@ export const start = <R>(
         gracePeriod: settings.gracePeriod
       })
     )
-    const living = Effect.suspend(() => {
-      if (died) return Effect.fail("the controllers have stopped by a mistake of the runtime: see the log")
+    yield* health.liveness("controllers", () => {
+      if (died) return "the controllers have stopped by a mistake of the runtime: see the log"
       const hanging = runners.flatMap((runner) => (runner.hangs() ? [runner.controller] : []))
       return hanging.length === 0
-        ? Effect.void
-        : Effect.fail(`${hanging.join(" and ")} can't lead: reconciles of the last leadership do not end`)
+        ? undefined
+        : `${hanging.join(" and ")} can't lead: reconciles of the last leadership do not end`
     })
-    yield* health.liveness("controllers", living)
     if (leaderElection !== undefined) {
-      const electable = Effect.suspend(() => {
-        const { refused } = leaderElection.state()
-        return refused === undefined ? Effect.void : Effect.fail(refused)
-      })
-      yield* health.readiness("leader-election", electable)
+      yield* health.readiness("leader-election", () => leaderElection.state().refused)
     }
     yield* WhyPage.serve(controllers, runners, leaderElection)
     const expire = Effect.map(Effect.clock, (clock) => {
