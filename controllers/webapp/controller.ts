@@ -6,6 +6,7 @@
  * `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
+import * as Transform from "@homeostat/runtime/cache/Transform"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
@@ -90,6 +91,15 @@ export const controller = Controller.make("webapp", {
       map: targetsOf,
       indexes: [byDeployment(HorizontalPodAutoscaler, targetsOf)]
     })
+  ],
+  transforms: [
+    // The cache has the autoscalers of all tenants, and their users choose how large they are.
+    Transform.of(HorizontalPodAutoscaler, (autoscaler) => ({
+      apiVersion: "autoscaling/v2",
+      kind: "HorizontalPodAutoscaler",
+      metadata: Transform.existence(autoscaler).metadata,
+      spec: { scaleTargetRef: autoscaler.spec?.scaleTargetRef }
+    }))
   ],
   inheritedFinalizers: ["apps.kubedojo.io/finalizer"],
   reconcile: (app) =>

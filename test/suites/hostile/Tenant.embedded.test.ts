@@ -2,7 +2,7 @@
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment, Event, Job } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Event, HorizontalPodAutoscaler, Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
@@ -55,6 +55,29 @@ describe("A manager whose tenant", () => {
       Effect.forEach(
         Array.from({ length: 60 }, (_, n) => n),
         (n) => Client.create(Deployment, deployment(1_280_000, { namespace: hostile, name: `big-${n}` })),
+        { discard: true }
+      )
+    )
+  )
+
+  Victim.attacked("makes many huge autoscalers serves on", ({ hostile, survives }) =>
+    survives(
+      Effect.forEach(
+        Array.from({ length: 120 }, (_, n) => n),
+        (n) =>
+          Client.create(HorizontalPodAutoscaler, {
+            metadata: { namespace: hostile, name: `big-${n}`, annotations: { note: "x".repeat(250_000) } },
+            spec: {
+              scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: `big-${n}` },
+              maxReplicas: 2,
+              metrics: [
+                {
+                  type: "External",
+                  external: { metric: { name: "y".repeat(500_000) }, target: { type: "Value", value: "1" } }
+                }
+              ]
+            }
+          }),
         { discard: true }
       )
     )
