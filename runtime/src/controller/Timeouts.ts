@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
-import * as Alarm from "../queue/Alarm.ts"
+import * as Alarm from "../resource/Alarm.ts"
 import * as Time from "../resource/Time.ts"
 
 /** An attempt under way. */

@@ -27,8 +27,8 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as Alarm from "../resource/Alarm.ts"
 import * as Time from "../resource/Time.ts"
-import * as Alarm from "./Alarm.ts"
 import * as Delayed from "./Delayed.ts"
 import { type Entered, Entry } from "./Entry.ts"
 import * as Own from "./Own.ts"
@@ -219,12 +219,6 @@ export const make = <T>(options?: {
       if (!entry.running) makeAvailable()
     }
 
-    const makeDelayed = (entry: Entry<T>, dueAt: number): void => {
-      entry.place = "delayed"
-      entry.dueAt = dueAt
-      delayed.add(entry)
-    }
-
     const raise = (entry: Entry<T>, priority: number): void => {
       if (priority <= entry.priority) return
       if (entry.place === "ready") {
@@ -304,8 +298,13 @@ export const make = <T>(options?: {
       raise(entry, priority)
       if (entry.place === "ready") return
       const dueAt = Time.monotonic(clock) + Math.ceil(delayMillis)
-      if (entry.place !== "delayed") makeDelayed(entry, dueAt)
-      else if (dueAt < entry.dueAt) delayed.advance(entry, dueAt)
+      if (entry.place === "delayed") {
+        if (dueAt >= entry.dueAt) return
+        delayed.remove(entry)
+      }
+      entry.place = "delayed"
+      entry.dueAt = dueAt
+      delayed.add(entry)
       alarm.set(dueAt)
     }
 

@@ -5,7 +5,7 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Time from "../resource/Time.ts"
+import * as Time from "./Time.ts"
 
 /** See the top of this file. */
 export interface Alarm {
