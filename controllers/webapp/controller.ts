@@ -151,22 +151,19 @@ const child = <A, E, R>(
   apply: Effect.Effect<A, E | Refusal, R>,
   existing?: A | undefined
 ): Effect.Effect<Applied<A>, E, R> =>
-  apply.pipe(
-    Effect.map((object): Applied<A> => ({ object })),
-    Effect.catchIf(
-      (error): error is Refusal =>
-        error instanceof Owned.NotOwned || error instanceof ApiError.Forbidden || Stalled.isRejection(error),
-      (error): Effect.Effect<Applied<A>> => {
-        if (error instanceof Owned.NotOwned) {
-          return Effect.succeed({ problem: { reason: "NotOwned", message: error.message } })
-        }
-        return Effect.succeed({
-          object: existing,
-          error,
-          problem: { reason: "Invalid", message: Stalled.describe(error) }
-        })
+  Effect.matchEffect(apply, {
+    onSuccess: (object) => Effect.succeed<Applied<A>>({ object }),
+    onFailure: (error): Effect.Effect<Applied<A>, E> => {
+      if (error instanceof Owned.NotOwned) {
+        return Effect.succeed({ problem: { reason: "NotOwned", message: error.message } })
       }
-    )
-  )
+      if (!(error instanceof ApiError.Forbidden || Stalled.isRejection(error))) return Effect.fail(error as E)
+      return Effect.succeed({
+        object: existing,
+        error,
+        problem: { reason: "Invalid", message: Stalled.describe(error) }
+      })
+    }
+  })
 
 type Refusal = Owned.NotOwned | ApiError.Forbidden | ApiError.Invalid

@@ -249,27 +249,31 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
 /** A cache over the Client. */
 export const layer = (options?: Options): Layer.Layer<Cache, never, Client.Client> => Layer.scoped(Cache, make(options))
 
+/** One operation, where the tag and `flatMap` would be three: reconciles read the cache several times. */
+const using = <A, E>(use: (cache: Context.Tag.Service<Cache>) => Effect.Effect<A, E>): Effect.Effect<A, E, Cache> =>
+  Effect.withFiberRuntime((fiber) => use(Context.get(fiber.currentContext as Context.Context<Cache>, Cache)))
+
 /** {@link Cache} `informer`. */
 export const informer = (
   resource: Resource.Any,
   options?: InformerOptions
-): Effect.Effect<Informer.Informer, never, Cache> => Effect.flatMap(Cache, (cache) => cache.informer(resource, options))
+): Effect.Effect<Informer.Informer, never, Cache> => using((cache) => cache.informer(resource, options))
 
 /** {@link Cache} `get`. */
 export const get = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   key: ObjectKey
 ): Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject, Cache> =>
-  Effect.flatMap(Cache, (cache) => cache.get(resource, key))
+  using((cache) => cache.get(resource, key))
 
 /** {@link Cache} `list`. */
 export const list = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   selection?: Selection
-): Effect.Effect<List<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.list(resource, selection))
+): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.list(resource, selection))
 
 /** {@link Cache} `byOwner`. */
 export const byOwner = <A extends KubernetesObject>(
   resource: Resource.Resource<A, never>,
   owner: KubernetesObject
-): Effect.Effect<List<A>, never, Cache> => Effect.flatMap(Cache, (cache) => cache.byOwner(resource, owner))
+): Effect.Effect<List<A>, never, Cache> => using((cache) => cache.byOwner(resource, owner))

@@ -8,6 +8,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as Inspectable from "effect/Inspectable"
 import * as LogLevel from "effect/LogLevel"
@@ -172,13 +173,14 @@ const isQuiet = ({ _tag }: Outcome): boolean => _tag !== "Failed" && _tag !== "T
  * One log line per attempt: failures as warnings with what is next (a first conflict for debugging), terminal ones and
  * give-ups as errors, the rest for debugging.
  */
-export const log: Observer = (attempt) =>
-  Effect.withFiberRuntime((fiber) =>
-    // A line that nobody sees is not made: it costs a quarter of a reconcile that has nothing to do.
-    isQuiet(attempt.outcome) && LogLevel.greaterThan(fiber.getFiberRef(FiberRef.currentMinimumLogLevel), LogLevel.Debug)
-      ? Effect.void
-      : tell(attempt)
-  )
+export const log: Observer = (attempt) => {
+  const fiber = Option.getOrUndefined(Fiber.getCurrentFiber())
+  const level = fiber?.getFiberRef(FiberRef.currentMinimumLogLevel)
+  // A line that is not logged costs a quarter of a reconcile that has nothing to do.
+  return level !== undefined && isQuiet(attempt.outcome) && LogLevel.greaterThan(level, LogLevel.Debug)
+    ? Effect.void
+    : tell(attempt)
+}
 
 const tell: Observer = (attempt) => {
   const took = `${Math.round(attempt.finishedAt - attempt.startedAt)} ms`

@@ -2,7 +2,6 @@
  * What an author wants a child to be, as it is compared and sent: with its owner, and a hash of it all by which a new intent is
  * told from a child that somebody has changed.
  */
-import { createHash } from "node:crypto"
 import type { Operation } from "../client/Patch.ts"
 import { controllerOf, type DesiredMeta, type KubernetesObject, type ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -17,14 +16,25 @@ export const intentAnnotation = "homeostat.dev/intent"
 /** What a child of type D is made from: metadata without what {@link of} puts in. */
 export type Intended = { readonly metadata: DesiredMeta }
 
-/** What the author wants, with our owner reference and the hash of it all. */
+/** The place that an intent is for. */
+export const keyOf = (owner: KubernetesObject, kind: Resource.Any, { metadata }: Intended): ObjectKey => {
+  if (metadata.name === undefined) throw new Error(`Owned.apply needs metadata.name on a ${kind.kind}`)
+  const namespace = kind.namespaced ? (metadata.namespace ?? owner.metadata.namespace) : undefined
+  return { name: metadata.name, namespace }
+}
+
+/**
+ * What the author wants, with our owner reference and the hash of it all.
+ *
+ * @param child the child as it is, if it is there. It keeps its hash where it was made from the same intent
+ */
 export const of = <D extends Intended>(
   owner: KubernetesObject,
   resource: Resource.Any,
-  kind: Resource.Resource<KubernetesObject, D>,
-  desired: D
+  { namespace }: ObjectKey,
+  desired: D,
+  child: Intended | undefined
 ): D => {
-  const namespace = kind.namespaced ? (desired.metadata.namespace ?? owner.metadata.namespace) : undefined
   const metadata: DesiredMeta = {
     ...desired.metadata,
     ...(namespace === undefined ? {} : { namespace }),
@@ -39,18 +49,28 @@ export const of = <D extends Intended>(
       }
     ]
   }
-  const hash = createHash("sha256")
-    .update(Drift.canonical(Drift.json({ ...desired, metadata })))
-    .digest("hex")
-    .slice(0, 16)
+  const hash = hashed({ ...desired, metadata }, child && hashOf(child))
   return { ...desired, metadata: { ...metadata, annotations: { ...metadata.annotations, [intentAnnotation]: hash } } }
 }
 
-/** The place that an intent is for. */
-export const keyOf = (kind: Resource.Any, intent: Intended): ObjectKey => {
-  const { name, namespace } = intent.metadata
-  if (name === undefined) throw new Error(`Owned.apply needs metadata.name on a ${kind.kind}`)
-  return { name, namespace }
+/**
+ * The hash of an intent: 16 digits of its canonical form, and 16 digits of its text, whose keys come in the order of the author. The
+ * text is cheap to hash, and it is mostly the same. Only another text needs the canonical form, in which the order of keys does not count.
+ */
+const hashed = (intent: object, standing: string | undefined): string => {
+  const text = Bun.hash.xxHash64(JSON.stringify(intent)).toString(16).padStart(16, "0")
+  if (standing !== undefined && standing.length > 16 && standing.endsWith(text)) return standing
+  const canonical = Bun.CryptoHasher.hash("sha256", Drift.canonical(Drift.json(intent)), "hex").slice(0, 16)
+  return standing?.startsWith(canonical) === true ? standing : canonical + text
+}
+
+/** The intent with the hash of a child that was made from the same intent. */
+export const as = <D extends Intended>(intent: D, child: Intended): D => {
+  const standing = hashOf(child)
+  const { annotations } = intent.metadata
+  return standing === undefined || standing.slice(0, 16) !== hashOf(intent)?.slice(0, 16)
+    ? intent
+    : { ...intent, metadata: { ...intent.metadata, annotations: { ...annotations, [intentAnnotation]: standing } } }
 }
 
 /** The hash of the intent that a child, or the intent itself, bears. */

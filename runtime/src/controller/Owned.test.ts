@@ -66,7 +66,7 @@ describe("a child", () => {
             namespace: "default",
             resourceVersion: "1",
             labels: { app: "a" },
-            annotations: { [Owned.intentAnnotation]: expect.stringMatching(/^[0-9a-f]{16}$/) },
+            annotations: { [Owned.intentAnnotation]: expect.stringMatching(/^[0-9a-f]{32}$/) },
             ownerReferences: [
               {
                 apiVersion: "example.com/v1",
@@ -97,6 +97,36 @@ describe("a child", () => {
         expect(runs.length).toBeGreaterThan(2)
         expect(writes(server)).toHaveLength(1)
         expect(child(server).data).toEqual({ a: "1", theirs: "yes" })
+      })
+    )
+  )
+
+  effect(
+    "costs no request when the author gives the keys of the same intent in another order",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        let isReversed = false
+        yield* run(
+          makes((): { readonly [key: string]: string } => (isReversed ? { b: "2", a: "1" } : { a: "1", b: "2" }))
+        )
+        isReversed = true
+        yield* touch(server, "1")
+        expect(writes(server)).toHaveLength(1)
+      })
+    )
+  )
+
+  effect(
+    "that version 0.1 has applied costs no request: its hash has the first half only",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        yield* run(makes(() => ({ a: "1" })))
+        const { [Owned.intentAnnotation]: hash = "" } = child(server).metadata.annotations ?? {}
+        server.change(ConfigMap, "a", { metadata: { annotations: { [Owned.intentAnnotation]: hash.slice(0, 16) } } })
+        yield* touch(server, "1")
+        expect(writes(server)).toHaveLength(1)
       })
     )
   )

@@ -18,6 +18,7 @@
  *
  * Needs the rights to get, list, watch and patch the child's kind, and to create it.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
@@ -85,37 +86,32 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   ApiError | Claim.NotOwned | Claim.OwnerGone | Resource.InvalidObject | TerminalError,
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
-  Effect.gen(function* () {
-    const { applied, controller, memory, resource } = yield* Reconciliation
+  Effect.withFiberRuntime((fiber) => {
+    // Plain code up to the first request: every reconcile that has nothing to do pays for it.
+    const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
+    const { applied, controller, memory, resource } = Context.get(services, Reconciliation)
     const name = Resource.nameOf(kind)
     if (!applied.has(name)) {
       const message = `controller ${controller} applies ${name} and does not declare it: add ${kind.kind} to owns`
-      return yield* Effect.die(new Undeclared({ message }))
+      return Effect.die(new Undeclared({ message }))
     }
-    const tracing = yield* Tracing
-    const intent = Intent.of(owner, resource, kind, desired)
-    const key = Intent.keyOf(kind, intent)
+    const tracing = Context.get(services, Tracing)
+    const key = Intent.keyOf(owner, kind, desired)
     const mistake = Claim.mistakeIn(owner, resource, kind, key)
-    if (mistake !== undefined) return yield* new TerminalError({ message: mistake })
+    if (mistake !== undefined) return Effect.fail(new TerminalError({ message: mistake }))
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
-    const aim = { owner, kind, intent, key, place, options, tracing }
-    const cached = Option.getOrUndefined(yield* Cache.get(kind, key))
-    const found = cached === undefined ? nothing : look(aim, resource, memory, cached)
-    if (
-      cached !== undefined &&
-      found.claim === "ours" &&
-      !found.drifted &&
-      Intent.strangersIn(intent, cached, options.exclusive, tracing).length === 0
-    ) {
+    return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key), (held) => {
+      const cached = Option.getOrUndefined(held)
+      const intent = Intent.of(owner, resource, key, desired, cached)
+      const aim = { owner, kind, intent, key, place, options, tracing }
+      const found = cached === undefined ? nothing : look(aim, resource, memory, cached)
+      const isMatched = cached !== undefined && found.claim === "ours" && !found.drifted && found.strangers.length === 0
+      if (!isMatched) return Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
       memory.unblock(place, keyString(owner.metadata))
-      // Nearly always so: what it costs, every reconcile that has nothing to do pays.
-      yield* Recording.mark(SpanName.dependent(kind.kind), () => ({
-        ...placeOf(kind, key),
-        [Attribute.dependentResult]: "matched"
-      }))
-      return cached
-    }
-    return yield* Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
+      if (Recording.current(fiber) === undefined) return Effect.succeed(cached)
+      const facts = () => ({ ...placeOf(kind, key), [Attribute.dependentResult]: "matched" })
+      return Effect.as(Recording.mark(SpanName.dependent(kind.kind), facts), cached)
+    })
   })
 
 /** A child as it is wanted. */
@@ -135,6 +131,8 @@ interface Found<A> {
   readonly claim: Claim.Claim
   readonly lacking: ReadonlyArray<Drift.Difference>
   readonly drifted: boolean
+  /** What others put into the places that are ours alone. */
+  readonly strangers: ReadonlyArray<Drift.Stranger>
 }
 
 interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
@@ -143,17 +141,18 @@ interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
   readonly span: Recording.Span | undefined
 }
 
-const nothing: Found<never> = { cached: undefined, claim: "ours", lacking: [], drifted: false }
+const nothing: Found<never> = { cached: undefined, claim: "ours", lacking: [], drifted: false, strangers: [] }
 
 const look = <A extends KubernetesObject, D extends Intent.Intended>(
-  { kind, owner, intent, place, options }: Aim<A, D>,
+  { kind, owner, intent, place, options, tracing }: Aim<A, D>,
   resource: Resource.Any,
   memory: Memory,
   cached: A
 ): Found<A> => {
   const lacking = unmet(kind, intent, cached, memory, missing(intent, cached))
   const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
-  return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted }
+  const strangers = Intent.strangersIn(intent, cached, options.exclusive, tracing)
+  return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted, strangers }
 }
 
 /** Makes a child as it is wanted, and tells of it. */
@@ -183,7 +182,8 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
         ? yield* create(kind, intent, sent(undefined), key, block)
         : { child: cached, isNew: false, news: false }
     if (cached === undefined && !made.isNew) {
-      return yield* make({ ...task, ...look(task, resource, memory, made.child), news: made.news })
+      const again = { ...task, intent: Intent.as(intent, made.child) }
+      return yield* make({ ...again, ...look(again, resource, memory, made.child), news: made.news })
     }
     memory.unblock(place, keyString(owner.metadata))
     const answer: Answer<A> =
@@ -193,13 +193,14 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
             kind,
             intent,
             cached,
-            [...lacking, ...Intent.strangersIn(intent, cached, options.exclusive, tracing)],
+            [...lacking, ...task.strangers],
             correct(kind, intent, sent, cached, options, tracing)
           )
         : { child: made.child, expelled: [] }
     if (cached === undefined || drifted) yield* learn(owner, kind, place, intent, answer.child)
 
-    const strangers = Intent.strangersIn(intent, answer.child, options.exclusive, tracing)
+    const strangers =
+      answer.child === cached ? task.strangers : Intent.strangersIn(intent, answer.child, options.exclusive, tracing)
     const expel = () =>
       amend(
         kind,

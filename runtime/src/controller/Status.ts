@@ -12,6 +12,7 @@
  *
  * Needs the rights to get the reconciled kind, and to patch its status subresource.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Cache from "../cache/Cache.ts"
@@ -48,19 +49,36 @@ type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cac
  * object has changed since the cache saw it.
  */
 export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
-  Effect.gen(function* () {
-    const reconciliation = yield* Reconciliation
+  Effect.withFiberRuntime((fiber) => {
+    const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
+    const reconciliation = Context.get(services, Reconciliation)
     const { resource, memory } = reconciliation
-    const { uid } = object.metadata
     const intent = Drift.json(desired)
     if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
-    // The cache shows our own writes at once, so a second update within one reconcile is compared with the first.
-    const current = Option.getOrElse(yield* cached(object), () => object)
-    const wanted = { ...intent, ...mergedConditions(intent, foreignConditions(statusOf(current), intent)) }
+    return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object)), (found) => {
+      // The cache shows our own writes at once, so a second update within one reconcile is compared with the first.
+      const current = Option.getOrElse(same(found, object), () => object)
+      const wanted = { ...intent, ...mergedConditions(intent, foreignConditions(statusOf(current), intent)) }
+      const ours = (object: KubernetesObject): Fields => declared(statusSchemaOf(resource), statusOf(object), wanted)
+      const patch = Drift.mergePatch(ours(current), wanted)
+      return patch === undefined || memory.accepted(object.metadata.uid, "status", left(patch))
+        ? Effect.void
+        : write(object, current, { wanted, ours, patch })
+    })
+  })
 
-    const ours = (object: KubernetesObject): Fields => declared(statusSchemaOf(resource), statusOf(object), wanted)
-    const patch = Drift.mergePatch(ours(current), wanted)
-    if (patch === undefined || memory.accepted(uid, "status", left(patch))) return
+/** Sends what is to be changed, and learns from the answer how the server stores it. */
+const write = (
+  object: KubernetesObject,
+  current: KubernetesObject,
+  {
+    ours,
+    patch,
+    wanted
+  }: { readonly wanted: Fields; readonly ours: (object: KubernetesObject) => Fields; readonly patch: Drift.Json }
+): Writing =>
+  Effect.gen(function* () {
+    const { memory, resource } = yield* Reconciliation
     // A merge patch replaces the list whole, with a condition that another controller has added a moment ago.
     const guard = isFields(patch) && patch.conditions !== undefined
     const metadata = guard ? { metadata: { resourceVersion: current.metadata.resourceVersion } } : {}
@@ -76,7 +94,7 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
 
     const stored = statusOf(answer)
     // The answer shows how the server stores what was sent. Any other difference is a change by another manager.
-    memory.accept(uid, "status", left(common(Drift.mergePatch(ours(answer), wanted), patch)))
+    memory.accept(object.metadata.uid, "status", left(common(Drift.mergePatch(ours(answer), wanted), patch)))
     const dropped = Drift.missing(patch, stored).flatMap(({ path, want, have }) =>
       have === undefined && want !== null ? [path] : []
     )
@@ -108,11 +126,12 @@ export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Co
 export const cached = (
   object: KubernetesObject
 ): Effect.Effect<Option.Option<KubernetesObject>, ApiError | InvalidObject, Reconciliation | Cache.Cache> =>
-  Effect.gen(function* () {
-    const { resource } = yield* Reconciliation
-    const found = yield* Cache.get(resource, keyOf(object))
-    return Option.filter(found, ({ metadata }) => metadata.uid === object.metadata.uid)
-  })
+  Effect.flatMap(Reconciliation, ({ resource }) =>
+    Effect.map(Cache.get(resource, keyOf(object)), (found) => same(found, object))
+  )
+
+const same = (found: Option.Option<KubernetesObject>, { metadata: { uid } }: KubernetesObject) =>
+  Option.filter(found, ({ metadata }) => metadata.uid === uid)
 
 /** The fields of a status, as JSON. */
 type Fields = { readonly [key: string]: Drift.Json | undefined }

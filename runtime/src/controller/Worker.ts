@@ -152,8 +152,14 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
       const refs = fiber.getFiberRefs()
       const annotations = HashMap.set(fiber.getFiberRef(FiberRef.currentLogAnnotations), "controller", controller.name)
 
+      let scope: Scope.CloseableScope | undefined
+
       /** What an attempt finds in its fiber. Effect's combinators would set each of these, and set it back, on its own. */
-      const enter = (object: KubernetesObject, { corrections, id, ledger, root, scope }: Started): void => {
+      const enter = (
+        object: KubernetesObject,
+        { corrections, id, ledger, root }: Started,
+        scope: Scope.Scope
+      ): void => {
         const context = new Map(given)
         context.set(Reconciliation.key, {
           id,
@@ -186,7 +192,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
 
       /** Runs the attempt under its time limit. What the author forked or acquired in it ends with it. */
       const execute = function* (object: KubernetesObject, started: Started) {
-        enter(object, started)
+        scope ??= yield* Scope.make()
+        enter(object, started, scope)
         const limit = timeouts.begin(fiber)
         // `enter` provides what the compiler sees as missing.
         const attempt = controller.attempt(object) as Effect.Effect<Result, unknown, R>
@@ -197,8 +204,12 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         if (forked !== null) yield* forked
         const announced = announce(object, started.corrections)
         if (announced !== undefined) yield* announced as Effect.Effect<void>
-        const closed = yield* Effect.exit(Scope.close(started.scope, result))
-        const exit = Exit.isFailure(closed) ? Exit.zipLeft(result, closed) : result
+        let exit = result
+        if (isUsed(scope)) {
+          const closed = yield* Effect.exit(Scope.close(scope, result))
+          scope = undefined
+          if (Exit.isFailure(closed)) exit = Exit.zipLeft(result, closed)
+        }
         local.setFiberRefs(refs)
         return turn.isLate && (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause))
           ? Exit.fail(new ReconcileTimeout({ after: controller.timeout }))
@@ -210,7 +221,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
-        const started: Started = { id, root, ledger: new Ledger(), corrections: [], scope: yield* Scope.make() }
+        const started: Started = { id, root, ledger: new Ledger(), corrections: [] }
         const { corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
         const object = found !== undefined && memory.isGone(found.metadata.uid) ? undefined : found
@@ -294,8 +305,11 @@ interface Started {
   readonly root: Recording.Span | undefined
   readonly ledger: Ledger
   readonly corrections: Array<Correction>
-  readonly scope: Scope.CloseableScope
 }
+
+/** Whether something was added to a scope. A scope without finalizers serves the next attempt as well. */
+const isUsed = (scope: Scope.CloseableScope): boolean =>
+  (scope as { readonly state?: { readonly finalizers?: { readonly size: number } } }).state?.finalizers?.size !== 0
 
 /** Hands the record to an observer. An observer that dies does not stop the work. */
 const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => {

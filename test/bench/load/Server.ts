@@ -48,7 +48,7 @@ const stored = (number: number, letter: string, fields: object) => ({
 })
 
 const intended = <A extends KubernetesObject>(app: WebApp, kind: Resource.Resource<A, never>, desired: Desired<A>) =>
-  Intent.of(app, WebApp, kind as never, desired as never) as Desired<A>
+  Intent.of(app, WebApp, Intent.keyOf(app, kind, desired), desired as never, undefined) as Desired<A>
 
 const make = (number: number) => {
   const wire = merged(
