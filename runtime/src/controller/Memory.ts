@@ -45,6 +45,8 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   // Hashes: of a refused value of a megabyte nothing is to be kept.
   const answers = new Map<string, Map<string, bigint>>()
   const blocked = new Map<string, Set<string>>()
+  /** The places that each object waits for. */
+  const places = new Map<string, Set<string>>()
   const clean = new Set<string>()
   const deleted = new Set<string>()
   const said = new Set<bigint>()
@@ -53,10 +55,14 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     Bun.hash.wyhash(`${kind} ${path.replaceAll(/\[[^[\]]*\]/g, "[]")}`)
   const hash = (differences: ReadonlyArray<Difference>): bigint =>
     Bun.hash.wyhash(canonical(differences.map(({ path, want, have }) => ({ path, want, have }))))
+  const remove = (sets: Map<string, Set<string>>, key: string, member: string): void => {
+    const set = sets.get(key)
+    if (set?.delete(member) === true && set.size === 0) sets.delete(key)
+  }
   const unblock = (child: string, owner: string): void => {
-    const waiting = blocked.get(child)
-    waiting?.delete(owner)
-    if (waiting?.size === 0) blocked.delete(child)
+    if (blocked.get(child)?.has(owner) !== true) return
+    remove(blocked, child, owner)
+    remove(places, owner, child)
   }
 
   return {
@@ -87,6 +93,7 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
       const waiting = blocked.get(child)
       if (waiting?.has(owner) === true) return false
       blocked.set(child, (waiting ?? new Set()).add(owner))
+      places.set(owner, (places.get(owner) ?? new Set()).add(child))
       return true
     },
     waiting: (child) => blocked.get(child) ?? [],
@@ -105,7 +112,7 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
       answers.delete(uid)
       clean.delete(uid)
       deleted.delete(uid)
-      for (const child of blocked.keys()) unblock(child, key)
+      for (const child of places.get(key) ?? []) unblock(child, key)
     }
   }
 }
