@@ -8,6 +8,8 @@ import type { Entry } from "./Entry.ts"
 export interface Delayed<T> {
   /** Puts the entry in at its `dueAt`. */
   readonly add: (entry: Entry<T>) => void
+  /** Moves the entry, which is in, to an earlier time. Among equal times it keeps its rank. */
+  readonly advance: (entry: Entry<T>, dueAt: number) => void
   /** Takes the entry out; it must be in. */
   readonly remove: (entry: Entry<T>) => void
   /** The entry due first. */
@@ -63,6 +65,10 @@ export const make = <T>(): Delayed<T> => {
     add: (entry) => {
       entry.rank = ranks++
       rise(entry, heap.length)
+    },
+    advance: (entry, dueAt) => {
+      entry.dueAt = dueAt
+      rise(entry, entry.slot)
     },
     remove: (entry) => {
       const slot = entry.slot

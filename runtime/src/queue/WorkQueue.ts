@@ -298,13 +298,11 @@ export const make = <T>(options?: {
       raise(entry, priority)
       if (entry.place === "ready") return
       const dueAt = Time.monotonic(clock) + Math.ceil(delayMillis)
-      if (entry.place === "delayed") {
-        if (dueAt >= entry.dueAt) return
-        delayed.remove(entry)
-      }
-      entry.place = "delayed"
-      entry.dueAt = dueAt
-      delayed.add(entry)
+      if (entry.place !== "delayed") {
+        entry.place = "delayed"
+        entry.dueAt = dueAt
+        delayed.add(entry)
+      } else if (dueAt < entry.dueAt) delayed.advance(entry, dueAt)
       alarm.set(dueAt)
     }
 
