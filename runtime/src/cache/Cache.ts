@@ -139,6 +139,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       for (const definition of [Index.byNamespace, Index.byOwner, ...indexes]) define(resource, definition)
       const identity = `${Resource.identityOf(resource)}?${labelSelector ?? ""}`
       const existing = handles.get(identity)
+      if (existing === undefined || indexes.length > 0) read = new WeakMap()
       if (existing !== undefined) {
         for (const index of indexes) existing.addIndex(index)
         return Effect.succeed(existing.informer)
@@ -161,7 +162,16 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
    * Where to read a kind: in the informer without a selector, or else in all that there are, since each follows objects that
    * somebody declared; with an index, in those that have it.
    */
-  const stores = (resource: Resource.Any, index?: string): ReadonlyArray<Store> => {
+  const stores = (resource: Resource.Any, index = ""): ReadonlyArray<Store> => {
+    const known = read.get(resource) ?? new Map<string, ReadonlyArray<Store>>()
+    const found = known.get(index) ?? storesOf(resource, index === "" ? undefined : index)
+    if (known.size === 0) read.set(resource, known)
+    known.set(index, found)
+    return found
+  }
+  /** By kind and index, as long as no informer and no index is added. */
+  let read = new WeakMap<Resource.Any, Map<string, ReadonlyArray<Store>>>()
+  const storesOf = (resource: Resource.Any, index: string | undefined): ReadonlyArray<Store> => {
     const identity = Resource.identityOf(resource)
     const hasIt = (store: Store): boolean => index === undefined || store.hasIndex(index)
     const whole = handles.get(`${identity}?`)?.informer.store

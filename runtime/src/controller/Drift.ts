@@ -159,27 +159,26 @@ export const strangers = (
   exclusive: ReadonlyArray<ReadonlyArray<Step>>
 ): ReadonlyArray<Stranger> =>
   exclusive.flatMap((steps) => {
-    const at = resolve(object, steps)
-    if (at === undefined) return []
-    const wanted = resolve(intent, steps)?.value
-    if (isList(at.value)) {
+    const value = valueAt(object, steps)
+    const wanted = valueAt(intent, steps)
+    if (isList(value)) {
       const intended = isList(wanted) ? wanted : []
-      return at.value
-        .flatMap((item, index) =>
-          intended.some((want) => isMeant(want, item))
-            ? []
-            : [{ path: `${at.path}[${label(item, index)}]`, pointer: `${at.pointer}/${index}` }]
-        )
+      const foreign = [...value.entries()].filter(([, item]) => !intended.some((want) => isMeant(want, item)))
+      if (foreign.length === 0) return []
+      const { path, pointer } = placeOf(object, steps)
+      return foreign
+        .map(([index, item]) => ({ path: `${path}[${label(item, index)}]`, pointer: `${pointer}/${index}` }))
         .reverse()
     }
-    if (!isRecord(at.value)) return []
+    if (!isRecord(value)) return []
     const intended = isRecord(wanted) ? wanted : {}
-    return Object.keys(at.value)
-      .filter((key) => fieldOf(intended, key) === undefined)
-      .map((key) => ({
-        path: `${at.path}.${Text.clip(key, Text.longestName)}`,
-        pointer: `${at.pointer}/${pointerToken(key)}`
-      }))
+    const foreign = Object.keys(value).filter((key) => fieldOf(intended, key) === undefined)
+    if (foreign.length === 0) return []
+    const { path, pointer } = placeOf(object, steps)
+    return foreign.map((key) => ({
+      path: `${path}.${Text.clip(key, Text.longestName)}`,
+      pointer: `${pointer}/${pointerToken(key)}`
+    }))
   })
 
 /**
@@ -195,35 +194,39 @@ export const restoration = (
   exclusive
     .filter((steps) => strangers(intent, object, [steps]).length > 0)
     .flatMap((steps): ReadonlyArray<Operation> => {
-      const at = resolve(object, steps)
-      if (at === undefined) return []
-      const { pointer: path, value: have } = at
-      const wanted = resolve(intent, steps)?.value
+      const have = valueAt(object, steps)
+      const wanted = valueAt(intent, steps)
+      const { pointer: path } = placeOf(object, steps)
       if (wanted === undefined || isEmpty(wanted)) return [{ op: "remove", path }]
       const value =
         isList(wanted) && isList(have) ? wanted.map((want) => have.find((item) => covers(want, item)) ?? want) : wanted
       return [{ op: "replace", path, value }]
     })
 
-const resolve = (root: Json, steps: ReadonlyArray<Step>): (Stranger & { readonly value: Json }) | undefined => {
+const indexAt = (value: Json | undefined, step: Exclude<Step, string>): number =>
+  isList(value) ? value.findIndex((item) => covers(step, item)) : -1
+
+const valueAt = (root: Json, steps: ReadonlyArray<Step>): Json | undefined => {
   let value: Json | undefined = root
-  let pointer = ""
-  let path = ""
   for (const step of steps) {
-    if (typeof step === "string") {
-      value = isRecord(value) ? fieldOf(value, step) : undefined
-      pointer += `/${pointerToken(step)}`
-      path += path === "" ? step : `.${step}`
-    } else {
-      const index: number = isList(value) ? value.findIndex((item) => covers(step, item)) : -1
-      value = isList(value) ? value[index] : undefined
-      pointer += `/${index}`
-      path += `[${Object.values(step).join(" ")}]`
-    }
-    if (value === undefined) return undefined
+    if (typeof step === "string") value = isRecord(value) ? fieldOf(value, step) : undefined
+    else value = isList(value) ? value[indexAt(value, step)] : undefined
   }
-  return { value, pointer, path }
+  return value
 }
+
+/** Where the steps lead in an object that has a value there. */
+const placeOf = (root: Json, steps: ReadonlyArray<Step>): Stranger =>
+  steps.reduce<Stranger>(
+    ({ path, pointer }, step, nth) =>
+      typeof step === "string"
+        ? { path: path === "" ? step : `${path}.${step}`, pointer: `${pointer}/${pointerToken(step)}` }
+        : {
+            path: `${path}[${Object.values(step).join(" ")}]`,
+            pointer: `${pointer}/${indexAt(valueAt(root, steps.slice(0, nth)), step)}`
+          },
+    { path: "", pointer: "" }
+  )
 
 /** A key as a reference token of a JSON pointer (RFC 6901). */
 const pointerToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
