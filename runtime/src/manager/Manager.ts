@@ -29,6 +29,7 @@ import * as Runner from "../controller/Runner.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as CacheReadiness from "./CacheReadiness.ts"
+import * as Collection from "./Collection.ts"
 import * as FairScheduler from "./FairScheduler.ts"
 import type { FirstContact } from "./FirstContact.ts"
 import { Health } from "./Health.ts"
@@ -133,6 +134,7 @@ export const start = <R>(
       yield* health.readiness("leader-election", () => leaderElection.state().refused)
     }
     yield* WhyPage.serve(controllers, runners, leaderElection)
+    yield* Collection.afterFirstPass(runners)
     const expire = Effect.map(Effect.clock, (clock) => {
       const now = clock.unsafeCurrentTimeMillis()
       for (const { journal } of runners) journal.expire(now)

@@ -1,0 +1,90 @@
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import type { Informer } from "../cache/Cache.ts"
+import type { Runner } from "../controller/Runner.ts"
+import * as Collection from "./Collection.ts"
+
+type Queue = Option.Option.Value<ReturnType<Runner["queue"]>>
+
+const work = { ready: 0, processing: 0 }
+
+/** A queue with this much to do. */
+const queueOf = (counts: typeof work) => ({ snapshot: () => counts }) as unknown as Queue
+
+/** A manager of a controller with this many objects, and how often it collected. */
+const manager = (objects: number) =>
+  Effect.gen(function* () {
+    const synced = yield* Deferred.make<void>()
+    const informer = { synced: Deferred.await(synced), store: { size: () => objects } } as unknown as Informer
+    const state = { collections: 0, queue: Option.none<Queue>() }
+    const runner = { informers: [informer, informer], queue: () => state.queue }
+    yield* Collection.afterFirstPass([runner], () => void state.collections++)
+    return { state, sync: Deferred.succeed(synced, undefined) }
+  })
+
+const second = TestClock.adjust("1 second")
+
+describe("The first pass", () => {
+  effect("is followed by one collection, when all kinds are synced and nothing is left to do", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { state, sync } = yield* manager(10_000)
+        const counts = { ready: 2, processing: 1 }
+        state.queue = Option.some(queueOf(counts))
+        yield* TestClock.adjust("1 minute")
+        yield* sync
+        yield* second
+        expect(state.collections).toBe(0)
+        counts.ready = 0
+        yield* second
+        expect(state.collections).toBe(0)
+        counts.processing = 0
+        yield* second
+        expect(state.collections).toBe(1)
+        counts.processing = 1
+        yield* second
+        counts.processing = 0
+        yield* TestClock.adjust("1 minute")
+        expect(state.collections).toBe(1)
+      })
+    )
+  )
+
+  effect("of each term is, and so are the first lists of a standby", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { state, sync } = yield* manager(10_000)
+        yield* sync
+        const counts: Array<number> = []
+        for (const queue of [undefined, queueOf(work), queueOf(work), undefined]) {
+          state.queue = Option.fromNullable(queue)
+          yield* TestClock.adjust("1 minute")
+          counts.push(state.collections)
+        }
+        expect(counts).toEqual([1, 2, 3, 3])
+      })
+    )
+  )
+
+  effect("of few objects leaves nothing to collect, and of very many a collection would take too long", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        for (const [objects, collections] of [
+          [499, 0],
+          [500, 1],
+          [25_000, 1],
+          [25_001, 0]
+        ] as const) {
+          const { state, sync } = yield* manager(objects * 2)
+          yield* sync
+          yield* TestClock.adjust("1 minute")
+          expect(state.collections).toBe(collections)
+        }
+      })
+    )
+  )
+})
