@@ -23,19 +23,6 @@ export interface Sink {
 /** Objects per page: some 2 ms of parsing each, so that other work gets its turn in between. */
 const pageSize = 500
 
-const isEdit = (action: Reflector.Action): action is Reflector.Edit => {
-  switch (action._tag) {
-    case "Begin":
-    case "Stage":
-    case "Unstage":
-    case "Commit":
-    case "Apply":
-      return true
-    default:
-      return false
-  }
-}
-
 /** Whether the server says something about the kind. That it accepts a watch says nothing, and neither does an error. */
 const isWord = (input: Reflector.Input): boolean =>
   input._tag === "Listed" ||
@@ -61,9 +48,9 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
       const [to, actions] = Reflector.step(state, input)
       let next: Next | undefined
       for (const action of actions) {
-        if (isEdit(action)) sink.edit(action)
-        else if (action._tag === "Restarted" || action._tag === "Relisted") sink.counted(action._tag, action.reason)
-        else next = action
+        if (action._tag === "Restarted" || action._tag === "Relisted") sink.counted(action._tag, action.reason)
+        else if (action._tag === "Ask" || action._tag === "Read" || action._tag === "Wait") next = action
+        else sink.edit(action)
       }
       if (next === undefined) throw new Error(`a reflector that is ${state.phase._tag} cannot take ${input._tag}`)
       state = to
