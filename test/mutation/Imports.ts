@@ -1,4 +1,4 @@
-/** The tests that reach a source, nearest first. A file reaches those that it imports, and the programs that it names. */
+/** The tests that reach a source, nearest first, and of equally near ones the fastest. A file reaches those that it imports, and the programs that it names. */
 import { readFile } from "node:fs/promises"
 import { basename, dirname, join, relative } from "node:path"
 
@@ -10,6 +10,16 @@ export const isEmbedded = (file: string): boolean => /\.(cluster|embedded)\.test
 
 /** Whether a file holds tests of the unit or the embedded lane. */
 export const isTest = (file: string): boolean => /\.test\.ts$/.test(file) && !/\.(real|tools)\.test\.ts$/.test(file)
+
+/** The lanes' measured seconds of test files. Files that take less than 3 s are not listed. */
+const durationsFile = "test/lanes/durations.json"
+
+/** The seconds that a test file took, as far as the project has recorded them, and 1 otherwise. */
+const secondsIn = async (root: string): Promise<(test: string) => number> => {
+  const text = await readFile(join(root, durationsFile), "utf8").catch(() => "{}")
+  const lanes: { readonly [lane: string]: { readonly [file: string]: number } } = JSON.parse(text)
+  return (test) => lanes[isEmbedded(test) ? "embedded" : "unit"]?.[test] ?? 1
+}
 
 const transpiler = new Bun.Transpiler({ loader: "ts" })
 
@@ -56,6 +66,7 @@ const rankOf = (test: string, source: string): number => {
  * @param files all TypeScript files of the project
  */
 export const read = async (root: string, files: ReadonlyArray<string>): Promise<TestsOf> => {
+  const seconds = await secondsIn(root)
   const importers = new Map<string, Array<string>>()
   await Promise.all(
     files.map(async (file) => {
@@ -76,7 +87,8 @@ export const read = async (root: string, files: ReadonlyArray<string>): Promise<
     const order = ([test, distance]: readonly [string, number]): ReadonlyArray<number> => [
       rankOf(test, source),
       distance,
-      isEmbedded(test) ? 1 : 0
+      isEmbedded(test) ? 1 : 0,
+      seconds(test)
     ]
     return [...distances]
       .filter(([file]) => isTest(file))

@@ -186,6 +186,26 @@ describe("The tests of a source", () => {
       expect(testsOf("runtime/src/Program.ts")).toEqual(["test/suites/Program.test.ts"])
     })
   )
+
+  live("run the fastest first where several are equally near", () =>
+    Effect.gen(function* () {
+      const root = yield* project
+      yield* Effect.promise(async () => {
+        for (const name of ["A", "B", "C"]) {
+          await writeFile(join(root, `test/suites/${name}.test.ts`), 'import "../../runtime/src/Lonely.ts"\n')
+        }
+        const durations = { unit: { "test/suites/A.test.ts": 9, "test/suites/B.test.ts": 5 } }
+        await mkdir(join(root, "test/lanes"))
+        await writeFile(join(root, "test/lanes/durations.json"), JSON.stringify(durations))
+      })
+      const testsOf = yield* Effect.promise(async () => Imports.read(root, await Project.filesOf(root)))
+      expect(testsOf("runtime/src/Lonely.ts")).toEqual([
+        "test/suites/C.test.ts",
+        "test/suites/B.test.ts",
+        "test/suites/A.test.ts"
+      ])
+    })
+  )
 })
 
 describe("The sources of a path", () => {
