@@ -41,6 +41,12 @@ test("The pods to take away first are those that serve least", () => {
   ])
 })
 
+test("A ready pod whose condition has no time goes before one that became ready a moment ago", () => {
+  const untimed = { ...pod("untimed"), status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } }
+  const young = pod("a", { since: "2026-11-21T09:59:59Z" })
+  expect(mostExpendable([young, untimed], now, () => 1).map(nameOf)).toEqual(["untimed", "a"])
+})
+
 test("A pod is available when it has been ready for long enough", () => {
   const ready = pod("p", { since: "2026-11-21T09:59:58Z" })
   expect([0, 1, 5].map((seconds) => untilAvailable(ready, seconds, now))).toEqual([0, 0, 3000])

@@ -74,12 +74,17 @@ const deletionCost = (pod: JsonObject): number =>
 const restarts = (pod: JsonObject): number =>
   Math.max(0, ...objects(at(pod, "status", "containerStatuses")).map(({ restartCount }) => number(restartCount) ?? 0))
 
-/** The order of magnitude of an age: what differs by less counts as equally old. */
-const magnitude = (since: number, now: number): number =>
-  now > since ? Math.trunc(Math.log2((now - since) * 1e6)) : -1
+/** The order of magnitude of an age: what differs by less counts as equally old. An unknown age is the youngest. */
+const magnitude = (since: number | undefined, now: number): number =>
+  since !== undefined && now > since ? Math.trunc(Math.log2((now - since) * 1e6)) : -1
 
 /** The younger first, roughly; among those of an age the uid decides, which is as good as chance. */
-const byAge = (one: JsonObject, other: JsonObject, since: (pod: JsonObject) => number, now: number): number => {
+const byAge = (
+  one: JsonObject,
+  other: JsonObject,
+  since: (pod: JsonObject) => number | undefined,
+  now: number
+): number => {
   if (since(one) === since(other)) return 0
   return magnitude(since(one), now) - magnitude(since(other), now) || (uidOf(one) < uidOf(other) ? -1 : 1)
 }
@@ -99,7 +104,7 @@ export const mostExpendable = (
       Number(isReady(one)) - Number(isReady(other)) ||
       deletionCost(one) - deletionCost(other) ||
       crowd(other) - crowd(one) ||
-      byAge(one, other, (pod) => readySince(pod) ?? 0, now) ||
+      byAge(one, other, readySince, now) ||
       restarts(other) - restarts(one) ||
       byAge(one, other, createdAt, now)
   )

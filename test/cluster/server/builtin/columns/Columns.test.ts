@@ -55,6 +55,28 @@ describe("The columns", () => {
     })
   })
 
+  test("count a sidecar that has started, and show the container after it that is starting", () => {
+    const sidecar = { name: "proxy", restartCount: 0, state: { running: {} } }
+    const setup = { name: "setup", restartCount: 0, state: { waiting: { reason: "PodInitializing" } } }
+    const spec = {
+      initContainers: [{ name: "proxy", restartPolicy: "Always" }, { name: "setup" }],
+      containers: [{ name: "a" }]
+    }
+    const shown = (started: boolean) => {
+      const initContainerStatuses = [{ ...sidecar, started, ready: started }, setup]
+      return row("", "v1", "Pod", { spec, status: { phase: "Pending", initContainerStatuses } })
+    }
+    expect(shown(true)).toMatchObject({ Ready: "1/2", Status: "Init:1/2" })
+    expect(shown(false)).toMatchObject({ Ready: "0/2", Status: "Init:0/2" })
+  })
+
+  test("show the access modes of volumes and of bound claims in short, in the order of kubectl", () => {
+    const accessModes = ["ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod", "ReadWriteOnce"]
+    expect(row("", "v1", "PersistentVolume", { spec: { accessModes } })["Access Modes"]).toBe("RWO,ROX,RWX,RWOP")
+    const claim = { spec: { accessModes, volumeName: "v" }, status: { phase: "Bound", accessModes: ["ReadWriteOnce"] } }
+    expect(row("", "v1", "PersistentVolumeClaim", claim)["Access Modes"]).toBe("RWO")
+  })
+
   test("tell of a Job how long it took", () => {
     const status = { startTime: "2026-01-01T00:00:00Z", completionTime: "2026-01-01T00:01:30Z", succeeded: 1 }
     expect(row("batch", "v1", "Job", { spec: { completions: 1 }, status })).toMatchObject({
