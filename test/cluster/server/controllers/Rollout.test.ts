@@ -82,3 +82,12 @@ describe("a change of the number of replicas in the middle of a rollout", () => 
     expect(shown(Rollout.proportionally(deployment(0, 3, 2), sets))).toEqual({ o: 0, new: 0 })
   })
 })
+
+describe("A rolling update takes pods", () => {
+  // The length of a name is the second in which `set` creates it.
+  const [older, newer] = [set("b", 2), set("aaa", 2)]
+  test.each([[[older, newer]], [[newer, older]]])(
+    "from the older ReplicaSet first, in whatever order they come",
+    (sets) => expect(shown(Rollout.scaleDown(deployment(4, 0, 1), set("fresh", 1), sets))).toEqual({ b: 0 })
+  )
+})

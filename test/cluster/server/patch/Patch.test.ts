@@ -210,6 +210,11 @@ describe("strategic merge patch", () => {
     500,
     "The order in patch list:\n[map[name:a]]\n doesn't match $setElementOrder list:\n[map[name:b]]\n"
   )
+  refuses(
+    { metadata: { "$setElementOrder/finalizers": null } },
+    500,
+    "expected a []interface {}, but received a %!s(<nil>)"
+  )
   refuses({ metadata: { finalizers: [1] } }, 500, "list element types are not identical: [[f/1 f/2 f/3] [1]]")
   refuses(
     { spec: { "$setElementOrder/foo": [], foo: [{}] } },
@@ -277,6 +282,18 @@ describe("a patched object", () => {
     '{"spec":{"selector":"x"}}',
     422,
     invalid("map[spec:map[selector:x]]", "cannot restore struct from: string")
+  )
+  refuses(
+    "strategic",
+    '{"spec":{"selector":["x"]}}',
+    422,
+    invalid("map[spec:map[selector:[x]]]", "cannot restore struct from: slice")
+  )
+  refuses(
+    "strategic",
+    '{"metadata":{"finalizers":{"a":"b"}}}',
+    422,
+    invalid("map[metadata:map[finalizers:map[a:b]]]", "cannot restore slice from map")
   )
   refuses("strategic", '{"foo":1}', 422, invalid("map[foo:1]", 'strict decoding error: unknown field "foo"'), "Strict")
   test("of a custom kind needs its kind", () => {
