@@ -269,6 +269,23 @@ describe("a term that is stopped", () => {
 
 describe("a term that is lost", () => {
   effect(
+    "begins no other reconcile after a write was held back because the leadership has ended",
+    withWorld(({ attempts, server }) =>
+      Effect.gen(function* () {
+        for (const name of ["a", "b", "c"]) server.put(Widget, widget(name))
+        const runner = yield* prepare((owner) => Effect.as(Status.update(owner, { phase: "Ready" }), Result.done), {
+          concurrency: 1
+        })
+        const { lose } = yield* term(runner, { permits: () => false, reason: "the leadership has ended" })
+        yield* pass("1 minute")
+        expect(story(attempts)).toEqual(["Interrupted"])
+        yield* lose
+        expect(server.writes()).toEqual([])
+      })
+    )
+  )
+
+  effect(
     "interrupts its reconciles at once and waits for their finalizers",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {

@@ -274,6 +274,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           const observed = observedBy(observe, record)
           if (observed !== Effect.void) yield* observed
         }
+        return outcome
       }
 
       return Effect.gen(function* () {
@@ -292,8 +293,10 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           turn.key = taken.value.key
           turn.begin?.()
           turn.begin = undefined
-          yield* attempt(taken.value)
+          const { _tag } = yield* attempt(taken.value)
           turn.key = undefined
+          // The leadership has ended. The term will interrupt this worker, and another attempt could write nothing either.
+          if (_tag === "Interrupted" && !turn.isEnding) return yield* restore(Effect.never)
         }
       })
     })
