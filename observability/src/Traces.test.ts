@@ -95,6 +95,20 @@ const logged = <A, E, R>(effect: (lines: ReadonlyArray<string>) => Effect.Effect
   })
 
 describe("An attempt", () => {
+  effect("that ends after all others were handed over waits as long as the first, and the exporter sleeps", () =>
+    Effect.gen(function* () {
+      const { observe, written } = yield* exporting(100)
+      yield* observe(slow())
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(written.length).toBe(1)
+      yield* observe(slow())
+      yield* TestClock.adjust(0)
+      expect(written.length).toBe(1)
+      yield* TestClock.adjust(Traces.handOverDelay)
+      expect(written.length).toBe(2)
+    })
+  )
+
   effect("that is worth it is exported with all that its record tells, and the others are counted", () =>
     Effect.gen(function* () {
       const { counted, observe, written } = yield* exporting(100)
