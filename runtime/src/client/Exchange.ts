@@ -36,6 +36,8 @@ export interface Written {
   readonly fieldManager: string | undefined
   readonly before: string | undefined
   readonly after: string | undefined
+  /** How long before the answer its manager changed the object last, in ms; absent where the answer does not say. */
+  readonly age?: number | undefined
   /** Whether it changed what is stored; absent where it is not known: see `WriteOptions.before`. A deletion is taken to. */
   readonly changed: boolean | undefined
 }
@@ -45,6 +47,9 @@ export const most = 256
 
 /** What is only tried changes nothing: it must not take the place of what does. */
 const isRead = ({ dryRun, method }: Request): boolean => method === "GET" || dryRun === true
+
+/** Both the time of a change and the time of an answer are whole seconds. */
+const graceMillis = 2000
 
 /** What one reconcile asked. */
 export class Ledger {
@@ -58,16 +63,18 @@ export class Ledger {
   }
   /** Enters what a write did, once its answer is read. Its span has ended by then, and is told all the same. */
   readonly wrote = (request: Request, write: Omit<Written, "changed">): void => {
-    const { after, before, fieldManager, uid } = write
+    const { after, age = 0, before, fieldManager, uid } = write
+    const exchange = this.exchanges.get(request)
     // A write that changed nothing is answered with the version that another writer made.
-    if (uid !== undefined && after !== undefined && after !== before) {
+    const isIdle =
+      (after !== undefined && after === before) || age > (exchange?.millis ?? Number.POSITIVE_INFINITY) + graceMillis
+    if (uid !== undefined && after !== undefined && !isIdle) {
       this.own ??= new Map()
       this.own.set(after, uid)
     }
-    const exchange = this.exchanges.get(request)
     if (exchange === undefined) return
     const isPlain = exchange.status === 201 || (write.verb === "delete" && before === undefined)
-    const changed = isPlain ? true : before === undefined ? undefined : before !== after
+    const changed = isPlain ? true : isIdle ? false : before === undefined ? undefined : true
     exchange.write = { ...write, changed }
     const { span } = exchange
     if (span === undefined) return

@@ -28,6 +28,7 @@ import type {
 } from "./Options.ts"
 import type { Patch } from "./Patch.ts"
 import { infoOf, type Request } from "./Request.ts"
+import type { Response } from "./Response.ts"
 import type { Scale } from "./Scale.ts"
 import type { Stack } from "./Stack.ts"
 import * as Watch from "./Watch.ts"
@@ -172,6 +173,22 @@ const plainly = (kind: string, verb: string) => ({
   after: undefined
 })
 
+/**
+ * How long ago the manager changed the object last, in ms of the API server's clock, which notes it in whole seconds; `undefined` if
+ * the answer does not say.
+ */
+const ageOf = (
+  { metadata: { managedFields = [] } }: KubernetesObject,
+  { fieldManager, subresource }: Pick<Exchange.Written, "fieldManager" | "subresource">,
+  { headers }: Response
+): number | undefined => {
+  const times = managedFields.flatMap((entry) =>
+    entry.manager === fieldManager && entry.subresource === subresource ? [Date.parse(entry.time ?? "")] : []
+  )
+  const age = Date.parse(headers.get("date") ?? "") - Math.max(...times)
+  return Number.isFinite(age) ? age : undefined
+}
+
 /** The operations on a stack. */
 export const make = (stack: Stack): Operations => {
   const writes = Writes.make()
@@ -213,12 +230,24 @@ export const make = (stack: Stack): Operations => {
       const fieldManager = options.fieldManager ?? Context.get(context, FieldManager)
       const request = call(fieldManager)
       if (Either.isLeft(request)) return Effect.fail(request.left)
-      return Effect.map(sendAs<T>(request.right), (object) => {
-        const { uid, resourceVersion: after } = object.metadata
-        publish(request.right, { resource, verb, subresource }, object)
-        enter(context, request.right, { kind: resource.kind, uid, verb, subresource, fieldManager, before, after })
-        return object
-      })
+      return Effect.flatMap(stack.send(request.right), (response) =>
+        Effect.map(parse<T>(request.right, response), (object) => {
+          const { uid, resourceVersion: after } = object.metadata
+          const age = ageOf(object, { fieldManager, subresource }, response)
+          publish(request.right, { resource, verb, subresource }, object)
+          enter(context, request.right, {
+            kind: resource.kind,
+            uid,
+            verb,
+            subresource,
+            fieldManager,
+            before,
+            after,
+            age
+          })
+          return object
+        })
+      )
     })
 
   const decoded = <A extends KubernetesObject>(

@@ -6,6 +6,7 @@ import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
+import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
 import * as Client from "./Client.ts"
 import { Exchanges, Ledger, most } from "./Exchange.ts"
 import * as Scripted from "./Scripted.fixture.ts"
@@ -178,6 +179,25 @@ describe("the ledger of a reconcile", () => {
   const apply = (before?: string) =>
     Client.apply(ConfigMap, { metadata: { namespace: "a", name: "b" } }, { before, fieldManager: "m" })
   const remove = Client.delete(ConfigMap, key)
+
+  const rows: ReadonlyArray<readonly [what: string, entry: ManagedFieldsEntry, own: boolean]> = [
+    ["the one that its manager made a moment ago", { manager: "m", time: "2026-11-23T09:00:08Z" }, true],
+    ["none that its manager did not make", { manager: "m", time: "2026-11-23T09:00:07Z" }, false],
+    ["one of which the answer does not say", { manager: "other", time: "2026-11-23T09:00:07Z" }, true]
+  ]
+  for (const [what, entry, own] of rows) {
+    effect(`counts ${what} as a version of its own`, () =>
+      Effect.gen(function* () {
+        const ledger = new Ledger()
+        const object = made("8")
+        const body = { ...object, metadata: { ...object.metadata, managedFields: [entry] } }
+        const reaction = answer(200, body, { date: "Mon, 23 Nov 2026 09:00:10 GMT" })
+        yield* run(() => reaction, Effect.ignore(apply("7")).pipe(Effect.provideService(Exchanges, ledger)))
+        expect([...(ledger.versions() ?? [])].map(([version]) => version)).toEqual(own ? ["8"] : [])
+        expect(ledger.all()[0]?.write?.changed).toBe(own)
+      })
+    )
+  }
 
   effect("has every request with what came of it, repetitions counted, traced or not", () =>
     Effect.gen(function* () {
