@@ -101,6 +101,13 @@ describe("It is said what will be deleted when", () => {
       ]
     ],
     [
+      "1h",
+      { gaps: { shortest: 5_430_000, longest: 5_430_000 } },
+      [
+        "retentionPolicy 1h keeps what is at most 1 hour older than the newest snapshot, and the schedule pauses at least 1 hour 30 minutes 30 seconds between runs: after each successful run, every snapshot but the newest is deleted"
+      ]
+    ],
+    [
       "2d",
       { gaps: { shortest: day, longest: 3 * day }, counts: { keepLast: 2 } },
       [
