@@ -1,9 +1,9 @@
 /**
- * The order of runs: each scenario for one manager, then for the other, and again (A B A B …), so that whatever happens to
- * the host and to the API server over time happens to both.
+ * The order of runs: each scenario for one manager, then for the next, and again (A B C A B C …), so that whatever happens to
+ * the host and to the API server over time happens to all.
  *
- * All managers see the same objects. What one made or changed, the other takes over first, without being measured: so
- * both start from objects that are converged for them, and of the same bytes.
+ * All managers see the same objects. What one made or changed, the others take over first, without being measured: so
+ * all start from objects that are converged for them, and of the same bytes.
  */
 import { Console, Effect } from "effect"
 import * as Driver from "./Driver.ts"
@@ -83,7 +83,10 @@ const starter = ({ managers, site, size }: Options): Start => {
 
 const inTurn = (scenario: Scenario, options: Options, start: Start): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
-    const managers = scenario.driverAlone === true ? [alone] : options.managers
+    const managers =
+      scenario.driverAlone === true
+        ? [alone]
+        : options.managers.filter(({ isAlone }) => isAlone !== true || scenario.elects !== true)
     const repeats = options.repeats ?? scenario.repeats
     const kept = new Map<string, Array<Driver.Result>>(managers.map(({ name }) => [name, []]))
     const failures: Array<string> = []

@@ -8,6 +8,8 @@ export interface Manager {
   readonly name: string
   /** Its command, with the driver's placeholders such as `{metrics}`. */
   readonly command: string
+  /** Whether it elects no leader, and so cannot fail over. Default: it elects one. */
+  readonly isAlone?: boolean
 }
 
 /** What the driver needs to know of the cluster, and where it leaves things. */

@@ -1,6 +1,7 @@
 /**
- * The programs of the bench, built from this tree: the peer and the driver by the Go client, Homeostat by its own build.
- * The Go client builds only what has changed; the first time the peer takes some four minutes on two cores.
+ * The programs of the bench, built from this tree: the driver and the manager on controller-runtime by Go, the manager on kube-rs by
+ * Cargo, Homeostat by its own build. Each of them builds only what has changed. The first build in Go takes four minutes on two cores,
+ * the first build in Rust three.
  */
 import { mkdir } from "node:fs/promises"
 import { homedir } from "node:os"
@@ -10,7 +11,7 @@ import { Data, Effect } from "effect"
 
 const root = join(import.meta.dir, "../..")
 
-/** Where the executables of Go are kept, outside of the tree. */
+/** Where the executables of Go and Rust are kept, outside of the tree. */
 const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "homeostat", "bench")
 
 /** A program could not be built, or did not do what it was asked; the message ends with what it wrote. */
@@ -60,6 +61,17 @@ export const driver = go("driver")
 
 /** The manager on controller-runtime. */
 export const controllerRuntime = go("controller-runtime")
+
+/** The manager on kube-rs; nothing where Rust is not installed. */
+export const kubeRs: Effect.Effect<string | undefined, ProgramFailed> = Effect.suspend(() => {
+  if (Bun.which("cargo") === null) return Effect.succeed(undefined)
+  const target = join(folder, "kube-rs")
+  const manifest = join(import.meta.dir, "kube-rs", "Cargo.toml")
+  return Effect.as(
+    output(["cargo", "build", "--release", "--quiet", "--manifest-path", manifest, "--target-dir", target]),
+    join(target, "release", "webapp-kube-rs")
+  )
+})
 
 /** Homeostat, as `bun run build` makes it. */
 export const homeostat = Effect.as(

@@ -31,6 +31,8 @@ export interface Scenario {
   readonly seeded?: boolean
   /** It leaves objects that only the manager that ran it takes for converged. */
   readonly unsettles?: boolean
+  /** Only managers that elect a leader take part. */
+  readonly elects?: boolean
   /** No manager takes part: it shows what the API server can do at all. */
   readonly driverAlone?: boolean
   readonly measures: ReadonlyArray<Measure>
@@ -146,6 +148,7 @@ export const all: ReadonlyArray<Scenario> = [
     repeats: 2,
     seeded: true,
     unsettles: true,
+    elects: true,
     measures: [
       { field: "sigterm_repair_median_ms", label: "SIGTERM to drift repaired by the other, median ms", limit: 500 },
       { field: "sigterm_repair_max_ms", label: "SIGTERM to drift repaired by the other, max ms" },

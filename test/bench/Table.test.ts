@@ -39,6 +39,17 @@ test("a row has median and spread of both, and the ratio of the medians with tha
   expect(rows[2]).toBe("| a scenario | time | 12 (10–30) | 21 (20–24) | **0.57** (0.50–1.25) | 3, 3 |")
 })
 
+test("a third manager has a column of its own, and no ratio", () => {
+  const both = outcome([{ round: 1, ms: 10 }], [{ round: 1, ms: 20 }])
+  const three = { ...both, kept: new Map([...both.kept, ["c", [{ round: 1, ms: 5 }]]]) }
+  const rows = Table.render([three], ["a", "b", "c"]).split("\n")
+  expect(rows.slice(0, 3)).toEqual([
+    "| scenario | number | a | b | ratio | c | runs |",
+    "|---|---|---|---|---|---|---|",
+    "| a scenario | time | 10 | 20 | **0.50** | 5 | 1, 1, 1 |"
+  ])
+})
+
 test("a run whose neighbour was thrown away counts in the median, but makes no pair", () => {
   const rows = rowsOf(
     outcome(

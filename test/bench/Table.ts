@@ -3,14 +3,16 @@ import type { Outcome } from "./Campaign.ts"
 import type { Result } from "./Driver.ts"
 import type { Measure } from "./Scenario.ts"
 
-/**
- * @param managers the names of the two managers; a ratio is the first divided by the second
- */
-export const render = (outcomes: ReadonlyArray<Outcome>, managers: readonly [string, string]): string => {
-  const [a, b] = managers
+/** The names of the managers. A ratio is the first divided by the second; the others have no ratio. */
+type Names = readonly [string, string, ...ReadonlyArray<string>]
+
+/** A table for people, in Markdown. */
+export const render = (outcomes: ReadonlyArray<Outcome>, managers: Names): string => {
+  const [a, b, ...others] = managers
+  const more = others.map((other) => ` ${other} |`).join("")
   const lines = [
-    `| scenario | number | ${a} | ${b} | ratio | runs |`,
-    "|---|---|---|---|---|---|",
+    `| scenario | number | ${a} | ${b} | ratio |${more} runs |`,
+    `|---|---|---|---|---|${"---|".repeat(others.length)}---|`,
     ...outcomes.flatMap((outcome) => rows(outcome, managers))
   ]
   const alone = outcomes.filter(({ scenario }) => scenario.driverAlone === true).flatMap(aloneRows)
@@ -32,14 +34,16 @@ export const render = (outcomes: ReadonlyArray<Outcome>, managers: readonly [str
 export const excessesOf = (outcomes: ReadonlyArray<Outcome>, manager: string): ReadonlyArray<string> =>
   outcomes.flatMap(({ kept, scenario }) => excesses(scenario.title, scenario.measures, kept.get(manager) ?? []))
 
-const rows = ({ scenario, kept }: Outcome, [a, b]: readonly [string, string]): ReadonlyArray<string> => {
+const rows = ({ scenario, kept }: Outcome, [a, b, ...others]: Names): ReadonlyArray<string> => {
   if (scenario.driverAlone === true) return []
   const first = kept.get(a) ?? []
   const second = kept.get(b) ?? []
+  const rest = others.map((other) => kept.get(other) ?? [])
   return scenario.measures.map((measure, index) => {
     const title = index === 0 ? scenario.title : ""
-    const runs = index === 0 ? `${first.length}, ${second.length}` : ""
-    return `| ${title} | ${name(measure)} | ${spread(values(first, measure))} | ${spread(values(second, measure))} | ${ratio(first, second, measure)} | ${runs} |`
+    const runs = index === 0 ? [first, second, ...rest].map(({ length }) => length).join(", ") : ""
+    const more = rest.map((results) => ` ${spread(values(results, measure))} |`).join("")
+    return `| ${title} | ${name(measure)} | ${spread(values(first, measure))} | ${spread(values(second, measure))} | ${ratio(first, second, measure)} |${more} ${runs} |`
   })
 }
 

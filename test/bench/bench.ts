@@ -41,15 +41,23 @@ interface Part {
   readonly isFine: boolean
 }
 
-/** Homeostat beside the other manager. */
+/** What is measured by default. */
+const peers = (homeostat: string) =>
+  Effect.gen(function* () {
+    const controllerRuntime = yield* Programs.controllerRuntime
+    const kubeRs = yield* Programs.kubeRs
+    return [
+      { name: "homeostat", command: `${homeostat} run ${flags} ${lease}` },
+      { name: "controller-runtime", command: `${controllerRuntime} ${flags}` },
+      ...(kubeRs === undefined ? [] : [{ name: "kube-rs", command: `${kubeRs} ${flags}`, isAlone: true }])
+    ] as const
+  })
+
+/** Homeostat beside the other managers. */
 const compare = (chosen: Options.Options, homeostat: string, out: string) =>
   Effect.gen(function* () {
     const driver = yield* Programs.driver
-    const peer = yield* Programs.controllerRuntime
-    const managers = chosen.managers ?? [
-      { name: "homeostat", command: `${homeostat} run ${flags} ${lease}` },
-      { name: "controller-runtime", command: `${peer} ${flags}` }
-    ]
+    const managers = chosen.managers ?? (yield* peers(homeostat))
 
     const cluster = yield* Envtest.start()
     yield* writePids(cluster)
@@ -60,14 +68,18 @@ const compare = (chosen: Options.Options, homeostat: string, out: string) =>
     const site = { driver, out, kubeconfig: cluster.admin.kubeconfigPath, state: cluster.directory }
     const outcomes = yield* Campaign.run({ ...chosen, site, managers })
     const { size } = chosen
+    const [first, second, ...others] = managers
     const report = [
       `${size.objects} converged WebApps with two children each; ${size.create} created at once.`,
       ...managers.map(({ name, command }) => `- ${name}: \`${command.replace(/^\S*\//, "")}\``),
       "",
-      Table.render(outcomes, [managers[0].name, managers[1].name])
+      ...(chosen.managers === undefined && managers.length === 2
+        ? ["The column of kube-rs is left out: cargo not found (install Rust 1.89 or newer).", ""]
+        : []),
+      Table.render(outcomes, [first.name, second.name, ...others.map(({ name }) => name)])
     ].join("\n")
     const isComplete = outcomes.every(({ failures }) => failures.length === 0)
-    const above = Table.excessesOf(outcomes, managers[0].name)
+    const above = Table.excessesOf(outcomes, first.name)
     const part: Part = { report, isFine: isComplete && (size.quick || above.length === 0) }
     return part
   }).pipe(Effect.scoped)
