@@ -32,7 +32,7 @@ export const usage = `bun run bench [flags], with KUBEBUILDER_ASSETS naming etcd
                            and, of Homeostat alone and without Go, ${names.slice(Scenario.all.length).join(", ")}; default all
   --repeats N              Runs of each scenario for each manager; default the scenario's own
   --objects N              Converged WebApps, each with two children; default 10000
-  --create N               WebApps that are created at once; default 1000
+  --create N               WebApps that are created at once; default 5000
   --quick                  Small and short: whether everything works, in some minutes. Its numbers say nothing
   --foreign-cores N        Throw a run away when other programs used more of a core; default 0.1
   --manager NAME=COMMAND   What to measure instead, given twice: the first is divided by the second
@@ -86,7 +86,7 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     repeats: number("repeats") ?? (quick ? 1 : undefined),
     size: {
       objects: number("objects") ?? (quick ? 200 : 10_000),
-      create: number("create") ?? (quick ? 100 : 1000),
+      create: number("create") ?? (quick ? 100 : 5000),
       quick
     },
     foreignCores: number("foreign-cores") ?? (quick ? Number.POSITIVE_INFINITY : 0.1),

@@ -43,6 +43,8 @@ const created = ({ create }: Size): ReadonlyArray<string> => ["-m", String(creat
 const creation: ReadonlyArray<Measure> = [
   { field: "per_s", label: "WebApps/s to Running", moreIsBetter: true },
   { field: "cpu_ms_per_webapp", label: "CPU per WebApp, ms" },
+  { field: "first_cpu_ms", label: "CPU per WebApp of the first 500, ms" },
+  { field: "last_cpu_ms", label: "CPU per WebApp of the last 500, ms" },
   { field: "apiserver_cpu_s", label: "kube-apiserver CPU meanwhile, s" },
   { field: "peak_rss_mib", label: "peak RSS, MiB" },
   { field: "writes_per_webapp", label: "writes per WebApp" },
