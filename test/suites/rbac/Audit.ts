@@ -38,7 +38,7 @@ export const of = (cluster: ControlPlane, username: string): Effect.Effect<Reado
       .flatMap(({ objectRef, requestURI, responseStatus, user, verb }) => {
         if (user.username !== username || objectRef === undefined) return []
         const { apiGroup = "", namespace, resource, subresource } = objectRef
-        if (resource === "selfsubjectaccessreviews") return []
+        if (resource === "selfsubjectaccessreviews" || resource === "selfsubjectrulesreviews") return []
         const name = subresource === undefined ? resource : `${resource}/${subresource}`
         return [{ verb, resource: `${name} ${apiGroup}`, namespace, code: responseStatus?.code ?? 0, uri: requestURI }]
       })
