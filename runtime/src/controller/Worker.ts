@@ -81,10 +81,12 @@ interface Turn {
 }
 
 /**
- * One worker: calls `begin` with its first key, runs attempts until the queue is shut down, and then ends. An attempt never fails the worker. Interrupted, it
+ * One worker: runs attempts until the queue is shut down, and then ends. An attempt never fails the worker. An interrupted worker
  * interrupts the attempt in progress and waits for its finalizers.
  *
- * Attempts run on one fiber, one after the other. A new fiber takes its place when an attempt was interrupted because its time was over.
+ * Attempts run on one fiber, one after the other. A new fiber takes its place when the time of an attempt was over.
+ *
+ * @param begin is called when the worker has its first key
  */
 export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<void, never, R | Reachability> =>
   Effect.gen(function* () {
