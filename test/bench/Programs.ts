@@ -62,9 +62,11 @@ export const driver = go("driver")
 /** The manager on controller-runtime. */
 export const controllerRuntime = go("controller-runtime")
 
-/** The manager on kube-rs; nothing where Rust is not installed. */
-export const kubeRs: Effect.Effect<string | undefined, ProgramFailed> = Effect.suspend(() => {
-  if (Bun.which("cargo") === null) return Effect.succeed(undefined)
+/** The manager on kube-rs. Fails where Rust is not installed, or its packages cannot be had. */
+export const kubeRs: Effect.Effect<string, ProgramFailed> = Effect.suspend(() => {
+  if (Bun.which("cargo") === null) {
+    return Effect.fail(new ProgramFailed({ message: "cargo not found (install Rust 1.89 or newer)" }))
+  }
   const target = join(folder, "kube-rs")
   const manifest = join(import.meta.dir, "kube-rs", "Cargo.toml")
   return Effect.as(

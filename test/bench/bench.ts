@@ -10,9 +10,10 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import { Cause, Console, Effect, Exit, Fiber, Option } from "effect"
+import { Cause, Console, Effect, Either, Exit, Fiber, Option } from "effect"
 import * as Alone from "./Alone.ts"
 import * as Campaign from "./Campaign.ts"
+import type { Manager } from "./Driver.ts"
 import * as Host from "./Host.ts"
 import * as Options from "./Options.ts"
 import * as Programs from "./Programs.ts"
@@ -41,23 +42,29 @@ interface Part {
   readonly isFine: boolean
 }
 
-/** What is measured by default. */
+/** What is measured by default. The manager on kube-rs is left out, with a line that says why, where it cannot be built. */
 const peers = (homeostat: string) =>
   Effect.gen(function* () {
     const controllerRuntime = yield* Programs.controllerRuntime
-    const kubeRs = yield* Programs.kubeRs
-    return [
+    const kubeRs = yield* Effect.either(Programs.kubeRs)
+    const managers: readonly [Manager, Manager] = [
       { name: "homeostat", command: `${homeostat} run ${flags} ${lease}` },
-      { name: "controller-runtime", command: `${controllerRuntime} ${flags}` },
-      ...(kubeRs === undefined ? [] : [{ name: "kube-rs", command: `${kubeRs} ${flags}`, isAlone: true }])
-    ] as const
+      { name: "controller-runtime", command: `${controllerRuntime} ${flags}` }
+    ]
+    return Either.isRight(kubeRs)
+      ? {
+          managers: [...managers, { name: "kube-rs", command: `${kubeRs.right} ${flags}`, isAlone: true }] as const,
+          notes: []
+        }
+      : { managers, notes: [`The column of kube-rs is left out: ${kubeRs.left.message.trim().split("\n").at(-1)}`, ""] }
   })
 
 /** Homeostat beside the other managers. */
 const compare = (chosen: Options.Options, homeostat: string, out: string) =>
   Effect.gen(function* () {
     const driver = yield* Programs.driver
-    const managers = chosen.managers ?? (yield* peers(homeostat))
+    const { managers, notes } =
+      chosen.managers === undefined ? yield* peers(homeostat) : { managers: chosen.managers, notes: [] }
 
     const cluster = yield* Envtest.start()
     yield* writePids(cluster)
@@ -73,9 +80,7 @@ const compare = (chosen: Options.Options, homeostat: string, out: string) =>
       `${size.objects} converged WebApps with two children each; ${size.create} created at once.`,
       ...managers.map(({ name, command }) => `- ${name}: \`${command.replace(/^\S*\//, "")}\``),
       "",
-      ...(chosen.managers === undefined && managers.length === 2
-        ? ["The column of kube-rs is left out: cargo not found (install Rust 1.89 or newer).", ""]
-        : []),
+      ...notes,
       Table.render(outcomes, [first.name, second.name, ...others.map(({ name }) => name)])
     ].join("\n")
     const isComplete = outcomes.every(({ failures }) => failures.length === 0)
