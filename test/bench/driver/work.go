@@ -154,13 +154,12 @@ type tracker struct {
 	prefix  string
 	mu      sync.Mutex
 	running map[string]bool
-	reached map[int]func() // called once that many are Running
-	last    time.Time      // when the latest one turned Running
+	last    time.Time // when the latest one turned Running
 	err     error
 }
 
 func (b *bench) track(ctx context.Context, prefix string) (*tracker, error) {
-	t := &tracker{prefix: prefix + "-", running: map[string]bool{}, reached: map[int]func(){}}
+	t := &tracker{prefix: prefix + "-", running: map[string]bool{}}
 	see := func(kind string, o *object) {
 		if !strings.HasPrefix(o.Metadata.Name, t.prefix) {
 			return
@@ -170,10 +169,6 @@ func (b *bench) track(ctx context.Context, prefix string) (*tracker, error) {
 		defer t.mu.Unlock()
 		if now && !t.running[o.key()] {
 			t.running[o.key()], t.last = true, time.Now()
-			if call, ok := t.reached[len(t.running)]; ok {
-				delete(t.reached, len(t.running))
-				call()
-			}
 		} else if !now {
 			delete(t.running, o.key())
 		}
@@ -190,19 +185,6 @@ func (b *bench) track(ctx context.Context, prefix string) (*tracker, error) {
 		}
 	}()
 	return t, nil
-}
-
-// cpuAt gives the seconds of CPU that the manager has used when n WebApps are Running for the first time.
-func (t *tracker) cpuAt(n int, m *manager) func() float64 {
-	var cpu float64
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reached[n] = func() { cpu = procUsage(m.pid()).CPU }
-	return func() float64 {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return cpu
-	}
 }
 
 func (t *tracker) wait(ctx context.Context, n int, m *manager) (time.Time, error) {
