@@ -42,7 +42,7 @@ interface Part {
   readonly isFine: boolean
 }
 
-/** What is measured by default. The manager on kube-rs is left out, with a line that says why, where it cannot be built. */
+/** The managers that the bench measures by default. The manager on kube-rs is left out, with a line that says why, where it cannot be built. */
 const peers = (homeostat: string) =>
   Effect.gen(function* () {
     const controllerRuntime = yield* Programs.controllerRuntime

@@ -106,7 +106,7 @@ export interface Attempt {
 /** Something that wants to know of every attempt. It can't fail, and should be quick: the worker waits for it. */
 export type Observer = (attempt: Attempt) => Effect.Effect<void>
 
-/** Who is told of every attempt. By default: the log. */
+/** The observers of all attempts. By default: the log. */
 export class Observers extends Context.Reference<Observers>()("@homeostat/runtime/Observers", {
   defaultValue: (): ReadonlyArray<Observer> => [log]
 }) {}
@@ -118,7 +118,7 @@ const observed =
       Context.add(context, Observers, join(Context.get(context, Observers)))
     )
 
-/** Has one more told of the attempts in an effect. */
+/** Adds an observer of the attempts in an effect. */
 export const observedBy = (observer: Observer) => observed((others) => [...others, observer])
 
 /** The same, before all others: it may have something to add to the trace, of which they decide what becomes. */
@@ -166,7 +166,7 @@ export const messageOf = (error: unknown): string =>
       ? error
       : Inspectable.toStringUnknown(Secrecy.redacted(error), 0)
 
-/** What is told for debugging only: nearly every attempt. */
+/** Whether the line of an outcome is for debugging only. Nearly every attempt has such a line. */
 const isQuiet = ({ _tag }: Outcome): boolean => _tag !== "Failed" && _tag !== "Terminal" && _tag !== "Interrupted"
 
 /**
@@ -179,10 +179,10 @@ export const log: Observer = (attempt) => {
   // A line that is not logged costs a quarter of a reconcile that has nothing to do.
   return level !== undefined && isQuiet(attempt.outcome) && LogLevel.greaterThan(level, LogLevel.Debug)
     ? Effect.void
-    : tell(attempt)
+    : write(attempt)
 }
 
-const tell: Observer = (attempt) => {
+const write: Observer = (attempt) => {
   const took = `${Math.round(attempt.finishedAt - attempt.startedAt)} ms`
   const next =
     attempt.next._tag === "Run"

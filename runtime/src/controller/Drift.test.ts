@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as FastCheck from "effect/FastCheck"
-import { canonical, equal, type Json, mergePatch, missing, restoration, strangers } from "./Drift.ts"
+import { canonical, equal, foreignFields, type Json, mergePatch, missing, restoration } from "./Drift.ts"
 
 const paths = (intent: Json, object: Json) => missing(intent, object).map(({ path }) => path)
 
@@ -67,7 +67,7 @@ describe("missing", () => {
   })
 })
 
-describe("strangers", () => {
+describe("foreign fields", () => {
   const ports = [["spec", "containers", { name: "app" }, "ports"]]
   test("are the items of a list of ours that no intended item matches, last first", () => {
     const intent = { spec: { containers: [{ name: "app", ports: [{ containerPort: 80 }] }] } }
@@ -79,37 +79,39 @@ describe("strangers", () => {
         ]
       }
     }
-    expect(strangers(intent, object, ports)).toEqual([
+    expect(foreignFields(intent, object, ports)).toEqual([
       { path: "spec.containers[app].ports[9]", pointer: "/spec/containers/1/ports/2" },
       { path: "spec.containers[app].ports[7]", pointer: "/spec/containers/1/ports/0" }
     ])
   })
   test("are all items of a list of ours that the intent does not name", () => {
-    expect(strangers({}, { env: [{ name: "A" }] }, [["env"]])).toEqual([{ path: "env[A]", pointer: "/env/0" }])
+    expect(foreignFields({}, { env: [{ name: "A" }] }, [["env"]])).toEqual([{ path: "env[A]", pointer: "/env/0" }])
   })
   test("are the keys of a map of ours that are not intended, escaped for a pointer", () => {
-    expect(strangers({ s: { app: "a" } }, { s: { app: "a", "x/y~z": "1" } }, [["s"]])).toEqual([
+    expect(foreignFields({ s: { app: "a" } }, { s: { app: "a", "x/y~z": "1" } }, [["s"]])).toEqual([
       { path: "s.x/y~z", pointer: "/s/x~1y~0z" }
     ])
   })
   test("are named by the first 256 characters of a name, and paired by the whole one", () => {
     const long = "a.".repeat(60_000)
     const env = { env: [{ name: `${long}x`, value: "1" }] }
-    expect(strangers({ env: [] }, env, [["env"]])).toEqual([{ path: `env[${long.slice(0, 256)}…]`, pointer: "/env/0" }])
-    expect(strangers({ env: [{ name: `${long}x` }] }, env, [["env"]])).toEqual([])
-    expect(strangers({ env: [{ name: `${long}y` }] }, env, [["env"]])).toHaveLength(1)
-    const key = strangers({ data: {} }, { data: { [long]: "1" } }, [["data"]])
+    expect(foreignFields({ env: [] }, env, [["env"]])).toEqual([
+      { path: `env[${long.slice(0, 256)}…]`, pointer: "/env/0" }
+    ])
+    expect(foreignFields({ env: [{ name: `${long}x` }] }, env, [["env"]])).toEqual([])
+    expect(foreignFields({ env: [{ name: `${long}y` }] }, env, [["env"]])).toHaveLength(1)
+    const key = foreignFields({ data: {} }, { data: { [long]: "1" } }, [["data"]])
     expect(key).toEqual([{ path: `data.${long.slice(0, 256)}…`, pointer: `/data/${long}` }])
     expect(missing({ env: [{ name: `${long}x`, value: "2" }] }, env)).toMatchObject([
       { path: `env[${long.slice(0, 256)}…].value`, want: "2", have: "1" }
     ])
   })
   test("are none where the place does not exist", () => {
-    expect(strangers({}, { spec: { containers: [] } }, ports)).toEqual([])
+    expect(foreignFields({}, { spec: { containers: [] } }, ports)).toEqual([])
   })
 })
 
-describe("strangers, told apart from ours", () => {
+describe("foreign fields beside ours", () => {
   const place = [["env"]]
   test("are not what the server stores in its own way", () => {
     const intent = {
@@ -118,7 +120,7 @@ describe("strangers, told apart from ours", () => {
         { name: "B", amount: "1024Mi" }
       ]
     }
-    expect(strangers(intent, { env: [{ name: "A" }, { name: "B", amount: "1Gi" }] }, place)).toEqual([])
+    expect(foreignFields(intent, { env: [{ name: "A" }, { name: "B", amount: "1Gi" }] }, place)).toEqual([])
   })
   test("are the ports of another protocol", () => {
     const intent = { ports: [{ port: 53, protocol: "TCP" }] }
@@ -128,12 +130,12 @@ describe("strangers, told apart from ours", () => {
         { port: 53, protocol: "UDP" }
       ]
     }
-    expect(strangers(intent, object, [["ports"]])).toEqual([{ path: "ports[53]", pointer: "/ports/1" }])
+    expect(foreignFields(intent, object, [["ports"]])).toEqual([{ path: "ports[53]", pointer: "/ports/1" }])
   })
 })
 
 describe("restoration", () => {
-  test("exchanges strangers for what is missing, and keeps what the server added to ours", () => {
+  test("exchanges foreign fields for what is missing, and keeps what the server added to ours", () => {
     const intent = { spec: { ports: [{ port: 80 }, { port: 443 }], selector: { app: "a" } } }
     const object = { spec: { ports: [{ port: 81 }, { port: 80, nodePort: 30_000 }], selector: { app: "a", x: "y" } } }
     const exclusive = [
@@ -145,7 +147,7 @@ describe("restoration", () => {
       { op: "replace", path: "/spec/selector", value: { app: "a" } }
     ])
   })
-  test("removes a list of which the intent has none, and leaves places without strangers alone", () => {
+  test("removes a list of which the intent has none, and leaves places without foreign fields alone", () => {
     const object = { env: [{ name: "A" }], ports: [{ port: 80, x: 1 }] }
     expect(restoration({ ports: [{ port: 80 }] }, object, [["env"], ["ports"]])).toEqual([
       { op: "remove", path: "/env" }

@@ -1,5 +1,5 @@
 /**
- * What of an intent an object lacks, and what strangers put into the parts that the intent owns alone. Pure.
+ * The differences between an intent and an object, and the foreign fields in the parts that the intent owns alone. Pure.
  *
  * An intent is the part of an object that one field manager wants. Fields it does not name are someone else's and are
  * never looked at, which is why a sidecar, a foreign label or a restart annotation survives. A list of objects in an
@@ -31,7 +31,7 @@ export interface Difference {
 }
 
 /** What somebody else put into a place that is ours alone: where, for a reader and as a JSON pointer (RFC 6901). */
-export interface Stranger {
+export interface ForeignField {
   readonly path: string
   readonly pointer: string
 }
@@ -124,7 +124,7 @@ const covers = (want: Json, have: Json | undefined): boolean => {
 
 /**
  * Whether an item of a list is the intended one, be it with other values: one that differs is to be corrected, and where the
- * server spells it in its own way, it is not. It is no stranger either way.
+ * server spells it in its own way, it is not. It is not a foreign field either way.
  */
 const isMeant = (want: Json, item: Json): boolean => {
   if (covers(want, item)) return true
@@ -153,11 +153,11 @@ const mergeKey = (item: Json): string | undefined => {
  *
  * @param exclusive the places, each a path of steps such as `["spec", "template", "spec", "containers", { name: "app" }, "env"]`
  */
-export const strangers = (
+export const foreignFields = (
   intent: Json,
   object: Json,
   exclusive: ReadonlyArray<ReadonlyArray<Step>>
-): ReadonlyArray<Stranger> =>
+): ReadonlyArray<ForeignField> =>
   exclusive.flatMap((steps) => {
     const value = valueAt(object, steps)
     const wanted = valueAt(intent, steps)
@@ -182,7 +182,7 @@ export const strangers = (
   })
 
 /**
- * The operations after which the places that the intent owns alone have just what is intended, all at once: taking strangers
+ * The operations after which the places that the intent owns alone have just what is intended, all at once: taking foreign fields
  * out first, or putting what is missing in first, may be refused (two ports of a Service need names, none is too few) or
  * start a rollout of its own. Items that are as intended stay as they are, with what the server added to them.
  */
@@ -192,7 +192,7 @@ export const restoration = (
   exclusive: ReadonlyArray<ReadonlyArray<Step>>
 ): ReadonlyArray<Operation> =>
   exclusive
-    .filter((steps) => strangers(intent, object, [steps]).length > 0)
+    .filter((steps) => foreignFields(intent, object, [steps]).length > 0)
     .flatMap((steps): ReadonlyArray<Operation> => {
       const have = valueAt(object, steps)
       const wanted = valueAt(intent, steps)
@@ -216,8 +216,8 @@ const valueAt = (root: Json, steps: ReadonlyArray<Step>): Json | undefined => {
 }
 
 /** Where the steps lead in an object that has a value there. */
-const placeOf = (root: Json, steps: ReadonlyArray<Step>): Stranger =>
-  steps.reduce<Stranger>(
+const placeOf = (root: Json, steps: ReadonlyArray<Step>): ForeignField =>
+  steps.reduce<ForeignField>(
     ({ path, pointer }, step, nth) =>
       typeof step === "string"
         ? { path: path === "" ? step : `${path}.${step}`, pointer: `${pointer}/${pointerToken(step)}` }
@@ -238,7 +238,7 @@ const pointerToken = (key: string): string => key.replaceAll("~", "~0").replaceA
 export const mergePatch = (from: Json | undefined, to: Json): Json | undefined => {
   if (equal(from, to)) return undefined
   if (!isRecord(to) || !isRecord(from)) return to
-  // Without a prototype, as users choose the keys of maps: on another object `__proto__` is no field.
+  // Without a prototype, as users choose the keys of maps: on another object `__proto__` is not a field.
   const patch: { [key: string]: Json } = Object.create(null)
   for (const key in from) if (fieldOf(to, key) === undefined && from[key] !== undefined) patch[key] = null
   for (const key in to) {

@@ -286,7 +286,7 @@ export const restating = <B extends KubernetesObject, E, R>(
     )
   })
 
-/** A value, told apart from others and not kept. Both sides of a comparison have their keys in one order: the server's, or the author's. */
+/** The hash of a value, so that nothing keeps the value. Both sides of a comparison have their keys in one order: the server's, or the author's. */
 const hash = (value: Drift.Json | undefined): string => Bun.hash(JSON.stringify(value) ?? "").toString(36)
 
 /** What a write changes: the fields at a path that will be otherwise, each with a hash of what it will be. */

@@ -114,20 +114,20 @@ const standing = <D extends Intended>(intent: D, child: Intended, tracing: Setti
 }
 
 /**
- * What others put into places that are ours alone. The trace of our own write is there with no one's intent, and no stranger.
+ * The foreign fields in places that are ours alone. The trace of our own write is not in the intent, and not a foreign field.
  *
  * It is known by the annotation of the settings, without tracing by the default one: where a process that traces under another
- * key is followed by one that does not trace, or under a third, that annotation is a stranger, and goes by one write per child.
+ * key is followed by one that does not trace, or under a third, that annotation is a foreign field, and goes by one write per child.
  */
-export const strangersIn = (
+export const foreignFieldsIn = (
   intent: Intended,
   child: KubernetesObject,
   exclusive: ReadonlyArray<ReadonlyArray<Drift.Step>> = [],
   tracing: Settings | undefined
-): ReadonlyArray<Drift.Stranger> =>
+): ReadonlyArray<Drift.ForeignField> =>
   exclusive.length === 0
     ? []
-    : Drift.strangers(Drift.json(standing(intent, child, tracing)), Drift.json(child), exclusive)
+    : Drift.foreignFields(Drift.json(standing(intent, child, tracing)), Drift.json(child), exclusive)
 
 /** The operations after which these places hold what is intended, and the trace that stands there: see `Drift.restoration`. */
 export const restorationOf = (

@@ -2,9 +2,9 @@
  * Children: objects that a controller makes for the object it reconciles.
  *
  * Flow of {@link apply}: the intent (what the author gave, an owner reference, and a hash of it all as an annotation) is
- * compared with the child in the cache. Where the child lacks nothing and holds no stranger in a place that is ours alone,
+ * compared with the child in the cache. Where the child lacks nothing and has no foreign field in a place that is ours alone,
  * nothing is sent. Otherwise the whole intent is sent by server-side apply under the controller's one field manager, and
- * strangers are taken out by a JSON patch.
+ * a JSON patch removes foreign fields.
  *
  * Guarantees:
  * - Fields the intent does not name stay as they are: sidecars, foreign labels, restart annotations survive.
@@ -105,7 +105,8 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
       const intent = Intent.of(owner, resource, key, desired, cached)
       const aim = { owner, kind, intent, key, place, options, tracing }
       const found = cached === undefined ? nothing : look(aim, resource, memory, cached)
-      const isMatched = cached !== undefined && found.claim === "ours" && !found.drifted && found.strangers.length === 0
+      const isMatched =
+        cached !== undefined && found.claim === "ours" && !found.drifted && found.foreignFields.length === 0
       if (!isMatched) return Recording.step(SpanName.dependent(kind.kind), (span) => make({ ...aim, ...found, span }))
       memory.unblock(place, keyString(owner.metadata))
       if (Recording.current(fiber) === undefined) return Effect.succeed(cached)
@@ -131,8 +132,8 @@ interface Found<A> {
   readonly claim: Claim.Claim
   readonly lacking: ReadonlyArray<Drift.Difference>
   readonly drifted: boolean
-  /** What others put into the places that are ours alone. */
-  readonly strangers: ReadonlyArray<Drift.Stranger>
+  /** The fields of others in the places that are ours alone. */
+  readonly foreignFields: ReadonlyArray<Drift.ForeignField>
 }
 
 interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
@@ -141,7 +142,7 @@ interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
   readonly span: Recording.Span | undefined
 }
 
-const nothing: Found<never> = { cached: undefined, claim: "ours", lacking: [], drifted: false, strangers: [] }
+const nothing: Found<never> = { cached: undefined, claim: "ours", lacking: [], drifted: false, foreignFields: [] }
 
 const look = <A extends KubernetesObject, D extends Intent.Intended>(
   { kind, owner, intent, place, options, tracing }: Aim<A, D>,
@@ -151,8 +152,8 @@ const look = <A extends KubernetesObject, D extends Intent.Intended>(
 ): Found<A> => {
   const lacking = unmet(kind, intent, cached, memory, missing(intent, cached))
   const drifted = lacking.length > 0 && !memory.accepted(owner.metadata.uid, place, lacking)
-  const strangers = Intent.strangersIn(intent, cached, options.exclusive, tracing)
-  return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted, strangers }
+  const foreignFields = Intent.foreignFieldsIn(intent, cached, options.exclusive, tracing)
+  return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted, foreignFields }
 }
 
 /** Makes a child as it is wanted, and tells of it. */
@@ -193,22 +194,24 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
             kind,
             intent,
             cached,
-            [...lacking, ...task.strangers],
+            [...lacking, ...task.foreignFields],
             correct(kind, intent, sent, cached, options, tracing)
           )
         : { child: made.child, expelled: [] }
     if (cached === undefined || drifted) yield* learn(owner, kind, place, intent, answer.child)
 
-    const strangers =
-      answer.child === cached ? task.strangers : Intent.strangersIn(intent, answer.child, options.exclusive, tracing)
+    const foreignFields =
+      answer.child === cached
+        ? task.foreignFields
+        : Intent.foreignFieldsIn(intent, answer.child, options.exclusive, tracing)
     const expel = () =>
       amend(
         kind,
         answer.child,
-        strangers.map(({ pointer }) => ({ op: "remove", path: pointer }))
+        foreignFields.map(({ pointer }) => ({ op: "remove", path: pointer }))
       )
     const current =
-      strangers.length === 0
+      foreignFields.length === 0
         ? answer.child
         : cached === undefined || drifted
           ? yield* expel()
@@ -217,11 +220,11 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
               kind,
               intent,
               cached,
-              strangers,
+              foreignFields,
               Effect.map(expel(), (child) => ({ child }))
             )).child
 
-    const fields = [...lacking, ...answer.expelled, ...strangers]
+    const fields = [...lacking, ...answer.expelled, ...foreignFields]
       .map(({ path }) => path)
       .filter((path) => !path.includes(Intent.intentAnnotation))
     const changed = current.metadata.resourceVersion !== cached?.metadata.resourceVersion
@@ -240,8 +243,8 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
 /** What came of making a child as it is wanted. */
 interface Answer<A> {
   readonly child: A
-  /** Strangers that were taken out on the way. */
-  readonly expelled: ReadonlyArray<Drift.Stranger>
+  /** The foreign fields that were removed on the way. */
+  readonly expelled: ReadonlyArray<Drift.ForeignField>
 }
 
 /**
@@ -290,7 +293,7 @@ const describe = (
 }
 
 /**
- * Sends the whole intent to a child of ours that lacks something of it. What strangers put in the place of something of
+ * Sends the whole intent to a child of ours that lacks something of it. Foreign fields in the place of something of
  * ours is exchanged for that in one step, before: our own beside theirs may be refused, and both would start a rollout.
  */
 const correct = <A extends KubernetesObject, D extends Intent.Intended>(
@@ -306,7 +309,7 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
     const base = handOver !== undefined && isNew ? yield* handedOver(kind, child, handOver(child)) : child
     const claim = ({ metadata }: A) =>
       Client.apply(kind, sent(child), { force: true, before: metadata.resourceVersion })
-    const expelled = Intent.strangersIn(intent, base, exclusive, tracing)
+    const expelled = Intent.foreignFieldsIn(intent, base, exclusive, tracing)
     if (expelled.length === 0) return { child: yield* claim(base), expelled }
 
     const restore = amend(kind, base, Intent.restorationOf(intent, base, exclusive, tracing))
@@ -342,7 +345,7 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
     })
   })
 
-/** Whether a field that the server complains of, such as `spec.ports[0].name`, is in the same list or map as the stranger. */
+/** Whether a field that the server complains of, such as `spec.ports[0].name`, is in the same list or map as the foreign field. */
 const isWithin = (pointer: string, field: string): boolean =>
   field.startsWith(
     pointer

@@ -75,8 +75,8 @@ const clean = (text: string, most = longest): string => {
 
 /**
  * One line for people about a request that the API server refused (403) or an object that it rejected (422): the request and
- * the server's words. A 403 for want of a permission also names the rule to add, and the declaration if the controller has none. Long values, objects, and values of secret
- * fields are left out. At most 1024 characters.
+ * the server's words. A 403 for want of a permission also names the rule to add, and the declaration if the controller has none. Long
+ * values, objects, and values of secret fields are left out. At most 1024 characters.
  */
 export const describe = (error: ApiError.Forbidden | ApiError.Invalid, declares: Declares = () => true): string => {
   if (error instanceof ApiError.Invalid) return report("Invalid", rejection(error)).message

@@ -66,7 +66,7 @@ export interface Trouble {
   readonly unreachable: number
 }
 
-/** What the fiber of a worker and the fiber that watches over it know of each other. */
+/** The state that the fiber of a worker shares with the fiber that watches over it. */
 interface Turn {
   /** The key of the attempt under way. */
   key: string | undefined
@@ -132,7 +132,7 @@ export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, ne
         )
       )
 
-/** What Effect's fibers have beyond their public type. */
+/** The methods of Effect's fibers that their public type lacks. */
 interface LocalFiber {
   readonly setFiberRefs: (refs: FiberRefs.FiberRefs) => void
   /** Interrupts the fibers that were forked and waits for them; `null` if there are none. */
@@ -156,7 +156,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
 
       let scope: Scope.CloseableScope | undefined
 
-      /** What an attempt finds in its fiber. Effect's combinators would set each of these, and set it back, on its own. */
+      /** Sets the services and log fields of an attempt in its fiber. Effect's combinators would set each of them, and set it back, on its own. */
       const enter = (
         object: KubernetesObject,
         { corrections, id, ledger, root }: Started,
@@ -304,7 +304,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
     })
   )
 
-/** What an attempt has of its own. */
+/** The parts of an attempt that no other attempt shares. */
 interface Started {
   readonly id: string
   readonly root: Recording.Span | undefined

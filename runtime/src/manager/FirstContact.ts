@@ -62,10 +62,10 @@ const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]) =>
 export interface FirstContact {
   /**
    * A client whose reads begin the contact. Before it is made, a read that gets no answer waits, and is sent again when the server
-   * answers. So nobody else reports a server that is not there yet.
+   * answers. So no informer reports a server that does not answer yet.
    */
   readonly client: (client: Context.Tag.Service<Client.Client>) => Context.Tag.Service<Client.Client>
-  /** Asks the server while no read has had an answer: at once when one failed or somebody {@link FirstContact.ask}s, else after five seconds. */
+  /** Asks the server while no read has had an answer: at once after a failed read or {@link FirstContact.ask}, else after five seconds. */
   readonly probe: Effect.Effect<void, never, Client.Client>
   /** Begins to ask, for a program that reads nothing yet. */
   readonly ask: Effect.Effect<void>
@@ -83,14 +83,14 @@ export const make = ({
     const made = yield* Deferred.make<void, Rejected>()
     const asking = yield* Effect.makeLatch(false)
     let isMade = false
-    let told: string | undefined
+    let logged: string | undefined
 
     const answered = Effect.suspend(() => {
       if (isMade) return Effect.void
       isMade = true
       return Effect.zipRight(
         Deferred.succeed(made, undefined),
-        told === undefined ? Effect.void : Effect.logInfo(`${server} answers`)
+        logged === undefined ? Effect.void : Effect.logInfo(`${server} answers`)
       )
     })
 
@@ -98,10 +98,10 @@ export const make = ({
       Effect.gen(function* () {
         const reason = yield* final(error, credentials)
         if (reason !== undefined) return yield* Deferred.fail(made, new Rejected({ server, source, reason }))
-        // An error is an answer too: somebody is there, and each request can be judged by its own.
+        // An error is an answer too: the server is there, and each request can be judged by its own.
         if (error._tag !== "Transport") return yield* answered
-        if (told !== error.reason) {
-          told = error.reason
+        if (logged !== error.reason) {
+          logged = error.reason
           yield* Effect.logWarning(`${server} does not answer, waiting for it: ${error.reason} (${error.code})`)
         }
         yield* asking.open

@@ -49,7 +49,7 @@ export const layer = (options: {
   readonly instance: string
   /** Sent as `User-Agent`. */
   readonly userAgent?: string | undefined
-  /** Its reads make the first contact with the API server; default: nobody is told of that. */
+  /** The first contact with the API server, which the reads of the manager make. Default: the reads report nothing. */
   readonly contact?: Pick<FirstContact, "client"> | undefined
   /** Where everything is counted; default a registry of its own. */
   readonly metrics?: Metrics.Registry | undefined

@@ -84,7 +84,7 @@ export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
   readonly scope?: "Namespaced" | "Cluster" | undefined
   /** What it is, for `kubectl explain`. */
   readonly description?: string | undefined
-  /** What the author of an object writes. Compiled to the CRD when that is asked for; one that a CRD cannot hold fails then: see {@link check}. */
+  /** The fields that the author of an object writes. {@link check} fails if a CRD cannot hold them. */
   readonly spec: Schema.Schema<Spec, SpecEncoded>
   /** With it, the kind has the status subresource. */
   readonly status?: Schema.Schema<Status, StatusEncoded> | undefined

@@ -51,7 +51,7 @@ describe("A manager that misses the answers to every fifth of its writes", () =>
         // Generation 2 is the change of the image: nothing was written for nothing.
         expect(deployments.items.map(({ metadata }) => metadata.generation)).toEqual(names.map(() => 2))
 
-        const told = (name: string) =>
+        const counted = (name: string) =>
           Effect.map(Scene.events(scene, name), (events) =>
             events.map(({ count, reason }) => `${reason} ${count}`).sort()
           )
@@ -61,10 +61,9 @@ describe("A manager that misses the answers to every fifth of its writes", () =>
             .filter(({ regarding }) => regarding.metadata.name === name)
             .map(({ reason }) => reason)
           expect(recorded.sort()).toEqual(["ChildrenCreated", "DeploymentUpdated"])
-          expect(yield* Managed.eventually(`${name} is told of`, told(name), ({ length }) => length >= 2)).toEqual([
-            "ChildrenCreated 1",
-            "DeploymentUpdated 1"
-          ])
+          expect(
+            yield* Managed.eventually(`the Events of ${name}`, counted(name), ({ length }) => length >= 2)
+          ).toEqual(["ChildrenCreated 1", "DeploymentUpdated 1"])
         }
       }),
     180_000

@@ -332,7 +332,7 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       to.some(({ podSelector }) => selects(podSelector?.matchLabels, labels))
     )
     expect(allowed.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([Number(port)])
-    // Jaeger asks nobody for a name: traces come from the manager alone, and no pod reads them.
+    // Jaeger authenticates no request: traces come from the manager alone, and no pod reads them.
     const fence = rendered.one<NetworkPolicy>("NetworkPolicy", "jaeger").spec
     expect(selects(fence.podSelector.matchLabels, labels)).toBe(true)
     const managers = [{ key: "app.kubernetes.io/name", operator: "In", values: ["homeostat"] }]

@@ -15,7 +15,7 @@ const failed = (scene: Scene.Scene, name: string) =>
 
 const adopt = Patch.merge({ metadata: { annotations: { [adoptAnnotation]: "true" } } })
 
-/** Made, changed, drifted, rid of what a stranger added, scaled by another, deleted with all that it has. */
+/** Made, changed, drifted, rid of foreign fields, scaled by another, deleted with all that it has. */
 export const life = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const key = scene.key("shop")
@@ -28,11 +28,11 @@ export const life = (scene: Scene.Scene) =>
     )
     // Twice the same, which one Event reports that is counted up.
     for (let time = 0; time < 2; time++) {
-      yield* Client.patch(Service, key, Patch.merge({ spec: { selector: { stranger: "yes" } } }))
+      yield* Client.patch(Service, key, Patch.merge({ spec: { selector: { foreign: "yes" } } }))
       yield* Managed.eventually(
-        "that the stranger is out",
+        "that the foreign key is out",
         Scene.service(scene, "shop"),
-        ({ spec }) => spec?.selector?.stranger === undefined
+        ({ spec }) => spec?.selector?.foreign === undefined
       )
     }
     const { metadata } = yield* Scene.service(scene, "shop")

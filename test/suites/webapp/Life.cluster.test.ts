@@ -56,8 +56,8 @@ describe.concurrent("the life of a WebApp", () => {
           }
         ])
       }
-      const told = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), ({ length }) => length > 0)
-      expect(told).toEqual([
+      const recorded = yield* Managed.eventually("the Event", Scene.events(scene, "shop"), ({ length }) => length > 0)
+      expect(recorded).toEqual([
         { type: "Normal", reason: "ChildrenCreated", note: "Created Deployment shop, Service shop", count: 1 }
       ])
     })
