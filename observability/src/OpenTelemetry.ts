@@ -4,9 +4,8 @@
  * To be loaded where traces are exported and only there: it takes longer to load than all the rest of a program.
  */
 import type { Recording } from "@homeostat/runtime/telemetry/Recording"
-import { context, type DiagLogger, DiagLogLevel, diag, trace } from "@opentelemetry/api"
+import { context, type DiagLogger, DiagLogLevel, diag, logs, trace } from "@opentelemetry/api"
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core"
-import { OTLPTraceExporter as GrpcExporter } from "@opentelemetry/exporter-trace-otlp-grpc"
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto"
 import { defaultResource, envDetector, resourceFromAttributes } from "@opentelemetry/resources"
@@ -18,7 +17,7 @@ import {
   SimpleSpanProcessor,
   type SpanExporter,
   type SpanProcessor
-} from "@opentelemetry/sdk-trace-base"
+} from "@opentelemetry/sdk-trace"
 import * as Replay from "./Replay.ts"
 import type { Environment, Exporter, Protocol, TraceSettings } from "./TraceSettings.ts"
 
@@ -50,10 +49,18 @@ export interface Way {
   readonly batched: boolean
 }
 
+/** Bun's bundler finds gRPC only in the CommonJS form of this package, whose load is also left out unless it is used. */
+const grpcExporter = (): SpanExporter => {
+  const {
+    OTLPTraceExporter
+  }: typeof import("@opentelemetry/exporter-trace-otlp-grpc") = require("@opentelemetry/exporter-trace-otlp-grpc")
+  return new OTLPTraceExporter()
+}
+
 const otlp: { readonly [protocol in Protocol]: () => SpanExporter } = {
   "http/protobuf": () => new ProtobufExporter(),
   "http/json": () => new JsonExporter(),
-  grpc: () => new GrpcExporter()
+  grpc: grpcExporter
 }
 
 const ways: { readonly [exporter in Exporter]: (settings: TraceSettings) => Way } = {
@@ -134,7 +141,9 @@ export const open = (options: {
     idGenerator: replay.ids,
     spanProcessors: chosen.map(
       ({ batched, counting }): SpanProcessor =>
-        batched ? new BatchSpanProcessor(counting) : new SimpleSpanProcessor(counting)
+        batched
+          ? new BatchSpanProcessor({ ...settings.batch, exporter: counting })
+          : new SimpleSpanProcessor({ exporter: counting })
     ),
     // Traces only: metrics are read from us, and logs go to standard error.
     metricReaders: [],
@@ -145,7 +154,7 @@ export const open = (options: {
   const tracer = trace.getTracer("@homeostat/observability")
   const inFlight = (): number => Math.max(0, ...chosen.map((way) => way.inFlight()))
   return {
-    room: () => settings.capacity - inFlight(),
+    room: () => settings.batch.maxQueueSize - inFlight(),
     inFlight,
     write: (recording) => {
       let handed = 0
@@ -159,9 +168,8 @@ export const open = (options: {
       }
     },
     shutdown: () => {
-      // What is left is in the processors' hands; the process may open another way out.
-      trace.disable()
-      context.disable()
+      // A process may open another pipeline, and the SDK warns about a second registration.
+      for (const api of [trace, context, logs]) api.disable()
       return sdk.shutdown()
     }
   }

@@ -21,7 +21,7 @@ import {
   type Tracer,
   trace
 } from "@opentelemetry/api"
-import type { IdGenerator } from "@opentelemetry/sdk-trace-base"
+import type { IdGenerator } from "@opentelemetry/sdk-trace"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Inspectable from "effect/Inspectable"

@@ -10,7 +10,7 @@ const defaults: TraceSettings.TraceSettings = {
   exporters: ["otlp"],
   protocol: "http/protobuf",
   ratio: 0,
-  capacity: 2048
+  batch: TraceSettings.defaultBatch
 }
 
 describe("Traces are exported", () => {
@@ -38,7 +38,28 @@ describe("Traces are exported", () => {
       { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" },
       { ratio: 0 }
     ],
-    ["from a smaller buffer", { ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "100" }, { capacity: 100 }],
+    [
+      "from a smaller queue, with batches that fit",
+      { ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "100" },
+      { batch: { ...TraceSettings.defaultBatch, maxQueueSize: 100, maxExportBatchSize: 100 } }
+    ],
+    [
+      "in other batches",
+      {
+        ...endpoint,
+        OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "7",
+        OTEL_BSP_SCHEDULE_DELAY: "8",
+        OTEL_BSP_EXPORT_TIMEOUT: "9"
+      },
+      {
+        batch: {
+          ...TraceSettings.defaultBatch,
+          maxExportBatchSize: 7,
+          scheduledDelayMillis: 8,
+          exportTimeoutMillis: 9
+        }
+      }
+    ],
     ["whatever is empty", { ...endpoint, OTEL_TRACES_EXPORTER: "", OTEL_TRACES_SAMPLER: " " }, {}]
   ]
   for (const [name, environment, settings] of cases) {
@@ -62,35 +83,50 @@ describe("Tracing is off", () => {
 
 describe("A setting that makes no sense is refused by its name, with what it may be:", () => {
   const cases: ReadonlyArray<readonly [TraceSettings.Environment, string]> = [
-    [{ OTEL_TRACES_EXPORTER: "zipkin" }, 'OTEL_TRACES_EXPORTER: "zipkin" is none of otlp, console, none'],
-    [{ OTEL_TRACES_EXPORTER: "otlp,none" }, "OTEL_TRACES_EXPORTER: none stands alone"],
+    [
+      { OTEL_TRACES_EXPORTER: "zipkin" },
+      'invalid value of OTEL_TRACES_EXPORTER: "zipkin" (must be one of otlp, console, none)'
+    ],
+    [
+      { OTEL_TRACES_EXPORTER: "otlp,none" },
+      'invalid value of OTEL_TRACES_EXPORTER: "none" (must be the only exporter)'
+    ],
     [
       { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http" },
-      'OTEL_EXPORTER_OTLP_PROTOCOL: "http" is none of http/protobuf, http/json, grpc'
+      'invalid value of OTEL_EXPORTER_OTLP_PROTOCOL: "http" (must be one of http/protobuf, http/json, grpc)'
     ],
     [
       { ...endpoint, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "thrift" },
-      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "thrift" is none of http/protobuf, http/json, grpc'
+      'invalid value of OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "thrift" (must be one of http/protobuf, http/json, grpc)'
     ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" },
-      'OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" is no URL: write it like http://collector:4318'
+      'invalid value of OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" (must be a URL such as http://collector:4318)'
     ],
     [
       { ...endpoint, OTEL_TRACES_SAMPLER: "jaeger_remote" },
-      'OTEL_TRACES_SAMPLER: "jaeger_remote" is none of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio'
+      'invalid value of OTEL_TRACES_SAMPLER: "jaeger_remote" (must be one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio)'
     ],
     [
       { ...endpoint, OTEL_TRACES_SAMPLER: "toString" },
-      'OTEL_TRACES_SAMPLER: "toString" is none of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio'
+      'invalid value of OTEL_TRACES_SAMPLER: "toString" (must be one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio)'
     ],
-    [{ ...endpoint, OTEL_TRACES_SAMPLER_ARG: "5%" }, 'OTEL_TRACES_SAMPLER_ARG: "5%" is no ratio: a number from 0 to 1'],
+    [
+      { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "5%" },
+      'invalid value of OTEL_TRACES_SAMPLER_ARG: "5%" (must be a number from 0 to 1)'
+    ],
     [
       { ...endpoint, OTEL_TRACES_SAMPLER_ARG: "1.5" },
-      'OTEL_TRACES_SAMPLER_ARG: "1.5" is no ratio: a number from 0 to 1'
+      'invalid value of OTEL_TRACES_SAMPLER_ARG: "1.5" (must be a number from 0 to 1)'
     ],
-    [{ ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "0" }, 'OTEL_BSP_MAX_QUEUE_SIZE: "0" is no number above 0'],
-    [{ ...endpoint, OTEL_BSP_SCHEDULE_DELAY: "5s" }, 'OTEL_BSP_SCHEDULE_DELAY: "5s" is no number above 0']
+    [
+      { ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "0" },
+      'invalid value of OTEL_BSP_MAX_QUEUE_SIZE: "0" (must be a number above 0)'
+    ],
+    [
+      { ...endpoint, OTEL_BSP_SCHEDULE_DELAY: "5s" },
+      'invalid value of OTEL_BSP_SCHEDULE_DELAY: "5s" (must be a number above 0)'
+    ]
   ]
   for (const [environment, message] of cases) {
     test(message, () => expect(parse(environment)).toEqual(Either.left(message)))

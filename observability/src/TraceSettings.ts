@@ -1,16 +1,16 @@
 /**
- * What the environment says about traces, in OpenTelemetry's words (`OTEL_…`).
+ * The trace settings of the environment, by OpenTelemetry's names (`OTEL_…`).
  *
- * Read here is what decides whether traces are made and where they go, and refused what makes no sense, because a program that
- * traces to nowhere says so too late otherwise. Everything else that OpenTelemetry knows (`OTEL_EXPORTER_OTLP_…`, `OTEL_BSP_…`,
- * `OTEL_SPAN_…_LIMIT`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_SERVICE_NAME`, `OTEL_NODE_RESOURCE_DETECTORS`, `OTEL_LOG_LEVEL`) is read
- * by its SDK and means what it means anywhere.
+ * A program parses the variables that decide whether and where traces are exported, and how they are batched. A value that is not
+ * accepted stops the program at start. OpenTelemetry's SDK reads all other variables (`OTEL_EXPORTER_OTLP_…`, `OTEL_SPAN_…_LIMIT`,
+ * `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_SERVICE_NAME`, `OTEL_NODE_RESOURCE_DETECTORS`, `OTEL_LOG_LEVEL`).
  *
- * Tracing is off unless somebody says where traces shall go: by `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or
- * `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`. (The SDK's own default is a collector on this host, which in a pod is nobody.) Off as well:
- * `OTEL_SDK_DISABLED=true`, `OTEL_TRACES_EXPORTER=none`, `OTEL_TRACES_SAMPLER=always_off`.
+ * Tracing is on if `OTEL_TRACES_EXPORTER`, `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set. The SDK's
+ * own default, a collector on localhost, does not exist in a pod. `OTEL_SDK_DISABLED=true`, `OTEL_TRACES_EXPORTER=none` and
+ * `OTEL_TRACES_SAMPLER=always_off` turn tracing off.
  */
 import * as Either from "effect/Either"
+import * as Struct from "effect/Struct"
 
 /** The environment of a process. */
 export type Environment = { readonly [name: string]: string | undefined }
@@ -30,14 +30,37 @@ export interface TraceSettings {
   /** At least one, each once. */
   readonly exporters: ReadonlyArray<Exporter>
   readonly protocol: Protocol
-  /** Of traces that nothing speaks for, this share is sent: 0 to 1. */
+  /** The share of traces that are exported although nothing changed and nothing failed: 0 to 1. */
   readonly ratio: number
-  /** Most spans that wait to be sent or are on their way. */
-  readonly capacity: number
+  /** How spans are batched. */
+  readonly batch: Batch
 }
 
-/** OpenTelemetry's default for `OTEL_BSP_MAX_QUEUE_SIZE`. */
-export const defaultCapacity = 2048
+/** The options of the SDK's BatchSpanProcessor. */
+export interface Batch {
+  /** The number of spans that may wait for the exporter or be in flight. */
+  readonly maxQueueSize: number
+  /** The number of spans in one request. */
+  readonly maxExportBatchSize: number
+  readonly scheduledDelayMillis: number
+  readonly exportTimeoutMillis: number
+}
+
+/** The variable of each option. */
+const batchVariables = {
+  maxQueueSize: "OTEL_BSP_MAX_QUEUE_SIZE",
+  maxExportBatchSize: "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+  scheduledDelayMillis: "OTEL_BSP_SCHEDULE_DELAY",
+  exportTimeoutMillis: "OTEL_BSP_EXPORT_TIMEOUT"
+} as const satisfies { readonly [option in keyof Batch]: string }
+
+/** OpenTelemetry's defaults. */
+export const defaultBatch: Batch = {
+  maxQueueSize: 2048,
+  maxExportBatchSize: 512,
+  scheduledDelayMillis: 5000,
+  exportTimeoutMillis: 30_000
+}
 
 const isOneOf = <A extends string>(words: ReadonlyArray<A>, word: string): word is A =>
   words.some((known) => known === word)
@@ -69,15 +92,23 @@ const firstOf = (environment: Environment, names: ReadonlyArray<string>): readon
 
 const endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const
 
-/** Variables that hold a number above 0. */
-const counts = [
-  "OTEL_BSP_MAX_QUEUE_SIZE",
-  "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
-  "OTEL_BSP_SCHEDULE_DELAY",
-  "OTEL_BSP_EXPORT_TIMEOUT"
-] as const
+/** Parses the batch options. A batch is never larger than the queue. */
+const batchOf = (environment: Environment): Either.Either<Batch, string> =>
+  Either.gen(function* () {
+    const parsed = { ...defaultBatch }
+    for (const option of Struct.keys(batchVariables)) {
+      const name = batchVariables[option]
+      const value = settingOf(environment, name)
+      if (value === undefined) continue
+      if (!(Number(value) > 0)) {
+        return yield* Either.left(`invalid value of ${name}: "${value}" (must be a number above 0)`)
+      }
+      parsed[option] = Number(value)
+    }
+    return { ...parsed, maxExportBatchSize: Math.min(parsed.maxExportBatchSize, parsed.maxQueueSize) }
+  })
 
-/** Reads the settings; `undefined` where tracing is off. The refusal is one line that names the variable and what it may be. */
+/** Parses the settings: `undefined` if tracing is off, or one line that names the variable and the accepted values. */
 export const parse = (environment: Environment): Either.Either<TraceSettings | undefined, string> =>
   Either.gen(function* () {
     const get = (name: string) => settingOf(environment, name)
@@ -93,8 +124,8 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
       if (!isOneOf(exporters, word)) {
         return yield* Either.left(
           word === "none"
-            ? "OTEL_TRACES_EXPORTER: none stands alone"
-            : `OTEL_TRACES_EXPORTER: "${word}" is none of ${exporters.join(", ")}, none`
+            ? 'invalid value of OTEL_TRACES_EXPORTER: "none" (must be the only exporter)'
+            : `invalid value of OTEL_TRACES_EXPORTER: "${word}" (must be one of ${exporters.join(", ")}, none)`
         )
       }
       chosen.push(word)
@@ -104,36 +135,38 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
     const sampler = get("OTEL_TRACES_SAMPLER")
     const share = sampler === undefined ? undefined : Object.hasOwn(samplers, sampler) ? samplers[sampler] : "unknown"
     if (share === "unknown") {
-      return yield* Either.left(`OTEL_TRACES_SAMPLER: "${sampler}" is none of ${Object.keys(samplers).join(", ")}`)
+      return yield* Either.left(
+        `invalid value of OTEL_TRACES_SAMPLER: "${sampler}" (must be one of ${Object.keys(samplers).join(", ")})`
+      )
     }
     if (share === "off") return undefined
     const argument = get("OTEL_TRACES_SAMPLER_ARG")
     const ratio = argument === undefined ? undefined : Number(argument)
     if (ratio !== undefined && !(ratio >= 0 && ratio <= 1)) {
-      return yield* Either.left(`OTEL_TRACES_SAMPLER_ARG: "${argument}" is no ratio: a number from 0 to 1`)
+      return yield* Either.left(
+        `invalid value of OTEL_TRACES_SAMPLER_ARG: "${argument}" (must be a number from 0 to 1)`
+      )
     }
 
     const protocol = firstOf(environment, ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"])
     const transport = protocol?.[1] ?? "http/protobuf"
     if (!isOneOf(protocols, transport)) {
-      return yield* Either.left(`${protocol?.[0]}: "${transport}" is none of ${protocols.join(", ")}`)
+      return yield* Either.left(
+        `invalid value of ${protocol?.[0]}: "${transport}" (must be one of ${protocols.join(", ")})`
+      )
     }
     // gRPC takes a bare host and port too.
     if (endpoint !== undefined && transport !== "grpc" && !/^https?:$/.test(URL.parse(endpoint[1])?.protocol ?? "")) {
-      return yield* Either.left(`${endpoint[0]}: "${endpoint[1]}" is no URL: write it like http://collector:4318`)
-    }
-    for (const name of counts) {
-      const value = get(name)
-      if (value !== undefined && !(Number(value) > 0)) {
-        return yield* Either.left(`${name}: "${value}" is no number above 0`)
-      }
+      return yield* Either.left(
+        `invalid value of ${endpoint[0]}: "${endpoint[1]}" (must be a URL such as http://collector:4318)`
+      )
     }
     return {
       exporters: chosen,
       protocol: transport,
-      // Nothing said: none of them. A sampler without an argument takes all, as everywhere.
+      // Without a sampler, no such trace is exported. A sampler without an argument takes all, as OpenTelemetry defines it.
       ratio: share === 1 ? 1 : (ratio ?? (share === "arg" ? 1 : 0)),
-      capacity: Number(get("OTEL_BSP_MAX_QUEUE_SIZE") ?? defaultCapacity)
+      batch: yield* batchOf(environment)
     }
   })
 

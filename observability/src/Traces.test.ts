@@ -4,7 +4,7 @@ import { attempt as record } from "@homeostat/runtime/controller/Attempt.fixture
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import * as Recording from "@homeostat/runtime/telemetry/Recording"
 import { effect } from "@homeostat/testkit/Test"
-import type { SpanExporter } from "@opentelemetry/sdk-trace-base"
+import type { SpanExporter } from "@opentelemetry/sdk-trace"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as OpenTelemetry from "./OpenTelemetry.ts"
+import * as TraceSettings from "./TraceSettings.ts"
 import * as Traces from "./Traces.ts"
 
 /** An attempt of so many spans that took so long. */
@@ -264,7 +265,12 @@ describe("At the end", () => {
       logged((lines) =>
         Effect.gen(function* () {
           const registry = Metrics.make()
-          const settings = { exporters: ["otlp"], protocol: "http/protobuf", ratio: 0, capacity: 100 } as const
+          const settings = {
+            exporters: ["otlp"],
+            protocol: "http/protobuf",
+            ratio: 0,
+            batch: TraceSettings.defaultBatch
+          } as const
           const open: Traces.Open = (told) =>
             Effect.sync(() =>
               OpenTelemetry.open({
@@ -300,7 +306,7 @@ describe("A program", () => {
   })
   test("whose environment is wrong says so", () => {
     expect(Traces.make({ ...setup, environment: { OTEL_TRACES_EXPORTER: "x" } })).toEqual(
-      Either.left('OTEL_TRACES_EXPORTER: "x" is none of otlp, console, none')
+      Either.left('invalid value of OTEL_TRACES_EXPORTER: "x" (must be one of otlp, console, none)')
     )
   })
 })

@@ -24,16 +24,20 @@ test("A program loads OpenTelemetry only to export traces", async () => {
 
 describe("A setting of traces that makes no sense is exit code 2 and one line that names it:", () => {
   const cases: ReadonlyArray<readonly [object, ReadonlyArray<string>, string]> = [
-    [{ OTEL_TRACES_EXPORTER: "jaeger" }, [], 'OTEL_TRACES_EXPORTER: "jaeger" is none of otlp, console, none'],
+    [
+      { OTEL_TRACES_EXPORTER: "jaeger" },
+      [],
+      'invalid value of OTEL_TRACES_EXPORTER: "jaeger" (must be one of otlp, console, none)'
+    ],
     [
       { OTEL_TRACES_EXPORTER: "otlp", OTEL_EXPORTER_OTLP_PROTOCOL: "udp" },
       [],
-      'OTEL_EXPORTER_OTLP_PROTOCOL: "udp" is none of http/protobuf, http/json, grpc'
+      'invalid value of OTEL_EXPORTER_OTLP_PROTOCOL: "udp" (must be one of http/protobuf, http/json, grpc)'
     ],
     [
       { OTEL_TRACES_EXPORTER: "otlp", OTEL_TRACES_SAMPLER_ARG: "2" },
       [],
-      'OTEL_TRACES_SAMPLER_ARG: "2" is no ratio: a number from 0 to 1'
+      'invalid value of OTEL_TRACES_SAMPLER_ARG: "2" (must be a number from 0 to 1)'
     ],
     [{}, ["--trace-propagation=child"], '--trace-propagation: "child" is none of off, link, parent'],
     [{ HOMEOSTAT_TRACE_PROPAGATION: "child" }, [], 'HOMEOSTAT_TRACE_PROPAGATION: "child" is none of off, link, parent'],
