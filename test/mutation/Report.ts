@@ -5,6 +5,7 @@ import type { Outcome, Tried, Verdict } from "./Trial.ts"
 const words: { readonly [Tag in Verdict["_tag"]]: string } = {
   Killed: "killed",
   TimedOut: "timed out",
+  Refused: "refused",
   Survived: "survived",
   Stale: "stale"
 }
@@ -29,6 +30,8 @@ const reasonOf = (verdict: Verdict): string => {
       return `by ${verdict.file}: ${shortened(verdict.test)}`
     case "TimedOut":
       return `in ${verdict.file}`
+    case "Refused":
+      return `by the type check: ${shortened(verdict.error)}`
     case "Survived":
       return verdict.known === 0
         ? "no test reaches the file"
@@ -51,16 +54,18 @@ const of = <Tag extends Verdict["_tag"]>(outcome: Outcome, tag: Tag): ReadonlyAr
 const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   lines.length === 0 ? [] : ["", title, ...lines]
 
-/** What is left to do after a run, and the score: the share of mutants that tests noticed. */
+/** What is left to do after a run, and the score: the share of mutants that tests or the type check noticed. */
 export const summary = (outcome: Outcome): string => {
-  const [killed, timedOut, survived, stale] = [
+  const [killed, timedOut, refused, survived, stale] = [
     of(outcome, "Killed").length,
     of(outcome, "TimedOut").length,
+    of(outcome, "Refused").length,
     of(outcome, "Survived"),
     of(outcome, "Stale")
   ]
-  const counted = killed + timedOut + survived.length
-  const share = counted === 0 ? "" : ` (${((100 * (killed + timedOut)) / counted).toFixed(1)} %)`
+  const noticed = killed + timedOut + refused
+  const counted = noticed + survived.length
+  const share = counted === 0 ? "" : ` (${((100 * noticed) / counted).toFixed(1)} %)`
   return [
     ...section(
       "Survived:",
@@ -83,6 +88,6 @@ export const summary = (outcome: Outcome): string => {
       outcome.slow.map((file) => `  ${file}`)
     ),
     "",
-    `${killed + timedOut} of ${counted} mutants killed${share}: ${killed} by a failing test, ${timedOut} by a timeout; ${survived.length} survived`
+    `${noticed} of ${counted} mutants killed${share}: ${killed} by a failing test, ${timedOut} by a timeout, ${refused} by the type check alone; ${survived.length} survived`
   ].join("\n")
 }

@@ -1,6 +1,6 @@
 /** Mutants on trial in a small project of their own. */
 import { describe, expect } from "bun:test"
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises"
+import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
@@ -138,8 +138,36 @@ Not tried, since the file does not hold the replaced text exactly once:
 Test files that fail without a mutation, and were not used:
   test/suites/Broken.test.ts: always fails
 
-3 of 5 mutants killed (60.0 %): 2 by a failing test, 1 by a timeout; 2 survived`)
+3 of 5 mutants killed (60.0 %): 2 by a failing test, 1 by a timeout, 0 by the type check alone; 2 survived`)
         expect(yield* stateOf(root)).toEqual(before)
+      }),
+    patience
+  )
+
+  live(
+    "refuses a mutant that passes its tests and not the type check",
+    () =>
+      Effect.gen(function* () {
+        const root = yield* project
+        const own = join(import.meta.dir, "../../node_modules")
+        yield* Effect.promise(() => symlink(own, join(root, "node_modules")))
+        const settings = {
+          compilerOptions: { noEmit: true, strict: true, types: [] },
+          files: ["runtime/src/Lonely.ts"]
+        }
+        yield* Effect.promise(() => writeFile(join(root, "tsconfig.json"), JSON.stringify(settings)))
+        const lonely = (id: string, to: string): Mutant => ({
+          id,
+          file: "runtime/src/Lonely.ts",
+          from: "lonely = 1",
+          to
+        })
+        const { lines, outcome } = yield* tried(root, lonely("1", "lonely: string = 1"), lonely("2", "lonely = 2"))
+        expect(lines[0]).toContain("(by the type check: runtime/src/Lonely.ts(1,14): error TS2322: ")
+        expect(lines[1]).toEndWith("(no test reaches the file)")
+        expect(Report.summary(outcome)).toEndWith(
+          "1 of 2 mutants killed (50.0 %): 0 by a failing test, 0 by a timeout, 1 by the type check alone; 1 survived"
+        )
       }),
     patience
   )

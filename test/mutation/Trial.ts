@@ -6,11 +6,14 @@ import * as Copy from "./Copy.ts"
 import type { TestsOf } from "./Imports.ts"
 import * as Mutant from "./Mutant.ts"
 import * as TestRun from "./TestRun.ts"
+import * as TypeCheck from "./TypeCheck.ts"
 
 /** What came of a mutant. */
 export type Verdict = Data.TaggedEnum<{
   Killed: { readonly file: string; readonly test: string }
   TimedOut: { readonly file: string }
+  /** All tests passed, and the type check fails. */
+  Refused: { readonly error: string }
   /** `passed` of `known` test files passed, and there was no time for the others. */
   Survived: { readonly passed: number; readonly known: number }
   /** The source does not hold the replaced text exactly once. */
@@ -105,7 +108,8 @@ export const run = (options: Options): Effect.Effect<Outcome, never, Scope.Scope
           if (second._tag === "TimedOut") return Verdict.TimedOut({ file })
           passed++
         }
-        return Verdict.Survived({ passed, known: all.length })
+        const error = yield* TypeCheck.run(folder)
+        return error === undefined ? Verdict.Survived({ passed, known: all.length }) : Verdict.Refused({ error })
       }).pipe(Effect.scoped)
 
     const copies = yield* Queue.unbounded<string>()

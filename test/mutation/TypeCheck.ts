@@ -1,0 +1,21 @@
+/** The type check of a project, as `bun run check` does it. */
+import { stat } from "node:fs/promises"
+import { join } from "node:path"
+import * as Process from "@homeostat/testkit/envtest/Process"
+import { Effect } from "effect"
+
+const settings = "tsconfig.json"
+
+/** What the compiler keeps of the last check. It makes the next one three times as fast. */
+const state = join("node_modules", ".mutation.tsbuildinfo")
+
+/** The first error of the compiler, or undefined where there is none. A project without a `tsconfig.json` has none. */
+export const run = (folder: string): Effect.Effect<string | undefined> =>
+  Effect.gen(function* () {
+    const known = yield* Effect.promise(() => stat(join(folder, settings)).then(...[() => true, () => false]))
+    if (!known) return undefined
+    const flags = ["--noEmit", "--incremental", "--tsBuildInfoFile", state, "--checkers", "1", "--pretty", "false"]
+    const compiler = [process.execPath, "x", "tsc", "-p", settings, ...flags]
+    const { exitCode, stdout } = yield* Process.run("sh", ["-c", 'cd "$0" && exec "$@"', folder, ...compiler])
+    return exitCode === 0 ? undefined : (stdout.split("\n").find((line) => line.includes("error TS")) ?? stdout.trim())
+  })
