@@ -37,11 +37,10 @@ export type Metafile = NonNullable<Bun.BuildOutput["metafile"]>
 const settings = { bytecode: true, minify: true, sourcemap: "linked", splitting: true } as const
 
 /**
- * So many times later than usual is a function compiled to machine code. A start, and what a manager does while little happens, calls most
- * functions a few times only, and what is compiled for that takes time and memory; what is called all the time is compiled all
- * the same.
+ * Bun compiles a function to machine code after this many times as many calls as by default. A start calls most functions a few times
+ * only. A higher number makes a start cheaper and a first pass slower: docs/performance.md has the measurements.
  */
-const jitPolicy = 20
+const jitPolicy = 3
 
 /** The functions that a start uses, as `bun test/order.ts` records them: their bytecode is put together. */
 export const order = join(import.meta.dir, "start.order")
