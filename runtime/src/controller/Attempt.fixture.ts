@@ -24,6 +24,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   exchanges: [],
   requests: over.exchanges?.length ?? 0,
   corrections: [],
+  changes: [],
   root: undefined,
   ...over
 })

@@ -20,6 +20,7 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Span } from "../telemetry/Recording.ts"
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import { OwnerGone } from "./Claim.ts"
+import type { Change } from "./HotLoop.ts"
 import type { Correction } from "./Reconciliation.ts"
 import type { Result } from "./Result.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -99,6 +100,8 @@ export interface Attempt {
   readonly requests: number
   /** What it found to correct in its children, and sent. */
   readonly corrections: ReadonlyArray<Correction>
+  /** What `Owned` and `Status` wrote. */
+  readonly changes: ReadonlyArray<Change>
   /** Its trace, which ended with it; absent where nothing is traced. */
   readonly root: Span | undefined
 }

@@ -1,236 +1,219 @@
 /**
- * What a controller remembers of its writes in order to notice that they lead nowhere: a field that is put back again and again
- * because somebody else keeps changing it, and one that is written again and again though nothing has happened.
+ * Writes of a controller that may lead nowhere, counted by object: see `HotLoopObserver` for the rules.
  *
- * Plain state, bounded in bytes ({@link capacity}); the objects written longest ago are forgotten first. It keeps hashes of names and
- * values, never a text, and times only of fields that were put back: most writes are one of a kind. It outlives the terms of a leader,
- * so that the detector does not report a loop twice within a moment. Times are milliseconds of the Clock.
+ * An object has one counter until it is suspicious. It becomes suspicious at its second attempt that writes, if the pause before was shorter than
+ * {@link windowMillis}, and a new generation was not the cause of either. From then on the memory keeps which fields each attempt wrote.
+ *
+ * Plain state, bounded in bytes ({@link capacity}): the objects that were written longest ago go first. It keeps hashes of names and
+ * values, never a text. It outlives the terms of a leader, so that a loop is not reported twice within a moment. Times are
+ * milliseconds of the Clock.
  */
+import type { Either } from "effect/Either"
+import * as Bounded from "../resource/Bounded.ts"
 import * as Halves from "../resource/Halves.ts"
-import * as Hashed from "../resource/Hashed.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Metric from "../telemetry/Metric.ts"
 
 /** Writes of a field are counted for so long. */
 export const windowMillis = 30_000
 
-/** So many times within the window a field is put back before it is told. Somebody who tries something by hand does less. */
-export const repairs = 5
-
-/**
- * So many times within the window a field is written without a cause before it is told. More than for a repair, as an object may
- * well go through some phases of its own accord; a true loop does hundreds in a second.
- */
-export const rewrites = 10
-
-/** Who asks to look again only after so long may well have progress to tell each time: what such a run writes has a cause. */
-export const patientMillis = 1000
-
-/** What was told of a field is not told again for so long. */
-export const silenceMillis = 600_000
-
-/** Bytes of a controller's memory, about: some 8,000 objects of which a status with twelve fields was written. */
-export const capacity = 8 * 1024 * 1024
-
-/** How many fields of a place are remembered. */
-export const mostFields = 64
-
-/** How many places of an object are remembered. */
-const mostPlaces = 128
-
-/**
- * How many of its own writes are remembered per object: those of a few reconciles, as their echoes come within milliseconds. Their
- * order is not that of the writes, so the echoes that a run is told of may be those of any of them.
- */
-export const mostVersions = 128
-
 /** Why a loop is suspected. */
 export type Reason = (typeof Metric.hotLoopReasons)[number]
 
-/** Fields of an object that is reconciled (by its uid), or of a child of it: `place` is `Deployment default/shop`. */
-export interface Place {
-  readonly uid: string
-  readonly place: string
+/**
+ * The number of writes of a field within the window that is reported. An object may go through some phases without another cause, so
+ * the limit for rewrites is higher; a loop does hundreds in a second.
+ */
+export const limits: { readonly [reason in Reason]: number } = { fight: 5, altered: 1, rewrite: 10 }
+
+/** A field that was reported is not reported again for so long. */
+const silenceMillis = 600_000
+
+/** Bytes of a controller's memory, about. */
+export const capacity = 8 * 1024 * 1024
+
+/** The fields of a place that the memory keeps. */
+export const mostFields = 64
+
+/** The places of an object that the memory keeps. */
+const mostPlaces = 128
+
+/** The latest own writes of an object that the memory keeps: an attempt may write a hundred children, and their events come in any order. */
+export const mostVersions = 128
+
+/** The field that differs between an object and the next one of its name: a write of it is a creation. */
+export const existence = "metadata.uid"
+
+/** A field, and a text that stands for what was written there. */
+export type Written = readonly [field: string, value: string]
+
+/** An object that is about to be repaired: in the cache, and on the server, or the tag of the error that the read met. */
+export interface Seen {
+  readonly cached: KubernetesObject
+  readonly live: Either<KubernetesObject, string>
 }
 
-/** Where the creations of a child are counted that followed its deletion: as {@link recreatedField} and as {@link untold}. */
-export const recreated = (uid: string, kind: string, key: string): Place => ({ uid, place: `recreated ${kind} ${key}` })
+/** Fields of a written object that the API server stores otherwise than they were sent. */
+export interface Altered {
+  readonly fields: ReadonlyArray<string>
+  /** The object as the server answered. */
+  readonly answer: KubernetesObject
+  /** Whether it is the first object of its kind with them. */
+  readonly isNews: boolean
+}
 
-/** The field that differs between an object and the next of its name. */
-export const recreatedField = "metadata.uid"
+/** A write of an object, as the search for hot loops sees it. */
+export interface Change {
+  /** The object that was written: `Deployment default/shop`. */
+  readonly place: string
+  /** The fields that it changed. */
+  readonly written: () => ReadonlyArray<Written>
+  /** The object before the write, where a report may follow. */
+  readonly seen?: Seen | undefined
+  readonly altered?: Altered | undefined
+}
 
-/** The name of a count that no report silences. */
-export const untold = ""
-
-/** A field, and a hash of the value that it is to have. */
-export type Valued = readonly [field: string, hash: string]
-
-/** What is remembered. All of it is synchronous. */
+/** See the top of this file. A `place` is an object that was written, such as `Deployment default/shop`; `uid` is of the object that is reconciled. */
 export interface HotLoop {
-  /** Those of the fields whose next write will be the `limit`th within the window, or one after, and that were not told lately. */
-  readonly due: (at: Place, fields: ReadonlyArray<string>, now: number, limit: number) => ReadonlyArray<string>
-  /** Enters a write of these fields. */
-  readonly wrote: (at: Place, fields: ReadonlyArray<string>, now: number) => void
-  /** Enters the values that were written, so that writing the same again can be told from writing something new. */
-  readonly valued: (at: Place, values: ReadonlyArray<Valued>) => void
-  /** Those of the fields that had just this value when they were written last: somebody has undone it. */
-  readonly undone: (at: Place, values: ReadonlyArray<Valued>) => ReadonlyArray<string>
-  /**
-   * Enters what is wanted of a place, and says whether just that was wanted before. Where it is something new, what was written
-   * there so far counts no more.
-   */
-  readonly intends: (at: Place, intent: string) => boolean
-  /** With another generation than the last time, nothing that was written for an object so far counts any more. */
-  readonly generation: (uid: string, generation: number | undefined) => void
-  /** Those of the fields that were not told for {@link silenceMillis}; from now on they are. If there are any, it counts as one loop. */
-  readonly report: (reason: Reason, at: Place, fields: ReadonlyArray<string>, now: number) => ReadonlyArray<string>
-  /** Enters that a write of our own gave this resourceVersion, to whatever object. */
+  /** Counts an attempt that wrote. Whether its object is suspicious now. */
+  readonly wrote: (uid: string, generation: number | undefined, now: number) => boolean
+  /** Enters a write of a place. Gives the fields that the write before set to the same value: another manager changed them since. */
+  readonly repeated: (uid: string, place: string, written: ReadonlyArray<Written>) => ReadonlyArray<string>
+  /** Counts a write of these fields. Gives those that reach the limit and were not reported lately: the caller reports them. */
+  readonly count: (
+    uid: string,
+    reason: Reason,
+    place: string,
+    fields: ReadonlyArray<string>,
+    now: number
+  ) => ReadonlyArray<string>
+  /** Whether the next repair of a field of this place is to be reported. */
+  readonly isDue: (uid: string, place: string, now: number) => boolean
+  /** Whether the last write of this place was a creation within the window. */
+  readonly isCreated: (uid: string, place: string, now: number) => boolean
+  /** Enters that an attempt for this object wrote this resourceVersion, of whatever object. */
   readonly own: (uid: string, resourceVersion: string) => void
-  /** Whether one did. */
+  /** Whether one did, as far as the memory goes. */
   readonly isOwn: (uid: string, resourceVersion: string) => boolean
   /** Forgets an object that is gone. */
   readonly forget: (uid: string) => void
   /** Forgets all others: for when some may have gone unnoticed. */
   readonly retain: (uids: ReadonlySet<string>) => void
-  /** How many objects are remembered, and what that takes, about. */
+  /** How many objects the memory has, and about how many bytes that takes. */
   readonly size: () => { readonly objects: number; readonly bytes: number }
 }
 
-interface Field extends Hashed.Hashed {
-  /** A hash of what was written last; 0 where that is not known any more. */
-  value: number
-  /** When, as a number that grows with each value that is written to the place. */
-  writtenAs: number
-  times: ReadonlyArray<number> | undefined
-  toldAt: number | undefined
+interface Counter {
+  readonly reason: Reason
+  times: ReadonlyArray<number>
+  toldAt: number
 }
 
-interface Part extends Hashed.Hashed {
-  readonly fields: Array<Field>
-  writes: number
+interface Place {
+  /** Hashes of the fields and values of the last write. */
+  written: ReadonlySet<number>
+  readonly counters: Map<number, Counter>
 }
 
 interface Known extends Halves.Weighed {
-  readonly places: Array<Part>
-  readonly versions: Array<number>
   generation: number | undefined
+  wroteAt: number
+  writes: number
+  versions: ReadonlyArray<number>
+  /** By the hashes of their names; none before the object is suspicious. */
+  places: Map<number, Place> | undefined
 }
 
-/** The approximate bytes of an object, a place and so on, measured as the heap's growth over 10,000 of them. */
+const hash = (...texts: ReadonlyArray<string>): number => Bun.hash.xxHash32(texts.join("\n"))
+
+/** About the bytes of an object, measured as the heap's growth over some thousands. */
 const bytesOf = ({ places, versions }: Known): number => {
-  let bytes = 300 + 8 * versions.length
-  for (const { fields } of places) {
-    bytes += 150 + 100 * fields.length
-    for (const { times } of fields) if (times !== undefined) bytes += 120
-  }
+  let bytes = 250 + 8 * versions.length
+  for (const { counters, written } of places?.values() ?? []) bytes += 400 + 40 * written.size + 200 * counters.size
   return bytes
 }
 
-const field = (part: Part, name: string): Field =>
-  Hashed.refresh(
-    part.fields,
-    name,
-    (hash) => ({ name: hash, value: 0, writtenAs: 0, times: undefined, toldAt: undefined }),
-    mostFields
-  )
+const none: ReadonlySet<number> = new Set()
 
-const isSilent = (entry: Field | undefined, now: number): boolean =>
-  entry?.toldAt !== undefined && now - entry.toldAt < silenceMillis
+const isSilent = ({ toldAt }: Counter, now: number): boolean => now - toldAt < silenceMillis
 
-const unwrite = ({ fields }: Part): void => {
-  for (const entry of fields) entry.times = undefined
-}
+const lately = ({ times }: Counter, now: number): ReadonlyArray<number> =>
+  times.filter((time) => now - time < windowMillis)
 
-/**
- * An empty memory.
- *
- * @param count told of each loop that is told
- */
-export const make = (count: (reason: Reason) => void = () => {}, most: number = capacity): HotLoop => {
+/** An empty memory. */
+export const make = (most: number = capacity): HotLoop => {
   const objects = Halves.make<Known>(most)
-
-  /** Changes what is known of an object. */
-  const change = (uid: string, by: (known: Known) => void): void => {
-    const known = objects.open(uid, () => ({ places: [], versions: [], generation: undefined, bytes: 0 }))
-    by(known)
+  const change = <A>(uid: string, by: (known: Known) => A): A => {
+    const known = objects.open(uid, () => ({
+      generation: undefined,
+      wroteAt: Number.NEGATIVE_INFINITY,
+      writes: 0,
+      versions: [],
+      places: undefined,
+      bytes: 0
+    }))
+    const result = by(known)
     objects.weigh(known, bytesOf(known))
+    return result
   }
-  const changePart = ({ place, uid }: Place, by: (part: Part) => void): void =>
-    change(uid, ({ places }) =>
-      by(Hashed.refresh(places, place, (name) => ({ name, fields: [], writes: 0 }), mostPlaces))
-    )
-  const fieldsOf = ({ place, uid }: Place): ReadonlyArray<Field> =>
-    Hashed.find(objects.get(uid)?.places ?? [], place)?.fields ?? []
+  const changePlace = <A>(uid: string, name: string, by: (place: Place) => A): A =>
+    change(uid, (known) => {
+      known.places ??= new Map()
+      const key = hash(name)
+      const place = known.places.get(key) ?? { written: none, counters: new Map() }
+      Bounded.put(known.places, key, place, mostPlaces)
+      return by(place)
+    })
+  const placeOf = (uid: string, name: string): Place | undefined => objects.get(uid)?.places?.get(hash(name))
 
   return {
-    due: (at, names, now, limit) => {
-      const fields = fieldsOf(at)
-      return names.filter((name) => {
-        const entry = Hashed.find(fields, name)
-        const lately = entry?.times?.filter((time) => now - time < windowMillis).length ?? 0
-        return lately + 1 >= limit && !isSilent(entry, now)
-      })
-    },
-    wrote: (at, names, now) =>
-      changePart(at, (part) => {
-        for (const name of names.slice(0, mostFields)) {
-          const entry = field(part, name)
-          entry.times = [...(entry.times ?? []), now].slice(-rewrites)
+    wrote: (uid, generation, now) =>
+      change(uid, (known) => {
+        const isNew = known.generation !== generation
+        if (isNew || now - known.wroteAt >= windowMillis) {
+          known.writes = 0
+          for (const place of known.places?.values() ?? []) {
+            place.written = none
+            for (const counter of place.counters.values()) counter.times = []
+          }
         }
+        known.generation = generation
+        known.wroteAt = now
+        if (!isNew) known.writes++
+        return known.writes > 1
       }),
-    valued: (at, values) =>
-      changePart(at, (part) => {
-        for (const [name, value] of values.slice(0, mostFields)) {
-          const hashes = Hashed.path(name)
-          // A whole of which a part is written is another one.
-          for (const entry of part.fields) if (hashes.includes(entry.name)) entry.value = 0
-          const entry = field(part, name)
-          entry.value = Hashed.of(value)
-          entry.writtenAs = ++part.writes
-        }
+    repeated: (uid, name, written) =>
+      changePlace(uid, name, (place) => {
+        const before = place.written
+        const entries = written.slice(0, mostFields).map(([field, value]) => [field, hash(field, value)] as const)
+        place.written = new Set(entries.map(([, entry]) => entry))
+        return entries.filter(([, entry]) => before.has(entry)).map(([field]) => field)
       }),
-    undone: (at, values) => {
-      const fields = fieldsOf(at)
-      return values.flatMap(([name, value]) => {
-        const entry = Hashed.find(fields, name)
-        if (entry?.value !== Hashed.of(value)) return []
-        const hashes = Hashed.path(name)
-        // A write of the whole has renewed its parts.
-        const isOver = fields.some((other) => other.writtenAs > entry.writtenAs && hashes.includes(other.name))
-        return isOver ? [] : [name]
-      })
-    },
-    intends: (at, intent) => {
-      const value = Hashed.of(intent)
-      const isSame = Hashed.find(fieldsOf(at), "")?.value === value
-      changePart(at, (part) => {
-        field(part, "").value = value
-        if (!isSame) unwrite(part)
-      })
-      return isSame
-    },
-    generation: (uid, generation) => {
-      const known = objects.get(uid)
-      if (known === undefined || known.generation === generation) return
-      const isFirst = known.generation === undefined
-      known.generation = generation
-      if (!isFirst) known.places.forEach(unwrite)
-    },
-    report: (reason, at, names, now) => {
-      const fields = fieldsOf(at)
-      const news = names.slice(0, mostFields).filter((name) => !isSilent(Hashed.find(fields, name), now))
-      if (news.length === 0) return news
-      changePart(at, (part) => {
-        for (const name of news) field(part, name).toldAt = now
-      })
-      count(reason)
-      return news
-    },
+    count: (uid, reason, name, fields, now) =>
+      changePlace(uid, name, ({ counters }) =>
+        fields.slice(0, mostFields).filter((field) => {
+          const key = hash(reason, field)
+          const counter = counters.get(key) ?? { reason, times: [], toldAt: Number.NEGATIVE_INFINITY }
+          counter.times = [...lately(counter, now), now].slice(-limits[reason])
+          Bounded.put(counters, key, counter, mostFields)
+          if (counter.times.length < limits[reason] || isSilent(counter, now)) return false
+          counter.toldAt = now
+          return true
+        })
+      ),
+    isDue: (uid, name, now) =>
+      [...(placeOf(uid, name)?.counters.values() ?? [])].some(
+        (counter) =>
+          counter.reason === "fight" && lately(counter, now).length >= limits.fight - 1 && !isSilent(counter, now)
+      ),
+    isCreated: (uid, name, now) =>
+      placeOf(uid, name)?.written.has(hash(existence, "")) === true &&
+      now - (objects.get(uid)?.wroteAt ?? 0) < windowMillis,
     own: (uid, resourceVersion) =>
-      change(uid, ({ versions }) => {
-        versions.push(Hashed.of(resourceVersion))
-        if (versions.length > mostVersions) versions.shift()
+      change(uid, (known) => {
+        known.versions = [...known.versions, hash(resourceVersion)].slice(-mostVersions)
       }),
-    isOwn: (uid, resourceVersion) => objects.get(uid)?.versions.includes(Hashed.of(resourceVersion)) ?? false,
+    isOwn: (uid, resourceVersion) => objects.get(uid)?.versions.includes(hash(resourceVersion)) === true,
     forget: (uid) => {
       objects.delete(uid)
     },

@@ -1,24 +1,32 @@
 /**
- * Finds fields that are written again and again though nothing happened (the reason `rewrite` of `HotLoopDetector`) and children
- * that are created again and again after deletions (the reason `fight`), in the records of attempts.
+ * Finds writes that lead nowhere, in the records of attempts, and reports them. The controller goes on as before.
  *
- * It counts the attempts that nothing woke but the echoes of the controller's own writes, or its own wish to run again within less
- * than {@link HotLoop.patientMillis}, and that changed something all the same. Retries do not count, as they back off, and a new
- * generation begins anew.
+ * It counts, for each field of each object that an attempt wrote, once the object that is reconciled is suspicious (see `HotLoop`):
+ *
+ * - `fight`: the attempt wrote the value that the write before it had written. Another manager has changed the field between them, or has
+ *   deleted a child that was created again.
+ * - `rewrite`: nothing woke the attempt but its own writes, or its own wish to run again within less than {@link patientMillis}.
+ * - `altered`: the answer to a write has another value than was sent, and not only in another spelling. This one needs no suspicion.
+ *
+ * It does not count writes that change nothing. A new generation begins with no counts. Retries are no rewrites, as they back off.
  */
 import * as Effect from "effect/Effect"
 import type { Exchange } from "../client/Exchange.ts"
 import { FieldManager } from "../client/FieldManager.ts"
-import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
+import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type { Attempt } from "./Attempt.ts"
 import * as Drift from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as HotLoopReport from "./HotLoopReport.ts"
 
+/** A controller that asks to run again only after so long may have progress to write each time. */
+export const patientMillis = 1000
+
 /**
- * Watches attempts for fields that are written again and again though nothing happened.
+ * Finds and reports loops.
  *
- * @param isThere whether an object is there still: of one that went while it was reconciled nothing is to be remembered
+ * `isThere` says whether an object is there still: the memory keeps nothing of one that went while it was reconciled. `found` is called
+ * for each loop.
  */
 export const observer =
   (
@@ -26,126 +34,107 @@ export const observer =
     controller: {
       readonly fieldManager: string
       readonly isThere: (object: KubernetesObject) => boolean
+      readonly found: (reason: HotLoop.Reason) => void
     }
   ) =>
-  (attempt: Attempt): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      const { exchanges, object } = attempt
-      if (exchanges.length === 0 || object === undefined || !controller.isThere(object)) return Effect.void
-      const findings = [...rewritesOf(hotLoop, attempt, object), ...recreationsOf(hotLoop, attempt, object)]
-      return findings.length === 0
-        ? Effect.void
-        : Effect.forEach(findings, (finding) => HotLoopReport.tellAfter(attempt, object, finding), {
-            discard: true
-          }).pipe(Effect.provideService(FieldManager, controller.fieldManager))
-    })
+  (attempt: Attempt): Effect.Effect<void> => {
+    const { exchanges, object } = attempt
+    if (exchanges.length === 0 || object === undefined || !controller.isThere(object)) return Effect.void
+    const findings = findingsOf(hotLoop, attempt, object, controller.fieldManager)
+    for (const { reason } of findings) controller.found(reason)
+    return findings.length === 0
+      ? Effect.void
+      : Effect.forEach(findings, (finding) => HotLoopReport.report(attempt, object, finding), { discard: true }).pipe(
+          Effect.provideService(FieldManager, controller.fieldManager)
+        )
+  }
 
-const rewritesOf = (
+const findingsOf = (
   hotLoop: HotLoop.HotLoop,
   attempt: Attempt,
-  object: KubernetesObject
+  object: KubernetesObject,
+  fieldManager: string
 ): ReadonlyArray<HotLoopReport.Finding> => {
-  const { finishedAt: now, generation } = attempt
+  const { changes, controller, finishedAt: now, generation } = attempt
   const { uid } = object.metadata
   const writes = attempt.exchanges.filter(({ write }) => write !== undefined && hasChanged(hotLoop, uid, write))
   if (writes.length === 0) return []
-  for (const { write } of writes) if (write?.after !== undefined) hotLoop.own(uid, write.after)
-  hotLoop.generation(uid, generation)
-  if (!isSelfCaused(hotLoop, attempt, uid)) return []
+  const altered = changes.flatMap(({ altered, place }) => {
+    if (altered === undefined) return []
+    const fields = hotLoop.count(uid, "altered", place, altered.fields, now)
+    return fields.length === 0 ? [] : [HotLoopReport.altered(place, fields, altered, fieldManager)]
+  })
+  if (!hotLoop.wrote(uid, generation, now)) return altered
 
-  return Array.from(written(attempt, object, writes), ([place, fields]): HotLoopReport.Finding | undefined => {
-    // Counted by itself: for a repair, a new intent is a reason to begin anew, and here it is what is looked for.
-    const at = { uid, place: `rewritten ${place}` }
-    const names = Array.from(fields)
-    const due = hotLoop.due(at, names, now, HotLoop.rewrites)
-    hotLoop.wrote(at, names, now)
-    const news = hotLoop.report("rewrite", at, due, now)
-    if (news.length === 0) return undefined
-    const [was, values] = news.length > 1 ? ["were", "values that are"] : ["was", "a value that is"]
-    const note = `${HotLoopReport.named(news, place)} ${was} written ${HotLoop.rewrites} times within ${HotLoopReport.seconds} s, though nothing woke controller ${attempt.controller} but itself: ${values} new each time, such as a time? Write ${news.length > 1 ? "them" : "it"} only when something else has changed.`
-    return { reason: "rewrite", place, fields: news, manager: undefined, note }
-  }).filter((finding) => finding !== undefined)
+  const isAlone = isSelfCaused(hotLoop, attempt, uid)
+  for (const { write } of writes) if (write?.after !== undefined) hotLoop.own(uid, write.after)
+  const loops = [...changes, ...patches(attempt, object, writes)].flatMap(({ place, seen, written }) => {
+    const entries = written()
+    const repeated = hotLoop.repeated(uid, place, entries)
+    const fields = isAlone ? entries.flatMap(([field]) => (field === HotLoop.existence ? [] : [field])) : repeated
+    const news = hotLoop.count(uid, isAlone ? "rewrite" : "fight", place, fields, now)
+    if (news.length === 0) return []
+    return isAlone
+      ? [HotLoopReport.rewritten(place, news, controller)]
+      : HotLoopReport.fights(object, place, news, seen, fieldManager)
+  })
+  return [...altered, ...loops]
 }
 
-/** Children that are created again and again, because another manager deletes them. */
-const recreationsOf = (
-  hotLoop: HotLoop.HotLoop,
-  { corrections, dropped, finishedAt: now, generation, triggers }: Attempt,
-  object: KubernetesObject
-): ReadonlyArray<HotLoopReport.Finding> =>
-  corrections.flatMap(({ key, kind, reason }): ReadonlyArray<HotLoopReport.Finding> => {
-    const isDeleted = ({ kind: fired, source }: Attempt["triggers"][number]): boolean =>
-      fired === "owned.deleted" && source?.kind === kind && source.key === key
-    if (reason !== "created" || (dropped === 0 && !triggers.some(isDeleted))) return []
-    const { uid } = object.metadata
-    const at = HotLoop.recreated(uid, kind, key)
-    hotLoop.generation(uid, generation)
-    const due = hotLoop.due(at, [HotLoop.recreatedField], now, HotLoop.repairs)
-    hotLoop.wrote(at, [HotLoop.recreatedField, HotLoop.untold], now)
-    const fields = hotLoop.report("fight", at, due, now)
-    if (fields.length === 0) return []
-    const place = `${kind} ${key}`
-    const asker = `${object.kind ?? "the object"} ${keyString(object.metadata)}`
-    const note = `${place} was deleted and created again ${HotLoop.repairs} times within ${HotLoopReport.seconds} s: another manager keeps deleting it; the API server's audit log says which. Either that manager stops deleting it, or ${asker} stops asking for it.`
-    return [{ reason: "fight", place, fields, manager: undefined, note }]
-  })
-
-/** Of a write whose state before is not known, it shows in the version: that of a write before means that nothing changed. */
+/** Of a write whose state before is not known, the version shows it: that of a write before means that nothing changed. */
 const hasChanged = (
   hotLoop: HotLoop.HotLoop,
   uid: string,
   { after, changed }: NonNullable<Exchange["write"]>
 ): boolean => changed ?? (after !== undefined && !hotLoop.isOwn(uid, after))
 
-/** Runs that were asked for are as good as none that were caused, if they come at once: time that passes is a cause as well. */
+/** Whether nothing but the attempts themselves woke this one. Time that passes is a cause as well. */
 const isSelfCaused = (hotLoop: HotLoop.HotLoop, { droppedNews, queuedAt, triggers }: Attempt, uid: string): boolean =>
   droppedNews === 0 &&
   triggers.every(
     ({ at, kind, source }) =>
-      // An echo makes no delay end, so what was asked for is what was waited.
-      (kind === "requeue_after" && queuedAt - at < HotLoop.patientMillis) ||
+      // An echo makes no delay end, so the wait is the delay that was asked for.
+      (kind === "requeue_after" && queuedAt - at < patientMillis) ||
       (kind !== "startup" && source !== undefined && hotLoop.isOwn(uid, source.resourceVersion))
   )
 
-/** What writes have changed: fields by place. */
-const written = (
-  attempt: Attempt,
+/** The patches that the reconcile sent by itself, and the deletions, after which a creation repeats nothing. */
+const patches = (
+  { changes, key, kind }: Attempt,
   object: KubernetesObject,
   writes: ReadonlyArray<Exchange>
-): ReadonlyMap<string, ReadonlySet<string>> => {
-  const places = new Map<string, Set<string>>()
-  const add = (place: string, fields: ReadonlyArray<string>): void => {
-    const known = places.get(place) ?? new Set()
-    for (const field of fields) known.add(field)
-    if (known.size > 0) places.set(place, known)
-  }
-  for (const { request, write } of writes) {
-    if (write === undefined) continue
-    const key = request.namespace === undefined ? request.name : `${request.namespace}/${request.name}`
-    const isItself = write.kind === attempt.kind && key === attempt.key
-    if (write.verb === "patch") add(`${write.kind} ${key}`, patched(request, isItself ? Drift.json(object) : {}))
-  }
-  // An apply has the whole intent in its body; what of it was new is entered as a correction.
-  for (const { fields, key, kind, reason } of attempt.corrections)
-    if (reason === "intent") add(`${kind} ${key}`, fields)
-  return places
+): ReadonlyArray<HotLoop.Change> => {
+  const entered = new Set(changes.map(({ place }) => place))
+  return writes.flatMap(({ request, write }): ReadonlyArray<HotLoop.Change> => {
+    const name = request.namespace === undefined ? request.name : `${request.namespace}/${request.name}`
+    const place = `${write?.kind} ${name}`
+    if (entered.has(place) || (write?.verb !== "patch" && write?.verb !== "delete")) return []
+    const before = place === `${kind} ${key}` ? Drift.json(object) : {}
+    return [{ place, written: () => (write.verb === "patch" ? patched(request, before) : []) }]
+  })
 }
 
-/** The paths that a patch names and that were otherwise before. */
-const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): ReadonlyArray<string> => {
+/** The paths that a patch names and that were otherwise before, with the values. */
+const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): ReadonlyArray<HotLoop.Written> => {
   // What a patch was sent with is what it was made of a moment ago: JSON.
   const patch: Drift.Json = body === undefined ? {} : (JSON.parse(body) as Drift.Json)
-  if (Array.isArray(patch)) {
-    const operations: ReadonlyArray<Drift.Json> = patch
-    return operations.flatMap((operation) => (isOperation(operation) ? [pathOf(operation.path)] : []))
-  }
-  if (headers["content-type"]?.includes("merge-patch") !== true) return []
-  return Drift.missing(patch, before).flatMap(({ have, path, want }) =>
-    path === "metadata.resourceVersion" || (want === null && have === undefined) ? [] : [path]
+  const values: ReadonlyArray<readonly [string, Drift.Json | undefined]> = Array.isArray(patch)
+    ? patch.flatMap((operation: Drift.Json) =>
+        isOperation(operation) ? [[pathOf(operation.path), operation.value] as const] : []
+      )
+    : headers["content-type"]?.includes("merge-patch") === true
+      ? Drift.missing(patch, before).flatMap(({ have, path, want }) =>
+          want === null && have === undefined ? [] : [[path, want] as const]
+        )
+      : []
+  return values.flatMap(([path, value]) =>
+    path === "metadata.resourceVersion" ? [] : [[path, JSON.stringify(value) ?? ""] as const]
   )
 }
 
-const isOperation = (value: Drift.Json): value is { readonly op: string; readonly path: string } =>
+const isOperation = (
+  value: Drift.Json
+): value is { readonly op: string; readonly path: string; readonly value?: Drift.Json } =>
   typeof value === "object" && value !== null && "path" in value && "op" in value && value.op !== "test"
 
 const pathOf = (pointer: string): string =>

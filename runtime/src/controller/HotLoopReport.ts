@@ -1,19 +1,20 @@
 /**
- * How a hot loop is told: as an Event on the object that is reconciled, a log line, and an event of the span. Names of fields and
- * managers are in all of them, values in none.
+ * The report of a hot loop: an Event on the object that is reconciled, a line of the log, and an event of the root span. Each has the
+ * names of fields and managers, and none has a value.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import * as EventRecorder from "../events/EventRecorder.ts"
-import type { KubernetesObject } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Text from "../resource/Text.ts"
 import * as Attribute from "../telemetry/Attribute.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import type { Attempt } from "./Attempt.ts"
 import * as HotLoop from "./HotLoop.ts"
+import * as Rival from "./Rival.ts"
 
-/** What is told. */
+/** A loop that was found. */
 export interface Finding {
   readonly reason: HotLoop.Reason
   readonly place: string
@@ -21,6 +22,8 @@ export interface Finding {
   readonly manager: string | undefined
   /** A sentence or two for people, with what to do. */
   readonly note: string
+  /** Whether the log leaves it out. */
+  readonly isQuiet?: boolean
 }
 
 /** In `reason` of the Event. */
@@ -30,50 +33,101 @@ const eventReasons: { readonly [reason in HotLoop.Reason]: string } = {
   rewrite: "WriteLoop"
 }
 
-/** So many fields are named; an Event has room for a thousand letters. */
+/** The fields that a note names: an Event has room for a thousand letters. */
 const mostNamed = 5
 
-/** Fields of an object, for a sentence. */
-export const named = (fields: ReadonlyArray<string>, place: string): string => {
+const named = (fields: ReadonlyArray<string>, place: string): string => {
   const rest = fields.length - mostNamed
   const names = fields.slice(0, mostNamed).map((field) => Text.clip(field, Text.longestName))
   return `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""} of ${place}`
 }
 
-/** How long writes are counted, for a sentence. */
-export const seconds = HotLoop.windowMillis / 1000
+const times = (reason: HotLoop.Reason): string =>
+  `${HotLoop.limits[reason]} times within ${HotLoop.windowMillis / 1000} s`
 
-/** Says it within a reconcile. */
-export const report = (owner: KubernetesObject, finding: Finding, inLog = true): Effect.Effect<void> =>
-  Effect.zipRight(
-    Effect.flatMap(Effect.option(Effect.currentSpan), (span) =>
-      Effect.flatMap(Effect.clock, (clock) =>
-        Effect.sync(() => {
-          if (Option.isSome(span)) span.value.event(SpanName.hotLoop, clock.unsafeCurrentTimeNanos(), factsOf(finding))
-        })
-      )
-    ),
-    Effect.zipRight(inLog ? Effect.logWarning(finding.note) : Effect.void, record(owner, finding))
-  )
+/** Fields that nothing but the controller's own writes made it write. */
+export const rewritten = (place: string, fields: ReadonlyArray<string>, controller: string): Finding => {
+  const [was, values, it] = fields.length > 1 ? ["were", "values that are", "them"] : ["was", "a value that is", "it"]
+  const note = `${named(fields, place)} ${was} written ${times("rewrite")}, though nothing woke controller ${controller} but itself: ${values} new each time, such as a time? Write ${it} only when something else has changed.`
+  return { reason: "rewrite", place, fields, manager: undefined, note }
+}
 
-/** Says it once a reconcile has ended, of which nothing is left but its record. */
-export const tellAfter = (attempt: Attempt, object: KubernetesObject, finding: Finding): Effect.Effect<void> =>
+/** Fields that the API server stores otherwise than they were sent. */
+export const altered = (
+  place: string,
+  fields: ReadonlyArray<string>,
+  { answer, isNews }: HotLoop.Altered,
+  ours: string
+): Finding => {
+  const manager = Rival.ownersOf(answer, fields, ours)
+  const [it, is] = fields.length > 1 ? ["they", "were"] : ["it", "was"]
+  const who = manager === undefined ? "a mutating webhook, as a rule" : `${manager}, or a mutating webhook`
+  const note = `The API server stores ${named(fields, place)} otherwise than ${it} ${is} sent. Who changes that on the way: ${who}. It is left so; exempt the object from the change, or ask for the value that comes of it.`
+  return { reason: "altered", place, fields, manager, note, isQuiet: !isNews }
+}
+
+/** Fields that another manager changes, by manager, and a child that another manager deletes. */
+export const fights = (
+  owner: KubernetesObject,
+  place: string,
+  fields: ReadonlyArray<string>,
+  seen: HotLoop.Seen | undefined,
+  ours: string
+): ReadonlyArray<Finding> => {
+  const asker = `${owner.kind ?? "the object"} ${keyString(owner.metadata)}`
+  if (fields.includes(HotLoop.existence)) {
+    const note = `${place} was deleted and created again ${times("fight")}: another manager keeps deleting it; the API server's audit log says which. Either that manager stops deleting it, or ${asker} stops asking for it.`
+    return [{ reason: "fight", place, fields, manager: undefined, note }]
+  }
+  const groups = Map.groupBy(fields, (field) => JSON.stringify(Rival.of(seen, field, ours)))
+  return Array.from(groups.values(), (theirs): Finding => {
+    const rival = Rival.of(seen, theirs[0] ?? "", ours)
+    const [was, it, each] = theirs.length > 1 ? ["were", "them", "each field"] : ["was", "it", "the field"]
+    const give = (manager: string) =>
+      `Give ${each} to one of the two: either ${manager} stops setting ${it}, or ${asker} stops asking for ${it}.`
+    const note = `${named(theirs, place)} ${was} put back ${times("fight")}: ${blame(rival, it, give)}`
+    const manager = rival.by === "unknown" || rival.by === "unseen" ? undefined : rival.name
+    return { reason: "fight", place, fields: theirs, manager, note }
+  })
+}
+
+const blame = (rival: Rival.Rival, it: string, give: (manager: string) => string): string => {
+  switch (rival.by) {
+    case "owner":
+      return `${rival.name} keeps changing ${it}. ${give(rival.name)}`
+    case "last writer":
+      return `somebody keeps changing ${it}, probably ${rival.name}, who wrote last. ${give(rival.name)}`
+    case "namesake":
+      return `somebody else who writes as ${rival.name} keeps changing ${it}. Is this program running twice, in another version? Otherwise give the other one a field manager of its own.`
+    case "unknown":
+      return `somebody keeps changing ${it} who owns no field any more; the API server's audit log says who. ${give("the other one")}`
+    case "unseen": {
+      const why = rival.name === undefined ? "" : ` (${rival.name})`
+      return `somebody keeps changing ${it}. Who could not be looked up${why}; the API server's audit log says who. ${give("the other one")}`
+    }
+  }
+}
+
+/** Reports a loop that an attempt was part of. The attempt has ended. */
+export const report = (attempt: Attempt, object: KubernetesObject, finding: Finding): Effect.Effect<void> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     const { root } = attempt
     if (root !== undefined) root.remark(SpanName.hotLoop, clock.unsafeCurrentTimeNanos(), factsOf(finding))
-    yield* Effect.annotateLogs(Effect.logWarning(finding.note), {
-      controller: attempt.controller,
-      object: `${attempt.kind} ${attempt.key}`,
-      reconcileID: attempt.id,
-      ...(root !== undefined && { trace_id: root.traceId, span_id: root.spanId })
-    })
+    if (finding.isQuiet !== true) {
+      yield* Effect.annotateLogs(Effect.logWarning(finding.note), {
+        controller: attempt.controller,
+        object: `${attempt.kind} ${attempt.key}`,
+        reconcileID: attempt.id,
+        ...(root !== undefined && { trace_id: root.traceId, span_id: root.spanId })
+      })
+    }
     // In its trace, so that the Event leads there.
     const recorded = record(object, finding)
     yield* root === undefined ? recorded : Effect.provideService(recorded, Tracer.ParentSpan, root)
   })
 
-/** Nobody is told where nobody records events: in a test of something else. */
+/** Records the Event, where something records Events. */
 const record = (regarding: KubernetesObject, { note, reason }: Finding): Effect.Effect<void> =>
   Effect.flatMap(Effect.serviceOption(EventRecorder.EventRecorder), (recorder) =>
     Option.isNone(recorder)

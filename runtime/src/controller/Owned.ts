@@ -38,10 +38,11 @@ import * as SpanName from "../telemetry/SpanName.ts"
 import { type Settings, Tracing } from "../telemetry/Tracing.ts"
 import * as Claim from "./Claim.ts"
 import * as Drift from "./Drift.ts"
-import * as HotLoopDetector from "./HotLoopDetector.ts"
+import * as HotLoop from "./HotLoop.ts"
 import * as Intent from "./Intent.ts"
 import type { Memory } from "./Memory.ts"
 import { type Correction, Reconciliation } from "./Reconciliation.ts"
+import * as Rival from "./Rival.ts"
 import * as Spelling from "./Spelling.ts"
 import { TerminalError } from "./TerminalError.ts"
 
@@ -162,7 +163,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
 ): ReturnType<typeof apply<A, D>> =>
   Effect.gen(function* () {
     const { owner, kind, intent, key, place, cached, claim, lacking, drifted, options, tracing, span } = task
-    const { corrected, fieldManager, memory, resource } = yield* Reconciliation
+    const { changed, corrected, fieldManager, memory, resource } = yield* Reconciliation
     const block = () => memory.block(place, keyString(owner.metadata))
     for (const [name, value] of Object.entries(placeOf(kind, key))) span?.attribute(name, value)
 
@@ -173,7 +174,14 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
       return yield* Claim.refuse(owner, kind, cached, task.news ?? block())
     }
     if (claim !== "ours") yield* Claim.confirm(owner, resource)
-    if (cached === undefined && (yield* HotLoopDetector.isRecreated(owner, kind, keyString(key)))) {
+    const written = `${kind.kind} ${keyString(key)}`
+    const seen = cached === undefined ? undefined : yield* Rival.look(kind, cached)
+    // The garbage collector deletes each child of an owner that is gone, which the cache has not seen yet.
+    const clock = yield* Effect.clock
+    if (
+      cached === undefined &&
+      memory.hotLoop.isCreated(owner.metadata.uid, written, clock.unsafeCurrentTimeMillis())
+    ) {
       yield* Claim.live(owner)
     }
 
@@ -189,50 +197,40 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     memory.unblock(place, keyString(owner.metadata))
     const answer: Answer<A> =
       cached !== undefined && drifted
-        ? yield* watched(
-            owner,
-            kind,
-            intent,
-            cached,
-            [...lacking, ...task.foreignFields],
-            correct(kind, intent, sent, cached, options, tracing)
-          )
+        ? yield* correct(kind, intent, sent, cached, options, tracing)
         : { child: made.child, expelled: [] }
-    if (cached === undefined || drifted) yield* learn(owner, kind, place, intent, answer.child)
+    const learnt = cached === undefined || drifted ? yield* learn(owner, kind, place, intent, answer.child) : none
 
     const foreignFields =
       answer.child === cached
         ? task.foreignFields
         : Intent.foreignFieldsIn(intent, answer.child, options.exclusive, tracing)
-    const expel = () =>
-      amend(
-        kind,
-        answer.child,
-        foreignFields.map(({ pointer }) => ({ op: "remove", path: pointer }))
-      )
     const current =
       foreignFields.length === 0
         ? answer.child
-        : cached === undefined || drifted
-          ? yield* expel()
-          : (yield* watched(
-              owner,
-              kind,
-              intent,
-              cached,
-              foreignFields,
-              Effect.map(expel(), (child) => ({ child }))
-            )).child
+        : yield* amend(
+            kind,
+            answer.child,
+            foreignFields.map(({ pointer }) => ({ op: "remove", path: pointer }))
+          )
 
     const fields = [...lacking, ...answer.expelled, ...foreignFields]
       .map(({ path }) => path)
       .filter((path) => !path.includes(Intent.intentAnnotation))
-    const changed = current.metadata.resourceVersion !== cached?.metadata.resourceVersion
+    const isWritten = current.metadata.resourceVersion !== cached?.metadata.resourceVersion
     const isSame = cached !== undefined && Intent.hashOf(cached) === Intent.hashOf(intent)
     const reason = cached === undefined ? "created" : isSame ? "drift" : "intent"
-    if (span !== undefined) describe(span, changed ? reason : undefined, fields)
-    if (!changed) return current
+    if (span !== undefined) describe(span, isWritten ? reason : undefined, fields)
+    if (!isWritten) return current
     corrected({ kind: kind.kind, key: keyString(key), reason, fields })
+    const put = fields.length === 0 ? ["metadata"] : fields.filter((field) => !learnt.unmet.has(field))
+    const hash = Intent.hashOf(intent) ?? ""
+    changed({
+      place: written,
+      written: () => (cached === undefined ? [[HotLoop.existence, ""]] : put.map((field) => [field, hash])),
+      seen,
+      altered: learnt.altered
+    })
     if (reason !== "created") {
       const what = fields.join(", ") || "metadata"
       yield* tell(owner, `${kind.kind}Updated`, `Updated ${kind.kind} ${key.name} (${what})`)
@@ -354,33 +352,28 @@ const isWithin = (pointer: string, field: string): boolean =>
       .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
   )
 
-/** Has it noticed if a child is put right again and again, because somebody keeps changing it. */
-const watched = <B extends { readonly child: KubernetesObject }, E, R>(
-  owner: KubernetesObject,
-  kind: Resource.Any,
-  intent: Intent.Intended,
-  child: KubernetesObject,
-  places: ReadonlyArray<{ readonly path: string }>,
-  repair: Effect.Effect<B, E, R>
-) => {
-  const paths = places.map(({ path }) => path)
-  const fields = paths.filter((path) => !path.includes(Intent.intentAnnotation))
-  const hashes = { stands: Intent.hashOf(child), wanted: Intent.hashOf(intent) ?? "" }
-  return HotLoopDetector.correcting(owner, kind, child, intent, hashes, fields.length > 0 ? fields : paths, repair)
+/** What the answer to a write shows. */
+interface Learnt {
+  /** The paths that the server stores otherwise, or not at all. */
+  readonly unmet: ReadonlySet<string>
+  readonly altered?: HotLoop.Altered | undefined
 }
 
-/** Remembers what the server made of an intent, and says once what it dropped or stored in its own way. */
+const none: Learnt = { unmet: new Set() }
+
+/** Remembers what the server made of an intent, and reports once what it dropped. */
 const learn = (
   owner: KubernetesObject,
   kind: Resource.Any,
   place: string,
   intent: Intent.Intended,
   child: KubernetesObject
-) =>
+): Effect.Effect<Learnt, never, Reconciliation | EventRecorder.EventRecorder> =>
   Effect.flatMap(Reconciliation, ({ memory }) => {
     const answer = missing(intent, child)
     for (const each of answer) if (isEmptied(each)) memory.drop(Resource.identityOf(kind), each.path)
-    memory.accept(owner.metadata.uid, place, unmet(kind, intent, child, memory, answer))
+    const left = unmet(kind, intent, child, memory, answer)
+    memory.accept(owner.metadata.uid, place, left)
     const dropped = answer.filter((each) => each.have === undefined && !isEmptied(each)).map(({ path }) => path)
     const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
     const told =
@@ -390,7 +383,15 @@ const learn = (
             EventRecorder.record({ regarding: owner, type: "Warning", reason: "FieldDropped", note: line })
           )
         : Effect.void
-    return Effect.zipRight(told, HotLoopDetector.answered(owner, kind, child, answer))
+    const fields = answer
+      .filter(({ have, want }) => have !== undefined && !Spelling.isSame(want, have))
+      .map(({ path }) => path)
+    // It is true of each object of the kind.
+    const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)
+    return Effect.as(told, {
+      unmet: new Set(left.map(({ path }) => path)),
+      altered: fields.length === 0 ? undefined : { fields, answer: child, isNews }
+    })
   })
 
 /** Changes parts of a child. Fails with Conflict if the child has changed since it was read. */

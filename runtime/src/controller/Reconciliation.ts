@@ -4,6 +4,7 @@ import type * as Effect from "effect/Effect"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
+import type { Change } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 
 /** A child that was not as intended, and was written for that. */
@@ -57,5 +58,7 @@ export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliati
     readonly applied: ReadonlySet<string>
     /** Enters a correction in the attempt's record. */
     readonly corrected: (correction: Correction) => void
+    /** Enters a write in the attempt's record. */
+    readonly changed: (change: Change) => void
   }
 >() {}

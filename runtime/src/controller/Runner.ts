@@ -139,9 +139,10 @@ export const prepare = <R>(
     const writes = OwnWrites.make()
     const metered = yield* Metered.make(controller.name, concurrency, writes)
     const hotLoops = yield* Metered.hotLoops(controller.name)
-    const hotLoop = HotLoop.make((reason) => hotLoops[reason].add())
+    const hotLoop = HotLoop.make()
     const detect = HotLoopObserver.observer(hotLoop, {
       fieldManager: controller.fieldManager,
+      found: (reason) => hotLoops[reason].add(),
       isThere: ({ metadata }) => primary.store.get(keyString(metadata))?.metadata.uid === metadata.uid
     })
     const recent = Recent.make()

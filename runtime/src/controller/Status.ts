@@ -21,7 +21,7 @@ import * as Client from "../client/Client.ts"
 import * as Patch from "../client/Patch.ts"
 import * as Condition from "../resource/Condition.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
-import { type KubernetesObject, keyOf } from "../resource/KubernetesObject.ts"
+import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 import type { StructuralSchema } from "../resource/StructuralSchema.ts"
@@ -30,8 +30,9 @@ import * as Recording from "../telemetry/Recording.ts"
 import * as SpanName from "../telemetry/SpanName.ts"
 import * as Claim from "./Claim.ts"
 import * as Drift from "./Drift.ts"
-import * as HotLoopDetector from "./HotLoopDetector.ts"
+import type { Written } from "./HotLoop.ts"
 import { Reconciliation } from "./Reconciliation.ts"
+import * as Rival from "./Rival.ts"
 
 /** The errors of a write of a status. */
 export type Failure = ApiError | Claim.OwnerGone | InvalidObject
@@ -78,20 +79,24 @@ const write = (
   }: { readonly wanted: Fields; readonly ours: (object: KubernetesObject) => Fields; readonly patch: Drift.Json }
 ): Writing =>
   Effect.gen(function* () {
-    const { memory, resource } = yield* Reconciliation
+    const { changed, memory, resource } = yield* Reconciliation
+    const seen = yield* Rival.look(resource, current)
     // A merge patch replaces the list whole, with a condition that another controller has added a moment ago.
     const guard = isFields(patch) && patch.conditions !== undefined
     const metadata = guard ? { metadata: { resourceVersion: current.metadata.resourceVersion } } : {}
     const answer = yield* Recording.step(SpanName.status, (span) => {
       span?.attribute(Attribute.statusFields, fieldsOf(patch))
-      const write = Client.status.patch(resource, keyOf(object), Patch.merge({ ...metadata, status: patch }), {
+      return Client.status.patch(resource, keyOf(object), Patch.merge({ ...metadata, status: patch }), {
         // A server that refuses the whole status for one field that its CRD lacks would leave people with none of it.
         fieldValidation: "Ignore",
         before: current.metadata.resourceVersion
       })
-      return HotLoopDetector.restating(current, resource, { path: "status", of: ours, wanted }, write)
     }).pipe(Effect.catchTag("NotFound", (error) => unwritten(object, error)))
 
+    if (answer.metadata.resourceVersion !== current.metadata.resourceVersion) {
+      const place = `${resource.kind} ${keyString(object.metadata)}`
+      changed({ place, seen, written: () => changesOf(ours(current), wanted, ours(answer)) })
+    }
     const stored = statusOf(answer)
     // The answer shows how the server stores what was sent. Any other difference is a change by another manager.
     memory.accept(object.metadata.uid, "status", left(common(Drift.mergePatch(ours(answer), wanted), patch)))
@@ -101,6 +106,17 @@ const write = (
     const warning = `The API server drops ${dropped.map((path) => `status.${path}`).join(", ")} of a ${resource.kind}: its CRD is older than this program, apply the newer one`
     if (dropped.length > 0 && memory.isNews(warning)) yield* Effect.logWarning(warning)
   })
+
+/** What a write changed: fields with their values, but for those that the server stores otherwise. */
+const changesOf = (before: Fields, wanted: Fields, after: Fields): ReadonlyArray<Written> => {
+  const unmet = new Set(Drift.missing(wanted, after, "status").map(({ path }) => path))
+  return [
+    ...Drift.missing(wanted, before, "status"),
+    ...Drift.missing(before, wanted, "status").flatMap(({ have, path }) =>
+      have === undefined ? [{ path, want: undefined }] : []
+    )
+  ].flatMap(({ path, want }): ReadonlyArray<Written> => (unmet.has(path) ? [] : [[path, JSON.stringify(want) ?? ""]]))
+}
 
 /** Why a status could not be written: API servers give one answer for a missing object and for a missing subresource. */
 const unwritten = (object: KubernetesObject, error: NotFound) =>

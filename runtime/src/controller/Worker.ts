@@ -38,6 +38,7 @@ import {
   ReconcileTimeout
 } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
+import type { Change } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 import { Reachability } from "./Reachability.ts"
 import { announce, type Correction, Reconciliation } from "./Reconciliation.ts"
@@ -159,7 +160,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
       /** Sets the services and log fields of an attempt in its fiber. Effect's combinators would set each of them, and set it back, on its own. */
       const enter = (
         object: KubernetesObject,
-        { corrections, id, ledger, root }: Started,
+        { changes, corrections, id, ledger, root }: Started,
         scope: Scope.Scope
       ): void => {
         const context = new Map(given)
@@ -172,7 +173,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           memory,
           hasConditions: false,
           applied: controller.applied,
-          corrected: (correction: Correction) => void corrections.push(correction)
+          corrected: (correction: Correction) => void corrections.push(correction),
+          changed: (change: Change) => void changes.push(change)
         })
         context.set(Exchanges.key, ledger)
         context.set(Scope.Scope.key, scope)
@@ -223,8 +225,8 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const began = Time.monotonic(clock)
         const id = crypto.randomUUID()
         const root = tracing === undefined ? undefined : rootOf(controller.name, id, item.triggers, tracing, clock)
-        const started: Started = { id, root, ledger: new Ledger(), corrections: [] }
-        const { corrections, ledger } = started
+        const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [] }
+        const { changes, corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
         const object = found !== undefined && memory.isGone(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
@@ -269,6 +271,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           exchanges: ledger.all(),
           requests: ledger.count(),
           corrections,
+          changes,
           root
         }
         root?.end(clock.unsafeCurrentTimeNanos(), exit ?? Exit.void)
@@ -310,6 +313,7 @@ interface Started {
   readonly root: Recording.Span | undefined
   readonly ledger: Ledger
   readonly corrections: Array<Correction>
+  readonly changes: Array<Change>
 }
 
 /** Whether something was added to a scope. A scope without finalizers serves the next attempt as well. */

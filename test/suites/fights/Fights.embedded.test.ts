@@ -151,7 +151,7 @@ describe("a controller", () => {
           Effect.sync(() => runs),
           (now) => now > before + 20
         )
-        const note = `status.told of Chore ${namespace}/one was written ${HotLoop.rewrites} times within 30 s, though nothing woke controller chores but itself: a value that is new each time, such as a time? Write it only when something else has changed.`
+        const note = `status.told of Chore ${namespace}/one was written ${HotLoop.limits.rewrite} times within 30 s, though nothing woke controller chores but itself: a value that is new each time, such as a time? Write it only when something else has changed.`
         expect(yield* told).toEqual([note])
         expect(working.warnings).toEqual([note])
         const counts = working.metrics().find(({ metric }) => metric.name === "homeostat_hot_loops_total")?.series

@@ -53,6 +53,9 @@ const entry = (manager: string, fieldsV1: Fields, time = 0): Fields => ({
 const owning = (manager: string, ...keys: ReadonlyArray<string>) =>
   entry(manager, { "f:data": Object.fromEntries(keys.map((key) => [`f:${key}`, {}])) })
 
+/** The repairs until a fight is reported: with the second one the object is suspicious, and five more are counted. */
+const reported = 7
+
 /** Somebody changes the child, which the controller changes back, so many times. */
 const fight = (
   { server }: World,
@@ -98,10 +101,10 @@ const fighting = (body: (world: World) => Effect.Effect<void, unknown, Services>
 
 describe("a child that another manager keeps deleting", () => {
   it(
-    "is reported at the fifth time, and the object is read before it is created again",
+    "is reported, and the object is read before it is created again",
     fighting((world) =>
       Effect.gen(function* () {
-        for (let round = 1; round <= 5; round++) {
+        for (let round = 1; round <= reported; round++) {
           expect(yield* warnings(world.server)).toEqual([])
           world.server.remove(ConfigMap, "a")
           yield* pass("1 second")
@@ -111,7 +114,7 @@ describe("a child that another manager keeps deleting", () => {
           "Either that manager stops deleting it, or Widget default/a stops asking for it."
         expect(yield* warnings(world.server)).toEqual([`FieldFight: ${note}`])
         expect(lines(world)).toEqual([`WARN ${note}`])
-        expect(looks(world)).toBe(4)
+        expect(looks(world)).toBe(reported - 2)
         expect(world.server.get(ConfigMap, "a")).toBeDefined()
       })
     )
@@ -128,7 +131,7 @@ describe("a child that another manager keeps deleting", () => {
           world.server.remove(ConfigMap, "a")
           yield* pass("1 second")
         }
-        expect(world.server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(2)
+        expect(world.server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(3)
         expect(world.server.writes().length - before).toBeLessThan(5)
         expect(world.server.get(ConfigMap, "a")).toBeUndefined()
       })
@@ -152,10 +155,10 @@ describe("a child that another manager keeps deleting", () => {
 
 describe("two managers that fight over a field", () => {
   it(
-    "are told of at the fifth repair: an Event, a line, a count; field and manager are named, values are not",
+    "are reported: an Event, a line, a count; field and manager are named, values are not",
     fighting((world) =>
       Effect.gen(function* () {
-        yield* fight(world, 4, "1 second")
+        yield* fight(world, reported - 1, "1 second")
         expect(yield* warnings(world.server)).toEqual([])
         expect(looks(world)).toBe(0)
         yield* fight(world, 1, "1 second")
@@ -177,8 +180,8 @@ describe("two managers that fight over a field", () => {
     "are told of once in ten minutes, and looked at no more often",
     fighting((world) =>
       Effect.gen(function* () {
-        // Told after 25 seconds.
-        yield* fight(world, 120, "5 seconds")
+        // Reported after 35 seconds.
+        yield* fight(world, 122, "5 seconds")
         expect(yield* warnings(world.server)).toHaveLength(1)
         expect(looks(world)).toBe(1)
         yield* fight(world, 10, "5 seconds")
@@ -204,7 +207,7 @@ describe("two managers that fight over a field", () => {
       yield* run(makes({ b: "1", c: "1" }))
       const managedFields = [owning("rival", "size", "b"), owning("other", "c")]
       const change = { data: { size: "7", b: "7", c: "7" }, metadata: { managedFields } }
-      yield* fight({ server, ...world }, 6, "1 second", change)
+      yield* fight({ server, ...world }, reported, "1 second", change)
       const notes = yield* warnings(server)
       expect(notes).toHaveLength(2)
       expect(notes.join("\n")).toContain("data.size, data.b of ConfigMap default/a were put back 5 times")
@@ -217,7 +220,7 @@ describe("two managers that fight over a field", () => {
       world.server.put(Widget, widget("a"))
       yield* run(makes({}, { exclusive: [["data"]] }))
       const change = { data: { theirs: "7" }, metadata: { managedFields: [owning("rival", "theirs")] } }
-      yield* fight(world, 5, "1 second", change)
+      yield* fight(world, reported, "1 second", change)
       expect((yield* warnings(world.server)).join()).toContain(
         "data.theirs of ConfigMap default/a was put back 5 times within 30 s: rival keeps changing it"
       )
@@ -229,7 +232,7 @@ describe("two managers that fight over a field", () => {
       const name = "a.".repeat(60_000)
       server.put(Widget, widget("a"))
       yield* run(makes({}, { exclusive: [["data"]] }))
-      yield* fight(world, 5, "1 second", {
+      yield* fight(world, reported, "1 second", {
         data: { [name]: "x" },
         metadata: { managedFields: [owning("rival", name)] }
       })
@@ -267,7 +270,7 @@ describe("two managers that fight over a field", () => {
       `${name}`,
       fighting((world) =>
         Effect.gen(function* () {
-          yield* fight(world, 5, "1 second", { data: { size: "7" }, metadata: { managedFields } })
+          yield* fight(world, reported, "1 second", { data: { size: "7" }, metadata: { managedFields } })
           expect((yield* warnings(world.server)).join()).toContain(expected)
         })
       )
@@ -279,7 +282,7 @@ describe("two managers that fight over a field", () => {
     fighting((world) =>
       Effect.gen(function* () {
         world.server.fail(/^GET .*configmaps/, 403)
-        yield* fight(world, 5, "1 second")
+        yield* fight(world, reported, "1 second")
         const [note, ...others] = yield* warnings(world.server)
         expect(others).toEqual([])
         expect(note).toContain(
@@ -299,7 +302,7 @@ describe("two managers that fight over a field", () => {
           managedFields: [owning("rival", "size")],
           annotations: { [Owned.intentAnnotation]: "other" }
         }
-        yield* fight(world, 6, "1 second", { data: { size: "7" }, metadata })
+        yield* fight(world, reported, "1 second", { data: { size: "7" }, metadata })
         expect((yield* warnings(world.server)).join()).toContain(told)
       })
     )
@@ -314,7 +317,7 @@ describe("two managers that fight over a field", () => {
         fieldManager: "widget-maker"
       })
       const managedFields = [entry("rival", { "f:status": { "f:phase": {} } })]
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < reported; round++) {
         expect(yield* warnings(server)).toEqual([])
         server.change(Widget, "a", { status: { phase: "Failed" }, metadata: { managedFields } })
         yield* pass("1 second")
@@ -328,6 +331,30 @@ describe("two managers that fight over a field", () => {
         "status.phase of Widget default/a was put back 5 times within 30 s: rival keeps changing it"
       )
       expect(note).not.toContain("seen")
+    }))
+
+  it("over a list of conditions are reported, though the rival's own condition is new each time", (world) =>
+    Effect.gen(function* () {
+      const { server } = world
+      const condition = (type: string, reason: string) => ({
+        type,
+        status: "True" as const,
+        reason,
+        message: "",
+        lastTransitionTime: Time.seconds(0),
+        observedGeneration: 1
+      })
+      server.put(Widget, widget("a"))
+      const status = { conditions: [condition("Ready", "Always")] }
+      yield* run(counted((_, owner) => Effect.as(Status.update(owner, status), Result.done)))
+      for (let round = 0; round < reported; round++) {
+        expect(yield* warnings(server)).toEqual([])
+        server.change(Widget, "a", { status: { conditions: [condition("Theirs", `R${round}`)] } })
+        yield* pass("1 second")
+      }
+      expect((yield* warnings(server)).join()).toContain(
+        "status.conditions[Ready] of Widget default/a was put back 5 times within 30 s"
+      )
     }))
 })
 
@@ -746,14 +773,14 @@ describe("a trace", () => {
     )
 
   it(
-    "of the repair at which a fight is told of says so where the child is put right",
+    "of the repair at which a fight is reported has the report at its root",
     traced(
       fighting((world) =>
         Effect.gen(function* () {
           yield* fight(world, 8, "1 second")
           expect(suspicions(world)).toEqual([
             {
-              span: "dependent ConfigMap",
+              span: "reconcile widgets",
               [Attribute.hotLoopReason]: "fight",
               [Attribute.hotLoopObject]: "ConfigMap default/a",
               [Attribute.hotLoopFields]: ["data.size"],
@@ -799,13 +826,13 @@ it("an object that is made anew begins anew", (world) =>
     const { server } = world
     server.put(Widget, widget("a"))
     yield* run(makes())
-    yield* fight(world, 4, "1 second")
+    yield* fight(world, reported - 1, "1 second")
     server.remove(ConfigMap, "a")
     server.remove(Widget, "a")
     yield* settle
     server.put(Widget, widget("a"))
     yield* settle
-    yield* fight(world, 4, "1 second")
+    yield* fight(world, reported - 1, "1 second")
     expect(yield* warnings(server)).toEqual([])
     yield* fight(world, 1, "1 second")
     expect(yield* warnings(server)).toHaveLength(1)

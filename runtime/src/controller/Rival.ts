@@ -1,0 +1,80 @@
+/** Another manager that changes a field of ours, as the API server's `managedFields` show it. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Client from "../client/Client.ts"
+import * as FieldManager from "../client/FieldManager.ts"
+import { type KubernetesObject, keyOf, keyString } from "../resource/KubernetesObject.ts"
+import * as Resource from "../resource/Resource.ts"
+import * as Drift from "./Drift.ts"
+import * as FieldOwner from "./FieldOwner.ts"
+import type { Seen } from "./HotLoop.ts"
+import { Reconciliation } from "./Reconciliation.ts"
+
+/** Who changes a field, and how that is known. A `name` is that of a manager, or of the error of the read. */
+export type Rival =
+  | { readonly by: "owner" | "last writer" | "namesake"; readonly name: string }
+  | { readonly by: "unknown" }
+  | { readonly by: "unseen"; readonly name: string | undefined }
+
+/** Longer than this the read does not hold up a repair. */
+const readMillis = 2000
+
+/**
+ * Reads the metadata of an object before a repair, if a report may follow the repair: after it, the rival owns the field no longer.
+ * Never fails.
+ */
+export const look = (
+  kind: Resource.Any,
+  cached: KubernetesObject
+): Effect.Effect<Seen | undefined, never, Reconciliation | Client.Client> =>
+  Effect.flatMap(Reconciliation, ({ memory, object }) =>
+    Effect.flatMap(Effect.clock, (clock) => {
+      const place = `${kind.kind} ${keyString(cached.metadata)}`
+      return memory.hotLoop.isDue(object.metadata.uid, place, clock.unsafeCurrentTimeMillis())
+        ? Client.get(Resource.metadataOnly(kind), keyOf(cached), { retry: false, timeoutMillis: readMillis }).pipe(
+            Effect.mapError(({ _tag }) => _tag),
+            Effect.either,
+            Effect.map((live) => ({ cached, live }))
+          )
+        : Effect.succeed(undefined)
+    })
+  )
+
+/** The managers other than ours, which are the controller's own and the one under which it hands fields over. */
+const others = <A extends { readonly manager?: string | undefined }>(
+  entries: ReadonlyArray<A>,
+  ours: string
+): ReadonlyArray<A> => entries.filter(({ manager }) => manager !== ours && manager !== FieldManager.handover(ours))
+
+/** The names of the other managers that own one of these fields of an object; `undefined` if there are none. */
+export const ownersOf = (
+  object: KubernetesObject,
+  fields: ReadonlyArray<string>,
+  ours: string,
+  { managedFields = [] }: KubernetesObject["metadata"] = object.metadata
+): string | undefined => {
+  const owners = fields.flatMap((field) => FieldOwner.owners(managedFields, field, Drift.json(object)))
+  const names = new Set(others(owners, ours).map(({ manager }) => manager ?? "unknown"))
+  return names.size === 0 ? undefined : [...names].join(" and ")
+}
+
+/** Who changes a field of an object that was looked at. */
+export const of = (seen: Seen | undefined, field: string, ours: string): Rival => {
+  if (seen === undefined) return { by: "unseen", name: undefined }
+  const { cached, live } = seen
+  if (Either.isLeft(live)) return { by: "unseen", name: live.left }
+  const { metadata } = live.right
+  const { managedFields = [] } = metadata
+  const owner = ownersOf(cached, [field], ours, metadata)
+  if (owner !== undefined) return { by: "owner", name: owner }
+  // The field is ours, with another value than ours, in the very state that is to be repaired.
+  const isCurrent = metadata.resourceVersion === cached.metadata.resourceVersion
+  if (isCurrent && FieldOwner.owners(managedFields, field, Drift.json(cached)).length > 0) {
+    return { by: "namesake", name: ours }
+  }
+  // A write of the status changes nothing else.
+  const last = FieldOwner.lastWriter(
+    others(managedFields, ours).filter(({ subresource }) => (subresource === "status") === field.startsWith("status"))
+  )?.manager
+  return last === undefined ? { by: "unknown" } : { by: "last writer", name: last }
+}
