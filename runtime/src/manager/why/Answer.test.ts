@@ -1,0 +1,449 @@
+/** Answers, and what rests on them, in situations that `docs/why.md` does not show. */
+import { describe, expect, test } from "bun:test"
+import type { Run } from "../../controller/Journal.ts"
+import { type Answer, answerOf } from "./Answer.ts"
+import type { Facts } from "./Facts.ts"
+import { setterOf, writersOf } from "./Fields.ts"
+import { cases, facts, now, shop } from "./Why.fixture.ts"
+import { type Explanation, explain } from "./Why.ts"
+import { deeds, inBrief, sentence, timesInARow, wordsOf } from "./Words.ts"
+
+const [last] = cases.reconciled.entry?.runs.slice(-1) ?? []
+
+const ran = (over: Partial<Run>): Run => {
+  if (last === undefined) throw new Error("The case has a run.")
+  return { ...last, ...over }
+}
+
+const entry = (...runs: ReadonlyArray<Run>): Facts["entry"] => ({ runs, ignored: [], deleted: undefined })
+
+const queue = (position: NonNullable<Facts["queue"]>["position"], over: Partial<Facts["queue"]> = {}) => ({
+  position,
+  triggers: [],
+  dropped: 0,
+  busy: 0,
+  ...over
+})
+
+const delayed = (until: number) => queue({ _tag: "Delayed", until, priority: 0 })
+
+const condition = (type: string, status: string, lastTransitionTime = "2026-11-21T10:20:13Z") => ({
+  type,
+  status,
+  reason: "No",
+  message: `${type} is ${status}`,
+  lastTransitionTime
+})
+
+const deleting = (finalizers?: ReadonlyArray<string>) =>
+  shop({
+    deletionTimestamp: "2026-11-21T10:16:13Z",
+    ...(finalizers === undefined ? {} : { finalizers }),
+    managedFields: []
+  })
+
+const tap = { ...cases.reconciled.controller, finalizers: ["example.com/tap"] }
+
+const again = (until: number) => queue({ _tag: "Processing", since: now, again: false, until })
+
+describe("The answer", () => {
+  const asked = "WebApp default/shop is being deleted, which was asked for 5m ago (10:16:13Z),"
+  const rested =
+    "WebApp default/shop was reconciled 2m ago (10:19:13Z) without an error, and nothing has asked for it since."
+  const situations: { readonly [title: string]: readonly [facts: Partial<Facts>, answer: Answer] } = {
+    "for an object that the cache still has": [
+      { live: { _tag: "NotThere" }, entry: undefined },
+      {
+        verdict: "deleted",
+        answer: "WebApp default/shop has just been deleted; this process has not been told yet."
+      }
+    ],
+    "for an object that is gone, and was never reconciled": [
+      {
+        cached: undefined,
+        entry: { runs: [ran({ outcome: "Vanished" })], ignored: [], deleted: { uid: "", at: now - 2000 } }
+      },
+      { verdict: "deleted", answer: "WebApp default/shop was deleted 2s ago (10:21:11Z)." }
+    ],
+    "for an object that was not there, and that no other namespace has": [
+      { cached: undefined, entry: undefined },
+      {
+        verdict: "absent",
+        answer:
+          "There is no WebApp default/shop, and this process, which began to look 1d2h ago (2026-11-20 08:21:13Z), has seen none.",
+        hints: []
+      }
+    ],
+    "for an object that is new": [
+      { cached: undefined, live: { _tag: "There", object: shop() }, labelSelector: undefined },
+      {
+        verdict: "not-seen-yet",
+        answer: "WebApp default/shop exists, and this process has not been told of it yet.",
+        hints: ["That takes milliseconds. If it lasts, see the log."]
+      }
+    ],
+    "for an object that is new, and has the labels": [
+      {
+        cached: undefined,
+        live: { _tag: "There", object: shop({ labels: { team: "red" } }) },
+        labelSelector: "team=red"
+      },
+      {
+        verdict: "not-seen-yet",
+        answer: "WebApp default/shop exists, and this process has not been told of it yet.",
+        hints: ["That takes milliseconds. If it lasts, see the log."]
+      }
+    ],
+    "for an object without labels": [
+      { cached: undefined, live: { _tag: "There", object: shop() }, labelSelector: "team=red" },
+      {
+        verdict: "out-of-scope",
+        answer:
+          "WebApp default/shop exists, but this process only sees objects with labels team=red (--selector); this one has none."
+      }
+    ],
+    "for an object that nobody could tell of, with labels that are followed": [
+      { cached: undefined, live: { _tag: "Unknown", reason: "x" }, labelSelector: "team=red" },
+      {
+        verdict: "absent",
+        answer: "This process sees no WebApp default/shop, and the API server did not say whether there is one."
+      }
+    ],
+    "of a standby that knows no leader": [
+      { election: { leading: false, holder: "me", identity: "me", lease: { namespace: "a", name: "b" } } },
+      {
+        verdict: "standby",
+        answer:
+          "This process does not reconcile WebApp default/shop: it stands by, and nobody is known to hold the Lease a/b at this moment.",
+        hints: ["Ask again in some seconds: somebody is about to take it."]
+      }
+    ],
+    "while a kind is listed": [
+      { caches: [{ resource: "pods", synced: false, problem: undefined }] },
+      {
+        verdict: "cache-not-synced",
+        answer:
+          "Controller webapp has not started, so nothing is done for WebApp default/shop: pods are still being listed.",
+        hints: [
+          "It starts by itself as soon as it can read what it needs; homeostat preflight names every right that is missing."
+        ]
+      }
+    ],
+    "while no API server answers, and nothing is known of a queue": [
+      { reachable: false, queue: undefined },
+      {
+        verdict: "unreachable",
+        answer:
+          "No API server answers, so all reconciles pause, that of WebApp default/shop too; they go on by themselves when one does."
+      }
+    ],
+    "while no API server answers, and a reconcile runs": [
+      { reachable: false, queue: queue({ _tag: "Processing", since: now - 1500, again: false, until: undefined }) },
+      { verdict: "running", answer: "WebApp default/shop is being reconciled right now, for 1s." }
+    ],
+    "for an object that is deleted while a reconcile runs": [
+      { cached: deleting(), queue: queue({ _tag: "Processing", since: now - 1500, again: false, until: undefined }) },
+      { verdict: "running", answer: "WebApp default/shop is being reconciled right now, for 1s." }
+    ],
+    "for an object that is deleted and that nothing holds": [
+      { cached: deleting(), queue: undefined },
+      { verdict: "deleting", answer: `${asked} and is about to go.` }
+    ],
+    "for a clean-up that has not run": [
+      { cached: deleting(["example.com/tap"]), controller: tap, entry: undefined },
+      {
+        verdict: "deleting",
+        answer: `${asked} and waits for the clean-up of controller webapp (finalizer example.com/tap).`
+      }
+    ],
+    "for a clean-up that goes on": [
+      { cached: deleting(["example.com/tap"]), controller: tap, queue: delayed(now + 5000) },
+      {
+        verdict: "deleting",
+        answer: `${asked} and waits for the clean-up of controller webapp (finalizer example.com/tap). It is looked at again in 5s (10:21:18Z).`
+      }
+    ],
+    "for a clean-up that failed once": [
+      {
+        cached: deleting(["example.com/tap"]),
+        controller: tap,
+        entry: entry(ran({ outcome: "Failed", message: "it leaks" }))
+      },
+      {
+        verdict: "deleting",
+        answer: `${asked} and waits for the clean-up of controller webapp (finalizer example.com/tap). It failed: it leaks.`
+      }
+    ],
+    "for a deletion that two finalizers hold, nobody knows whose": [
+      { cached: deleting(["a/b", "orphan"]), live: { _tag: "Unknown", reason: "x" } },
+      {
+        verdict: "deletion-blocked",
+        answer: `${asked} and waits for finalizers a/b and orphan, which are not controller webapp's to take out: it has nothing left to do.`,
+        hints: ["Whoever put it in has to take it out, when what it stands for is done."]
+      }
+    ],
+    "for a worker that a queue has, with one worker": [
+      {
+        controller: { ...cases.reconciled.controller, workers: 1 },
+        queue: queue({ _tag: "Ready", index: 2, priority: 0, since: now - 20 }, { busy: 1 })
+      },
+      {
+        verdict: "queued",
+        answer:
+          "WebApp default/shop has waited for a free worker for 20ms: 2 objects are before it, and the only worker is busy."
+      }
+    ],
+    "for workers of which one is busy": [
+      { queue: queue({ _tag: "Ready", index: 0, priority: 0, since: now - 20 }, { busy: 1 }) },
+      {
+        verdict: "queued",
+        answer: "WebApp default/shop has waited for a free worker for 20ms: it is next, and 1 of 16 workers is busy."
+      }
+    ],
+    "for an object that was given up, of which no attempt is known": [
+      { queue: delayed(Number.POSITIVE_INFINITY), entry: undefined },
+      {
+        verdict: "given-up",
+        answer: "WebApp default/shop was given up, and is not tried again before something changes.",
+        hints: ["Any change of the object, or of what it depends on, has it tried again at once."]
+      }
+    ],
+    "for an object that is looked at later, of which no attempt is known": [
+      { queue: delayed(now + 1000), entry: undefined },
+      { verdict: "scheduled", answer: "WebApp default/shop waits; its controller looks again in 1s (10:21:14Z)." }
+    ],
+    "for an object that waits for a retry after an attempt that failed for good": [
+      { queue: delayed(now + 1000), entry: entry(ran({ outcome: "Terminal" })) },
+      {
+        verdict: "backoff",
+        answer: "WebApp default/shop failed, and is tried again in 1s (10:21:14Z).",
+        hints: ["A change of the object has it tried at once, and one of its spec starts the waiting times afresh."]
+      }
+    ],
+    "for an object that waits for an API server": [
+      { queue: delayed(now + 1000), entry: entry(ran({ outcome: "Unreachable", message: "no route." })) },
+      {
+        verdict: "backoff",
+        answer: "WebApp default/shop failed, and is tried again in 1s (10:21:14Z): no route.",
+        hints: ["A change of the object has it tried at once, and one of its spec starts the waiting times afresh."]
+      }
+    ],
+    "for an object that was interrupted": [
+      { entry: entry(ran({ outcome: "Interrupted" })) },
+      {
+        verdict: "interrupted",
+        answer:
+          "WebApp default/shop was interrupted 2m ago (10:19:13Z), as the process or its leadership ended; whoever leads next begins with it."
+      }
+    ],
+    "for an object of which nothing is known": [
+      { entry: undefined, queue: undefined },
+      {
+        verdict: "forgotten",
+        answer:
+          "WebApp default/shop waits for nothing, and what was done for it is no longer remembered, as many others came after it.",
+        hints: [
+          "No attempt of it is known; what is asked again is the next change, or the periodic look at every object."
+        ]
+      }
+    ],
+    "for an object that was ignored in the moment of its reconcile": [
+      { ignored: cases.filtered.ignored.map((each) => ({ ...each, at: now - 120_000 })) },
+      { verdict: "reconciled", answer: rested }
+    ],
+    "for an object that is stalled and not ready": [
+      { cached: shop({}, [condition("Ready", "False"), condition("Stalled", "True")]) },
+      { verdict: "reconciled", answer: `${rested} Its condition Stalled has been True for 1m: No: Stalled is True.` }
+    ],
+    "for an object that is not stalled, and not ready since nobody knows when": [
+      { cached: shop({}, [condition("Stalled", "False"), condition("Ready", "Unknown", "?")]) },
+      { verdict: "reconciled", answer: `${rested} Its condition Ready has been Unknown: No: Ready is Unknown.` }
+    ]
+  }
+  for (const [title, [over, answer]] of Object.entries(situations)) {
+    test(title, () => expect(answerOf(facts(over))).toEqual(answer))
+  }
+})
+
+describe("An explanation", () => {
+  test("tells what comes next, and why", () => {
+    const next = (over: Partial<Facts>): Explanation["next"] => explain(facts(over)).next
+    const nothing = { at: undefined, why: "nothing before something changes" }
+    const soon = { _tag: "Processing", since: now, until: undefined } as const
+    expect(next({ queue: queue({ ...soon, again: true }) })).toEqual({ at: undefined, why: "right after this run" })
+    expect(next({ queue: queue({ ...soon, again: false }) })).toEqual(nothing)
+    expect(next({ queue: queue({ _tag: "Absent" }) })).toEqual(nothing)
+    const at = "2026-11-21T10:21:18.000Z"
+    const failed = { at, why: "retry 2, as the last attempt failed" }
+    const first = ran({})
+    const after = (outcome: Run["outcome"]) => ({
+      queue: delayed(now + 5000),
+      entry: entry(first, first, ran({ outcome, number: 2 }))
+    })
+    expect(next(after("Failed"))).toEqual(failed)
+    expect(next(after("Unreachable"))).toEqual(failed)
+    expect(next(after("Requeue"))).toEqual({ at, why: "as it was not there yet" })
+    expect(next(after("RequeueAfter"))).toEqual({ at, why: "as the controller asked for" })
+    expect(next({ queue: delayed(now + 5000), entry: undefined })).toEqual({ at, why: "as the controller asked for" })
+    expect(next({ queue: again(now + 5000) })).toEqual({ at, why: "as the controller asked for" })
+  })
+
+  test("tells of nothing that comes next where the process does not reconcile", () => {
+    const lease = { namespace: "a", name: "b" }
+    const situations: ReadonlyArray<Partial<Facts>> = [
+      { reachable: false },
+      { cached: undefined, live: { _tag: "There", object: shop() } },
+      { election: { leading: false, holder: "me", identity: "me", lease } }
+    ]
+    for (const each of situations) expect(explain(facts({ ...each, queue: delayed(now) })).next).toBeUndefined()
+  })
+
+  test("tells how many triggers wait, with those that were dropped, and of none whether they wait", () => {
+    const trigger = { kind: "resync", at: now, source: undefined } as const
+    const waiting = queue({ _tag: "Ready", index: 0, priority: 0, since: now }, { triggers: [trigger], dropped: 3 })
+    expect(explain(facts({ queue: waiting })).wokenBy).toMatchObject({ waiting: true, count: 4 })
+    expect(explain(facts({ entry: undefined })).wokenBy).toEqual({ waiting: false, count: 0, triggers: [] })
+  })
+
+  test("tells the ignored changes last first", () => {
+    const ignored = [1, 2].flatMap((times) => cases.filtered.ignored.map((one) => ({ ...one, times })))
+    expect(explain(facts({ ignored })).ignored.map(({ times }) => times)).toEqual([2, 1])
+  })
+
+  test("tells of the object as this process has it", () => {
+    const live = { _tag: "There", object: shop({ resourceVersion: "2" }) } as const
+    expect(explain(facts({ cached: shop({ resourceVersion: "1" }), live })).object.resourceVersion).toBe("1")
+    const cached = undefined
+    expect(explain(facts({ cached, live })).object.resourceVersion).toBe("2")
+    const unknown = explain(facts({ cached, live: { _tag: "Unknown", reason: "x" } }))
+    expect(unknown.object.resourceVersion).toBeUndefined()
+    expect(unknown.writers).toEqual([])
+  })
+
+  test("does not know of a child whether it is there where the API server did not say", () => {
+    const live = { _tag: "Unknown", reason: "x" } as const
+    const children = [{ kind: "Pod", key: "default/a", live }]
+    expect(explain(facts({ children })).children).toMatchObject([{ exists: undefined, others: [] }])
+  })
+
+  test("names the others who write a child, but not those who write its status", () => {
+    const status = { manager: "kubelet", operation: "Update", subresource: "status", fieldsV1: {} } as const
+    const live = { _tag: "There", object: shop({ managedFields: [status, { manager: "me" }] }) } as const
+    const children = [{ kind: "Pod", key: "default/a", live }]
+    const [told] = explain(facts({ children })).children
+    expect(told?.others.map(({ manager }) => manager)).toEqual(["me"])
+  })
+
+  test("does not take what was there at the start for the controller's own write", () => {
+    const source = { kind: "WebApp", key: "default/shop", resourceVersion: "1" }
+    const triggers = [{ kind: "startup", at: now, source } as const]
+    const { wokenBy } = explain(facts({ entry: entry(ran({ triggers })), isOwn: () => true }))
+    expect(wokenBy.triggers).toMatchObject([{ own: false, text: "it was there when the controller began to look" }])
+  })
+})
+
+describe("What came of an attempt", () => {
+  const outcomes: ReadonlyArray<readonly [over: Partial<Run>, brief: string]> = [
+    [{ writes: [], corrections: [] }, "nothing to do"],
+    [{ corrections: [] }, "done"],
+    [{ writes: [] }, "done"],
+    [{ outcome: "RequeueAfter" }, "done"],
+    [{ outcome: "RequeueAfter", next: { _tag: "Run", afterMillis: 5000 } }, "done, a look 5s later asked for"],
+    [{ outcome: "Requeue" }, "not there yet"],
+    [{ outcome: "Vanished" }, "it was gone"],
+    [{ outcome: "Interrupted" }, "interrupted, as the process or its leadership ended"],
+    [{ outcome: "Unreachable" }, "no API server answered"],
+    [{ outcome: "Terminal", message: "m" }, "failed for good: m"],
+    [{ outcome: "Failed", message: "m" }, "failed: m"],
+    [{ outcome: "Failed", message: undefined }, "failed: "],
+    [{ outcome: "Terminal", message: undefined }, "failed for good: "]
+  ]
+  for (const [at, [over, brief]] of outcomes.entries()) {
+    test(`is told in brief: ${at + 1}. ${brief}`, () => expect(inBrief(ran(over))).toBe(brief))
+  }
+
+  test("is counted from the second time in a row", () => {
+    expect([1, 2].map((number) => timesInARow(ran({ number })))).toEqual(["", ", 2 times in a row"])
+  })
+
+  test("is told by what was written, and by what was corrected", () => {
+    const write = { what: "Pod", key: "default/a", changed: true, error: undefined, subresource: undefined }
+    const correction = { kind: "Pod", key: "default/b", fields: [] }
+    const told = deeds(
+      {
+        corrections: [
+          { ...correction, reason: "created" },
+          { ...correction, reason: "drift", fields: ["spec.a", "spec.b"] },
+          { ...correction, reason: "intent" }
+        ],
+        writes: [
+          { ...write, verb: "create" },
+          { ...write, verb: "apply", subresource: "status" },
+          { ...write, verb: "apply", subresource: "status", error: "Conflict" }
+        ],
+        moreWrites: 1
+      },
+      { kind: "WebApp", namespace: "default", name: "shop" }
+    )
+    expect(told).toEqual([
+      "created Pod b",
+      "put Pod b right, which somebody had changed (spec.a, spec.b)",
+      "changed Pod b",
+      "created Pod a",
+      "wrote status of Pod a",
+      "could not apply status of Pod a (Conflict)",
+      "1 more write"
+    ])
+  })
+
+  test("ends as its message ends", () => {
+    expect(["a", "a.", "a!", "a?", "a…"].map(sentence)).toEqual(["a.", "a.", "a!", "a?", "a…"])
+  })
+
+  test("has words for each change of a child", () => {
+    const source = { kind: "Pod", key: "default/a", resourceVersion: "1" }
+    const self = { kind: "WebApp", namespace: "default", name: "shop" }
+    const words = (["owned.added", "owned.modified", "owned.deleted"] as const).map((kind) =>
+      wordsOf({ kind, at: 0, source }, self)
+    )
+    expect(words).toEqual(["its Pod a was created", "its Pod a was changed", "its Pod a was deleted"])
+  })
+})
+
+describe("The fields of a writer", () => {
+  const fieldsOf = (fieldsV1: object) =>
+    writersOf(shop({ managedFields: [{ manager: "m", fieldsV1: { ...fieldsV1 } }] }))[0]?.fields
+
+  test("are told one by one up to four, and together above that", () => {
+    const leaves = (...names: ReadonlyArray<string>) => Object.fromEntries(names.map((name) => [`f:${name}`, {}]))
+    expect(fieldsOf({ "f:a": leaves("1", "2", "3", "4") })).toEqual(["a.1", "a.2", "a.3", "a.4"])
+    expect(fieldsOf({ "f:a": { "f:x": leaves("1", "2", "3"), "f:y": leaves("1", "2") } })).toEqual([
+      "a.x (3 fields)",
+      "a.y (2 fields)"
+    ])
+    expect(fieldsOf({ "f:a": leaves("1", "2", "3", "4", "5") })).toEqual(["a.1", "a.2", "a.3", "2 more"])
+    expect(fieldsOf({ "f:a": leaves("1", "2", "3", "4", "5", "6") })).toEqual(["a.1", "a.2", "a.3", "3 more"])
+  })
+
+  test("name the entries of lists by their keys, and sets by their values", () => {
+    expect(fieldsOf({ "f:a": { 'k:{"port":80,"protocol":"TCP"}': {}, "v:3": {}, "v:null": {}, "k:{": {} } })).toEqual([
+      "a[80,TCP]",
+      "a[3]",
+      "a[null]",
+      "a[{]"
+    ])
+    expect(fieldsOf({ "f:a": { "i:0": {} } })).toEqual(["a.i:0"])
+    expect(fieldsOf({ "f:a": null, "f:b": 3 })).toEqual(["a", "b"])
+  })
+
+  test("are those of whom there is something known", () => {
+    const { managedFields: _, ...metadata } = shop().metadata
+    expect(writersOf({ ...shop(), metadata })).toEqual([])
+    expect(setterOf({ ...shop(), metadata }, "a/b")).toBeUndefined()
+    const [scale, later] = writersOf(
+      shop({ managedFields: [{ manager: "a" }, { manager: "b", subresource: "scale", time: "2026-11-21T10:00:00Z" }] })
+    )
+    expect(scale).toMatchObject({ manager: "b", subresource: "scale" })
+    expect(later).toMatchObject({ manager: "a", at: undefined })
+  })
+})

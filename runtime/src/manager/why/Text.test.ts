@@ -1,0 +1,278 @@
+/** Each section of an explanation as text, with what the cases of `docs/why.md` do not have. */
+import { describe, expect, test } from "bun:test"
+import * as Text from "./Text.ts"
+import { cases, now } from "./Why.fixture.ts"
+import { type Explanation, explain } from "./Why.ts"
+
+const usual = explain(cases.reconciled)
+
+const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1000).toISOString()
+
+/** The lines of one section, without its name, of the usual explanation with some parts changed. */
+const section = (name: string, over: Partial<Explanation>): ReadonlyArray<string> => {
+  const [, facts = ""] = Text.render({ ...usual, ...over }).split("\n\n")
+  const lines = facts.split("\n")
+  const first = lines.findIndex((line) => line.startsWith(`${name} `))
+  if (first < 0) return []
+  const rest = lines.slice(first + 1)
+  const end = rest.findIndex((line) => !line.startsWith("  "))
+  return [lines[first] ?? "", ...(end < 0 ? rest : rest.slice(0, end))].map((line) => line.slice(12))
+}
+
+const notReady = { type: "Ready", status: "False", reason: "No" } as const
+
+const [run] = usual.runs
+const theRun = (over: Partial<Explanation["runs"][number]>): Partial<Explanation> =>
+  run === undefined ? {} : { runs: [{ ...run, corrections: [], writes: [], trace: undefined, ...over }] }
+
+const ignored = (over: Partial<Explanation["ignored"][number]>): Explanation["ignored"][number] => ({
+  kind: "owned.modified",
+  source: { kind: "Pod", key: "default/a", resourceVersion: "1" },
+  uid: "",
+  at: at(5),
+  predicate: "generationChanged",
+  times: 1,
+  own: false,
+  ...over
+})
+
+const writer = (over: Partial<Explanation["writers"][number]>): Explanation["writers"][number] => ({
+  manager: "kubectl",
+  operation: "update",
+  subresource: undefined,
+  at: at(5),
+  fields: ["spec.a", "spec.b"],
+  ...over
+})
+
+describe("the text of an explanation", () => {
+  test("begins with the answer and its hints, and leaves out sections that have nothing", () => {
+    const none = { ...usual.object, createdAt: undefined, generation: undefined, resourceVersion: undefined }
+    const text = Text.render({
+      ...usual,
+      answer: "The answer.",
+      hints: ["A hint.", "Another one."],
+      object: none,
+      conditions: [],
+      next: undefined,
+      wokenBy: { waiting: false, count: 0, triggers: [] },
+      runs: [],
+      ignored: [],
+      writers: [],
+      children: [],
+      unknown: ["one", "two"],
+      controller: { ...usual.controller, caches: [], election: undefined, busy: 1, workers: 1 }
+    })
+    expect(text).toBe(`The answer.
+A hint.
+Another one.
+
+Process     controller webapp, 1 of 1 worker busy
+            reads : all in step with the API server
+Not known   one
+            two`)
+  })
+
+  test("tells of an object what is known of it", () => {
+    const { object } = usual
+    const line = (over: Partial<Explanation["object"]>) =>
+      section("Object", { object: { ...object, ...over } })[0]?.trimEnd()
+    expect(line({ generation: 3, observedGeneration: 3 })).toBe(
+      "generation 3, resourceVersion 48213, created 1d2h ago (2026-11-20 08:21:13Z)"
+    )
+    expect(line({ generation: 3, observedGeneration: 2, createdAt: "?" })).toBe(
+      "generation 3, its status still speaks of generation 2, resourceVersion 48213, created"
+    )
+    expect(line({ generation: undefined, observedGeneration: 2, createdAt: undefined })).toBe("resourceVersion 48213")
+    expect(line({ exists: false, seen: false })).toBe("does not exist")
+    expect(line({ exists: false, seen: true, createdAt: undefined })).toBe("generation 3, resourceVersion 48213")
+    expect(line({ exists: undefined, seen: false, createdAt: undefined })).toBe("generation 3, resourceVersion 48213")
+  })
+
+  test("tells of a deletion who holds it up", () => {
+    const finalizers = [
+      { name: "example.com/tap", ours: true, by: "webapp" },
+      { name: "example.com/a", ours: false, by: "auditor" },
+      { name: "b", ours: false, by: undefined }
+    ]
+    const object = { ...usual.object, deletionRequestedAt: at(60) }
+    expect(section("Deletion", { object, finalizers })).toEqual([
+      "asked for 1m ago (10:20:13Z)",
+      "example.com/tap  controller webapp's own",
+      "example.com/a    not its own; put in by auditor",
+      "b                not its own"
+    ])
+    expect(section("Deletion", { finalizers })).toEqual([])
+  })
+
+  test("tells a message in one line, cuts a long one, and does not repeat the answer", () => {
+    const told = (message: string, answer: string) => {
+      const condition = { ...notReady, message, lastTransitionTime: at(3) }
+      return section("Conditions", { answer, conditions: [condition] })[0]?.replace("Ready  False  No  3s ago  ", "")
+    }
+    expect(told(" a\n\n  b ", "")).toBe("a b")
+    expect(told("x".repeat(200), "")).toBe("x".repeat(200))
+    expect(told("x".repeat(201), "")).toBe(`${"x".repeat(200)}…`)
+    const short = "a".repeat(40)
+    expect(told(short, `because: ${short}`)).toBe(short)
+    const long = "a".repeat(40).concat(".")
+    expect(told(long, `because: ${"a".repeat(40)}, and so on`)).toBe("(see above)")
+    expect(told(long, "because: b")).toBe(long)
+  })
+
+  test("leaves out the age of a condition that has no time", () => {
+    const condition = { ...notReady, message: "m", lastTransitionTime: "?" }
+    expect(section("Conditions", { conditions: [condition] })).toEqual(["Ready  False  No    m"])
+  })
+
+  test("tells when the next attempt is, where that is known", () => {
+    expect(section("Next", { next: { at: at(-12), why: "a retry" } })).toEqual(["in 12s (10:21:25Z): a retry"])
+    expect(section("Next", { next: { at: undefined, why: "some day" } })).toEqual(["some day"])
+  })
+
+  test("tells what woke the object, last first, and how many more there were", () => {
+    const woken = (secondsAgo: number, text: string) => ({
+      kind: "resync" as const,
+      source: undefined,
+      own: false,
+      at: at(secondsAgo),
+      text
+    })
+    const triggers = [woken(100, "one"), woken(9, "two")]
+    expect(section("Woken by", { wokenBy: { waiting: true, count: 5, triggers } })).toEqual([
+      "9s ago (10:21:04Z)     two",
+      "1m40s ago (10:19:33Z)  one",
+      "and 3 more before"
+    ])
+    expect(section("Woken by", { wokenBy: { waiting: true, count: 2, triggers } })).toHaveLength(2)
+  })
+
+  test("tells of an attempt its result in words", () => {
+    const words = (
+      ["Done", "RequeueAfter", "Requeue", "Vanished", "Interrupted", "Unreachable", "Terminal", "Failed"] as const
+    ).map((outcome) => section("Attempts", theRun({ outcome, message: undefined, triggers: [] }))[0])
+    const begin = "10:19:13Z  2m ago"
+    expect(words).toEqual([
+      `${begin}  ok  25ms    nothing to do`,
+      `${begin}  ok  25ms    nothing to do`,
+      `${begin}  not yet  25ms    nothing to do`,
+      `${begin}  gone  25ms`,
+      `${begin}  interrupted  25ms    nothing to do`,
+      `${begin}  no server  25ms    nothing to do`,
+      `${begin}  failed for good  25ms    nothing to do`,
+      `${begin}  failed  25ms    nothing to do`
+    ])
+  })
+
+  test("tells of an attempt what woke it, how often it came to that, and what it did", () => {
+    const all = theRun({
+      outcome: "Failed",
+      message: "the tap is dry",
+      times: 2,
+      since: at(200),
+      coalesced: 3,
+      moreWrites: 1,
+      trace: { id: "abc", exported: true }
+    })
+    expect(section("Attempts", all)).toEqual([
+      "10:19:13Z  2m ago  failed ×2  25ms  its Deployment shop was changed (+2)  since 10:17:53Z; the tap is dry; 1 more write; trace abc"
+    ])
+    const trigger = { kind: "resync", source: undefined, own: true, at: at(9) } as const
+    const own = theRun({
+      coalesced: 1,
+      triggers: [
+        { ...trigger, text: "a" },
+        { ...trigger, text: "b" },
+        { ...trigger, text: "c" }
+      ]
+    })
+    expect(section("Attempts", own)).toEqual(["10:19:13Z  2m ago  ok  25ms  c  nothing to do"])
+    const alone = theRun({ coalesced: 1, trace: { id: "abc", exported: false } })
+    expect(section("Attempts", alone)).toEqual([
+      "10:19:13Z  2m ago  ok  25ms  its Deployment shop was changed  nothing to do"
+    ])
+  })
+
+  test("tells of ignored changes what they were, four at most", () => {
+    const lines = section("Ignored", {
+      ignored: [
+        ignored({ times: 2 }),
+        ignored({ kind: "startup", source: { kind: "WebApp", key: "default/shop", resourceVersion: "1" } }),
+        ignored({ own: true, at: at(70) }),
+        ignored({ source: { kind: "Node", key: "n", resourceVersion: "1" } }),
+        ignored({}),
+        ignored({})
+      ]
+    })
+    expect(lines).toEqual([
+      "5s ago (10:21:08Z)     Pod a   modified ×2         generationChanged",
+      "5s ago (10:21:08Z)     it      found at the start  generationChanged",
+      "1m10s ago (10:20:03Z)  Pod a   modified            generationChanged (the controller's own write)",
+      "5s ago (10:21:08Z)     Node n  modified            generationChanged",
+      "and 2 more before"
+    ])
+    expect(section("Ignored", { ignored: Array.from({ length: 4 }, () => ignored({})) })).toHaveLength(4)
+  })
+
+  test("tells who writes the object, and by what subresource", () => {
+    const writers = [
+      writer({}),
+      writer({ manager: "a", operation: "apply", subresource: "scale", at: undefined, fields: ["spec.replicas"] }),
+      writer({ manager: "b", subresource: "status", fields: ["status"] })
+    ]
+    expect(section("Written by", { writers })).toEqual([
+      "kubectl  update  5s ago  spec.a, spec.b",
+      "a        apply           scale: spec.replicas",
+      "b        update  5s ago  status"
+    ])
+  })
+
+  test("tells of children whether they are there, and who else writes them", () => {
+    const child = (name: string, exists: boolean | undefined, others: Explanation["children"][number]["others"]) => ({
+      kind: "Pod",
+      key: `default/${name}`,
+      exists,
+      others
+    })
+    const children = [
+      child("a", undefined, []),
+      child("b", false, []),
+      child("c", true, []),
+      child("d", true, [writer({})])
+    ]
+    expect(section("Children", { children })).toEqual([
+      "Pod a  unknown",
+      "Pod b  is gone",
+      "Pod c  only by webapp-controller",
+      "Pod d  kubectl  update  5s ago  spec.a, spec.b"
+    ])
+  })
+
+  test("tells what the process does, and what it waits for", () => {
+    const { controller } = usual
+    const process = (over: Partial<Explanation["controller"]>) =>
+      section("Process", { controller: { ...controller, ...over } })
+    const caches = [
+      { resource: "pods", synced: true, problem: undefined },
+      { resource: "jobs", synced: true, problem: "refused" }
+    ]
+    const election = { leading: true, holder: "me", identity: "me", lease: { namespace: "a", name: "b" } }
+    expect(process({ caches, election, busy: 2, workers: 16 })).toEqual([
+      "controller webapp, 2 of 16 workers busy, leads as me",
+      "reads pods and jobs; not in step: jobs"
+    ])
+    const unsynced = [...caches, { resource: "nodes", synced: false, problem: undefined }]
+    expect(process({ caches: unsynced, election: { ...election, leading: false }, busy: 2, reachable: false })).toEqual(
+      [
+        "controller webapp, not started, stands by as me",
+        "reads pods, jobs and nodes; not in step: jobs and nodes",
+        "no API server answers"
+      ]
+    )
+    expect(process({ caches: [], election: undefined, busy: undefined })[0]).toBe("controller webapp, not at work")
+  })
+
+  test("names the last attempt for the log", () => {
+    expect(section("In the log", theRun({ id: "42" }))).toEqual(["reconcileID=42"])
+  })
+})
