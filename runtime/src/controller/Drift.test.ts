@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import * as FastCheck from "effect/FastCheck"
-import { canonical, equal, foreignFields, type Json, mergePatch, missing, restoration } from "./Drift.ts"
+import { canonical, equal, foreignFields, isEmpty, type Json, mergePatch, missing, restoration } from "./Drift.ts"
 
 const paths = (intent: Json, object: Json) => missing(intent, object).map(({ path }) => path)
 
@@ -56,11 +56,29 @@ describe("missing", () => {
       { c: [{ name: "x" }, { name: "a" }, { name: "y" }, { name: "b" }] },
       []
     ],
+    ["nothing for a list of scalars that is equal", { args: ["a", "b"] }, { args: ["a", "b"] }, []],
+    ["nothing for a field that the intent leaves undefined", { a: undefined }, { a: 1 }, []],
+    [
+      "nothing for items without a key that follow those of others",
+      { c: [{ y: 1 }, { x: 1 }] },
+      { c: [{ z: 1 }, { y: 1 }, { x: 1 }] },
+      []
+    ],
+    ["nothing for an item without a key that the server gave one", { c: [{ x: 1 }] }, { c: [{ x: 1, name: "n" }] }, []],
     ["nothing for items that are equal", { c: [{ x: 1 }, { x: 1 }] }, { c: [{ x: 1 }, { x: 1 }] }, []]
   ]
   for (const [name, intent, object, expected] of table) {
     test(`finds ${name}`, () => expect(paths(intent, object)).toEqual([...expected]))
   }
+
+  test("tells in which order items are wanted, and in which they are there", () => {
+    const [a, b] = [{ name: "a" }, { name: "b" }]
+    expect(missing({ c: [a, b] }, { c: [b, a] })).toEqual([{ path: "c", want: ["a", "b"], have: ["b", "a"] }])
+    const [other, c] = [{ name: "other" }, { name: "c" }]
+    expect(missing({ c: [a, b, c] }, { c: [c, other, b, a] })).toEqual([
+      { path: "c", want: ["a", "b", "c"], have: ["c", "b", "a"] }
+    ])
+  })
 
   test("tells what is wanted and what is there", () => {
     expect(missing({ a: { b: 1 } }, { a: { b: 2 } })).toEqual([{ path: "a.b", want: 1, have: 2 }])
@@ -106,6 +124,24 @@ describe("foreign fields", () => {
       { path: `env[${long.slice(0, 256)}…].value`, want: "2", have: "1" }
     ])
   })
+  test("are the values of a list that are not intended", () => {
+    expect(foreignFields({ a: ["x"] }, { a: ["x", "y"] }, [["a"]])).toEqual([{ path: "a[1]", pointer: "/a/1" }])
+    expect(foreignFields({ a: [{ x: 1 }] }, { a: [{ x: 2 }] }, [["a"]])).toEqual([{ path: "a[0]", pointer: "/a/0" }])
+    expect(foreignFields({ a: ["x"] }, { a: [{ x: 1 }] }, [["a"]])).toEqual([{ path: "a[0]", pointer: "/a/0" }])
+    expect(foreignFields({ a: [{ x: [1] }] }, { a: [{ x: [1], y: 1 }] }, [["a"]])).toEqual([])
+  })
+
+  test("are none in a place that holds one value", () => {
+    expect(foreignFields({ a: 1 }, { a: 2 }, [["a"]])).toEqual([])
+  })
+
+  test("are in a place that several values name", () => {
+    const ports = [{ port: 80, protocol: "UDP", tags: { x: 1 } }]
+    expect(foreignFields({}, { ports }, [["ports", { port: 80, protocol: "UDP" }, "tags"]])).toEqual([
+      { path: "ports[80 UDP].tags.x", pointer: "/ports/0/tags/x" }
+    ])
+  })
+
   test("are none where the place does not exist", () => {
     expect(foreignFields({}, { spec: { containers: [] } }, ports)).toEqual([])
   })
@@ -205,6 +241,24 @@ const withoutNulls = (json: Json): Json =>
           Object.entries(json).flatMap(([key, part]) => (part === null ? [] : [[key, withoutNulls(part as Json)]]))
         )
       : json
+
+test("an empty value is a text, a list or a map without anything in it", () => {
+  const values: ReadonlyArray<Json> = ["", [], {}, "x", [0], { a: 1 }, 0, false, null]
+  expect(values.map(isEmpty)).toEqual([true, true, true, false, false, false, false, false, false])
+})
+
+test("a canonical text has its keys in order, and none without a value", () => {
+  expect(canonical({ b: [{ d: 1, c: "x" }], a: null, e: undefined })).toBe('{"a":null,"b":[{"c":"x","d":1}]}')
+  expect(canonical(undefined)).toBe("null")
+})
+
+test("a restoration puts a list in the place of a map", () => {
+  expect(restoration({ a: ["x"] }, { a: { y: 1 } }, [["a"]])).toEqual([{ op: "replace", path: "/a", value: ["x"] }])
+})
+
+test("a merge patch names only what changes", () => {
+  expect(Object.keys(Object(mergePatch({ a: 1, b: 2, c: { d: 1 } }, { a: 1, b: 3, c: { d: 1 } })))).toEqual(["b"])
+})
 
 test("a merge patch turns what it was made from into what it was made for", () => {
   FastCheck.assert(
