@@ -13,9 +13,8 @@ import * as WorkQueue from "../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import { Tracing } from "../telemetry/Tracing.ts"
-import { messageOf } from "./Attempt.ts"
+import { type Attempt, messageOf } from "./Attempt.ts"
 import type { Controller } from "./Controller.ts"
-import type { Journal } from "./Journal.ts"
 import type { Memory } from "./Memory.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
@@ -30,6 +29,30 @@ const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low :
 const versionOf = (change: Change, fired: Trigger.Fired): WorkQueue.Version | undefined =>
   change.initial || change.relisted ? undefined : fired.source
 
+/** Where a controller enters what became of its objects and of their changes, for the question "why?". All of it is synchronous. */
+export interface History {
+  /** An attempt ended. */
+  readonly record: (attempt: Attempt) => void
+  /** A predicate ignored a change of an object that the controller reconciles. */
+  readonly ignored: (
+    key: string,
+    kind: Trigger.Fired["kind"],
+    sourceKind: string,
+    change: Change,
+    predicate: string
+  ) => void
+  /** The predicate of a trigger ignored a change of an object of another kind. */
+  readonly ignoredElsewhere: (
+    trigger: object,
+    kind: Trigger.Fired["kind"],
+    sourceKind: string,
+    change: Change,
+    predicate: string
+  ) => void
+  /** An object is gone. */
+  readonly deleted: (key: string, uid: string, at: number) => void
+}
+
 /**
  * Subscribes a controller's queue to its informers, for the life of the scope.
  *
@@ -41,8 +64,7 @@ export const connect = <R>(
   options: {
     readonly queue: Pick<WorkQueue.WorkQueue<Trigger.Fired>, "add">
     readonly memory: Memory
-    /** Told of what is not passed on. */
-    readonly journal: Journal
+    readonly history?: Omit<History, "record"> | undefined
     readonly primary: Cache.Informer
     readonly informers: ReadonlyArray<readonly [Trigger.Trigger<R>, Cache.Informer]>
     readonly gone: (key: string) => void
@@ -50,7 +72,7 @@ export const connect = <R>(
   }
 ): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function* () {
-    const { journal, memory, queue } = options
+    const { history, memory, queue } = options
     const tracing = yield* Tracing
     const annotation = tracing === undefined || tracing.propagation === "off" ? undefined : tracing.annotation
     const clock = yield* Effect.clock
@@ -120,12 +142,12 @@ export const connect = <R>(
       const key = keyString(change.object.metadata)
       if (change.type === "deleted") {
         memory.forget(change.object.metadata.uid, key)
-        journal.deleted(key, change.object.metadata.uid, change.receivedAt)
+        history?.deleted(key, change.object.metadata.uid, change.receivedAt)
         options.gone(key)
       } else if (controller.predicate !== undefined && !passes(controller.predicate, change)) {
         const { kind } = controller.resource
         const refusal = Predicate.refusalOf(controller.predicate, change)
-        journal.ignored(key, Trigger.kindOf("watch", change), kind, change, refusal)
+        history?.ignored(key, Trigger.kindOf("watch", change), kind, change, refusal)
         return
       }
       const fired = Trigger.fired("watch", controller.resource, change, annotation)
@@ -142,7 +164,7 @@ export const connect = <R>(
           if (change.initial) return
           const refusal = Predicate.refusalOf(trigger.predicate, change)
           const kind = Trigger.kindOf(trigger.relation, change)
-          journal.ignoredElsewhere(trigger, kind, trigger.resource.kind, change, refusal)
+          history?.ignoredElsewhere(trigger, kind, trigger.resource.kind, change, refusal)
           return
         }
         const fired = Trigger.fired(trigger.relation, trigger.resource, change, annotation)

@@ -14,7 +14,6 @@ import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import * as Controller from "./Controller.ts"
 import * as Intake from "./Intake.ts"
-import * as Journal from "./Journal.ts"
 import * as Memory from "./Memory.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as Result from "./Result.ts"
@@ -204,7 +203,6 @@ effect(
       yield* Intake.connect(controller, {
         queue,
         memory: Memory.make(),
-        journal: Journal.make(),
         // Nothing else of it is used.
         primary: { subscribe } as Informer,
         informers: [],

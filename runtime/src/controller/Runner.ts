@@ -3,7 +3,7 @@
  *
  * Informers are shared by all terms and kept warm by a standby, whose queue doesn't exist: it holds nothing back that would have
  * to be thrown away. A term begins with a fresh queue and fresh back-offs, and remembers nothing of its objects but what
- * outlives the terms: the writes by which hot loops are told, and the journal. Subscribing to the informers tells it of everything
+ * outlives the terms: the writes by which hot loops are found. Subscribing to the informers tells it of everything
  * there is, which makes the first pass, and what changed lately comes first. It ends in one of two ways:
  *
  * - stopped: no key is handed out any more, reconciles in progress go on undisturbed for the grace period, and what is left
@@ -35,7 +35,6 @@ import type { Controller } from "./Controller.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as HotLoopObserver from "./HotLoopObserver.ts"
 import * as Intake from "./Intake.ts"
-import * as Journal from "./Journal.ts"
 import * as Memory from "./Memory.ts"
 import * as Metered from "./Metered.ts"
 import * as OwnWrites from "./OwnWrites.ts"
@@ -57,6 +56,8 @@ export interface Settings {
   readonly syncPeriod?: Duration.DurationInput | undefined
   /** How long reconciles in progress may go on when a term is stopped; then they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
+  /** Where the runner enters what became of its objects, in all terms. */
+  readonly history?: Intake.History | undefined
 }
 
 /** How long an interrupted reconcile may take to end: enough for a request or two of a finalizer. */
@@ -80,8 +81,6 @@ export interface Runner {
   readonly started: Effect.Effect<void>
   /** The queue of the current term. */
   readonly queue: () => Option.Option<WorkQueue.WorkQueue<Fired>>
-  /** What is remembered of its objects, of all terms. */
-  readonly journal: Journal.Journal
   /** The latest writes of its reconciles, of all terms. */
   readonly writes: OwnWrites.OwnWrites
 }
@@ -146,7 +145,6 @@ export const prepare = <R>(
       isThere: ({ metadata }) => primary.store.get(keyString(metadata))?.metadata.uid === metadata.uid
     })
     const recent = Recent.make()
-    const journal = Journal.make()
     /** Open during a term, and between terms. */
     const during = yield* Effect.makeLatch(false)
     const between = yield* Effect.makeLatch(true)
@@ -156,7 +154,7 @@ export const prepare = <R>(
     const standBy = Intake.connect(controller, {
       queue: recent,
       memory: Memory.make(hotLoop),
-      journal,
+      history: settings.history,
       primary,
       informers,
       gone: () => {},
@@ -197,7 +195,7 @@ export const prepare = <R>(
       yield* Intake.connect(controller, {
         queue,
         memory,
-        journal,
+        history: settings.history,
         primary,
         informers,
         gone: (key) => {
@@ -275,11 +273,11 @@ export const prepare = <R>(
         )
       }).pipe(Effect.scoped)
 
-    /** What was in progress when a term ended is what the next one begins with. What came of all of them is remembered. */
+    /** What was in progress when a term ended is what the next one begins with. */
     const observe: Attempt.Observer = (attempt) => {
       const trigger = attempt.triggers.at(-1)
       if (attempt.outcome._tag === "Interrupted" && trigger !== undefined) recent.add(attempt.key, trigger)
-      journal.record(attempt)
+      settings.history?.record(attempt)
       return metered.observe(attempt)
     }
 
@@ -307,7 +305,6 @@ export const prepare = <R>(
       concurrency,
       started: started.await,
       queue: () => current,
-      journal,
       writes,
       leaderElected: controller.leaderElected,
       standBy,

@@ -36,6 +36,8 @@ import { Health } from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as ProcessMetrics from "./ProcessMetrics.ts"
 import * as Transforms from "./Transforms.ts"
+import type { Journaled } from "./why/Gather.ts"
+import * as Journal from "./why/Journal.ts"
 import * as WhyPage from "./why/Page.ts"
 
 /** What reconciling needs, for one cluster. */
@@ -101,7 +103,7 @@ export interface Settings {
 export const start = <R>(
   controllers: ReadonlyArray<Controller<R>>,
   settings: Settings = {}
-): Effect.Effect<ReadonlyArray<Runner.Runner>, never, R | Runtime | Scope.Scope> =>
+): Effect.Effect<ReadonlyArray<Journaled>, never, R | Runtime | Scope.Scope> =>
   Effect.gen(function* () {
     const { leaderElection, workers } = settings
     const twin = controllers.find(({ name }, at) => controllers.findIndex((other) => other.name === name) < at)
@@ -114,15 +116,18 @@ export const start = <R>(
     const stopping = yield* Deferred.make<void>()
     let died = false
     const transformOf = Transforms.of(controllers)
-    const runners = yield* Effect.forEach(controllers, (controller) =>
-      Runner.prepare(controller, {
+    const runners = yield* Effect.forEach(controllers, (controller) => {
+      const journal = Journal.make()
+      const prepared = Runner.prepare(controller, {
         transformOf,
         concurrency: typeof workers === "number" ? workers : workers?.[controller.name],
         labelSelector: settings.labelSelector,
         syncPeriod: settings.syncPeriod,
-        gracePeriod: settings.gracePeriod
+        gracePeriod: settings.gracePeriod,
+        history: journal
       })
-    )
+      return Effect.map(prepared, (runner) => ({ ...runner, journal }))
+    })
     yield* health.liveness("controllers", () => {
       if (died) return "the controllers have stopped by a mistake of the runtime: see the log"
       const hanging = runners.flatMap((runner) => (runner.hangs() ? [runner.controller] : []))
@@ -191,7 +196,7 @@ export const start = <R>(
 export const launch = (
   controllers: ReadonlyArray<Controller<Runtime>>,
   { instance = "manager", namespaces, ...settings }: Settings & Partial<Parameters<typeof layer>[0]> = {}
-): Effect.Effect<ReadonlyArray<Runner.Runner>, never, Transport | Scope.Scope> =>
+): Effect.Effect<ReadonlyArray<Journaled>, never, Transport | Scope.Scope> =>
   FairScheduler.within(
     Effect.flatMap(Layer.build(layer({ instance, namespaces })), (services) =>
       start(controllers, settings).pipe(

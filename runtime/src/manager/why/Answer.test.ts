@@ -1,9 +1,9 @@
 /** Answers, and what rests on them, in situations that `docs/why.md` does not show. */
 import { describe, expect, test } from "bun:test"
-import type { Run } from "../../controller/Journal.ts"
 import { type Answer, answerOf } from "./Answer.ts"
 import type { Facts } from "./Facts.ts"
 import { setterOf, writersOf } from "./Fields.ts"
+import type { Run } from "./Journal.ts"
 import { cases, facts, now, shop } from "./Why.fixture.ts"
 import { type Explanation, explain } from "./Why.ts"
 import { deeds, inBrief, sentence, timesInARow, wordsOf } from "./Words.ts"

@@ -3,12 +3,12 @@
  * true of the object, and what happens now before what has happened.
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
-import type { Run } from "../../controller/Journal.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
 import { conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, type Told, unsynced } from "./Facts.ts"
 import { setterOf } from "./Fields.ts"
+import type { Run } from "./Journal.ts"
 import { future, past, span } from "./Time.ts"
 import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./Words.ts"
 

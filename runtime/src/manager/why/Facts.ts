@@ -1,9 +1,10 @@
 /** What is known of an object when somebody asks why, and how to read it. `WhyGather` gathers it. */
-import type { Entry, Ignored } from "../../controller/Journal.ts"
+
 import type { Fired } from "../../controller/Trigger.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import type { Condition } from "../../resource/Condition.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
+import type { Entry, Ignored } from "./Journal.ts"
 
 /** What the API server says of the object at this moment, which is asked for its metadata alone. */
 export type Live =

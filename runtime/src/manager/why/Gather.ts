@@ -14,7 +14,6 @@ import type { Informer } from "../../cache/Cache.ts"
 import * as Client from "../../client/Client.ts"
 import * as Right from "../../client/Right.ts"
 import type { Controller } from "../../controller/Controller.ts"
-import type { Ignored } from "../../controller/Journal.ts"
 import { Reachability } from "../../controller/Reachability.ts"
 import type { Runner } from "../../controller/Runner.ts"
 import { type KubernetesObject, keyOf, keyString, type ObjectKey, parseKey } from "../../resource/KubernetesObject.ts"
@@ -22,11 +21,17 @@ import * as Resource from "../../resource/Resource.ts"
 import { hindrance } from "../CacheReadiness.ts"
 import type { LeaderElection } from "../LeaderElection.ts"
 import type { ChildFact, Facts, Live } from "./Facts.ts"
+import type { Ignored, Journal } from "./Journal.ts"
+
+/** A runner with the journal of its objects. */
+export interface Journaled extends Runner {
+  readonly journal: Journal
+}
 
 /** A controller in this process. */
 export interface Subject {
   readonly controller: Controller<unknown>
-  readonly runner: Runner
+  readonly runner: Journaled
   /** The election that it takes part in. */
   readonly election: LeaderElection | undefined
   /** Since when it is here, in milliseconds of the Clock. */

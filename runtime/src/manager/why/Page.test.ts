@@ -14,6 +14,7 @@ import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../../res
 import * as Callers from "../Callers.ts"
 import * as Endpoints from "../Endpoints.ts"
 import * as Gather from "./Gather.ts"
+import * as Journal from "./Journal.ts"
 import * as Page from "./Page.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
@@ -24,7 +25,8 @@ const asked = (
   tells: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}")
 ) =>
   Effect.gen(function* () {
-    const runner = yield* Runner.start(controller, { gracePeriod: 0 })
+    const journal = Journal.make()
+    const runner = { ...(yield* Runner.start(controller, { gracePeriod: 0, history: journal })), journal }
     yield* runner.started
     yield* settle
     const client = yield* Client.Client

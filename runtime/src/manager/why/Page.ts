@@ -14,7 +14,6 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Client from "../../client/Client.ts"
 import type { Controller } from "../../controller/Controller.ts"
-import type { Runner } from "../../controller/Runner.ts"
 import * as Trigger from "../../controller/Trigger.ts"
 import * as CustomResource from "../../resource/CustomResource.ts"
 import { controllerOf, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
@@ -249,7 +248,7 @@ const respond = (answer: Page | Refused, json: boolean): Response => {
 /** Serves `/why` for these controllers, until the scope closes; nothing happens where there are no ports. */
 export const serve = (
   controllers: ReadonlyArray<Controller<unknown>>,
-  runners: ReadonlyArray<Runner>,
+  runners: ReadonlyArray<Gather.Journaled>,
   election: LeaderElection | undefined
 ): Effect.Effect<void, never, Gather.Needs | Scope.Scope> =>
   Effect.gen(function* () {

@@ -1,8 +1,9 @@
 /** For the tests of explanations, and for `docs/why.md`: what may be known of an object, case by case. */
-import type { Run } from "../../controller/Journal.ts"
+
 import type { Fired } from "../../controller/Trigger.ts"
 import type { KubernetesObject, ManagedFieldsEntry } from "../../resource/KubernetesObject.ts"
 import type { Facts } from "./Facts.ts"
+import type { Run } from "./Journal.ts"
 
 /** The moment at which all of them are asked. */
 export const now = Date.parse("2026-11-21T10:21:13Z")

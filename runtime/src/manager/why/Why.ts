@@ -2,11 +2,12 @@
  * Why a controller did, or did not do, something about an object: from the facts to an explanation, which answers in its first
  * sentence and then tells what the answer rests on. Pure; `WhyGather` gathers the facts, `WhyText` writes the explanation down.
  */
-import type { Ignored, Run } from "../../controller/Journal.ts"
+
 import type { Fired } from "../../controller/Trigger.ts"
 import { answerOf, type Verdict } from "./Answer.ts"
 import { conditionsOf, dueOf, type Facts, observedOf, type Told } from "./Facts.ts"
 import { setterOf, type Writer, writersOf } from "./Fields.ts"
+import type { Ignored, Run } from "./Journal.ts"
 import { sentence, wordsOf } from "./Words.ts"
 
 /** Something that woke the object. */

@@ -1,8 +1,9 @@
 /** Words for what a journal and a queue hold, as an explanation uses them. */
-import type { Run, Write } from "../../controller/Journal.ts"
+
 import type { Correction } from "../../controller/Reconciliation.ts"
 import type { Fired } from "../../controller/Trigger.ts"
 import { keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
+import type { Run, Write } from "./Journal.ts"
 import { span } from "./Time.ts"
 
 /** `a`, `a and b`, `a, b and c`. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
-import type { Change } from "../cache/Store.ts"
-import type { Exchange } from "../client/Exchange.ts"
-import type { KubernetesObject } from "../resource/KubernetesObject.ts"
-import { attempt } from "./Attempt.fixture.ts"
-import { Outcome } from "./Attempt.ts"
+import type { Change } from "../../cache/Store.ts"
+import type { Exchange } from "../../client/Exchange.ts"
+import { attempt } from "../../controller/Attempt.fixture.ts"
+import { Outcome } from "../../controller/Attempt.ts"
+import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Journal from "./Journal.ts"
 
 const failed = (message: string, number = 1) =>

@@ -4,14 +4,15 @@ import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Fence from "../client/Fence.ts"
-import { ConfigMap } from "../resource/BuiltIn.ts"
-import * as Controller from "./Controller.ts"
-import * as Predicate from "./Predicate.ts"
-import * as Result from "./Result.ts"
-import * as Runner from "./Runner.ts"
-import * as Trigger from "./Trigger.ts"
-import { counted, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
+import * as Fence from "../../client/Fence.ts"
+import * as Controller from "../../controller/Controller.ts"
+import * as Predicate from "../../controller/Predicate.ts"
+import * as Result from "../../controller/Result.ts"
+import * as Runner from "../../controller/Runner.ts"
+import * as Trigger from "../../controller/Trigger.ts"
+import { counted, run, settle, Widget, widget, withWorld } from "../../controller/World.fixture.ts"
+import { ConfigMap } from "../../resource/BuiltIn.ts"
+import * as Journal from "./Journal.ts"
 
 const done = () => counted(() => Effect.succeed(Result.done)).reconcile
 
@@ -21,7 +22,8 @@ describe("the journal of a controller", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const { journal } = yield* run({ reconcile: done(), predicate: Predicate.labels({ seen: "yes" }) })
+        const journal = Journal.make()
+        yield* run({ reconcile: done(), predicate: Predicate.labels({ seen: "yes" }) }, { history: journal })
         expect(journal.of("default/a")).toMatchObject({
           runs: [],
           ignored: [{ kind: "startup", predicate: "labels: it does not have seen=yes" }]
@@ -49,7 +51,8 @@ describe("the journal of a controller", () => {
           map: () => [],
           predicate: Predicate.named("never: nothing is news", () => false)
         })
-        const { journal } = yield* run({ reconcile: done(), watches: [trigger] })
+        const journal = Journal.make()
+        yield* run({ reconcile: done(), watches: [trigger] }, { history: journal })
         server.put(ConfigMap, { metadata: { name: "c" } })
         yield* settle
         expect(Array.from(journal.elsewhere(trigger))).toMatchObject([
@@ -65,7 +68,8 @@ describe("the journal of a controller", () => {
       Effect.gen(function* () {
         server.put(ConfigMap, { metadata: { name: "old" } })
         const trigger = Trigger.on(ConfigMap, { map: () => [], predicate: () => false })
-        const { journal } = yield* run({ reconcile: done(), watches: [trigger] })
+        const journal = Journal.make()
+        yield* run({ reconcile: done(), watches: [trigger] }, { history: journal })
         expect(Array.from(journal.elsewhere(trigger))).toEqual([])
         server.change(ConfigMap, "old", { data: { a: "1" } })
         yield* settle
@@ -79,21 +83,22 @@ describe("the journal of a controller", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
+        const journal = Journal.make()
         const prepared = yield* Runner.prepare(
           Controller.make("widgets", { for: Widget, reconcile: done(), predicate: Predicate.generationChanged }),
-          { gracePeriod: 0 }
+          { gracePeriod: 0, history: journal }
         )
         const stop = yield* Deferred.make<void>()
         const term = yield* Effect.fork(prepared.lead(Fence.open, Deferred.await(stop)))
         yield* settle
         yield* Deferred.succeed(stop, undefined)
         yield* Fiber.join(term)
-        expect(prepared.journal.of("default/a")?.runs).toHaveLength(1)
+        expect(journal.of("default/a")?.runs).toHaveLength(1)
         yield* Effect.forkScoped(prepared.standBy)
         yield* settle
         server.change(Widget, "a", { metadata: { labels: { by: "hand" } } })
         yield* settle
-        expect(prepared.journal.of("default/a")?.ignored).toMatchObject([{ kind: "watch.modified" }])
+        expect(journal.of("default/a")?.ignored).toMatchObject([{ kind: "watch.modified" }])
       })
     )
   )

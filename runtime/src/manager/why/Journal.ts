@@ -1,22 +1,23 @@
 /**
- * What a controller remembers of its objects, for the question "why?": the last attempts, the changes that a predicate ignored,
- * and that an object was deleted. It outlives terms of leadership; a restart begins it anew.
+ * The history of a controller's objects, for the question "why?": the last attempts, the changes that a predicate ignored, and
+ * deletions. It outlives terms of leadership, and is empty after a restart.
  *
  * Bounded: so many attempts of an object, and so many bytes over all objects of a controller, by the length of each text that is kept.
  * The objects of which nothing was heard for longest keep their last attempt only, and then are forgotten, see `Halves`.
  *
  * What is kept is what is shown, never an object of the cluster.
  */
-import type { Change } from "../cache/Store.ts"
-import type { Exchange } from "../client/Exchange.ts"
-import * as Bounded from "../resource/Bounded.ts"
-import * as Halves from "../resource/Halves.ts"
-import { keyString } from "../resource/KubernetesObject.ts"
-import * as Text from "../resource/Text.ts"
-import * as Secrecy from "../telemetry/Secrecy.ts"
-import { type Attempt, messageOf, type Next, type Outcome } from "./Attempt.ts"
-import type { Correction } from "./Reconciliation.ts"
-import type { Fired } from "./Trigger.ts"
+import type { Change } from "../../cache/Store.ts"
+import type { Exchange } from "../../client/Exchange.ts"
+import { type Attempt, messageOf, type Next, type Outcome } from "../../controller/Attempt.ts"
+import type { History } from "../../controller/Intake.ts"
+import type { Correction } from "../../controller/Reconciliation.ts"
+import type { Fired } from "../../controller/Trigger.ts"
+import * as Bounded from "../../resource/Bounded.ts"
+import * as Halves from "../../resource/Halves.ts"
+import { keyString } from "../../resource/KubernetesObject.ts"
+import * as Text from "../../resource/Text.ts"
+import * as Secrecy from "../../telemetry/Secrecy.ts"
 
 /** A request that changes something, or was to. */
 export interface Write {
@@ -88,21 +89,7 @@ export interface Entry {
 }
 
 /** See the top of this file. All of it is synchronous. */
-export interface Journal {
-  /** An attempt ended. */
-  readonly record: (attempt: Attempt) => void
-  /** A predicate ignored a change of an object that is reconciled here. */
-  readonly ignored: (key: string, kind: Fired["kind"], sourceKind: string, change: Change, predicate: string) => void
-  /** The same of an object of another kind that is watched. Whom it concerns is found out when somebody asks. */
-  readonly ignoredElsewhere: (
-    trigger: object,
-    kind: Fired["kind"],
-    sourceKind: string,
-    change: Change,
-    predicate: string
-  ) => void
-  /** An object is gone. */
-  readonly deleted: (key: string, uid: string, at: number) => void
+export interface Journal extends History {
   /** Forgets objects that are gone for {@link remembered}, and changes that were ignored so long ago. */
   readonly expire: (now: number) => void
   readonly of: (key: string) => Entry | undefined
