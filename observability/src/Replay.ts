@@ -4,7 +4,6 @@
  * Only what is exported is played. So a reconcile pays the SDK's price when somebody wants its trace, and not before.
  */
 import { messageOf } from "@homeostat/runtime/controller/Attempt"
-import { errorTypeOf } from "@homeostat/runtime/controller/AttemptTrace"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import type { Recording, Span } from "@homeostat/runtime/telemetry/Recording"
 import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
@@ -27,6 +26,7 @@ import * as Exit from "effect/Exit"
 import * as Inspectable from "effect/Inspectable"
 import * as Option from "effect/Option"
 import type * as EffectTracer from "effect/Tracer"
+import { errorTypeOf } from "./AttemptTrace.ts"
 
 /** Plays recordings. */
 export interface Replay {

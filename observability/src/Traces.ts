@@ -8,7 +8,6 @@
  * {@link flushTimeout} to go.
  */
 import type { Attempt, Observer } from "@homeostat/runtime/controller/Attempt"
-import * as AttemptTrace from "@homeostat/runtime/controller/AttemptTrace"
 import * as Metric from "@homeostat/runtime/telemetry/Metric"
 import { Metrics } from "@homeostat/runtime/telemetry/Metrics"
 import * as Cause from "effect/Cause"
@@ -17,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import * as AttemptTrace from "./AttemptTrace.ts"
 import * as Occasionally from "./Occasionally.ts"
 import type { Pipeline, Told } from "./OpenTelemetry.ts"
 import * as Resource from "./Resource.ts"

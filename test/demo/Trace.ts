@@ -1,6 +1,7 @@
 /** The trace of a reconcile as the demo shows it: why it ran, and what it did. */
+
+import { AttemptTrace } from "@homeostat/observability"
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
-import * as AttemptTrace from "@homeostat/runtime/controller/AttemptTrace"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import type { Span } from "@homeostat/runtime/telemetry/Recording"
 import * as Effect from "effect/Effect"

@@ -90,7 +90,7 @@ export const attempt = "reconcile.attempt"
 /** The reconcile's id, which is in its log lines as well. */
 export const reconcileId = "reconcile.id"
 
-/** What came of it: see `AttemptTrace.resultOf`. */
+/** What came of it: see `AttemptTrace.resultOf` of `@homeostat/observability`. */
 export const result = "reconcile.result"
 
 /** In how many ms it runs again; absent where it waits for the next trigger. */

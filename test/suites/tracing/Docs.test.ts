@@ -1,7 +1,7 @@
 /** docs/tracing.md speaks of what there is. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
-import { resultOf } from "@homeostat/runtime/controller/AttemptTrace"
+import { AttemptTrace } from "@homeostat/observability"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import * as Metric from "@homeostat/runtime/telemetry/Metric"
 
@@ -23,8 +23,8 @@ test("docs/tracing.md names metrics that are counted", () => {
 })
 
 test("docs/tracing.md names the results that a reconcile can have", () => {
-  const done = resultOf({ outcome: { _tag: "Done" }, next: { _tag: "Wait" } })
+  const done = AttemptTrace.resultOf({ outcome: { _tag: "Done" }, next: { _tag: "Wait" } })
   expect(words).toContain(done)
-  expect(words).toContain(resultOf({ outcome: { _tag: "Vanished" }, next: { _tag: "Wait" } }))
-  expect(words).toContain(resultOf({ outcome: { _tag: "Requeue" }, next: { _tag: "GiveUp" } }))
+  expect(words).toContain(AttemptTrace.resultOf({ outcome: { _tag: "Vanished" }, next: { _tag: "Wait" } }))
+  expect(words).toContain(AttemptTrace.resultOf({ outcome: { _tag: "Requeue" }, next: { _tag: "GiveUp" } }))
 })

@@ -1,9 +1,9 @@
 /** What the trace of a reconcile holds, and what it leaves in the cluster. */
 import { describe, expect } from "bun:test"
+import { AttemptTrace } from "@homeostat/observability"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
-import * as AttemptTrace from "@homeostat/runtime/controller/AttemptTrace"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import { Deployment, Event, Service } from "@homeostat/runtime/resource/BuiltIn"

@@ -4,17 +4,18 @@
  * The worker records spans only. All that can be derived from the record is put in here, when somebody wants the trace: of a
  * thousand reconciles that had nothing to do nobody does, and they pay nothing for it.
  */
+
+import { Conflict } from "@homeostat/runtime/client/ApiError"
+import type { Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
+import type { Fired } from "@homeostat/runtime/controller/Trigger"
+import { type KubernetesObject, parseKey } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
+import { type Recording, Span } from "@homeostat/runtime/telemetry/Recording"
+import * as SpanName from "@homeostat/runtime/telemetry/SpanName"
+import * as TraceParent from "@homeostat/runtime/telemetry/TraceParent"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
-import { Conflict } from "../client/ApiError.ts"
-import { type KubernetesObject, parseKey } from "../resource/KubernetesObject.ts"
-import * as Attribute from "../telemetry/Attribute.ts"
-import { type Recording, Span } from "../telemetry/Recording.ts"
-import * as SpanName from "../telemetry/SpanName.ts"
-import * as TraceParent from "../telemetry/TraceParent.ts"
-import type { Attempt, Outcome } from "./Attempt.ts"
-import type { Fired } from "./Trigger.ts"
 
 /**
  * What came of an attempt, in one word:

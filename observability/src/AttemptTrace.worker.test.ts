@@ -1,21 +1,30 @@
 import { describe, expect } from "bun:test"
+import type { Attempt } from "@homeostat/runtime/controller/Attempt"
+import * as Owned from "@homeostat/runtime/controller/Owned"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import {
+  closable,
+  counted,
+  pass,
+  run,
+  settle,
+  Widget,
+  widget,
+  withWorld
+} from "@homeostat/runtime/controller/World.fixture"
+import * as ApiServer from "@homeostat/runtime/events/ApiServer.fixture"
+import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
+import { ConfigMap, Event } from "@homeostat/runtime/resource/BuiltIn"
+import * as TraceParent from "@homeostat/runtime/telemetry/TraceParent"
+import * as Tracing from "@homeostat/runtime/telemetry/Tracing"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import * as ApiServer from "../events/ApiServer.fixture.ts"
-import * as EventRecorder from "../events/EventRecorder.ts"
-import { ConfigMap, Event } from "../resource/BuiltIn.ts"
-import * as TraceParent from "../telemetry/TraceParent.ts"
-import * as Tracing from "../telemetry/Tracing.ts"
-import type { Attempt } from "./Attempt.ts"
 import * as AttemptTrace from "./AttemptTrace.ts"
-import * as Owned from "./Owned.ts"
-import * as Result from "./Result.ts"
-import * as Status from "./Status.ts"
-import { closable, counted, pass, run, settle, Widget, widget, withWorld } from "./World.fixture.ts"
 
 /** Has the reconciles in an effect traced. */
 const traced = (propagation: Tracing.Propagation = "link") =>
