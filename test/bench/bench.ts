@@ -11,6 +11,7 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import { Cause, Console, Effect, Either, Exit, Fiber, Option } from "effect"
+import * as Dockerfile from "../suites/binary/Dockerfile.ts"
 import * as Alone from "./Alone.ts"
 import * as Campaign from "./Campaign.ts"
 import type { Manager } from "./Driver.ts"
@@ -48,7 +49,8 @@ const peers = (homeostat: string) =>
     const controllerRuntime = yield* Programs.controllerRuntime
     const kubeRs = yield* Effect.either(Programs.kubeRs)
     const managers: readonly [Manager, Manager] = [
-      { name: "homeostat", command: `${homeostat} run ${flags} ${lease}` },
+      // The environment of the image, as in a cluster.
+      { name: "homeostat", command: `env ${Dockerfile.all("ENV").join(" ")} ${homeostat} run ${flags} ${lease}` },
       { name: "controller-runtime", command: `${controllerRuntime} ${flags}` }
     ]
     return Either.isRight(kubeRs)

@@ -25,8 +25,8 @@ describe("The image of the manager", () => {
     for (const keyword of ["RUN", "ADD", "SHELL"]) expect(Dockerfile.all(keyword)).toEqual([])
   })
 
-  test("sets what keeps Bun from reporting crashes, and no other variable", () => {
-    expect(Dockerfile.all("ENV")).toEqual(["DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0"])
+  test("turns off Bun's crash reports and its last compiler, and sets no other variable", () => {
+    expect(Dockerfile.all("ENV")).toEqual(["DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0 BUN_JSC_useFTLJIT=0"])
   })
 
   test("says its version and licence", () => {
