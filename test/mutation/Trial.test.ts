@@ -168,6 +168,11 @@ Test files that fail without a mutation, and were not used:
         expect(Report.summary(outcome)).toEndWith(
           "1 of 2 mutants killed (50.0 %): 0 by a failing test, 0 by a timeout, 1 by the type check alone; 1 survived"
         )
+
+        yield* Effect.promise(() => writeFile(join(root, "runtime/src/Lonely.ts"), "const lonely = 1\nlonely.wrong\n"))
+        const { lines: later, outcome: unusable } = yield* tried(root, lonely("3", "lonely = 2"))
+        expect(later[0]).toEndWith("(no test reaches the file)")
+        expect(unusable.failing).toMatchObject([{ file: "tsconfig.json" }])
       }),
     patience
   )

@@ -4,7 +4,8 @@ import { join } from "node:path"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect } from "effect"
 
-const settings = "tsconfig.json"
+/** The settings of the compiler. */
+export const settings = "tsconfig.json"
 
 /** What the compiler keeps of the last check. It makes the next one three times as fast. */
 const state = join("node_modules", ".mutation.tsbuildinfo")
