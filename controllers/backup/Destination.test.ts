@@ -195,3 +195,46 @@ describe("The environment", () => {
     }
   })
 })
+
+test("The name of a property that every object has is not a scheme", () => {
+  expect(refusal("constructor://bucket")).toContain("has a scheme that is not supported")
+})
+
+test("Each destination has its variables", () => {
+  const variables = (text: string) => Destination.variables(destination(text))
+  const password = [["RESTIC_PASSWORD"]]
+  expect(variables("s3://bucket")).toEqual({
+    required: [password],
+    identity: [[["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]]],
+    optional: [
+      "AWS_SESSION_TOKEN",
+      "AWS_DEFAULT_REGION",
+      "RESTIC_AWS_ASSUME_ROLE_ARN",
+      "RESTIC_AWS_ASSUME_ROLE_EXTERNAL_ID",
+      "RESTIC_AWS_ASSUME_ROLE_POLICY",
+      "RESTIC_AWS_ASSUME_ROLE_REGION",
+      "RESTIC_AWS_ASSUME_ROLE_SESSION_NAME",
+      "RESTIC_AWS_ASSUME_ROLE_STS_ENDPOINT"
+    ],
+    files: []
+  })
+  expect(variables("rest+https://host/a")).toEqual({
+    required: [password],
+    identity: [],
+    optional: ["RESTIC_REST_USERNAME", "RESTIC_REST_PASSWORD"],
+    files: []
+  })
+  expect(variables("gs://bucket")).toEqual({
+    required: [password],
+    identity: [[["GOOGLE_APPLICATION_CREDENTIALS"], ["GOOGLE_ACCESS_TOKEN"]]],
+    optional: ["GOOGLE_PROJECT_ID"],
+    files: ["GOOGLE_APPLICATION_CREDENTIALS"]
+  })
+  expect(variables("azure://container")).toEqual({
+    required: [password, [["AZURE_ACCOUNT_NAME"]]],
+    identity: [[["AZURE_ACCOUNT_KEY"], ["AZURE_ACCOUNT_SAS"]]],
+    optional: ["AZURE_ENDPOINT_SUFFIX"],
+    files: []
+  })
+  expect(variables("pvc://claim")).toEqual({ required: [password], identity: [], optional: [], files: [] })
+})

@@ -138,3 +138,17 @@ describe("It is said what will be deleted when", () => {
   test("nothing, without a policy", () =>
     expect(Retention.warnings(undefined, { gaps: { shortest: day, longest: day } })).toEqual([]))
 })
+
+test("Each count is a flag of its own", () => {
+  const counts = { keepLast: 1, keepHourly: 2, keepDaily: 3, keepWeekly: 4, keepMonthly: 5, keepYearly: 6.7 }
+  expect(Retention.keepArguments(undefined, counts)).toEqual([
+    ...["--keep-last", "1", "--keep-hourly", "2", "--keep-daily", "3"],
+    ...["--keep-weekly", "4", "--keep-monthly", "5", "--keep-yearly", "6"]
+  ])
+})
+
+test("A warning speaks of what retention keeps only where it keeps something", () => {
+  const gaps = { shortest: day, longest: 3 * day }
+  const [plain] = Retention.warnings(policy("2d"), { gaps, counts: { keepLast: 0 } })
+  expect(plain).toEndWith("every snapshot but the newest is deleted")
+})

@@ -39,6 +39,12 @@ describe("Traces are exported", () => {
       { ratio: 0 }
     ],
     [
+      "by a sampler with a ratio, all of them by default",
+      { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_traceidratio" },
+      { ratio: 1 }
+    ],
+    ["all that a parent decides", { ...endpoint, OTEL_TRACES_SAMPLER: "parentbased_always_on" }, { ratio: 1 }],
+    [
       "from a smaller queue, with batches that fit",
       { ...endpoint, OTEL_BSP_MAX_QUEUE_SIZE: "100" },
       { batch: { ...TraceSettings.defaultBatch, maxQueueSize: 100, maxExportBatchSize: 100 } }

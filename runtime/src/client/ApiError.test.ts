@@ -127,3 +127,13 @@ describe("ApiError", () => {
     expect(ApiError.askedMillis(from(503, ""))).toBeUndefined()
   })
 })
+
+test("an answer that is not a Status is about nothing by name, and its text is cut", () => {
+  const plain = from(502, "x".repeat(3000))
+  expect(plain.details).toEqual({ group: "", kind: "", name: "", uid: "" })
+  expect(plain.causes).toEqual([])
+  const long = from(500, status(500, "InternalError", { message: "x".repeat(2001) }))
+  expect(long.message).toContain(`: ${"x".repeat(2000)}…`)
+  expect(long.message).not.toContain("x".repeat(2001))
+  expect(from(500, status(500, "InternalError", { message: "x".repeat(2000) })).message).not.toContain("…")
+})

@@ -125,3 +125,17 @@ describe("a controller's rights", () => {
     }
   })
 })
+
+test("a permission is declared by its group, its resource and its verb", () => {
+  const declared = [Access.of(Deployment, ["get", "list"]), Access.of(Pod, ["get"], { subresource: "log" })]
+  const permission = (group: string, resource: string, verb: string) =>
+    Access.declares(declared, { group, resource, verb, namespace: undefined })
+  expect(permission("apps", "deployments", "list")).toBe(true)
+  expect(permission("", "pods/log", "get")).toBe(true)
+  expect(permission("apps", "deployments", "watch")).toBe(false)
+  expect(permission("", "deployments", "list")).toBe(false)
+  expect(permission("apps", "pods/log", "get")).toBe(false)
+  expect(permission("", "pods", "get")).toBe(false)
+  expect(permission("rbac.authorization.k8s.io", "roles", "bind")).toBe(true)
+  expect(permission("rbac.authorization.k8s.io", "roles", "escalate")).toBe(true)
+})

@@ -167,6 +167,11 @@ describe("foreign fields beside ours", () => {
       ]
     }
     expect(foreignFields(intent, object, [["ports"]])).toEqual([{ path: "ports[53]", pointer: "/ports/1" }])
+    const named = { ports: [{ port: 53, protocol: "TCP", targetPort: 1 }] }
+    for (const protocol of [{}, { protocol: "TCP" }]) {
+      const ports = [{ port: 53, ...protocol, targetPort: 2 }]
+      expect(foreignFields(named, { ports }, [["ports"]])).toEqual([])
+    }
   })
 })
 
