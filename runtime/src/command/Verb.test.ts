@@ -33,7 +33,18 @@ describe("A command line", () => {
 
   test("gets help wherever it asks for it", () => {
     for (const args of [["help"], ["--help"], ["-h"], ["help", "nothing"], ["nothing", "--help"]]) {
-      expect(ask(...args)).toContain("Usage: prog VERB [flags]")
+      expect(ask(...args)).toBe(
+        [
+          "A program",
+          "",
+          "Usage: prog VERB [flags]",
+          "",
+          "  run   Run it",
+          "  stop  Stop it",
+          "",
+          "prog VERB --help lists the flags of a verb."
+        ].join("\n")
+      )
     }
     for (const args of [
       ["help", "run"],

@@ -55,3 +55,46 @@ describe("an owner does not own", () => {
     )
   })
 })
+
+describe("a child is", () => {
+  const controlledBy = (over: object) => ({
+    ownerReferences: [{ apiVersion: "example.com/v1", kind: "Widget", name: "w", uid: "u", controller: true, ...over }]
+  })
+  const applied = { annotations: { "homeostat.dev/intent": "h" } }
+  const given = { annotations: { "example.com/adopt": "true" } }
+  const claim = (metadata: object, adoptAnnotation: string | undefined = "example.com/adopt") =>
+    Claim.of(
+      owner("a"),
+      namespaced,
+      { metadata: { name: "c", namespace: "a", uid: "c", resourceVersion: "1", creationTimestamp: "", ...metadata } },
+      { adoptAnnotation }
+    )
+
+  test("ours, if its owner is its controller by uid", () => {
+    expect(claim(controlledBy({}))).toBe("ours")
+    expect(claim(controlledBy({ controller: false }))).toBe("none")
+  })
+
+  test("adoptable, if no controller holds it and its annotation gives it away", () => {
+    expect(claim(given)).toBe("adoptable")
+    expect(claim({ annotations: { "example.com/adopt": "yes" } })).toBe("none")
+    expect(claim({ ...given, ...controlledBy({ uid: "other" }) })).toBe("none")
+    expect(claim({})).toBe("none")
+  })
+
+  test("not adoptable where no annotation is named", () => {
+    const options = {}
+    const metadata = { name: "c", uid: "c", resourceVersion: "1", creationTimestamp: "", ...given }
+    expect(Claim.of(owner("a"), namespaced, { metadata }, options)).toBe("none")
+  })
+
+  test("an orphan, if it was applied and its controller is nobody, or of the owner's name", () => {
+    expect(claim(applied)).toBe("orphan")
+    expect(claim({ ...applied, ...controlledBy({ uid: "before" }) })).toBe("orphan")
+    expect(claim({ ...applied, ...controlledBy({ uid: "before", apiVersion: "example.com/v2" }) })).toBe("orphan")
+    expect(claim({ ...applied, ...controlledBy({ uid: "before", apiVersion: "example.org/v1" }) })).toBe("none")
+    expect(claim({ ...applied, ...controlledBy({ uid: "before", apiVersion: "v1" }) })).toBe("none")
+    expect(claim({ ...applied, ...controlledBy({ uid: "before", kind: "Gadget" }) })).toBe("none")
+    expect(claim({ ...applied, ...controlledBy({ uid: "before", name: "x" }) })).toBe("none")
+  })
+})

@@ -135,6 +135,17 @@ describe("foreign fields", () => {
     expect(foreignFields({ a: 1 }, { a: 2 }, [["a"]])).toEqual([])
   })
 
+  test("are paired by the first of the keys by which Kubernetes merges lists", () => {
+    for (const key of ["name", "containerPort", "port", "type", "uid"]) {
+      const [want, have] = [
+        { [key]: "k", x: 1 },
+        { [key]: "k", x: 2 }
+      ]
+      expect(foreignFields({ a: [want] }, { a: [have] }, [["a"]])).toEqual([])
+      expect(missing({ a: [want] }, { a: [have] })).toEqual([{ path: "a[k].x", want: 1, have: 2 }])
+    }
+  })
+
   test("are in a place that several values name", () => {
     const ports = [{ port: 80, protocol: "UDP", tags: { x: 1 } }]
     expect(foreignFields({}, { ports }, [["ports", { port: 80, protocol: "UDP" }, "tags"]])).toEqual([

@@ -343,7 +343,7 @@ describe("freshness", () => {
 
   effect("counts from the time the key was ready where older changes were not kept", () =>
     Effect.gen(function* () {
-      const seen = reading(yield* observed({ triggers: [event(4000)], dropped: 3 }))
+      const seen = reading(yield* observed({ triggers: [event(4000)], dropped: 1 }))
       expect(seen[sum("started")]).toBe(3)
     })
   )
