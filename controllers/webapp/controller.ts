@@ -8,11 +8,11 @@
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Transform from "@homeostat/runtime/cache/Transform"
 import * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Refusal from "@homeostat/runtime/client/Refusal"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Owned from "@homeostat/runtime/controller/Owned"
 import * as Predicate from "@homeostat/runtime/controller/Predicate"
 import * as Result from "@homeostat/runtime/controller/Result"
-import * as Stalled from "@homeostat/runtime/controller/Stalled"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
 import { Deployment, HorizontalPodAutoscaler, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
@@ -148,7 +148,7 @@ type Applied<A> = Child<A> & {
  * @param existing the child as the cache has it
  */
 const child = <A, E, R>(
-  apply: Effect.Effect<A, E | Refusal, R>,
+  apply: Effect.Effect<A, E | Refused, R>,
   existing?: A | undefined
 ): Effect.Effect<Applied<A>, E, R> =>
   Effect.matchEffect(apply, {
@@ -157,13 +157,13 @@ const child = <A, E, R>(
       if (error instanceof Owned.NotOwned) {
         return Effect.succeed({ problem: { reason: "NotOwned", message: error.message } })
       }
-      if (!(error instanceof ApiError.Forbidden || Stalled.isRejection(error))) return Effect.fail(error as E)
+      if (!(error instanceof ApiError.Forbidden || Refusal.isRejection(error))) return Effect.fail(error as E)
       return Effect.succeed({
         object: existing,
         error,
-        problem: { reason: "Invalid", message: Stalled.describe(error) }
+        problem: { reason: "Invalid", message: Refusal.describe(error) }
       })
     }
   })
 
-type Refusal = Owned.NotOwned | ApiError.Forbidden | ApiError.Invalid
+type Refused = Owned.NotOwned | ApiError.Forbidden | ApiError.Invalid

@@ -38,9 +38,6 @@ export const mostFields = 64
 /** The places of an object that the memory keeps. */
 const mostPlaces = 128
 
-/** The latest own writes of an object that the memory keeps: an attempt may write a hundred children, and their events come in any order. */
-export const mostVersions = 128
-
 /** The field that differs between an object and the next one of its name: a write of it is a creation. */
 export const existence = "metadata.uid"
 
@@ -91,10 +88,6 @@ export interface HotLoop {
   readonly isDue: (uid: string, place: string, now: number) => boolean
   /** Whether the last write of this place was a creation within the window. */
   readonly isCreated: (uid: string, place: string, now: number) => boolean
-  /** Enters that an attempt for this object wrote this resourceVersion, of whatever object. */
-  readonly own: (uid: string, resourceVersion: string) => void
-  /** Whether one did, as far as the memory goes. */
-  readonly isOwn: (uid: string, resourceVersion: string) => boolean
   /** Forgets an object that is gone. */
   readonly forget: (uid: string) => void
   /** Forgets all others: for when some may have gone unnoticed. */
@@ -119,7 +112,6 @@ interface Known extends Halves.Weighed {
   generation: number | undefined
   wroteAt: number
   writes: number
-  versions: ReadonlyArray<number>
   /** By the hashes of their names; none before the object is suspicious. */
   places: Map<number, Place> | undefined
 }
@@ -127,8 +119,8 @@ interface Known extends Halves.Weighed {
 const hash = (...texts: ReadonlyArray<string>): number => Bun.hash.xxHash32(texts.join("\n"))
 
 /** About the bytes of an object, measured as the heap's growth over some thousands. */
-const bytesOf = ({ places, versions }: Known): number => {
-  let bytes = 250 + 8 * versions.length
+const bytesOf = ({ places }: Known): number => {
+  let bytes = 250
   for (const { counters, written } of places?.values() ?? []) bytes += 400 + 40 * written.size + 200 * counters.size
   return bytes
 }
@@ -148,7 +140,6 @@ export const make = (most: number = capacity): HotLoop => {
       generation: undefined,
       wroteAt: Number.NEGATIVE_INFINITY,
       writes: 0,
-      versions: [],
       places: undefined,
       bytes: 0
     }))
@@ -209,11 +200,6 @@ export const make = (most: number = capacity): HotLoop => {
     isCreated: (uid, name, now) =>
       placeOf(uid, name)?.written.has(hash(existence, "")) === true &&
       now - (objects.get(uid)?.wroteAt ?? 0) < windowMillis,
-    own: (uid, resourceVersion) =>
-      change(uid, (known) => {
-        known.versions = [...known.versions, hash(resourceVersion)].slice(-mostVersions)
-      }),
-    isOwn: (uid, resourceVersion) => objects.get(uid)?.versions.includes(hash(resourceVersion)) === true,
     forget: (uid) => {
       objects.delete(uid)
     },

@@ -18,6 +18,7 @@ import type { Attempt } from "./Attempt.ts"
 import * as Drift from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
 import * as HotLoopReport from "./HotLoopReport.ts"
+import * as OwnWrites from "./OwnWrites.ts"
 
 /** A controller that asks to run again only after so long may have progress to write each time. */
 export const patientMillis = 1000
@@ -33,6 +34,7 @@ export const observer =
     hotLoop: HotLoop.HotLoop,
     controller: {
       readonly fieldManager: string
+      readonly writes: OwnWrites.OwnWrites
       readonly isThere: (object: KubernetesObject) => boolean
       readonly found: (reason: HotLoop.Reason) => void
     }
@@ -40,24 +42,30 @@ export const observer =
   (attempt: Attempt): Effect.Effect<void> => {
     const { exchanges, object } = attempt
     if (exchanges.length === 0 || object === undefined || !controller.isThere(object)) return Effect.void
-    const findings = findingsOf(hotLoop, attempt, object, controller.fieldManager)
+    const { fieldManager, writes } = controller
+    const isOwn: IsOwn = (version) => writes.find(version)?.key === OwnWrites.hash(attempt.key)
+    const findings = findingsOf(hotLoop, attempt, object, fieldManager, isOwn)
     for (const { reason } of findings) controller.found(reason)
     return findings.length === 0
       ? Effect.void
       : Effect.forEach(findings, (finding) => HotLoopReport.report(attempt, object, finding), { discard: true }).pipe(
-          Effect.provideService(FieldManager, controller.fieldManager)
+          Effect.provideService(FieldManager, fieldManager)
         )
   }
+
+/** Whether an earlier attempt for the same object wrote this version of an object. */
+type IsOwn = (version: Parameters<OwnWrites.OwnWrites["find"]>[0]) => boolean
 
 const findingsOf = (
   hotLoop: HotLoop.HotLoop,
   attempt: Attempt,
   object: KubernetesObject,
-  fieldManager: string
+  fieldManager: string,
+  isOwn: IsOwn
 ): ReadonlyArray<HotLoopReport.Finding> => {
   const { changes, controller, finishedAt: now, generation } = attempt
   const { uid } = object.metadata
-  const writes = attempt.exchanges.filter(({ write }) => write !== undefined && hasChanged(hotLoop, uid, write))
+  const writes = attempt.exchanges.filter(({ write }) => write !== undefined && hasChanged(write, isOwn))
   if (writes.length === 0) return []
   const altered = changes.flatMap(({ altered, place }) => {
     if (altered === undefined) return []
@@ -66,8 +74,7 @@ const findingsOf = (
   })
   if (!hotLoop.wrote(uid, generation, now)) return altered
 
-  const isAlone = isSelfCaused(hotLoop, attempt, uid)
-  for (const { write } of writes) if (write?.after !== undefined) hotLoop.own(uid, write.after)
+  const isAlone = isSelfCaused(attempt, isOwn)
   const loops = [...changes, ...patches(attempt, object, writes)].flatMap(({ place, seen, written }) => {
     const entries = written()
     const repeated = hotLoop.repeated(uid, place, entries)
@@ -82,20 +89,17 @@ const findingsOf = (
 }
 
 /** Of a write whose state before is not known, the version shows it: that of a write before means that nothing changed. */
-const hasChanged = (
-  hotLoop: HotLoop.HotLoop,
-  uid: string,
-  { after, changed }: NonNullable<Exchange["write"]>
-): boolean => changed ?? (after !== undefined && !hotLoop.isOwn(uid, after))
+const hasChanged = ({ after, changed, uid }: NonNullable<Exchange["write"]>, isOwn: IsOwn): boolean =>
+  changed ?? (after !== undefined && !isOwn({ uid, resourceVersion: after }))
 
 /** Whether nothing but the attempts themselves woke this one. Time that passes is a cause as well. */
-const isSelfCaused = (hotLoop: HotLoop.HotLoop, { droppedNews, queuedAt, triggers }: Attempt, uid: string): boolean =>
+const isSelfCaused = ({ droppedNews, queuedAt, triggers }: Attempt, isOwn: IsOwn): boolean =>
   droppedNews === 0 &&
   triggers.every(
     ({ at, kind, source }) =>
       // An echo makes no delay end, so the wait is the delay that was asked for.
       (kind === "requeue_after" && queuedAt - at < patientMillis) ||
-      (kind !== "startup" && source !== undefined && hotLoop.isOwn(uid, source.resourceVersion))
+      (kind !== "startup" && source !== undefined && isOwn(source))
   )
 
 /** The patches that the reconcile sent by itself, and the deletions, after which a creation repeats nothing. */

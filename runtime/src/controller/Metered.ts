@@ -15,7 +15,7 @@ import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { type Attempt, type Observer, ReconcileTimeout } from "./Attempt.ts"
 import type * as HotLoop from "./HotLoop.ts"
-import type * as OwnWrites from "./OwnWrites.ts"
+import * as OwnWrites from "./OwnWrites.ts"
 import type { Fired } from "./Trigger.ts"
 
 /** The feeder of one controller. */
@@ -106,7 +106,7 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
           seen.observe(Math.max(0, seenAt - own.arrivedAt) / 1000, own.trace && { ...own.trace, at: seenAt })
           own.arrivedAt = undefined
         }
-        const isNews = own === undefined || own.key !== Bun.hash.wyhash(key)
+        const isNews = own === undefined || own.key !== OwnWrites.hash(key)
         if (isNews && (oldest === undefined || at < oldest)) oldest = at
       }
       // Of more triggers than are kept the oldest is not known, but that it did not come after the key was ready.
@@ -120,7 +120,7 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
         const { after, uid } = write
         writes.record(after, {
           uid,
-          key: Bun.hash.wyhash(attempt.key),
+          key: OwnWrites.hash(attempt.key),
           answeredAt: startedAt + millis,
           arrivedAt: arrived,
           trace

@@ -16,6 +16,9 @@ export interface OwnWrite {
   readonly trace: Metrics.Trace | undefined
 }
 
+/** See {@link OwnWrite.key}. */
+export const hash = (key: string): bigint => Bun.hash.wyhash(key)
+
 /** The latest writes. */
 export interface OwnWrites {
   readonly record: (resourceVersion: string, write: OwnWrite) => void

@@ -141,6 +141,7 @@ export const prepare = <R>(
     const hotLoop = HotLoop.make()
     const detect = HotLoopObserver.observer(hotLoop, {
       fieldManager: controller.fieldManager,
+      writes,
       found: (reason) => hotLoops[reason].add(),
       isThere: ({ metadata }) => primary.store.get(keyString(metadata))?.metadata.uid === metadata.uid
     })

@@ -1,9 +1,10 @@
-import { describe, expect, test } from "bun:test"
+import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ApiError from "../client/ApiError.ts"
+import * as Refusal from "../client/Refusal.ts"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { ConfigMap, Deployment, Event, Service } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
@@ -12,7 +13,6 @@ import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
-import * as Stalled from "./Stalled.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import { counted, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -33,33 +33,6 @@ const answered = (code: number, reason: string): ApiError.ApiError =>
 
 const unauthorized = (verb: string, resource = "deployments", group = "apps", where = ' in the namespace "default"') =>
   refusal(`x "a" is forbidden: User "u:v" cannot ${verb} resource "${resource}" in API group "${group}"${where}`)
-
-describe("a refusal says", () => {
-  const request = "The API server refuses PATCH /apis/apps/v1/namespaces/default/deployments/a: "
-  const cases: ReadonlyArray<readonly [string, ApiError.Forbidden, string]> = [
-    [
-      "which verb it takes on what, and where",
-      unauthorized("patch"),
-      `${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"; it takes the verb patch on deployments of API group "apps" in namespace default`
-    ],
-    [
-      "so of a subresource in no namespace",
-      unauthorized("update", "nodes/status", "", " at the cluster scope: RBAC: role not found"),
-      `${request}x "a" is forbidden: User "u:v" cannot update resource "nodes/status" in API group "" at the cluster scope: RBAC: role not found; it takes the verb update on nodes/status of API group "" in the whole cluster`
-    ],
-    [
-      "the server's words alone where it is no right that is missing",
-      refusal('pods "a" is forbidden: exceeded quota: none'),
-      `${request}pods "a" is forbidden: exceeded quota: none`
-    ],
-    [
-      "the rule after server's words that are cut",
-      unauthorized("patch", "deployments", "apps", ` in the namespace "default"${" x".repeat(600)}`),
-      `${`${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"${" x".repeat(600)}`.slice(0, 534)}…; it takes the verb patch on deployments of API group "apps" in namespace default`
-    ]
-  ]
-  for (const [sentence, error, text] of cases) test(sentence, () => expect(Stalled.describe(error)).toBe(text))
-})
 
 const statuses = (server: ApiServer.ApiServer) => server.writes().filter(({ what }) => what.endsWith("/status"))
 
@@ -91,7 +64,7 @@ describe("a reconcile that is refused", () => {
         expect(story(attempts)).toEqual(["Failed +1000", "Failed +1000", "Failed +1000"])
         const facts = {
           reason: "Forbidden",
-          message: Stalled.describe(unauthorized("patch"), () => false),
+          message: Refusal.describe(unauthorized("patch"), () => false),
           observedGeneration: 1,
           lastTransitionTime: "1970-01-01T00:00:00Z"
         }
@@ -320,71 +293,11 @@ const rejected = (field: string, message: string, kind = "Deployment"): ApiError
   return error
 }
 
-describe("a rejected object is described", () => {
-  const start = 'The API server refuses PATCH /x: Deployment "a" is invalid: '
-  const template = `{"spec":{"env":[{"value":"hunter2"},{"value":"${"x".repeat(5000)}"}]}}`
-  const cases: ReadonlyArray<readonly [string, ApiError.Invalid, string]> = [
-    [
-      "by the server's words",
-      rejected("spec.cpu", 'Invalid value: "1500m": must be less than or equal to cpu limit of 1'),
-      `${start}spec.cpu: Invalid value: "1500m": must be less than or equal to cpu limit of 1`
-    ],
-    [
-      "without an object as a value",
-      rejected("spec.template", `Invalid value: ${template}: field is immutable`),
-      `${start}spec.template: Invalid value: field is immutable`
-    ],
-    [
-      "without a Go value",
-      rejected(
-        "spec.template",
-        'Invalid value: core.PodTemplateSpec{Env: []core.EnvVar{{Value:"hunter2"}}}: field is immutable'
-      ),
-      `${start}spec.template: Invalid value: field is immutable`
-    ],
-    [
-      "without a long value",
-      rejected("spec.name", `Invalid value: "${"x".repeat(65)}": must be shorter`),
-      `${start}spec.name: Invalid value: must be shorter`
-    ],
-    [
-      "without the value of a field that is called as a secret",
-      rejected("spec.password", 'Invalid value: "hunter2": must be longer'),
-      `${start}spec.password: Invalid value: must be longer`
-    ],
-    [
-      "without the values of a Secret",
-      rejected("data[key]", 'Invalid value: "hunter2": must be longer', "Secret"),
-      'The API server refuses PATCH /x: Secret "a" is invalid: data[key]: Invalid value: must be longer'
-    ],
-    [
-      "without the lines of a difference",
-      rejected("spec", 'Forbidden: updates may not change fields\n  core.PodSpec{\n- Value: "hunter2"'),
-      `${start}spec: Forbidden: updates may not change fields`
-    ],
-    [
-      "without what looks like a credential",
-      rejected("spec.url", "Forbidden: https://u:hunter2@host is not allowed"),
-      `${start}spec.url: Forbidden: https://<redacted>@host is not allowed`
-    ]
-  ]
-  for (const [how, error, text] of cases) test(how, () => expect(Stalled.describe(error)).toBe(text))
-
-  test("in at most 1024 characters, whatever the server says", () => {
-    const adversarial = ['"'.repeat(1e6), "\\".repeat(1e6), `Invalid value: "${"\\".repeat(1e6)}`, "{".repeat(1e6)]
-    for (const message of [...adversarial, `Invalid value: ${"a.".repeat(5e5)}`]) {
-      const began = performance.now()
-      expect(Stalled.describe(rejected("spec", message)).length).toBeLessThanOrEqual(1024)
-      expect(performance.now() - began).toBeLessThan(200)
-    }
-  })
-})
-
 describe("an attempt that gets no further", () => {
   const immutable = rejected("spec.selector", 'Invalid value: {"a":"b"}: field is immutable')
   const hopeless = new TerminalError({ message: "hopeless" })
   const cases: ReadonlyArray<readonly [string, unknown, string, string]> = [
-    ["for a child that the API server rejects", immutable, "Invalid", Stalled.describe(immutable)],
+    ["for a child that the API server rejects", immutable, "Invalid", Refusal.describe(immutable)],
     ["for a terminal error", hopeless, "TerminalError", "The reconcile stopped: hopeless"]
   ]
   for (const [why, error, reason, message] of cases) {
@@ -483,7 +396,7 @@ describe("an attempt that gets no further", () => {
         expect(story(attempts)).toEqual(["Terminal", "Terminal"])
         expect(conditions(server)).toEqual([own])
         expect(statuses(server)).toHaveLength(1)
-        expect(events(server)).toEqual([`Warning Invalid: ${Stalled.describe(immutable)}`])
+        expect(events(server)).toEqual([`Warning Invalid: ${Refusal.describe(immutable)}`])
       })
     )
   )

@@ -24,13 +24,13 @@ import type * as Cache from "../cache/Cache.ts"
 import { Undeclared } from "../cache/Undeclared.ts"
 import * as ApiError from "../client/ApiError.ts"
 import type * as Client from "../client/Client.ts"
-import * as Right from "../client/Right.ts"
+import * as Refusal from "../client/Refusal.ts"
+import { type Right, wanting } from "../client/Right.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
 import * as Condition from "../resource/Condition.ts"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
-import * as Secrecy from "../telemetry/Secrecy.ts"
 import { messageOf } from "./Attempt.ts"
 import * as Claim from "./Claim.ts"
 import { Reconciliation } from "./Reconciliation.ts"
@@ -39,8 +39,8 @@ import { TerminalError } from "./TerminalError.ts"
 
 /** The reasons, and how the message of each begins: a controller's own condition may have the same reason. */
 const openings = {
-  Forbidden: "The API server refuses ",
-  Invalid: "The API server refuses ",
+  Forbidden: Refusal.opening,
+  Invalid: Refusal.opening,
   NotOwned: "The reconcile stopped: ",
   InvalidSpec: "",
   TerminalError: "The reconcile stopped: ",
@@ -53,80 +53,13 @@ interface Report {
   readonly message: string
 }
 
-const report = (reason: Report["reason"], text: string): Report => ({ reason, message: clean(openings[reason] + text) })
-
-/** A message is cut here, in characters: `kubectl describe` shows an Event of this length whole. */
-const longest = 1024
+const report = (reason: Report["reason"], text: string): Report => ({
+  reason,
+  message: Refusal.line(openings[reason] + text)
+})
 
 /** Whether the controller declares that it needs a permission. */
-type Declares = (right: Right.Right) => boolean
-
-/** Only another program changes that: the generated roles have what controllers declare. */
-const undeclared = ", and the controller does not declare it: add it to access"
-
-/** Text beyond this many characters is dropped before the search for secrets, whose cost grows with it. */
-const longestRead = 8192
-
-/** One line without what looks like a secret. */
-const clean = (text: string, most = longest): string => {
-  const line = Secrecy.masked(text.slice(0, longestRead)).replace(/\s+/g, " ").trim()
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line
-}
-
-/**
- * One line for people about a request that the API server refused (403) or an object that it rejected (422): the request and
- * the server's words. A 403 for want of a permission also names the rule to add, and the declaration if the controller has none. Long
- * values, objects, and values of secret fields are left out. At most 1024 characters.
- */
-export const describe = (error: ApiError.Forbidden | ApiError.Invalid, declares: Declares = () => true): string => {
-  if (error instanceof ApiError.Invalid) return report("Invalid", rejection(error)).message
-  const right = Right.wanting(error)
-  // The server may list all that a role grants: the rule to add follows it.
-  const hint = right === undefined || declares(right) ? "" : undeclared
-  const text =
-    right === undefined ? error.message : `${clean(error.message, longest / 2)}; ${Right.describe(right)}${hint}`
-  return report("Forbidden", text).message
-}
-
-const rejection = ({ causes, details, message, request }: ApiError.Invalid): string => {
-  if (causes.length === 0) return message
-  const isSecret = details.kind === "Secret"
-  const fields = causes.map((cause) => {
-    const text = withoutValue(cause, isSecret)
-    return cause.field === "" ? text : `${cause.field}: ${text}`
-  })
-  const what = details.name === "" ? "" : `${details.kind} "${details.name}" is invalid: `
-  return `${request.method} ${request.path}: ${what}${fields.join("; ")}`
-}
-
-/** The beginning of a cause that quotes the value of the field. */
-const quoting = /^(Invalid value|Unsupported value|Duplicate value|Not found): /
-
-/** A short value of the field as the server quotes it: a text, a number or another word. */
-const short = /^(?:"(?:[^"\\]|\\.){0,62}"|[-+.\w]{1,64})(?=: |$)/
-
-/** The words of a cause. A value that is long, secret or an object is left out: it may be a whole pod template with its variables. */
-const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): string => {
-  const [line = ""] = message.slice(0, longestRead).split("\n", 1)
-  const [head] = quoting.exec(line) ?? []
-  if (head === undefined) return line
-  const rest = line.slice(head.length)
-  const [value] = short.exec(rest) ?? []
-  const name = field.slice(field.lastIndexOf(".") + 1)
-  const isHidden = isSecret || Secrecy.fields([[name, "value"]])[name] !== "value"
-  if (value !== undefined && !isHidden) return line
-  const end = value?.length ?? Math.max(...['"', "}", "]"].map((close) => rest.lastIndexOf(`${close}: `))) + 1
-  const detail = end === 0 ? "" : rest.slice(end + 2)
-  return detail === "" ? head.slice(0, -2) : head + detail
-}
-
-/**
- * Whether the API server rejects an object (422), which only another object changes. The same answer to a failed `test` of a JSON
- * patch says that another write came first.
- */
-export const isRejection = (error: unknown): error is ApiError.Invalid =>
-  error instanceof ApiError.Invalid &&
-  (error.causes.length > 0 || !error.message.includes("the server rejected our request"))
+type Declares = (right: Right) => boolean
 
 const isOwnSpec = (error: unknown, resource: Resource.Any, { metadata }: KubernetesObject): boolean =>
   error instanceof Resource.InvalidObject && error.kind === resource.kind && error.key === keyString(metadata)
@@ -138,12 +71,12 @@ const reportOf = (
   declares: Declares
 ): Report | undefined => {
   if (error instanceof ApiError.Forbidden) {
-    const isStatus = Right.wanting(error)?.resource === `${resource.plural}/status`
+    const isStatus = wanting(error)?.resource === `${resource.plural}/status`
     return isStatus || ApiError.isNamespaceTerminating(error)
       ? undefined
-      : { reason: "Forbidden", message: describe(error, declares) }
+      : { reason: "Forbidden", message: Refusal.describe(error, declares) }
   }
-  if (isRejection(error)) return { reason: "Invalid", message: describe(error) }
+  if (Refusal.isRejection(error)) return { reason: "Invalid", message: Refusal.describe(error) }
   if (error instanceof Claim.NotOwned) return report("NotOwned", error.message)
   if (error instanceof TerminalError || error instanceof Undeclared) return report("TerminalError", error.message)
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
@@ -154,7 +87,7 @@ type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventR
 
 /** Whether another attempt may well get further: nothing follows from such a failure for what was reported before. */
 const isFleeting = (error: unknown): boolean =>
-  (error instanceof ApiError.Invalid && !isRejection(error)) ||
+  (error instanceof ApiError.Invalid && !Refusal.isRejection(error)) ||
   (ApiError.isApiError(error) &&
     (!ApiError.isAnswer(error) || error.code >= 500 || [401, 408, 409, 410, 429].includes(error.code)))
 

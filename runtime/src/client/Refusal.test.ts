@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test"
+import * as ApiError from "./ApiError.ts"
+import * as Refusal from "./Refusal.ts"
+
+const refusal = (words: string, causes: ReadonlyArray<{ readonly reason: string }> = []): ApiError.Forbidden => {
+  const request = { method: "PATCH", path: "/apis/apps/v1/namespaces/default/deployments/a" }
+  const error = ApiError.fromStatus(
+    request,
+    { kind: "Status", reason: "Forbidden", message: words, details: { causes } },
+    403
+  )
+  if (!(error instanceof ApiError.Forbidden)) throw new Error(`no refusal: ${error._tag}`)
+  return error
+}
+
+const unauthorized = (verb: string, resource = "deployments", group = "apps", where = ' in the namespace "default"') =>
+  refusal(`x "a" is forbidden: User "u:v" cannot ${verb} resource "${resource}" in API group "${group}"${where}`)
+
+describe("a refusal says", () => {
+  const request = "The API server refuses PATCH /apis/apps/v1/namespaces/default/deployments/a: "
+  const cases: ReadonlyArray<readonly [string, ApiError.Forbidden, string]> = [
+    [
+      "which verb it takes on what, and where",
+      unauthorized("patch"),
+      `${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"; it takes the verb patch on deployments of API group "apps" in namespace default`
+    ],
+    [
+      "so of a subresource in no namespace",
+      unauthorized("update", "nodes/status", "", " at the cluster scope: RBAC: role not found"),
+      `${request}x "a" is forbidden: User "u:v" cannot update resource "nodes/status" in API group "" at the cluster scope: RBAC: role not found; it takes the verb update on nodes/status of API group "" in the whole cluster`
+    ],
+    [
+      "the server's words alone where it is no right that is missing",
+      refusal('pods "a" is forbidden: exceeded quota: none'),
+      `${request}pods "a" is forbidden: exceeded quota: none`
+    ],
+    [
+      "the rule after server's words that are cut",
+      unauthorized("patch", "deployments", "apps", ` in the namespace "default"${" x".repeat(600)}`),
+      `${`${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"${" x".repeat(600)}`.slice(0, 534)}…; it takes the verb patch on deployments of API group "apps" in namespace default`
+    ]
+  ]
+  for (const [sentence, error, text] of cases) test(sentence, () => expect(Refusal.describe(error)).toBe(text))
+})
+
+const rejected = (field: string, message: string, kind = "Deployment"): ApiError.Invalid => {
+  const error = ApiError.fromStatus(
+    { method: "PATCH", path: "/x" },
+    {
+      kind: "Status",
+      reason: "Invalid",
+      message: "is invalid",
+      details: { kind, name: "a", causes: [{ field, message }] }
+    },
+    422
+  )
+  if (!(error instanceof ApiError.Invalid)) throw new Error(`not rejected: ${error._tag}`)
+  return error
+}
+
+describe("a rejected object is described", () => {
+  const start = 'The API server refuses PATCH /x: Deployment "a" is invalid: '
+  const template = `{"spec":{"env":[{"value":"hunter2"},{"value":"${"x".repeat(5000)}"}]}}`
+  const cases: ReadonlyArray<readonly [string, ApiError.Invalid, string]> = [
+    [
+      "by the server's words",
+      rejected("spec.cpu", 'Invalid value: "1500m": must be less than or equal to cpu limit of 1'),
+      `${start}spec.cpu: Invalid value: "1500m": must be less than or equal to cpu limit of 1`
+    ],
+    [
+      "without an object as a value",
+      rejected("spec.template", `Invalid value: ${template}: field is immutable`),
+      `${start}spec.template: Invalid value: field is immutable`
+    ],
+    [
+      "without a Go value",
+      rejected(
+        "spec.template",
+        'Invalid value: core.PodTemplateSpec{Env: []core.EnvVar{{Value:"hunter2"}}}: field is immutable'
+      ),
+      `${start}spec.template: Invalid value: field is immutable`
+    ],
+    [
+      "without a long value",
+      rejected("spec.name", `Invalid value: "${"x".repeat(65)}": must be shorter`),
+      `${start}spec.name: Invalid value: must be shorter`
+    ],
+    [
+      "without the value of a field that is called as a secret",
+      rejected("spec.password", 'Invalid value: "hunter2": must be longer'),
+      `${start}spec.password: Invalid value: must be longer`
+    ],
+    [
+      "without the values of a Secret",
+      rejected("data[key]", 'Invalid value: "hunter2": must be longer', "Secret"),
+      'The API server refuses PATCH /x: Secret "a" is invalid: data[key]: Invalid value: must be longer'
+    ],
+    [
+      "without the lines of a difference",
+      rejected("spec", 'Forbidden: updates may not change fields\n  core.PodSpec{\n- Value: "hunter2"'),
+      `${start}spec: Forbidden: updates may not change fields`
+    ],
+    [
+      "without what looks like a credential",
+      rejected("spec.url", "Forbidden: https://u:hunter2@host is not allowed"),
+      `${start}spec.url: Forbidden: https://<redacted>@host is not allowed`
+    ]
+  ]
+  for (const [how, error, text] of cases) test(how, () => expect(Refusal.describe(error)).toBe(text))
+
+  test("in at most 1024 characters, whatever the server says", () => {
+    const adversarial = ['"'.repeat(1e6), "\\".repeat(1e6), `Invalid value: "${"\\".repeat(1e6)}`, "{".repeat(1e6)]
+    for (const message of [...adversarial, `Invalid value: ${"a.".repeat(5e5)}`]) {
+      const began = performance.now()
+      expect(Refusal.describe(rejected("spec", message)).length).toBeLessThanOrEqual(1024)
+      expect(performance.now() - began).toBeLessThan(200)
+    }
+  })
+})

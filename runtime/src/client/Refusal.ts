@@ -1,0 +1,82 @@
+/**
+ * Requests that the API server refuses (403) and objects that it rejects (422), in one line for people: the request and the server's
+ * words, without long values, objects, and values of secret fields.
+ */
+import * as Secrecy from "../telemetry/Secrecy.ts"
+import * as ApiError from "./ApiError.ts"
+import * as Right from "./Right.ts"
+
+/** The beginning of each description. */
+export const opening = "The API server refuses "
+
+/** A message is cut here, in characters: `kubectl describe` shows an Event of this length whole. */
+const longest = 1024
+
+/** Only another program changes that: the generated roles have what controllers declare. */
+const undeclared = ", and the controller does not declare it: add it to access"
+
+/** Text beyond this many characters is dropped before the search for secrets, whose cost grows with it. */
+const longestRead = 8192
+
+/** A text as one line without what looks like a secret, cut to 1024 characters. */
+export const line = (text: string, most = longest): string => {
+  const masked = Secrecy.masked(text.slice(0, longestRead)).replace(/\s+/g, " ").trim()
+  return masked.length > most ? `${masked.slice(0, most - 1)}…` : masked
+}
+
+/**
+ * A refusal or a rejection in at most 1024 characters. A 403 for want of a permission also names the rule to add, and the declaration
+ * to add if `declares` finds none.
+ */
+export const describe = (
+  error: ApiError.Forbidden | ApiError.Invalid,
+  declares: (right: Right.Right) => boolean = () => true
+): string => {
+  if (error instanceof ApiError.Invalid) return line(opening + rejection(error))
+  const right = Right.wanting(error)
+  // The server may list all that a role grants: the rule to add follows it.
+  const hint = right === undefined || declares(right) ? "" : undeclared
+  const text =
+    right === undefined ? error.message : `${line(error.message, longest / 2)}; ${Right.describe(right)}${hint}`
+  return line(opening + text)
+}
+
+const rejection = ({ causes, details, message, request }: ApiError.Invalid): string => {
+  if (causes.length === 0) return message
+  const isSecret = details.kind === "Secret"
+  const fields = causes.map((cause) => {
+    const text = withoutValue(cause, isSecret)
+    return cause.field === "" ? text : `${cause.field}: ${text}`
+  })
+  const what = details.name === "" ? "" : `${details.kind} "${details.name}" is invalid: `
+  return `${request.method} ${request.path}: ${what}${fields.join("; ")}`
+}
+
+/** The beginning of a cause that quotes the value of the field. */
+const quoting = /^(Invalid value|Unsupported value|Duplicate value|Not found): /
+
+/** A short value of the field as the server quotes it: a text, a number or another word. */
+const short = /^(?:"(?:[^"\\]|\\.){0,62}"|[-+.\w]{1,64})(?=: |$)/
+
+/** The words of a cause. A value that is long, secret or an object is left out: it may be a whole pod template with its variables. */
+const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): string => {
+  const [first = ""] = message.slice(0, longestRead).split("\n", 1)
+  const [head] = quoting.exec(first) ?? []
+  if (head === undefined) return first
+  const rest = first.slice(head.length)
+  const [value] = short.exec(rest) ?? []
+  const name = field.slice(field.lastIndexOf(".") + 1)
+  const isHidden = isSecret || Secrecy.fields([[name, "value"]])[name] !== "value"
+  if (value !== undefined && !isHidden) return first
+  const end = value?.length ?? Math.max(...['"', "}", "]"].map((close) => rest.lastIndexOf(`${close}: `))) + 1
+  const detail = end === 0 ? "" : rest.slice(end + 2)
+  return detail === "" ? head.slice(0, -2) : head + detail
+}
+
+/**
+ * Whether the API server rejects an object (422), which only another object changes. The same answer to a failed `test` of a JSON
+ * patch says that another write came first.
+ */
+export const isRejection = (error: unknown): error is ApiError.Invalid =>
+  error instanceof ApiError.Invalid &&
+  (error.causes.length > 0 || !error.message.includes("the server rejected our request"))
