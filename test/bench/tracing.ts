@@ -23,7 +23,7 @@ import * as Cache from "../../runtime/src/cache/Cache.ts"
 import * as Client from "../../runtime/src/client/Client.ts"
 import * as Attempt from "../../runtime/src/controller/Attempt.ts"
 import * as Reachability from "../../runtime/src/controller/Reachability.ts"
-import * as Runner from "../../runtime/src/controller/Runner.ts"
+import * as RunnerFixture from "../../runtime/src/controller/Runner.fixture.ts"
 import * as ApiServer from "../../runtime/src/events/ApiServer.fixture.ts"
 import * as EventRecorder from "../../runtime/src/events/EventRecorder.ts"
 import * as Tracing from "../../runtime/src/telemetry/Tracing.ts"
@@ -69,7 +69,7 @@ const world = (settings: Tracing.Settings | undefined) =>
       Reachability.layer
     ).pipe(Layer.provideMerge(client), Layer.provide(server.transport), Layer.build)
     const decide = settings === undefined ? () => Effect.void : yield* Traces.exporting({ ratio: 0 }, nowhere)
-    const runner = yield* Runner.start(controller).pipe(
+    const runner = yield* RunnerFixture.start(controller).pipe(
       Effect.provideService(Attempt.Observers, [Attempt.log, decide, count]),
       Effect.provideService(Tracing.Tracing, settings),
       Effect.provide(services)

@@ -20,8 +20,7 @@ export type Step = string | { readonly [key: string]: string | number }
  * An object seen as the JSON it is. Typed objects come from JSON and go to JSON, but an interface has no index signature,
  * so the compiler has to be told.
  */
-export const json = (value: object): { readonly [key: string]: Json | undefined } =>
-  value as { readonly [key: string]: Json | undefined }
+export const json = (value: object): Fields => value as Fields
 
 /** One difference. `path` reads like `spec.template.spec.containers[app].image`; a value that is absent is `undefined`. */
 export interface Difference {
@@ -36,13 +35,17 @@ export interface ForeignField {
   readonly pointer: string
 }
 
-const isRecord = (value: Json | undefined): value is { readonly [key: string]: Json | undefined } =>
+/** The fields of an object. */
+export type Fields = { readonly [key: string]: Json | undefined }
+
+/** Whether a value has fields. */
+export const isRecord = (value: Json | undefined): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
 /** A field; a key such as `constructor` must not find what every object inherits. */
-const fieldOf = (record: { readonly [key: string]: Json | undefined }, key: string): Json | undefined =>
+const fieldOf = (record: Fields, key: string): Json | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined
 
 /** Equal as JSON, whatever the order of keys; a key whose value is `undefined` counts as absent. */

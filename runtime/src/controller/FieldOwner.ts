@@ -8,11 +8,6 @@ import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
 import * as Text from "../resource/Text.ts"
 import * as Drift from "./Drift.ts"
 
-type Fields = { readonly [key: string]: Drift.Json | undefined }
-
-const isFields = (value: Drift.Json | undefined): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /**
  * The entries that own a field, something in it, or all that it is part of (a list or map that is set as a whole).
  *
@@ -34,23 +29,23 @@ export const lastWriter = (entries: ReadonlyArray<ManagedFieldsEntry>): ManagedF
   )
 
 const owns = (set: Drift.Json | undefined, rest: string, value: Drift.Json | undefined): boolean => {
-  if (!isFields(set)) return false
+  if (!Drift.isRecord(set)) return false
   if (rest === "") return true
   // Nothing is told apart below a leaf: who owns it, owns all of it. A value without parts is another field, whose name begins so.
   if (Object.keys(set).length === 0) return value === undefined || typeof value === "object"
   return rest.startsWith("[") ? ownsItem(set, rest, value) : ownsField(set, rest.replace(/^\./, ""), value)
 }
 
-const ownsField = (set: Fields, rest: string, value: Drift.Json | undefined): boolean =>
+const ownsField = (set: Drift.Fields, rest: string, value: Drift.Json | undefined): boolean =>
   Object.keys(set).some((key) => {
     const name = Text.clip(key.slice(2), Text.longestName)
     if (!key.startsWith("f:") || !rest.startsWith(name)) return false
     const after = rest.slice(name.length)
     const isWhole = after === "" || after.startsWith(".") || after.startsWith("[")
-    return isWhole && owns(set[key], after, isFields(value) ? value[key.slice(2)] : undefined)
+    return isWhole && owns(set[key], after, Drift.isRecord(value) ? value[key.slice(2)] : undefined)
   })
 
-const ownsItem = (set: Fields, rest: string, value: Drift.Json | undefined): boolean => {
+const ownsItem = (set: Drift.Fields, rest: string, value: Drift.Json | undefined): boolean => {
   const items = Array.isArray(value) ? value : []
   const index = items.findIndex((item, at) => rest.startsWith(`[${Drift.label(item, at)}]`))
   const item: Drift.Json | undefined = items[index]
@@ -65,14 +60,15 @@ const isOf = (key: string, item: Drift.Json, index: number): boolean => {
   const known = parse(key.slice(2))
   if (key.startsWith("v:")) return Drift.equal(known, item)
   if (key.startsWith("i:")) return known === index
-  if (!key.startsWith("k:") || !isFields(known) || !isFields(item)) return false
+  if (!key.startsWith("k:") || !Drift.isRecord(known) || !Drift.isRecord(item)) return false
   return Object.entries(known).every(([field, value]) => item[field] === undefined || Drift.equal(item[field], value))
 }
 
 /** The name in a path of an item that the object lacks: one of the values by which the server knows it. */
 const nameOf = (key: string, rest: string): string | undefined => {
   const known = parse(key.slice(2))
-  const values = key.startsWith("k:") && isFields(known) ? Object.values(known) : /^[vi]:/.test(key) ? [known] : []
+  const values =
+    key.startsWith("k:") && Drift.isRecord(known) ? Object.values(known) : /^[vi]:/.test(key) ? [known] : []
   return values
     .map((value) => Text.clip(String(value), Text.longestName))
     .find((value) => rest.startsWith(`[${value}]`))

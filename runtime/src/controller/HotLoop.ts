@@ -200,9 +200,7 @@ export const make = (most: number = capacity): HotLoop => {
     isCreated: (uid, name, now) =>
       placeOf(uid, name)?.written.has(hash(existence, "")) === true &&
       now - (objects.get(uid)?.wroteAt ?? 0) < windowMillis,
-    forget: (uid) => {
-      objects.delete(uid)
-    },
+    forget: (uid) => void objects.delete(uid),
     retain: (uids) => {
       for (const uid of objects.keys()) if (!uids.has(uid)) objects.delete(uid)
     },

@@ -29,26 +29,16 @@ const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low :
 const versionOf = (change: Change, fired: Trigger.Fired): WorkQueue.Version | undefined =>
   change.initial || change.relisted ? undefined : fired.source
 
+type Ignore<A> = (about: A, kind: Trigger.Fired["kind"], sourceKind: string, change: Change, predicate: string) => void
+
 /** Where a controller enters what became of its objects and of their changes, for the question "why?". All of it is synchronous. */
 export interface History {
   /** An attempt ended. */
   readonly record: (attempt: Attempt) => void
-  /** A predicate ignored a change of an object that the controller reconciles. */
-  readonly ignored: (
-    key: string,
-    kind: Trigger.Fired["kind"],
-    sourceKind: string,
-    change: Change,
-    predicate: string
-  ) => void
-  /** The predicate of a trigger ignored a change of an object of another kind. */
-  readonly ignoredElsewhere: (
-    trigger: object,
-    kind: Trigger.Fired["kind"],
-    sourceKind: string,
-    change: Change,
-    predicate: string
-  ) => void
+  /** A predicate ignored a change of the reconciled object of this key. */
+  readonly ignored: Ignore<string>
+  /** The predicate of this trigger ignored a change of an object of another kind. */
+  readonly ignoredElsewhere: Ignore<object>
   /** An object is gone. */
   readonly deleted: (key: string, uid: string, at: number) => void
 }

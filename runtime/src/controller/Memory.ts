@@ -98,13 +98,9 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     },
     waiting: (child) => blocked.get(child) ?? [],
     unblock,
-    cleaned: (uid) => {
-      clean.add(uid)
-    },
+    cleaned: (uid) => void clean.add(uid),
     isClean: (uid) => clean.has(uid),
-    gone: (uid) => {
-      deleted.add(uid)
-    },
+    gone: (uid) => void deleted.add(uid),
     isGone: (uid) => deleted.has(uid),
     hotLoop,
     forget: (uid, key) => {

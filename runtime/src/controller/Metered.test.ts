@@ -19,6 +19,7 @@ import * as Controller from "./Controller.ts"
 import * as Metered from "./Metered.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as Result from "./Result.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
 import * as Runner from "./Runner.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -109,7 +110,7 @@ describe("a reconcile is counted", () => {
           server.put(Widget, widget("a"))
           const reconcile = () => Effect.delay(Effect.succeed(Result.done), "3 seconds")
           const controller = Controller.make("widgets", { for: Widget, reconcile })
-          const runner = yield* Effect.withClock(Runner.start(controller, { gracePeriod: 0 }), wall.clock)
+          const runner = yield* Effect.withClock(RunnerFixture.start(controller, { gracePeriod: 0 }), wall.clock)
           yield* runner.started
           yield* pass("1 second")
           wall.set(-3_600_000)

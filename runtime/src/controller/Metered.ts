@@ -40,20 +40,12 @@ const empty: Pick<Snapshot, "processing" | "unfinishedMillis" | "longestRunMilli
 
 type Result = (typeof Metric.reconcileResults)[number]
 
-const resultOf = ({ outcome }: Attempt): Result | undefined => {
-  switch (outcome._tag) {
-    case "Done":
-    case "Vanished":
-      return "success"
-    case "Requeue":
-      return "requeue"
-    case "RequeueAfter":
-      return "requeue_after"
-    case "Interrupted":
-      return undefined
-    default:
-      return "error"
-  }
+/** By outcome; any other outcome is an error. */
+const resultOf: { readonly [outcome: string]: Result | undefined } = {
+  Done: "success",
+  Vanished: "success",
+  Requeue: "requeue",
+  RequeueAfter: "requeue_after"
 }
 
 /** The trace that the values of an attempt point to, if it leaves the process. */
@@ -176,8 +168,8 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
         const seconds = (attempt.finishedAt - attempt.startedAt) / 1000
         waited.observe((attempt.startedAt - attempt.queuedAt) / 1000)
         worked.observe(seconds)
-        const result = resultOf(attempt)
-        if (result === undefined) return Effect.void
+        if (outcome._tag === "Interrupted") return Effect.void
+        const result = resultOf[outcome._tag] ?? "error"
         const trace = traceOf(attempt)
         results[result].add()
         time.observe(seconds, trace)

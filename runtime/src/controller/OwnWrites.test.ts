@@ -17,7 +17,7 @@ import * as Intake from "./Intake.ts"
 import * as Memory from "./Memory.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import * as Result from "./Result.ts"
-import * as Runner from "./Runner.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import * as Trigger from "./Trigger.ts"
@@ -40,7 +40,7 @@ const beside = <E>(reconcile: (gadget: typeof Gadget.Type) => Effect.Effect<unkn
       for: Gadget,
       reconcile: (gadget) => Effect.as(reconcile(gadget), Result.done)
     })
-    const runner = yield* Runner.start(controller, { gracePeriod: 0 })
+    const runner = yield* RunnerFixture.start(controller, { gracePeriod: 0 })
     yield* runner.started
     yield* settle
   })

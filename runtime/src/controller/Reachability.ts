@@ -42,15 +42,9 @@ export const make = (
     const trouble = yield* Effect.makeLatch(false)
     let isReached = true
     const set = (reached: boolean) =>
-      Effect.sync(() => {
+      Effect.suspend(() => {
         isReached = reached
-        if (reached) {
-          trouble.unsafeClose()
-          gate.unsafeOpen()
-        } else {
-          gate.unsafeClose()
-          trouble.unsafeOpen()
-        }
+        return reached ? Effect.zipRight(trouble.close, gate.open) : Effect.zipRight(gate.close, trouble.open)
       })
     yield* trouble.await.pipe(
       Effect.zipRight(Effect.logWarning("No API server answers; reconciles pause until one does")),

@@ -7,14 +7,15 @@ import * as Supervisor from "effect/Supervisor"
 import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
 import * as Result from "./Result.ts"
-import * as Runner from "./Runner.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
+import type * as Runner from "./Runner.ts"
 import * as Trigger from "./Trigger.ts"
 import { closable, counted, ended, pass, settle, Widget, widget, withWorld } from "./World.fixture.ts"
 
 const done = () => counted(() => Effect.succeed(Result.done))
 
 const start = <R>(controller: Controller.Controller<R>, settings?: Runner.Settings) =>
-  Effect.tap(Runner.start(controller, { gracePeriod: 0, ...settings }), () => settle)
+  Effect.tap(RunnerFixture.start(controller, { gracePeriod: 0, ...settings }), () => settle)
 
 describe("the first pass", () => {
   effect(

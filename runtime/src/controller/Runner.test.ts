@@ -11,7 +11,8 @@ import { ConfigMap, Secret } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
-import * as Runner from "./Runner.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
+import type * as Runner from "./Runner.ts"
 import * as Status from "./Status.ts"
 import {
   closable,
@@ -31,7 +32,7 @@ const child = (owner: Widget) =>
   Owned.apply(owner, ConfigMap, { metadata: { name: owner.metadata.name }, data: { a: "1" } })
 
 const start = <R>(controller: Controller.Controller<R>, settings?: Runner.Settings) =>
-  Effect.tap(Runner.start(controller, { gracePeriod: 0, ...settings }), () => settle)
+  Effect.tap(RunnerFixture.start(controller, { gracePeriod: 0, ...settings }), () => settle)
 
 describe("a controller starts", () => {
   effect(

@@ -19,7 +19,6 @@ import * as Fiber from "effect/Fiber"
 import * as Hash from "effect/Hash"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import type * as Scope from "effect/Scope"
 import * as Cache from "../cache/Cache.ts"
 import type * as Transform from "../cache/Transform.ts"
 import * as Fence from "../client/Fence.ts"
@@ -337,22 +336,3 @@ const resync = <R>({ informer, queue }: Worker.Shared<R>, period: Duration.Durat
       }
     }
   }).pipe(Effect.forkScoped)
-
-/**
- * Prepares a controller and lets it work until the scope closes; that waits until it is drained. For those who elect nobody and
- * run one controller.
- */
-export const start = <R>(
-  controller: Controller<R>,
-  settings?: Settings
-): Effect.Effect<Runner, never, R | Cache.Cache | Reachability | Scope.Scope> =>
-  Effect.gen(function* () {
-    const runner = yield* prepare(controller, settings)
-    const stopping = yield* Effect.makeLatch(false)
-    yield* Effect.acquireRelease(
-      // A fiber of the scope and no child of this one: children are interrupted with their parent, at once.
-      runner.lead(Fence.open, stopping.await).pipe(Effect.interruptible, Effect.forkScoped),
-      (fiber) => Effect.zipRight(stopping.open, Fiber.await(fiber))
-    )
-    return runner
-  })

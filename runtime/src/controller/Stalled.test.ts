@@ -12,7 +12,7 @@ import * as Access from "./Access.ts"
 import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
-import * as Runner from "./Runner.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
 import { counted, pass, run, settle, story, unreachable, Widget, widget, withWorld } from "./World.fixture.ts"
@@ -254,7 +254,7 @@ describe("a reconcile that is refused", () => {
           retry,
           reconcile: () => Effect.fail(unauthorized("patch"))
         })
-        const runner = yield* Runner.start(controller, { gracePeriod: 0 })
+        const runner = yield* RunnerFixture.start(controller, { gracePeriod: 0 })
         yield* runner.started
         yield* settle
         expect(story(attempts)).toEqual(["Failed +1000"])

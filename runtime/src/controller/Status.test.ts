@@ -11,7 +11,7 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import * as Controller from "./Controller.ts"
 import * as Owned from "./Owned.ts"
 import * as Result from "./Result.ts"
-import * as Runner from "./Runner.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
 import * as Status from "./Status.ts"
 import { counted, pass, run, settle, story, Widget, widget, withWorld } from "./World.fixture.ts"
 
@@ -121,7 +121,9 @@ describe("a status", () => {
         server.put(Sharded, { metadata: { name: "a" }, spec: {}, status: { shards, free: { x: 1 } } })
         const reconcile = (owner: Sharded) =>
           Effect.as(Status.update(owner, { shards: { a: { ready: 2 }, c: { ready: 0 } } }), Result.done)
-        const runner = yield* Runner.start(Controller.make("sharded", { for: Sharded, reconcile }), { gracePeriod: 0 })
+        const runner = yield* RunnerFixture.start(Controller.make("sharded", { for: Sharded, reconcile }), {
+          gracePeriod: 0
+        })
         yield* runner.started
         yield* settle
         expect(patches(server)).toEqual([{ status: { shards: { a: { ready: 2 }, b: null, c: { ready: 0 } } } }])

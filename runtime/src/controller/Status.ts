@@ -4,8 +4,8 @@
  * {@link update} sends a merge patch of what changed to the status subresource, and nothing when nothing did. Conditions of
  * other managers stay: a patch that contains conditions carries the resourceVersion it was made from, because a merge patch
  * replaces the list whole. Server-side apply costs the API server as much and needs no guard, but it answers 500 for a status
- * with one field that an older CRD lacks. Fields stay that the kind does not declare: a newer version has them, and may work side by side with
- * this one. Fields that an older CRD prunes are learnt from the answer: one warning, and no write again for them alone.
+ * with one field that an older CRD lacks. Drift.Fields stay that the kind does not declare: a newer version has them, and may work side by side with
+ * this one. Drift.Fields that an older CRD prunes are learnt from the answer: one warning, and no write again for them alone.
  *
  * Whose a condition is can't be seen, so those of kstatus (Ready, Reconciling, Stalled) are taken for the controller's own,
  * and every other that it leaves out for somebody else's. A condition of its own that no longer holds is set to False.
@@ -60,7 +60,8 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
       // The cache shows our own writes at once, so a second update within one reconcile is compared with the first.
       const current = Option.getOrElse(same(found, object), () => object)
       const wanted = { ...intent, ...mergedConditions(intent, foreignConditions(statusOf(current), intent)) }
-      const ours = (object: KubernetesObject): Fields => declared(statusSchemaOf(resource), statusOf(object), wanted)
+      const ours = (object: KubernetesObject): Drift.Fields =>
+        declared(statusSchemaOf(resource), statusOf(object), wanted)
       const patch = Drift.mergePatch(ours(current), wanted)
       return patch === undefined || memory.accepted(object.metadata.uid, "status", left(patch))
         ? Effect.void
@@ -76,13 +77,17 @@ const write = (
     ours,
     patch,
     wanted
-  }: { readonly wanted: Fields; readonly ours: (object: KubernetesObject) => Fields; readonly patch: Drift.Json }
+  }: {
+    readonly wanted: Drift.Fields
+    readonly ours: (object: KubernetesObject) => Drift.Fields
+    readonly patch: Drift.Json
+  }
 ): Writing =>
   Effect.gen(function* () {
     const { changed, memory, resource } = yield* Reconciliation
     const seen = yield* Rival.look(resource, current)
     // A merge patch replaces the list whole, with a condition that another controller has added a moment ago.
-    const guard = isFields(patch) && patch.conditions !== undefined
+    const guard = Drift.isRecord(patch) && patch.conditions !== undefined
     const metadata = guard ? { metadata: { resourceVersion: current.metadata.resourceVersion } } : {}
     const answer = yield* Recording.step(SpanName.status, (span) => {
       span?.attribute(Attribute.statusFields, fieldsOf(patch))
@@ -108,7 +113,7 @@ const write = (
   })
 
 /** What a write changed: fields with their values, but for those that the server stores otherwise. */
-const changesOf = (before: Fields, wanted: Fields, after: Fields): ReadonlyArray<Written> => {
+const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fields): ReadonlyArray<Written> => {
   const unmet = new Set(Drift.missing(wanted, after, "status").map(({ path }) => path))
   return [
     ...Drift.missing(wanted, before, "status"),
@@ -149,28 +154,25 @@ export const cached = (
 const same = (found: Option.Option<KubernetesObject>, { metadata: { uid } }: KubernetesObject) =>
   Option.filter(found, ({ metadata }) => metadata.uid === uid)
 
-/** The fields of a status, as JSON. */
-type Fields = { readonly [key: string]: Drift.Json | undefined }
-
 /** The status of an object; empty if it has none. */
-export const statusOf = (object: object): Fields => {
+export const statusOf = (object: object): Drift.Fields => {
   const { status } = Drift.json(object)
-  return typeof status === "object" && status !== null ? Drift.json(status) : {}
+  return Drift.isRecord(status) ? status : {}
 }
 
-const conditionsOf = (status: Fields): ReadonlyArray<Condition.Condition> =>
+const conditionsOf = (status: Drift.Fields): ReadonlyArray<Condition.Condition> =>
   // A schema says what a condition is; a status written by somebody else is believed as far as it has types.
   Array.isArray(status.conditions) ? (status.conditions as ReadonlyArray<Condition.Condition>) : []
 
 /** Those of kstatus are there only while they hold: one that is not desired is to go. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]
 
-const foreignConditions = (status: Fields, desired: Fields): ReadonlyArray<Condition.Condition> => {
+const foreignConditions = (status: Drift.Fields, desired: Drift.Fields): ReadonlyArray<Condition.Condition> => {
   const ours = new Set([...kstatus, ...conditionsOf(desired).map(({ type }) => type)])
   return conditionsOf(status).filter(({ type }) => !ours.has(type))
 }
 
-const mergedConditions = (desired: Fields, foreign: ReadonlyArray<Condition.Condition>): Fields =>
+const mergedConditions = (desired: Drift.Fields, foreign: ReadonlyArray<Condition.Condition>): Drift.Fields =>
   desired.conditions === undefined && foreign.length === 0
     ? {}
     : { conditions: [...conditionsOf(desired), ...foreign].map((condition): Drift.Json => ({ ...condition })) }
@@ -180,7 +182,7 @@ const mergedConditions = (desired: Fields, foreign: ReadonlyArray<Condition.Cond
  * name; within an entry the same holds. Lists are taken whole, for a merge patch replaces them whole, and so are parts of which
  * the schema says nothing.
  */
-const declared = (schema: StructuralSchema | undefined, stored: Fields, wanted: Fields): Fields => {
+const declared = (schema: StructuralSchema | undefined, stored: Drift.Fields, wanted: Drift.Fields): Drift.Fields => {
   const { additionalProperties: values, properties = {} } = schema ?? {}
   const isUnsaid = schema?.properties === undefined && values === undefined
   if (isUnsaid || schema?.["x-kubernetes-preserve-unknown-fields"] === true) return stored
@@ -189,21 +191,18 @@ const declared = (schema: StructuralSchema | undefined, stored: Fields, wanted: 
       const property = Object.hasOwn(properties, name) ? properties[name] : values
       const want = wanted[name]
       if (property === undefined && want === undefined) return []
-      return [[name, isFields(value) && isFields(want) ? declared(property, value, want) : value] as const]
+      return [[name, Drift.isRecord(value) && Drift.isRecord(want) ? declared(property, value, want) : value] as const]
     })
   )
 }
 
-const isFields = (value: Drift.Json | undefined): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** The fields of the status that a patch changes, each by its path. */
 const fieldsOf = (patch: Drift.Json): ReadonlyArray<string> =>
-  typeof patch === "object" && patch !== null ? Object.keys(patch).map((field) => `status.${field}`) : ["status"]
+  Drift.isRecord(patch) ? Object.keys(patch).map((field) => `status.${field}`) : ["status"]
 
 /** Those parts of what differs that were sent. */
 const common = (rest: Drift.Json | undefined, sent: Drift.Json | undefined): Drift.Json | undefined => {
-  if (!isFields(rest) || !isFields(sent)) return sent === undefined ? undefined : rest
+  if (!Drift.isRecord(rest) || !Drift.isRecord(sent)) return sent === undefined ? undefined : rest
   const parts = Object.entries(rest).flatMap(([name, value]): ReadonlyArray<readonly [string, Drift.Json]> => {
     const part = common(value, Object.hasOwn(sent, name) ? sent[name] : undefined)
     return part === undefined ? [] : [[name, part]]

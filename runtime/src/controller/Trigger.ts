@@ -37,6 +37,14 @@ export interface Trigger<out R = never> {
   readonly map: (object: KubernetesObject) => Keys<R>
 }
 
+/** What a trigger of a watched kind is made of: see {@link Trigger}. */
+export interface Options<A, R> {
+  readonly map: (object: A) => Keys<R>
+  readonly predicate?: Predicate | undefined
+  readonly labelSelector?: string | undefined
+  readonly indexes?: ReadonlyArray<Definition> | undefined
+}
+
 /**
  * Why an object is in the queue. Becomes a span link, a log field and a line of `why`. What was `given_up` waits there for one
  * of the others.
@@ -125,12 +133,7 @@ const brought = ({ initial, object, previous, type }: Change, annotation: string
  */
 export const on = <A extends KubernetesObject, R = never>(
   resource: Resource.Resource<A, never>,
-  options: {
-    readonly map: (object: A) => Keys<R>
-    readonly predicate?: Predicate | undefined
-    readonly labelSelector?: string | undefined
-    readonly indexes?: ReadonlyArray<Definition> | undefined
-  }
+  options: Options<A, R>
 ): Trigger<R> => ({
   relation: "watch",
   resource,
@@ -144,15 +147,8 @@ export const on = <A extends KubernetesObject, R = never>(
 })
 
 /** Changes of a kind's metadata, for which nothing but metadata is fetched and held. Needs the right to list and watch it. */
-export const onMetadata = <R = never>(
-  resource: Resource.Any,
-  options: {
-    readonly map: (object: KubernetesObject) => Keys<R>
-    readonly predicate?: Predicate | undefined
-    readonly labelSelector?: string | undefined
-    readonly indexes?: ReadonlyArray<Definition> | undefined
-  }
-): Trigger<R> => on(Resource.metadataOnly(resource), options)
+export const onMetadata = <R = never>(resource: Resource.Any, options: Options<KubernetesObject, R>): Trigger<R> =>
+  on(Resource.metadataOnly(resource), options)
 
 /**
  * The key of the object of a kind that controls a child; `undefined` if none does. Group and kind are compared. The version is not,

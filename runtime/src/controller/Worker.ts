@@ -56,15 +56,8 @@ export interface Shared<R> {
   readonly backoffs: Backoffs
   readonly memory: Memory
   readonly timeouts: Timeouts
-  /** Consecutive failures to reach a server, and the generation that failed last, per key. */
-  readonly trouble: Map<string, Trouble>
-}
-
-/** What is known of an object that is failing. */
-export interface Trouble {
-  readonly generation: number | undefined
-  readonly number: number
-  readonly unreachable: number
+  /** The generation of each failing object, by key, and whether its latest attempt did not reach a server. */
+  readonly trouble: Map<string, { readonly generation: number | undefined; readonly isUnreached: boolean }>
 }
 
 /** The state that the fiber of a worker shares with the fiber that watches over it. */
@@ -145,7 +138,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
   Effect.uninterruptibleMask((restore) =>
     Effect.withFiberRuntime<void, never, R | Reachability>((fiber) => {
       const local = fiber as unknown as LocalFiber
-      const { controller, memory, queue, timeouts, trouble } = shared
+      const { backoffs, controller, memory, queue, timeouts, trouble } = shared
       const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
       const services = fiber.currentContext as Context.Context<Reachability>
       const reachability = Context.get(services, Reachability)
@@ -232,16 +225,16 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const generation = object?.metadata.generation
 
         // A changed spec deserves a fresh start: it may be the fix.
-        const before = trouble.get(item.key)
-        const failing = before !== undefined && before.generation === generation ? before : undefined
-        if (before !== undefined && failing === undefined) forget(shared, item.key)
+        const failing = trouble.get(item.key)
+        if (failing !== undefined && failing.generation !== generation) forget(shared, item.key)
+        const number = backoffs.attempts(item.key) + 1
 
         const exit = object === undefined ? undefined : yield* execute(object, started)
         const outcome =
           exit === undefined
             ? Outcome.Vanished()
             : outcomeOf(exit, { interrupted: turn.isEnding, server: reachability.server })
-        const settled = settle(shared, item, outcome, { generation, failing, root, clock, reachability })
+        const settled = settle(shared, item, outcome, { generation, root, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
         queue.done(item.key, ledger.versions())
         // The event of its deletion may be past: what this run has kept of the object since then goes here.
@@ -262,7 +255,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           triggers: item.triggers,
           dropped: item.dropped,
           droppedNews: item.droppedNews,
-          number: (failing?.number ?? 0) + 1,
+          number,
           queuedAt: item.enqueuedAt,
           startedAt,
           finishedAt: startedAt + Time.monotonic(clock) - began,
@@ -368,14 +361,13 @@ const settle = <R>(
   outcome: Outcome,
   state: {
     readonly generation: number | undefined
-    readonly failing: Trouble | undefined
     readonly root: Recording.Span | undefined
     readonly clock: Clock.Clock
     readonly reachability: Context.Tag.Service<Reachability>
   }
 ): Next | Effect.Effect<Next> => {
   const { controller, queue, backoffs, trouble } = shared
-  const { failing, generation } = state
+  const { generation } = state
   const fired = (kind: Fired["kind"]): Fired => ({
     kind,
     at: state.clock.unsafeCurrentTimeMillis(),
@@ -399,11 +391,7 @@ const settle = <R>(
       ),
       Effect.map((delay): Next => {
         if (Option.isNone(delay)) return giveUp({ _tag: "GiveUp" })
-        trouble.set(key, {
-          generation,
-          number: (failing?.number ?? 0) + 1,
-          unreachable: kind === "unreachable" ? (failing?.unreachable ?? 0) + 1 : 0
-        })
+        trouble.set(key, { generation, isUnreached: kind === "unreachable" })
         const afterMillis = Math.max(delay.value, askedMillis(input))
         queue.addAfter(key, afterMillis, fired(kind), { priority: at })
         return { _tag: "Run", afterMillis }
@@ -434,9 +422,9 @@ const settle = <R>(
       const { lost } = state.reachability
       // The first one is not the object's fault and costs it nothing. If the probe gets through and the same object
       // meets it again, the fault may well be the object's (a request that breaks the connection): back off.
-      if ((failing?.unreachable ?? 0) > 0) return Effect.zipRight(lost, again("unreachable", outcome.error))
+      if (trouble.get(key)?.isUnreached === true) return Effect.zipRight(lost, again("unreachable", outcome.error))
       return Effect.map(lost, (): Next => {
-        trouble.set(key, { generation, number: failing?.number ?? 0, unreachable: 1 })
+        trouble.set(key, { generation, isUnreached: true })
         queue.addAfter(key, 0, fired("unreachable"), { priority })
         return { _tag: "Run", afterMillis: 0 }
       })

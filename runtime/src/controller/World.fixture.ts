@@ -26,7 +26,8 @@ import { type Attempt, log, Observers, Outcome } from "./Attempt.ts"
 import * as Controller from "./Controller.ts"
 import * as Reachability from "./Reachability.ts"
 import type { Result } from "./Result.ts"
-import * as Runner from "./Runner.ts"
+import * as RunnerFixture from "./Runner.fixture.ts"
+import type * as Runner from "./Runner.ts"
 
 /** The kind that the tests reconcile. */
 export const Widget = CustomResource.make({
@@ -125,7 +126,7 @@ export const run = <E, R, CE = never, CR = never, TR = never, SR = never>(
 ) =>
   Effect.gen(function* () {
     const controller = Controller.make("widgets", { for: Widget, ...options })
-    const runner = yield* Runner.start(controller, { gracePeriod: 0, ...settings })
+    const runner = yield* RunnerFixture.start(controller, { gracePeriod: 0, ...settings })
     yield* runner.started
     yield* settle
     return runner

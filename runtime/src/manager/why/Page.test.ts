@@ -7,7 +7,7 @@ import * as Client from "../../client/Client.ts"
 import * as Patch from "../../client/Patch.ts"
 import * as Controller from "../../controller/Controller.ts"
 import * as Result from "../../controller/Result.ts"
-import * as Runner from "../../controller/Runner.ts"
+import * as RunnerFixture from "../../controller/Runner.fixture.ts"
 import { settle, Widget, widget, withWorld } from "../../controller/World.fixture.ts"
 import type * as ApiServer from "../../events/ApiServer.fixture.ts"
 import { ConfigMap, Deployment, Namespace, ReplicaSet, Service } from "../../resource/BuiltIn.ts"
@@ -26,7 +26,7 @@ const asked = (
 ) =>
   Effect.gen(function* () {
     const journal = Journal.make()
-    const runner = { ...(yield* Runner.start(controller, { gracePeriod: 0, history: journal })), journal }
+    const runner = { ...(yield* RunnerFixture.start(controller, { gracePeriod: 0, history: journal })), journal }
     yield* runner.started
     yield* settle
     const client = yield* Client.Client
