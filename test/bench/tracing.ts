@@ -66,7 +66,7 @@ const world = (settings: Tracing.Settings | undefined) =>
     const services = yield* Layer.mergeAll(
       Cache.layer(),
       EventRecorder.layer({ instance: "bench" }),
-      Reachability.layer
+      Layer.scoped(Reachability.Reachability, Reachability.ofCluster)
     ).pipe(Layer.provideMerge(client), Layer.provide(server.transport), Layer.build)
     const decide = settings === undefined ? () => Effect.void : yield* Traces.exporting({ ratio: 0 }, nowhere)
     const runner = yield* RunnerFixture.start(controller).pipe(

@@ -23,10 +23,7 @@ export const owners = (
 
 /** Who wrote last, as far as times tell, which have whole seconds: of those who wrote in the same second, the last in the list. */
 export const lastWriter = (entries: ReadonlyArray<ManagedFieldsEntry>): ManagedFieldsEntry | undefined =>
-  entries.reduce<ManagedFieldsEntry | undefined>(
-    (last, entry) => (last === undefined || (entry.time ?? "") >= (last.time ?? "") ? entry : last),
-    undefined
-  )
+  entries.toSorted((a, b) => (a.time ?? "").localeCompare(b.time ?? "")).at(-1)
 
 const owns = (set: Drift.Json | undefined, rest: string, value: Drift.Json | undefined): boolean => {
   if (!Drift.isRecord(set)) return false

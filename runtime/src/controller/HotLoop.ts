@@ -24,7 +24,10 @@ export type Reason = (typeof Metric.hotLoopReasons)[number]
  * The number of writes of a field within the window that is reported. An object may go through some phases without another cause, so
  * the limit for rewrites is higher; a loop does hundreds in a second.
  */
-export const limits: { readonly [reason in Reason]: number } = { fight: 5, altered: 1, rewrite: 10 }
+export const limits = { fight: 5, rewrite: 10 } as const
+
+/** The reasons whose writes are counted. */
+export type Counted = keyof typeof limits
 
 /** A field that was reported is not reported again for so long. */
 const silenceMillis = 600_000
@@ -79,7 +82,7 @@ export interface HotLoop {
   /** Counts a write of these fields. Gives those that reach the limit and were not reported lately: the caller reports them. */
   readonly count: (
     uid: string,
-    reason: Reason,
+    reason: Counted,
     place: string,
     fields: ReadonlyArray<string>,
     now: number
@@ -97,7 +100,7 @@ export interface HotLoop {
 }
 
 interface Counter {
-  readonly reason: Reason
+  readonly reason: Counted
   times: ReadonlyArray<number>
   toldAt: number
 }

@@ -23,33 +23,29 @@ import * as OwnWrites from "./OwnWrites.ts"
 /** A controller that asks to run again only after so long may have progress to write each time. */
 export const patientMillis = 1000
 
-/**
- * Finds and reports loops.
- *
- * `isThere` says whether an object is there still: the memory keeps nothing of one that went while it was reconciled. `found` is called
- * for each loop.
- */
+/** The controller whose attempts are observed. */
+interface Observed {
+  readonly fieldManager: string
+  /** The latest own writes, without those of the attempt. */
+  readonly writes: OwnWrites.OwnWrites
+  /** Whether an object is there still: the memory keeps nothing of one that went while it was reconciled. */
+  readonly isThere: (object: KubernetesObject) => boolean
+  /** Called for each loop. */
+  readonly found: (reason: HotLoop.Reason) => void
+}
+
+/** Finds and reports loops. */
 export const observer =
-  (
-    hotLoop: HotLoop.HotLoop,
-    controller: {
-      readonly fieldManager: string
-      readonly writes: OwnWrites.OwnWrites
-      readonly isThere: (object: KubernetesObject) => boolean
-      readonly found: (reason: HotLoop.Reason) => void
-    }
-  ) =>
+  (hotLoop: HotLoop.HotLoop, controller: Observed) =>
   (attempt: Attempt): Effect.Effect<void> => {
     const { exchanges, object } = attempt
     if (exchanges.length === 0 || object === undefined || !controller.isThere(object)) return Effect.void
-    const { fieldManager, writes } = controller
-    const isOwn: IsOwn = (version) => writes.find(version)?.key === OwnWrites.hash(attempt.key)
-    const findings = findingsOf(hotLoop, attempt, object, fieldManager, isOwn)
+    const findings = findingsOf(hotLoop, controller, attempt, object)
     for (const { reason } of findings) controller.found(reason)
     return findings.length === 0
       ? Effect.void
       : Effect.forEach(findings, (finding) => HotLoopReport.report(attempt, object, finding), { discard: true }).pipe(
-          Effect.provideService(FieldManager, fieldManager)
+          Effect.provideService(FieldManager, controller.fieldManager)
         )
   }
 
@@ -58,21 +54,20 @@ type IsOwn = (version: Parameters<OwnWrites.OwnWrites["find"]>[0]) => boolean
 
 const findingsOf = (
   hotLoop: HotLoop.HotLoop,
+  { fieldManager, writes: known }: Observed,
   attempt: Attempt,
-  object: KubernetesObject,
-  fieldManager: string,
-  isOwn: IsOwn
+  object: KubernetesObject
 ): ReadonlyArray<HotLoopReport.Finding> => {
-  const { changes, controller, finishedAt: now, generation } = attempt
+  const { changes, finishedAt: now } = attempt
   const { uid } = object.metadata
+  const key = OwnWrites.hash(attempt.key)
+  const isOwn: IsOwn = (version) => known.find(version)?.key === key
   const writes = attempt.exchanges.filter(({ write }) => write !== undefined && hasChanged(write, isOwn))
   if (writes.length === 0) return []
-  const altered = changes.flatMap(({ altered, place }) => {
-    if (altered === undefined) return []
-    const fields = hotLoop.count(uid, "altered", place, altered.fields, now)
-    return fields.length === 0 ? [] : [HotLoopReport.altered(place, fields, altered, fieldManager)]
-  })
-  if (!hotLoop.wrote(uid, generation, now)) return altered
+  const altered = changes.flatMap((change) =>
+    change.altered === undefined ? [] : [HotLoopReport.altered(change.place, change.altered, fieldManager)]
+  )
+  if (!hotLoop.wrote(uid, attempt.generation, now)) return altered
 
   const isAlone = isSelfCaused(attempt, isOwn)
   const loops = [...changes, ...patches(attempt, object, writes)].flatMap(({ place, seen, written }) => {
@@ -82,7 +77,7 @@ const findingsOf = (
     const news = hotLoop.count(uid, isAlone ? "rewrite" : "fight", place, fields, now)
     if (news.length === 0) return []
     return isAlone
-      ? [HotLoopReport.rewritten(place, news, controller)]
+      ? [HotLoopReport.rewritten(place, news, attempt.controller)]
       : HotLoopReport.fights(object, place, news, seen, fieldManager)
   })
   return [...altered, ...loops]
@@ -124,7 +119,9 @@ const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): Re
   const patch: Drift.Json = body === undefined ? {} : (JSON.parse(body) as Drift.Json)
   const values: ReadonlyArray<readonly [string, Drift.Json | undefined]> = Array.isArray(patch)
     ? patch.flatMap((operation: Drift.Json) =>
-        isOperation(operation) ? [[pathOf(operation.path), operation.value] as const] : []
+        Drift.isRecord(operation) && typeof operation.path === "string" && operation.op !== "test"
+          ? [[pathOf(operation.path), operation.value] as const]
+          : []
       )
     : headers["content-type"]?.includes("merge-patch") === true
       ? Drift.missing(patch, before).flatMap(({ have, path, want }) =>
@@ -135,11 +132,6 @@ const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): Re
     path === "metadata.resourceVersion" ? [] : [[path, JSON.stringify(value) ?? ""] as const]
   )
 }
-
-const isOperation = (
-  value: Drift.Json
-): value is { readonly op: string; readonly path: string; readonly value?: Drift.Json } =>
-  typeof value === "object" && value !== null && "path" in value && "op" in value && value.op !== "test"
 
 const pathOf = (pointer: string): string =>
   pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~")

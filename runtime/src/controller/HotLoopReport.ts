@@ -42,7 +42,7 @@ const named = (fields: ReadonlyArray<string>, place: string): string => {
   return `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""} of ${place}`
 }
 
-const times = (reason: HotLoop.Reason): string =>
+const times = (reason: HotLoop.Counted): string =>
   `${HotLoop.limits[reason]} times within ${HotLoop.windowMillis / 1000} s`
 
 /** Fields that nothing but the controller's own writes made it write. */
@@ -53,12 +53,7 @@ export const rewritten = (place: string, fields: ReadonlyArray<string>, controll
 }
 
 /** Fields that the API server stores otherwise than they were sent. */
-export const altered = (
-  place: string,
-  fields: ReadonlyArray<string>,
-  { answer, isNews }: HotLoop.Altered,
-  ours: string
-): Finding => {
+export const altered = (place: string, { answer, fields, isNews }: HotLoop.Altered, ours: string): Finding => {
   const manager = Rival.ownersOf(answer, fields, ours)
   const [it, is] = fields.length > 1 ? ["they", "were"] : ["it", "was"]
   const who = manager === undefined ? "a mutating webhook, as a rule" : `${manager}, or a mutating webhook`
@@ -81,31 +76,15 @@ export const fights = (
   }
   const groups = Map.groupBy(fields, (field) => JSON.stringify(Rival.of(seen, field, ours)))
   return Array.from(groups.values(), (theirs): Finding => {
-    const rival = Rival.of(seen, theirs[0] ?? "", ours)
+    const { manager, says, stops } = Rival.of(seen, theirs[0] ?? "", ours)
     const [was, it, each] = theirs.length > 1 ? ["were", "them", "each field"] : ["was", "it", "the field"]
-    const give = (manager: string) =>
-      `Give ${each} to one of the two: either ${manager} stops setting ${it}, or ${asker} stops asking for ${it}.`
-    const note = `${named(theirs, place)} ${was} put back ${times("fight")}: ${blame(rival, it, give)}`
-    const manager = rival.by === "unknown" || rival.by === "unseen" ? undefined : rival.name
+    const advice =
+      stops === undefined
+        ? "Is this program running twice, in another version? Otherwise give the other one a field manager of its own."
+        : `Give ${each} to one of the two: either ${stops} stops setting ${it}, or ${asker} stops asking for ${it}.`
+    const note = `${named(theirs, place)} ${was} put back ${times("fight")}: ${says.replace("{it}", it)}. ${advice}`
     return { reason: "fight", place, fields: theirs, manager, note }
   })
-}
-
-const blame = (rival: Rival.Rival, it: string, give: (manager: string) => string): string => {
-  switch (rival.by) {
-    case "owner":
-      return `${rival.name} keeps changing ${it}. ${give(rival.name)}`
-    case "last writer":
-      return `somebody keeps changing ${it}, probably ${rival.name}, who wrote last. ${give(rival.name)}`
-    case "namesake":
-      return `somebody else who writes as ${rival.name} keeps changing ${it}. Is this program running twice, in another version? Otherwise give the other one a field manager of its own.`
-    case "unknown":
-      return `somebody keeps changing ${it} who owns no field any more; the API server's audit log says who. ${give("the other one")}`
-    case "unseen": {
-      const why = rival.name === undefined ? "" : ` (${rival.name})`
-      return `somebody keeps changing ${it}. Who could not be looked up${why}; the API server's audit log says who. ${give("the other one")}`
-    }
-  }
 }
 
 /** Reports a loop that an attempt was part of. The attempt has ended. */

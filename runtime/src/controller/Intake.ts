@@ -171,7 +171,7 @@ export const connect = <R>(
           }
           later(
             keys.pipe(
-              Effect.map((found) => add(Trigger.keyStrings(found))),
+              Effect.map((found) => add(Array.from(found, keyString))),
               // One that does not end would hold up all that come after it.
               Effect.timeout(controller.timeout),
               Effect.catchAllCause((cause) => Effect.sync(() => blundered("map", Cause.squash(cause))))

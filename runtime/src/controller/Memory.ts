@@ -67,10 +67,7 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
 
   return {
     accept: (uid, slot, differences) => {
-      if (differences.length === 0) {
-        answers.get(uid)?.delete(slot)
-        return
-      }
+      if (differences.length === 0) return void answers.get(uid)?.delete(slot)
       const slots = answers.get(uid) ?? new Map<string, bigint>()
       answers.set(uid, slots.set(slot, hash(differences)))
     },

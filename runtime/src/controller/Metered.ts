@@ -22,6 +22,8 @@ import type { Fired } from "./Trigger.ts"
 export interface Metered {
   /** To be told of every attempt. */
   readonly observe: Observer
+  /** Counts a hot loop. */
+  readonly found: (reason: HotLoop.Reason) => void
   /** Takes the numbers of a term's queue and back-offs until the scope closes. */
   readonly follow: (queue: WorkQueue<Fired>, backoffs: Backoffs) => Effect.Effect<void, never, Scope.Scope>
 }
@@ -38,26 +40,9 @@ const empty: Pick<Snapshot, "processing" | "unfinishedMillis" | "longestRunMilli
   depth: new Map([[0, 0]])
 }
 
-type Result = (typeof Metric.reconcileResults)[number]
-
-/** By outcome; any other outcome is an error. */
-const resultOf: { readonly [outcome: string]: Result | undefined } = {
-  Done: "success",
-  Vanished: "success",
-  Requeue: "requeue",
-  RequeueAfter: "requeue_after"
-}
-
 /** The trace that the values of an attempt point to, if it leaves the process. */
 const traceOf = ({ finishedAt, root }: Attempt): Metrics.Trace | undefined =>
   root?.recording.exported === true ? { traceId: root.traceId, spanId: root.spanId, at: finishedAt } : undefined
-
-/** The counters of hot loops, by reason: {@link Metric.hotLoops}. */
-export const hotLoops = (controller: string) =>
-  Effect.map(Metrics.Metrics, ({ counter }) => {
-    const of = (reason: HotLoop.Reason) => counter(Metric.hotLoops, { controller, reason })
-    return { fight: of("fight"), altered: of("altered"), rewrite: of("rewrite") }
-  })
 
 /** Feeds the metrics of the fiber's registry. It records the writes of attempts in `writes`. */
 export const make = (controller: string, concurrency: number, writes: OwnWrites.OwnWrites): Effect.Effect<Metered> =>
@@ -65,13 +50,18 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
     const own = { controller }
     const queued = { name: controller, controller }
     const { counter, gauge, histogram } = registry
-    const total = (result: Result) => counter(Metric.reconcileTotal, { controller, result })
-    const results: { readonly [result in Result]: Metrics.Counting } = {
-      success: total("success"),
-      error: total("error"),
-      requeue: total("requeue"),
-      requeue_after: total("requeue_after")
+    const total = (result: (typeof Metric.reconcileResults)[number]) =>
+      counter(Metric.reconcileTotal, { controller, result })
+    const [success, failed] = [total("success"), total("error")]
+    /** By outcome; any other outcome has failed. */
+    const results: { readonly [outcome: string]: Metrics.Counting | undefined } = {
+      Done: success,
+      Vanished: success,
+      Requeue: total("requeue"),
+      RequeueAfter: total("requeue_after")
     }
+    const loop = (reason: HotLoop.Reason) => counter(Metric.hotLoops, { controller, reason })
+    const loops = { fight: loop("fight"), altered: loop("altered"), rewrite: loop("rewrite") }
     const errors = counter(Metric.reconcileErrors, own)
     const terminal = counter(Metric.terminalReconcileErrors, own)
     const panics = counter(Metric.reconcilePanics, own)
@@ -169,12 +159,12 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
         waited.observe((attempt.startedAt - attempt.queuedAt) / 1000)
         worked.observe(seconds)
         if (outcome._tag === "Interrupted") return Effect.void
-        const result = resultOf[outcome._tag] ?? "error"
+        const result = results[outcome._tag] ?? failed
         const trace = traceOf(attempt)
-        results[result].add()
+        result.add()
         time.observe(seconds, trace)
         observeFreshness(attempt, trace)
-        if (result !== "error") return Effect.void
+        if (result !== failed) return Effect.void
         errors.add()
         if (outcome._tag === "Terminal") terminal.add()
         if (outcome._tag !== "Failed") return Effect.void
@@ -182,6 +172,7 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
         if (outcome.error instanceof ReconcileTimeout) timeouts.add()
         return Effect.void
       },
+      found: (reason) => loops[reason].add(),
       follow: (queue, backoffs) =>
         Effect.suspend(() => {
           const followAdds = Metrics.following(adds)

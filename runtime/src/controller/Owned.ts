@@ -233,7 +233,8 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     })
     if (reason !== "created") {
       const what = fields.join(", ") || "metadata"
-      yield* tell(owner, `${kind.kind}Updated`, `Updated ${kind.kind} ${key.name} (${what})`)
+      const note = `Updated ${kind.kind} ${key.name} (${what})`
+      yield* EventRecorder.record({ regarding: owner, type: "Normal", reason: `${kind.kind}Updated`, note })
     }
     return current
   })
@@ -373,6 +374,7 @@ const learn = (
     const answer = missing(intent, child)
     for (const each of answer) if (isEmptied(each)) memory.drop(Resource.identityOf(kind), each.path)
     const left = unmet(kind, intent, child, memory, answer)
+    const isKnown = memory.accepted(owner.metadata.uid, place, left)
     memory.accept(owner.metadata.uid, place, left)
     const dropped = answer.filter((each) => each.have === undefined && !isEmptied(each)).map(({ path }) => path)
     const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
@@ -390,7 +392,7 @@ const learn = (
     const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)
     return Effect.as(told, {
       unmet: new Set(left.map(({ path }) => path)),
-      altered: fields.length === 0 ? undefined : { fields, answer: child, isNews }
+      altered: isKnown || fields.length === 0 ? undefined : { fields, answer: child, isNews }
     })
   })
 
@@ -409,9 +411,6 @@ const amend = <A extends KubernetesObject>(
     ]),
     { before: child.metadata.resourceVersion }
   ).pipe(Patch.guarded)
-
-const tell = (regarding: KubernetesObject, reason: string, note: string) =>
-  EventRecorder.record({ regarding, type: "Normal", reason, note })
 
 /** No object has it: etcd gives 1 to the empty database, and the API server compares it with the object that is there. */
 const absent = "1"

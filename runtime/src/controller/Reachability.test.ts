@@ -100,7 +100,11 @@ describe("a probe over the client", () => {
       const client = Client.layer().pipe(Layer.provide(server.transport))
       return Effect.provide(
         body(server),
-        Reachability.layer.pipe(Layer.provide(client), Layer.provide(server.transport), Layer.provideMerge(capture([])))
+        Layer.scoped(Reachability.Reachability, Reachability.ofCluster).pipe(
+          Layer.provide(client),
+          Layer.provide(server.transport),
+          Layer.provideMerge(capture([]))
+        )
       )
     }
 

@@ -5,7 +5,6 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Client from "../client/Client.ts"
@@ -71,6 +70,3 @@ export const ofCluster: Effect.Effect<
     )
   )
 )
-
-/** The same, as a layer. */
-export const layer: Layer.Layer<Reachability, never, Client.Client | Transport> = Layer.scoped(Reachability, ofCluster)

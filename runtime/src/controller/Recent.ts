@@ -24,9 +24,7 @@ const capacity = 1000
 export const make = (): Recent => {
   const triggers = new Map<string, Fired>()
   return {
-    add: (key, trigger) => {
-      Bounded.put(triggers, key, trigger, capacity)
-    },
+    add: (key, trigger) => Bounded.put(triggers, key, trigger, capacity),
     handOver: (add) => {
       for (const [key, trigger] of triggers) add(key, trigger)
       triggers.clear()

@@ -10,11 +10,14 @@ import * as FieldOwner from "./FieldOwner.ts"
 import type { Seen } from "./HotLoop.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
-/** Who changes a field, and how that is known. A `name` is that of a manager, or of the error of the read. */
-export type Rival =
-  | { readonly by: "owner" | "last writer" | "namesake"; readonly name: string }
-  | { readonly by: "unknown" }
-  | { readonly by: "unseen"; readonly name: string | undefined }
+/** The manager that changes a field, and what is known of it. */
+export interface Rival {
+  readonly manager?: string
+  /** A sentence without its end, in which `{it}` stands for the fields. */
+  readonly says: string
+  /** Who may stop to set the field; absent where the other one has our name. */
+  readonly stops?: string
+}
 
 /** Longer than this the read does not hold up a repair. */
 const readMillis = 2000
@@ -60,21 +63,26 @@ export const ownersOf = (
 
 /** Who changes a field of an object that was looked at. */
 export const of = (seen: Seen | undefined, field: string, ours: string): Rival => {
-  if (seen === undefined) return { by: "unseen", name: undefined }
+  const log = "the API server's audit log says who"
+  if (seen === undefined || Either.isLeft(seen.live)) {
+    const why = seen === undefined || Either.isRight(seen.live) ? "" : ` (${seen.live.left})`
+    return { says: `somebody keeps changing {it}. Who could not be looked up${why}; ${log}`, stops: "the other one" }
+  }
   const { cached, live } = seen
-  if (Either.isLeft(live)) return { by: "unseen", name: live.left }
   const { metadata } = live.right
   const { managedFields = [] } = metadata
   const owner = ownersOf(cached, [field], ours, metadata)
-  if (owner !== undefined) return { by: "owner", name: owner }
+  if (owner !== undefined) return { manager: owner, says: `${owner} keeps changing {it}`, stops: owner }
   // The field is ours, with another value than ours, in the very state that is to be repaired.
   const isCurrent = metadata.resourceVersion === cached.metadata.resourceVersion
   if (isCurrent && FieldOwner.owners(managedFields, field, Drift.json(cached)).length > 0) {
-    return { by: "namesake", name: ours }
+    return { manager: ours, says: `somebody else who writes as ${ours} keeps changing {it}` }
   }
   // A write of the status changes nothing else.
   const last = FieldOwner.lastWriter(
     others(managedFields, ours).filter(({ subresource }) => (subresource === "status") === field.startsWith("status"))
   )?.manager
-  return last === undefined ? { by: "unknown" } : { by: "last writer", name: last }
+  return last === undefined
+    ? { says: `somebody keeps changing {it} who owns no field any more; ${log}`, stops: "the other one" }
+    : { manager: last, says: `somebody keeps changing {it}, probably ${last}, who wrote last`, stops: last }
 }

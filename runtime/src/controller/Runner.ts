@@ -136,12 +136,11 @@ export const prepare = <R>(
     const syncPeriod = Duration.decode(settings.syncPeriod ?? "10 hours")
     const writes = OwnWrites.make()
     const metered = yield* Metered.make(controller.name, concurrency, writes)
-    const hotLoops = yield* Metered.hotLoops(controller.name)
     const hotLoop = HotLoop.make()
     const detect = HotLoopObserver.observer(hotLoop, {
       fieldManager: controller.fieldManager,
       writes,
-      found: (reason) => hotLoops[reason].add(),
+      found: metered.found,
       isThere: ({ metadata }) => primary.store.get(keyString(metadata))?.metadata.uid === metadata.uid
     })
     const recent = Recent.make()
@@ -151,15 +150,10 @@ export const prepare = <R>(
     let current = Option.none<WorkQueue.WorkQueue<Fired>>()
     let hangs = false
 
-    const standBy = Intake.connect(controller, {
-      queue: recent,
-      memory: Memory.make(hotLoop),
-      history: settings.history,
-      primary,
-      informers,
-      gone: () => {},
-      news: true
-    }).pipe(
+    const connect = (part: Pick<Parameters<typeof Intake.connect>[1], "queue" | "memory" | "gone" | "news">) =>
+      Intake.connect(controller, { ...part, history: settings.history, primary, informers })
+
+    const standBy = connect({ queue: recent, memory: Memory.make(hotLoop), gone: () => {}, news: true }).pipe(
       (intake) => Fence.within(intake, behindLeader),
       Effect.zipRight(during.await),
       Effect.scoped,
@@ -192,17 +186,7 @@ export const prepare = <R>(
             return Effect.zipRight(during.close, between.open)
           })
       )
-      yield* Intake.connect(controller, {
-        queue,
-        memory,
-        history: settings.history,
-        primary,
-        informers,
-        gone: (key) => {
-          shared.backoffs.forget(key)
-          shared.trouble.delete(key)
-        }
-      })
+      yield* connect({ queue, memory, gone: (key) => Worker.forget(shared, key) })
       // What went between two terms, while nobody listened.
       hotLoop.retain(new Set(primary.store.list().map(({ metadata }) => metadata.uid)))
       recent.handOver(queue.add)
@@ -250,8 +234,7 @@ export const prepare = <R>(
             )
           }
         }
-        yield* Fiber.interrupt(fiber)
-        const ended = yield* settled
+        const ended = yield* abandon(queue, fiber)
         if (!ended) {
           yield* Effect.logError(
             `Controller ${controller.name} leaves ${queue.snapshot().processing} reconciles behind, which do not end although they were interrupted`

@@ -115,12 +115,11 @@ const write = (
 /** What a write changed: fields with their values, but for those that the server stores otherwise. */
 const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fields): ReadonlyArray<Written> => {
   const unmet = new Set(Drift.missing(wanted, after, "status").map(({ path }) => path))
+  const gone = Drift.missing(before, wanted, "status").filter(({ have }) => have === undefined)
   return [
-    ...Drift.missing(wanted, before, "status"),
-    ...Drift.missing(before, wanted, "status").flatMap(({ have, path }) =>
-      have === undefined ? [{ path, want: undefined }] : []
-    )
-  ].flatMap(({ path, want }): ReadonlyArray<Written> => (unmet.has(path) ? [] : [[path, JSON.stringify(want) ?? ""]]))
+    ...Drift.missing(wanted, before, "status").map(({ path, want }): Written => [path, JSON.stringify(want) ?? ""]),
+    ...gone.map(({ path }): Written => [path, ""])
+  ].filter(([path]) => !unmet.has(path))
 }
 
 /** Why a status could not be written: API servers give one answer for a missing object and for a missing subresource. */

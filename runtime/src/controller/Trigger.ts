@@ -176,6 +176,3 @@ export const owned = (owner: Resource.Any, child: Resource.Any): Trigger => ({
     return key === undefined ? [] : [key]
   }
 })
-
-/** The keys as the queue knows them. */
-export const keyStrings = (keys: Iterable<ObjectKey>): ReadonlyArray<string> => Array.from(keys, keyString)

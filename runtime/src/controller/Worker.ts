@@ -345,7 +345,8 @@ const rootOf = (
   })
 }
 
-const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
+/** Forgets that an object fails: its next failure is a first one. */
+export const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
   backoffs.forget(key)
   trouble.delete(key)
 }

@@ -72,7 +72,7 @@ export const withWorld =
       const services = Layer.mergeAll(
         Cache.layer(),
         EventRecorder.layer({ instance: "test" }),
-        Reachability.layer
+        Layer.scoped(Reachability.Reachability, Reachability.ofCluster)
       ).pipe(Layer.provideMerge(client), Layer.provide(server.transport))
       const observe = (attempt: Attempt) => Effect.sync(() => void attempts.push(attempt))
       return body({ server, logs, attempts }).pipe(
