@@ -33,7 +33,6 @@ export const usage = `bun run bench [flags], with KUBEBUILDER_ASSETS naming etcd
   --repeats N              Runs of each scenario for each manager; default the scenario's own
   --objects N              Converged WebApps, each with two children; default 10000
   --create N               WebApps that are created at once; default 5000
-  --rate N                 Updates of WebApps a second in churn; default 1000
   --quick                  Small and short: whether everything works, in some minutes. Its numbers say nothing
   --foreign-cores N        Throw a run away when other programs used more of a core; default 0.1
   --manager NAME=COMMAND   What to measure instead, given twice: the first is divided by the second
@@ -50,7 +49,6 @@ export const parse = (args: ReadonlyArray<string>): Options => {
       repeats: { type: "string" },
       objects: { type: "string" },
       create: { type: "string" },
-      rate: { type: "string" },
       quick: { type: "boolean", default: false },
       "foreign-cores": { type: "string" },
       manager: { type: "string", multiple: true, default: [] },
@@ -58,7 +56,7 @@ export const parse = (args: ReadonlyArray<string>): Options => {
       help: { type: "boolean", default: false }
     }
   })
-  const number = (flag: "repeats" | "objects" | "create" | "rate" | "foreign-cores"): number | undefined => {
+  const number = (flag: "repeats" | "objects" | "create" | "foreign-cores"): number | undefined => {
     const text = values[flag]
     if (text === undefined) return undefined
     const value = Number(text)
@@ -89,7 +87,6 @@ export const parse = (args: ReadonlyArray<string>): Options => {
     size: {
       objects: number("objects") ?? (quick ? 200 : 10_000),
       create: number("create") ?? (quick ? 100 : 5000),
-      rate: number("rate") ?? (quick ? 50 : 1000),
       quick
     },
     foreignCores: number("foreign-cores") ?? (quick ? Number.POSITIVE_INFINITY : 0.1),

@@ -16,8 +16,6 @@ export interface Size {
   readonly objects: number
   /** WebApps that are created. */
   readonly create: number
-  /** Updates of WebApps a second. */
-  readonly rate: number
   /** Makes each scenario short: it then shows that everything works, and measures nothing. */
   readonly quick: boolean
 }
@@ -159,22 +157,6 @@ export const all: ReadonlyArray<Scenario> = [
       { field: "sigterm_lease_median_ms", label: "SIGTERM to Lease taken, median ms" },
       { field: "sigterm_exit_median_ms", label: "SIGTERM to exit, median ms" },
       { field: "sigkill_repair_median_ms", label: "SIGKILL to repaired, median ms" }
-    ]
-  },
-  {
-    name: "churn",
-    title: "specs are updated all the time",
-    args: ({ quick, rate }) => ["-scenario", "churn", "-churn", quick ? "3s" : "60s", "-rate", String(rate)],
-    repeats: 3,
-    seeded: true,
-    unsettles: true,
-    measures: [
-      { field: "updates_per_s", label: "updates/s that the API server took", moreIsBetter: true },
-      { field: "cpu_ms_per_update", label: "CPU per update, ms" },
-      { field: "lag_p50_ms", label: "update sent to Deployment seen, p50 ms" },
-      { field: "lag_p99_ms", label: "update sent to Deployment seen, p99 ms" },
-      { field: "apiserver_cpu_s", label: "kube-apiserver CPU meanwhile, s" },
-      { field: "peak_rss_mib", label: "peak RSS, MiB" }
     ]
   }
 ]
