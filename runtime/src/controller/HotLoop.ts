@@ -1,8 +1,9 @@
 /**
  * Writes of a controller that may lead nowhere, counted by object: see `HotLoopObserver` for the rules.
  *
- * An object has one counter until it is suspicious. It becomes suspicious at its second attempt that writes, if the pause before was shorter than
- * {@link windowMillis}, and a new generation was not the cause of either. From then on the memory keeps which fields each attempt wrote.
+ * An object has one counter until it is suspicious. It becomes suspicious at its second attempt that writes, if the pause before was
+ * shorter than {@link windowMillis}, and a new generation was not the cause of either. From then on the memory keeps which fields each
+ * attempt wrote. The first attempt after a restart counts as one for a new generation.
  *
  * Plain state, bounded in bytes ({@link capacity}): the objects that were written longest ago go first. It keeps hashes of names and
  * values, never a text. It outlives the terms of a leader, so that a loop is not reported twice within a moment. Times are
@@ -73,7 +74,10 @@ export interface Change {
   readonly altered?: Altered | undefined
 }
 
-/** See the top of this file. A `place` is an object that was written, such as `Deployment default/shop`; `uid` is of the object that is reconciled. */
+/**
+ * See the top of this file. A `place` is an object that was written, such as `Deployment default/shop`. The `uid` is that of the object
+ * that is reconciled.
+ */
 export interface HotLoop {
   /** Counts an attempt that wrote. Whether its object is suspicious now. */
   readonly wrote: (uid: string, generation: number | undefined, now: number) => boolean
