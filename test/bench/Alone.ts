@@ -18,15 +18,9 @@ import * as Managed from "../suites/Managed.ts"
 import * as Collector from "../suites/tracing/Collector.ts"
 import * as Exporting from "../suites/tracing/Exporting.ts"
 import type { Result } from "./Driver.ts"
+import * as FirstPass from "./FirstPass.ts"
+import type { Size } from "./Scenario.ts"
 import * as Table from "./Table.ts"
-
-/** A number of a scenario, of which less is better. */
-export interface Measure {
-  readonly field: string
-  readonly label: string
-  /** More than this is too much. */
-  readonly limit?: number
-}
 
 /** Numbers by field. */
 type Numbers = { readonly [field: string]: number }
@@ -36,9 +30,9 @@ export interface Scenario {
   readonly name: string
   readonly title: string
   readonly repeats: number
-  readonly measures: ReadonlyArray<Measure>
-  /** One run. `quick` makes it short: it then shows that everything works, and measures nothing. */
-  readonly run: (cluster: ControlPlane, quick: boolean) => Effect.Effect<Numbers, unknown, Scope.Scope | Client.Client>
+  readonly measures: ReadonlyArray<Table.Limited>
+  /** One run. */
+  readonly run: (cluster: ControlPlane, size: Size) => Effect.Effect<Numbers, unknown, Scope.Scope | Client.Client>
 }
 
 /** What came of all runs of a scenario. */
@@ -100,7 +94,7 @@ const program: Scenario = {
     { field: "healthz_ms", label: "`run` to `/healthz` 200, median ms" },
     { field: "healthz_work_ms", label: "work in that, of the main thread, least ms", limit: 150 }
   ],
-  run: (_, quick) =>
+  run: (_, { quick }) =>
     Effect.gen(function* () {
       yield* Binary.path
       const versions = yield* Effect.replicateEffect(version, quick ? 3 : 60)
@@ -119,7 +113,7 @@ const resting: Scenario = {
   title: "the default overlay, nothing there",
   repeats: 3,
   measures: [{ field: "rss_mib", label: "RSS, median of ten seconds, MiB", limit: 80 }],
-  run: (cluster, quick) =>
+  run: (cluster, { quick }) =>
     Effect.gen(function* () {
       yield* cluster.install(...definitions)
       const namespace = yield* cluster.namespace("resting")
@@ -148,7 +142,7 @@ const collector: Scenario = {
     ...Exporting.sick.map((mode) => ({ field: mode, label: `the same, ${mode}, relative to healthy`, limit: 1.1 })),
     { field: "growth_mib", label: "RSS at the end less that at the beginning, MiB", limit: 32 }
   ],
-  run: (cluster, quick) =>
+  run: (cluster, { quick }) =>
     Effect.gen(function* () {
       yield* cluster.install(...definitions)
       const namespace = yield* cluster.namespace("collector")
@@ -183,43 +177,67 @@ const collector: Scenario = {
     })
 }
 
-/** In the order in which they are run. */
-export const all: ReadonlyArray<Scenario> = [program, resting, collector]
+const firstPass: Scenario = {
+  name: "first-pass",
+  title: "responsive during the first pass",
+  repeats: 1,
+  measures: FirstPass.measures,
+  run: (cluster, { objects }) => FirstPass.run(objects, cluster)
+}
+
+/** In the order in which they are run. The last one leaves its WebApps behind. */
+export const all: ReadonlyArray<Scenario> = [program, resting, collector, firstPass]
+
+/** How scenarios are run. */
+interface Options {
+  readonly out: string
+  readonly size: Size
+  readonly repeats: number | undefined
+}
 
 /** Runs scenarios, each on its own. The others go on where a run fails. Results are added to `results.jsonl` in the folder. */
 export const run = (
   cluster: ControlPlane,
   scenarios: ReadonlyArray<Scenario>,
-  options: { readonly out: string; readonly quick: boolean; readonly repeats: number | undefined }
+  options: Options
 ): Effect.Effect<ReadonlyArray<Outcome>> =>
   Effect.forEach(scenarios, (scenario) =>
-    Effect.gen(function* () {
-      const results: Array<Numbers> = []
-      const failures: Array<string> = []
-      const repeats = options.repeats ?? scenario.repeats
-      for (let round = 1; round <= repeats; round++) {
-        yield* Console.error(`${scenario.name} ${round}/${repeats} homeostat`)
-        const client = yield* Effect.scoped(
-          Effect.flatMap(Managed.client(cluster), (client) =>
-            Effect.exit(Effect.provide(scenario.run(cluster, options.quick), client))
-          )
-        )
-        yield* Effect.matchCauseEffect(client, {
-          onFailure: (cause) => {
-            const text = `${scenario.name}: ${Cause.pretty(cause)}`
-            failures.push(text)
-            return Console.error(`  failed: ${text}`)
-          },
-          onSuccess: (numbers) => {
-            results.push(numbers)
-            const result: Result = { ...numbers, scenario: scenario.name, round }
-            return Effect.promise(() => appendFile(`${options.out}/results.jsonl`, `${JSON.stringify(result)}\n`))
-          }
-        })
-      }
-      return { scenario, results, failures }
-    })
+    repeat(
+      scenario,
+      options,
+      Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(scenario.run(cluster, options.size), client))
+    )
   )
+
+/** Runs the one scenario that needs no cluster. */
+export const runInMemory = (options: Options): Effect.Effect<ReadonlyArray<Outcome>> =>
+  Effect.map(repeat(firstPass, options, FirstPass.run(options.size.objects)), (outcome) => [outcome])
+
+const repeat = (
+  scenario: Scenario,
+  { out, repeats = scenario.repeats }: Options,
+  once: Effect.Effect<Numbers, unknown, Scope.Scope>
+): Effect.Effect<Outcome> =>
+  Effect.gen(function* () {
+    const results: Array<Numbers> = []
+    const failures: Array<string> = []
+    for (let round = 1; round <= repeats; round++) {
+      yield* Console.error(`${scenario.name} ${round}/${repeats} homeostat`)
+      yield* Effect.matchCauseEffect(Effect.scoped(once), {
+        onFailure: (cause) => {
+          const text = `${scenario.name}: ${Cause.pretty(cause)}`
+          failures.push(text)
+          return Console.error(`  failed: ${text}`)
+        },
+        onSuccess: (numbers) => {
+          results.push(numbers)
+          const result: Result = { ...numbers, scenario: scenario.name, round }
+          return Effect.promise(() => appendFile(`${out}/results.jsonl`, `${JSON.stringify(result)}\n`))
+        }
+      })
+    }
+    return { scenario, results, failures }
+  })
 
 /** What is above its limit, a line for each number. */
 export const excesses = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> =>

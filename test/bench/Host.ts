@@ -5,6 +5,13 @@ import * as Assets from "@homeostat/testkit/envtest/Assets"
 import { Effect } from "effect"
 import * as Programs from "./Programs.ts"
 
+const machine = Effect.promise(async () => {
+  const release = await readFile("/etc/os-release", "utf8").catch(() => "")
+  const system = /^PRETTY_NAME="?([^"\n]*)/m.exec(release)?.[1] ?? process.platform
+  const cores = `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? process.arch})`
+  return `${cores}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${system}`
+})
+
 /** Date, versions and machine, in a few words. `peer` says whether controller-runtime was measured too. */
 export const describe = (homeostat: string, peer: boolean) =>
   Effect.gen(function* () {
@@ -18,12 +25,14 @@ export const describe = (homeostat: string, peer: boolean) =>
     const other = peer ? `controller-runtime ${version} (${go}); ` : ""
     const apiServer = yield* first(yield* Assets.find("kube-apiserver"), "--version")
     const etcd = yield* first(yield* Assets.find("etcd"), "--version")
-    const release = yield* Effect.promise(() => readFile("/etc/os-release", "utf8").catch(() => ""))
-    const system = /^PRETTY_NAME="?([^"\n]*)/m.exec(release)?.[1] ?? process.platform
-    const cores = `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? process.arch})`
-    const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`
     return [
       `${date}. ${program} (${commit}, Bun ${Bun.version}); ${other}${apiServer}; ${etcd}.`,
-      `${cores}, ${memory}, ${system}; servers, managers and driver on the same machine.`
+      `${yield* machine}; servers, managers and driver on the same machine.`
     ].join("\n")
   })
+
+/** The same where Homeostat runs from source on an API server in memory. */
+export const source = Effect.gen(function* () {
+  const date = new Date().toISOString().slice(0, 10)
+  return `${date}. Homeostat from source (${yield* Programs.commit}, Bun ${Bun.version}), an API server in memory; ${yield* machine}.`
+})

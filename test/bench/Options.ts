@@ -8,6 +8,8 @@ import * as Scenario from "./Scenario.ts"
 /** What was asked for. */
 export interface Options {
   readonly help: boolean
+  /** Only the first pass of Homeostat alone, on an API server in memory. */
+  readonly inMemory: boolean
   /** Instead of Homeostat and controller-runtime. */
   readonly managers: readonly [Manager, Manager] | undefined
   readonly scenarios: ReadonlyArray<Scenario.Scenario>
@@ -27,12 +29,16 @@ const names = [...Scenario.all, ...Alone.all].map(({ name }) => name)
 
 /** What the flags mean. */
 export const usage = `bun run bench [flags], with KUBEBUILDER_ASSETS naming etcd and kube-apiserver
+bun run bench --in-memory [--objects N] [--repeats N] [--out FOLDER], which needs nothing but Bun
 
   --scenarios NAME,…       Of ${names.slice(0, Scenario.all.length).join(", ")},
                            and, of Homeostat alone and without Go, ${names.slice(Scenario.all.length).join(", ")}; default all
   --repeats N              Runs of each scenario for each manager; default the scenario's own
-  --objects N              Converged WebApps, each with two children; default 10000
+  --in-memory              Measure only the first pass of Homeostat, on an API server in memory
+  --objects N              Converged WebApps, each with two children; default 10000, and 30000 in memory
   --create N               WebApps that are created at once; default 5000
+  --update-rate N          Updates of WebApps a second in churn; default 1000
+  --update-seconds N       How long churn sends them; default 60
   --quick                  Small and short: whether everything works, in some minutes. Its numbers say nothing
   --foreign-cores N        Throw a run away when other programs used more of a core; default 0.1
   --manager NAME=COMMAND   What to measure instead, given twice: the first is divided by the second
@@ -49,14 +55,19 @@ export const parse = (args: ReadonlyArray<string>): Options => {
       repeats: { type: "string" },
       objects: { type: "string" },
       create: { type: "string" },
+      "update-rate": { type: "string" },
+      "update-seconds": { type: "string" },
       quick: { type: "boolean", default: false },
+      "in-memory": { type: "boolean", default: false },
       "foreign-cores": { type: "string" },
       manager: { type: "string", multiple: true, default: [] },
       out: { type: "string", default: join(import.meta.dir, "../../dist/bench") },
       help: { type: "boolean", default: false }
     }
   })
-  const number = (flag: "repeats" | "objects" | "create" | "foreign-cores"): number | undefined => {
+  const number = (
+    flag: "repeats" | "objects" | "create" | "update-rate" | "update-seconds" | "foreign-cores"
+  ): number | undefined => {
     const text = values[flag]
     if (text === undefined) return undefined
     const value = Number(text)
@@ -77,16 +88,24 @@ export const parse = (args: ReadonlyArray<string>): Options => {
   if (managers.length !== 0 && (managers.length !== 2 || first?.name === second?.name)) {
     throw new Error("--manager: two of them are compared, under two names")
   }
-  const { quick } = values
+  const { "in-memory": inMemory, quick } = values
+  if (inMemory && (values.scenarios !== undefined || managers.length > 0)) {
+    throw new Error("--in-memory: cannot be used with --scenarios or --manager")
+  }
   return {
     help: values.help,
+    inMemory,
     managers: first === undefined || second === undefined ? undefined : ([first, second] as const),
     scenarios: Scenario.all.filter(({ name }) => chosen.includes(name)),
     alone: Alone.all.filter(({ name }) => chosen.includes(name)),
     repeats: number("repeats") ?? (quick ? 1 : undefined),
     size: {
-      objects: number("objects") ?? (quick ? 200 : 10_000),
+      objects: number("objects") ?? (quick ? 200 : inMemory ? 30_000 : 10_000),
       create: number("create") ?? (quick ? 100 : 5000),
+      updates: {
+        perSecond: number("update-rate") ?? (quick ? 20 : 1000),
+        seconds: number("update-seconds") ?? (quick ? 3 : 60)
+      },
       quick
     },
     foreignCores: number("foreign-cores") ?? (quick ? Number.POSITIVE_INFINITY : 0.1),

@@ -16,6 +16,8 @@ export interface Size {
   readonly objects: number
   /** WebApps that are created. */
   readonly create: number
+  /** Updates of WebApps a second, and for how many seconds. */
+  readonly updates: { readonly perSecond: number; readonly seconds: number }
   /** Makes each scenario short: it then shows that everything works, and measures nothing. */
   readonly quick: boolean
 }
@@ -157,6 +159,31 @@ export const all: ReadonlyArray<Scenario> = [
       { field: "sigterm_lease_median_ms", label: "SIGTERM to Lease taken, median ms" },
       { field: "sigterm_exit_median_ms", label: "SIGTERM to exit, median ms" },
       { field: "sigkill_repair_median_ms", label: "SIGKILL to repaired, median ms" }
+    ]
+  },
+  {
+    name: "churn",
+    title: "updates at a steady rate",
+    args: ({ updates }) => [
+      ...["-scenario", "churn", "-rate", String(updates.perSecond)],
+      ...["-churn", `${updates.seconds}s`]
+    ],
+    repeats: 3,
+    seeded: true,
+    unsettles: true,
+    measures: [
+      { field: "updates_per_s", label: "updates/s reached", moreIsBetter: true },
+      { field: "cpu_ms_per_update", label: "CPU per update, ms" },
+      { field: "lag_p50_ms", label: "update sent to Deployment seen, p50 ms" },
+      { field: "lag_p99_ms", label: "update sent to Deployment seen, p99 ms" },
+      { field: "update_answered_p99_ms", label: "update sent to answer of the API server, p99 ms" },
+      { field: "superseded", label: "updates seen only within a later one" },
+      { field: "peak_rss_mib", label: "peak RSS, MiB" },
+      { field: "apiserver_cpu_s", label: "kube-apiserver CPU meanwhile, s" },
+      { field: "writes_per_update", label: "writes per update" },
+      { field: "reconciles_per_update", label: "reconciles per update" },
+      { field: "conflicts", label: "conflicts" },
+      { field: "reconcile_errors", label: "failed reconciles" }
     ]
   }
 ]

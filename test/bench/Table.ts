@@ -6,6 +6,9 @@ import type { Measure } from "./Scenario.ts"
 /** The names of the managers. A ratio is the first divided by the second; the others have no ratio. */
 type Names = readonly [string, string, ...ReadonlyArray<string>]
 
+/** A number of which less is better, and of Homeostat alone. */
+export type Limited = Pick<Measure, "field" | "label" | "limit">
+
 /** A table for people, in Markdown. */
 export const render = (outcomes: ReadonlyArray<Outcome>, managers: Names): string => {
   const [a, b, ...others] = managers
@@ -75,7 +78,7 @@ export const median = (numbers: ReadonlyArray<number>): number | undefined => {
 /** The numbers of a scenario whose medians are above their limits, a line for each. */
 export const excesses = (
   title: string,
-  measures: ReadonlyArray<Pick<Measure, "field" | "label" | "limit">>,
+  measures: ReadonlyArray<Limited>,
   results: ReadonlyArray<Result>
 ): ReadonlyArray<string> =>
   measures.flatMap(({ limit = Number.POSITIVE_INFINITY, ...measure }) => {

@@ -2,7 +2,7 @@
  * `bun run bench`: Homeostat beside the same controller on controller-runtime, on one API server, in turn; and Homeostat alone,
  * against limits.
  *
- * Prints a table of each and keeps them, the results behind it and the managers' logs in a folder. See docs/performance.md.
+ * `--in-memory` measures the first pass of Homeostat without a cluster. Prints a table of each and keeps them, the results behind it and the managers' logs in a folder. See docs/performance.md.
  */
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -91,33 +91,44 @@ const compare = (chosen: Options.Options, homeostat: string, out: string) =>
     return part
   }).pipe(Effect.scoped)
 
-/** Homeostat alone, on an API server of its own. */
+/** Homeostat alone, on an API server of its own or in memory. */
 const alone = (chosen: Options.Options, out: string) =>
   Effect.gen(function* () {
-    const { repeats, size } = chosen
-    const outcomes = yield* Alone.run(yield* Envtest.start(), chosen.alone, { out, repeats, quick: size.quick })
+    const { inMemory, repeats, size } = chosen
+    const outcomes = inMemory
+      ? yield* Alone.runInMemory({ out, repeats, size })
+      : yield* Alone.run(yield* Envtest.start(), chosen.alone, { out, repeats, size })
     const isComplete = outcomes.every(({ failures }) => failures.length === 0)
+    const hasPass = outcomes.some(({ scenario }) => scenario.name === "first-pass")
+    const pass = hasPass ? `${size.objects} converged WebApps in the first pass.\n\n` : ""
     const part: Part = {
-      report: Alone.render(outcomes),
+      report: `${pass}${Alone.render(outcomes)}`,
       // The numbers of a quick run say nothing.
       isFine: isComplete && (size.quick || Alone.excesses(outcomes).length === 0)
     }
     return part
   }).pipe(Effect.scoped)
 
-const main = (chosen: Options.Options) =>
+/** Builds Homeostat and adds the parts that need it. Returns what they were measured with. */
+const built = (chosen: Options.Options, out: string, parts: Array<Part>) =>
   Effect.gen(function* () {
-    // What is missing is said before the minutes of the build.
-    yield* Assets.find("etcd")
-    yield* Assets.find("kube-apiserver")
-    const out = join(chosen.out, new Date().toISOString().slice(0, 19).replaceAll(":", ""))
-    yield* Effect.promise(() => mkdir(out, { recursive: true }))
     yield* Console.error("build")
     const homeostat = yield* Programs.homeostat
-    const parts: Array<Part> = []
     if (chosen.alone.length > 0) parts.push(yield* alone(chosen, out))
     if (chosen.scenarios.length > 0) parts.push(yield* compare(chosen, homeostat, out))
-    const host = yield* Host.describe(homeostat, chosen.scenarios.length > 0)
+    return yield* Host.describe(homeostat, chosen.scenarios.length > 0)
+  })
+
+const main = (chosen: Options.Options) =>
+  Effect.gen(function* () {
+    const { inMemory } = chosen
+    // What is missing is said before the minutes of the build.
+    if (!inMemory) yield* Effect.all([Assets.find("etcd"), Assets.find("kube-apiserver")])
+    const out = join(chosen.out, new Date().toISOString().slice(0, 19).replaceAll(":", ""))
+    yield* Effect.promise(() => mkdir(out, { recursive: true }))
+    const parts: Array<Part> = []
+    if (inMemory) parts.push(yield* alone(chosen, out))
+    const host = inMemory ? yield* Host.source : yield* built(chosen, out, parts)
     const report = [host, ...parts.map((part) => part.report)].join("\n\n")
     yield* Effect.promise(() => writeFile(join(out, "table.md"), report))
     yield* Console.log(`\n${report}`)

@@ -54,6 +54,13 @@ type object struct {
 	Spec struct {
 		Replicas       int64   `json:"replicas"`
 		HolderIdentity *string `json:"holderIdentity"`
+		Template       struct {
+			Spec struct {
+				Containers []struct {
+					Image string `json:"image"`
+				} `json:"containers"`
+			} `json:"spec"`
+		} `json:"template"`
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64  `json:"observedGeneration"`

@@ -35,6 +35,8 @@ type bench struct {
 	kills      int
 	runs       int
 	idleFor    time.Duration
+	rate       float64
+	churnFor   time.Duration
 	serial     int
 	headless   bool
 }
@@ -42,7 +44,7 @@ type bench struct {
 func main() {
 	runtime.LockOSThread() // Pdeathsig follows the thread that started the child
 	var b bench
-	flag.StringVar(&b.scenario, "scenario", "", "startup, create, raw, seed, cold, latency, failover, idle or clean")
+	flag.StringVar(&b.scenario, "scenario", "", "startup, create, raw, seed, cold, latency, failover, idle, churn or clean")
 	flag.StringVar(&b.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "cluster (client certificates)")
 	flag.StringVar(&b.template, "manager", "", "command with {metrics} {health} {kubeconfig} (or {metricsPort} {healthPort})")
 	flag.StringVar(&b.name, "name", "manager", "name of the manager in the results and logs")
@@ -53,20 +55,22 @@ func main() {
 	flag.StringVar(&b.electArgs, "elect-args", "--leader-elect", "arguments that turn leader election on")
 	flag.StringVar(&b.leaseNS, "lease-namespace", "default", "namespace of the Lease")
 	flag.StringVar(&b.leaseName, "lease-name", "webapp-controller.apps.kubedojo.io", "name of the Lease")
-	flag.IntVar(&b.n, "n", 10000, "converged WebApps (seed, cold, latency, failover, idle); only a label elsewhere")
+	flag.IntVar(&b.n, "n", 10000, "converged WebApps (seed, cold, latency, failover, idle, churn); only a label elsewhere")
 	flag.IntVar(&b.m, "m", 2000, "WebApps to create (create, raw)")
 	flag.IntVar(&b.probes, "probes", 300, "probes of each sort (latency)")
 	flag.IntVar(&b.terms, "terms", 10, "SIGTERM hand-overs (failover)")
 	flag.IntVar(&b.kills, "kills", 3, "SIGKILL hand-overs (failover)")
 	flag.IntVar(&b.runs, "runs", 10, "starts (startup)")
 	flag.DurationVar(&b.idleFor, "idle", time.Minute, "length of idle")
+	flag.Float64Var(&b.rate, "rate", 1000, "updates a second (churn)")
+	flag.DurationVar(&b.churnFor, "churn", time.Minute, "how long updates are sent (churn)")
 	flag.BoolVar(&b.headless, "headless", false, "make the Services beforehand without cluster IPs (seed, create, raw)")
 	timeout := flag.Duration("timeout", 5*time.Minute, "limit for the run")
 	flag.Parse()
 
 	scenario := map[string]func(context.Context) (result, error){
 		"seed": b.seed, "cold": b.cold, "create": b.create, "raw": b.raw, "latency": b.latency,
-		"failover": b.failover, "startup": b.startup, "idle": b.idle, "clean": b.cleanUp,
+		"failover": b.failover, "startup": b.startup, "idle": b.idle, "churn": b.churn, "clean": b.cleanUp,
 	}[b.scenario]
 	if scenario == nil {
 		fmt.Fprintf(os.Stderr, "driver: no scenario %q\n", b.scenario)

@@ -1,5 +1,5 @@
 /**
- * `bun test/bench/load/Server.ts WEBAPPS`: an API server in memory with converged WebApps and their children, for one manager.
+ * `bun test/bench/first-pass/Server.ts WEBAPPS`: an API server in memory with converged WebApps and their children, for one manager.
  *
  * It answers lists and watches of these kinds, elects leaders by a Lease, and keeps the writes of one WebApp. It prints its URL.
  * `POST /change` changes the image of one WebApp and answers when the manager has applied the Deployment, with the milliseconds.
