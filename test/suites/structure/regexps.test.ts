@@ -199,5 +199,5 @@ describe("The regular expressions of the product", () => {
   test("would fail with the expressions for URLs and tokens that cost a Lease once", () => {
     const former = [/(\b[a-z][a-z\d+.-]*:\/\/)[^\s/@"']+@/gi, /\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g]
     for (const regexp of former) expect(slowOf({ at: "", regexp, patience: 1 })).toBeDefined()
-  })
+  }, 60_000)
 })
