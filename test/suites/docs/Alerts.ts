@@ -1,5 +1,5 @@
 /**
- * `docs/alerts.md`, made from the rules, so that both say the same. Run, it prints the page:
+ * `docs/alerts.md`, generated from the rules. Run as a program, this file prints the page:
  * `bun test/suites/docs/Alerts.ts > docs/alerts.md`.
  */
 import { join } from "node:path"
@@ -67,8 +67,8 @@ const titleOf = (group: string): string => {
 export const page = `# Alerts
 
 What each alert of [\`prometheusrule.yaml\`](../deploy/monitoring/prometheusrule.yaml) means, and what to do. Thresholds are starting
-points. _critical_: somebody should look now; _warning_: today; _info_: when there is time. The page is made from the rules by
-\`${command}\`, and a test compares the two; another one has each alert fire in the trouble that it is for.
+points. _critical_: act now; _warning_: act today; _info_: act when you have time. \`${command}\` generates this page
+from the rules, and a test compares the two. Another test makes each alert fire.
 ${groups
   .map(
     ({ name, rules }) =>
