@@ -38,11 +38,11 @@ describe("Each variable is read", () => {
 
 describe("One that is wrong ends the start with one line that names it and says what to write", () => {
   for (const [variable, value, fix] of [
-    ["HOMEOSTAT_BACKUP_MOVER_IMAGE", "a b", "without spaces"],
-    ["HOMEOSTAT_BACKUP_MAX_JOBS", "0", "a whole number from 1 on"],
-    ["HOMEOSTAT_BACKUP_MAX_JOBS", "-1", "a whole number from 1 on"],
-    ["HOMEOSTAT_BACKUP_MAX_JOBS", "2.5", "a whole number from 1 on"],
-    ["HOMEOSTAT_BACKUP_MAX_JOBS", "many", "a whole number from 1 on"],
+    ["HOMEOSTAT_BACKUP_MOVER_IMAGE", "a b", "must not contain spaces"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "0", "must be a whole number, at least 1"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "-1", "must be a whole number, at least 1"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "2.5", "must be a whole number, at least 1"],
+    ["HOMEOSTAT_BACKUP_MAX_JOBS", "many", "must be a whole number, at least 1"],
     ["HOMEOSTAT_BACKUP_START_TIMEOUT", "10", "write it like 15s"],
     ["HOMEOSTAT_BACKUP_START_TIMEOUT", "ten minutes", "write it like 15s"],
     ["HOMEOSTAT_BACKUP_RETRY_PERIOD", "10ms", "at least 1s"],

@@ -50,7 +50,7 @@ export const variables = {
     description: "The image of movers, where spec.image names none",
     otherwise: defaults.moverImage,
     parse: (text) =>
-      /\s/.test(text) ? Either.left(`"${text}" is no image: write it without spaces`) : Either.right(text)
+      /\s/.test(text) ? Either.left(`invalid image: "${text}" (must not contain spaces)`) : Either.right(text)
   }),
   maxJobs: Setting.make("HOMEOSTAT_BACKUP_MAX_JOBS", {
     description: "How many movers run at a time, those of Backups and Restores together",
@@ -58,7 +58,7 @@ export const variables = {
     parse: (text) =>
       /^[1-9][0-9]{0,5}$/.test(text)
         ? Either.right(Number(text))
-        : Either.left(`"${text}" is no number of movers: write a whole number from 1 on`)
+        : Either.left(`invalid number of movers: "${text}" (must be a whole number, at least 1)`)
   }),
   startTimeout: duration(
     "HOMEOSTAT_BACKUP_START_TIMEOUT",

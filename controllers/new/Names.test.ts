@@ -47,6 +47,6 @@ describe("A new controller", () => {
 
   test("has a plural that can stand in a path", () => {
     expect(Names.pluralOf("caches")).toEqual(Either.right("caches"))
-    expect(refusal(Names.pluralOf("Caches/"))).toContain("no plural")
+    expect(refusal(Names.pluralOf("Caches/"))).toContain("invalid plural")
   })
 })

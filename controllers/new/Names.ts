@@ -52,7 +52,7 @@ export const kindOf = (text: string): Either.Either<string, string> => {
   // `-controller` behind it makes the value of a label, which has 63 characters at most.
   if (!/^[A-Z][A-Za-z0-9]{0,51}$/.test(text)) {
     return Either.left(
-      `"${text}" is no kind: letters and digits in PascalCase, 52 characters at most, such as RedisCache`
+      `invalid kind: "${text}" (must be letters and digits in PascalCase, at most 52 characters, such as RedisCache)`
     )
   }
   if (used.has(text)) return Either.left(`"${text}" is what a module of every controller imports: choose another kind`)
@@ -71,7 +71,7 @@ export const groupOf = (text: string): Either.Either<string, string> => {
   const labels = text.split(".")
   const isDomain = labels.length > 1 && labels.every((label) => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(label))
   if (text.length > 253 || !isDomain) {
-    return Either.left(`"${text}" is no group: a domain in lower case, such as cache.example.com`)
+    return Either.left(`invalid group: "${text}" (must be a lower-case domain, such as cache.example.com)`)
   }
   return /(^|\.)(k8s|kubernetes)\.io$/.test(text)
     ? Either.left(`"${text}" belongs to Kubernetes: take a domain of your own, such as cache.example.com`)
@@ -82,13 +82,13 @@ export const groupOf = (text: string): Either.Either<string, string> => {
 export const versionOf = (text: string): Either.Either<string, string> =>
   /^v[1-9][0-9]{0,9}((alpha|beta)[1-9][0-9]{0,9})?$/.test(text)
     ? Either.right(text)
-    : Either.left(`"${text}" is no version: write it like v1alpha1, v1beta2 or v1`)
+    : Either.left(`invalid version: "${text}" (write it like v1alpha1, v1beta2 or v1)`)
 
 /** A plural, or what is wrong with it. */
 export const pluralOf = (text: string): Either.Either<string, string> =>
   /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
     ? Either.right(text)
-    : Either.left(`"${text}" is no plural: lower-case letters, digits and dashes, such as caches`)
+    : Either.left(`invalid plural: "${text}" (must be lower-case letters, digits and dashes, such as caches)`)
 
 /** The names that follow. */
 export const of = (wanted: Wanted): Names => {

@@ -14,7 +14,7 @@ export const all: ReadonlyArray<Target> = [...released, "darwin-x64", "darwin-ar
 /** There is no such target. */
 export class UnknownTarget extends Data.TaggedError("UnknownTarget")<{ readonly name: string }> {
   override get message(): string {
-    return `there is no target ${JSON.stringify(this.name)}: it is one of ${all.join(", ")}`
+    return `unknown target: ${JSON.stringify(this.name)} (must be one of ${all.join(", ")})`
   }
 }
 

@@ -238,7 +238,7 @@ export const make = (options: Options): Handle => {
     Watcher.run(sourceOf(feed), sink(feed)).pipe(
       Effect.catchAllDefect((defect) =>
         Effect.zipRight(
-          Effect.logError(`following ${Resource.nameOf(resource)} failed unexpectedly, beginning anew in 5 s`, defect),
+          Effect.logError(`the watch of ${Resource.nameOf(resource)} failed unexpectedly, retrying in 5 s`, defect),
           Effect.sleep("5 seconds")
         )
       ),

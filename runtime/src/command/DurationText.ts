@@ -23,9 +23,9 @@ export const parse =
   (options: { readonly atLeast?: string | undefined } = {}) =>
   (text: string): Either.Either<EffectDuration.Duration, string> => {
     const millis = millisOf(text)
-    if (millis === undefined) return Either.left(`"${text}" is no duration: write it like 15s, 1m30s or 10h`)
+    if (millis === undefined) return Either.left(`invalid duration: "${text}" (write it like 15s, 1m30s or 10h)`)
     const { atLeast } = options
     return atLeast !== undefined && millis < (millisOf(atLeast) ?? 0)
-      ? Either.left(`"${text}" is too short: at least ${atLeast}`)
+      ? Either.left(`invalid duration: "${text}" (must be at least ${atLeast})`)
       : Either.right(EffectDuration.millis(millis))
   }

@@ -28,7 +28,7 @@ export const flags = {
 /** The flags of who takes part. */
 export const timing = {
   leaseDuration: Flag.duration("lease-duration", {
-    description: "How long others wait for a leader that renews the Lease no more",
+    description: "How long other replicas wait for a leader that does not renew the Lease",
     otherwise: "15s"
   }),
   renewDeadline: Flag.duration("renew-deadline", {

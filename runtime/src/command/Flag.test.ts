@@ -47,7 +47,7 @@ describe("Flags", () => {
     for (const args of [["-n", "a"], ["-n=a"], ["-na"], ["--namespace", "a"], ["--namespace=a"]]) {
       expect(Flag.read(short, args, {})).toEqual(Either.right({ namespace: "a" }))
     }
-    expect(Flag.read(short, ["-x", "a"], {})).toEqual(Either.left("there is no flag -x"))
+    expect(Flag.read(short, ["-x", "a"], {})).toEqual(Either.left("unknown flag: -x"))
     expect(Flag.read(short, ["-n"], {})).toEqual(Either.left("--namespace needs a value: --namespace NAME"))
     expect(Flag.describe(Object.values(short))).toEqual(["  -n, --namespace NAME  Where"])
   })
@@ -56,7 +56,7 @@ describe("Flags", () => {
     const beside = (most: number, ...args: ReadonlyArray<string>) =>
       Either.map(Flag.readBeside(most, flags, args, {}), ({ values, words }) => [values.file, ...words])
     expect(beside(2, "a", "--file", "f", "b")).toEqual(Either.right(["f", "a", "b"]))
-    expect(beside(1, "a", "--file", "f", "b")).toEqual(Either.left(`"b" is one word too many`))
+    expect(beside(1, "a", "--file", "f", "b")).toEqual(Either.left(`unexpected argument: "b"`))
   })
 
   test("given twice, have the last value; lists have all of them", () => {
@@ -78,17 +78,21 @@ describe("Flags", () => {
   })
 
   test("that make no sense are refused in a line that names the flag, or the variable it came from", () => {
-    expect(refusal(["--sync-period", "5x"])).toBe(`--sync-period: "5x" is no duration: write it like 15s, 1m30s or 10h`)
-    expect(refusal([], { HOMEOSTAT_SYNC_PERIOD: "0s" })).toBe(`HOMEOSTAT_SYNC_PERIOD: "0s" is too short: at least 1s`)
-    expect(refusal(["--level", "toString"])).toBe(`--level: "toString" is none of low, high`)
+    expect(refusal(["--sync-period", "5x"])).toBe(
+      `--sync-period: invalid duration: "5x" (write it like 15s, 1m30s or 10h)`
+    )
+    expect(refusal([], { HOMEOSTAT_SYNC_PERIOD: "0s" })).toBe(
+      `HOMEOSTAT_SYNC_PERIOD: invalid duration: "0s" (must be at least 1s)`
+    )
+    expect(refusal(["--level", "toString"])).toBe(`--level: invalid value: "toString" (must be one of low, high)`)
     expect(refusal(["--name", "right,wrong"])).toBe(`--name: "wrong" is no name`)
   })
 
   test("a flag that lacks its value, one that is not there, and a word too many are told apart", () => {
     expect(refusal(["--file"])).toBe("--file needs a value: --file FILE")
     expect(refusal(["--file", "--install"])).toBe("--file needs a value: --file FILE")
-    expect(refusal(["--fil", "a"])).toBe("there is no flag --fil")
-    expect(refusal(["-f", "a"])).toBe("there is no flag -f")
-    expect(refusal(["more"])).toBe(`"more" is one word too many`)
+    expect(refusal(["--fil", "a"])).toBe("unknown flag: --fil")
+    expect(refusal(["-f", "a"])).toBe("unknown flag: -f")
+    expect(refusal(["more"])).toBe(`unexpected argument: "more"`)
   })
 })

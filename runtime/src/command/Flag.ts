@@ -81,7 +81,9 @@ export const choice = <A, B>(
     otherwise: options.otherwise,
     parse: (word) => {
       const chosen = Object.hasOwn(choices, word) ? choices[word] : undefined
-      return chosen === undefined ? Either.left(`"${word}" is none of ${words.join(", ")}`) : Either.right(chosen)
+      return chosen === undefined
+        ? Either.left(`invalid value: "${word}" (must be one of ${words.join(", ")})`)
+        : Either.right(chosen)
     }
   })
 }
@@ -159,8 +161,8 @@ const collect = (
     const arg = args[index] ?? ""
     const { flag, inline } = named(flags, arg)
     if (flag === undefined) {
-      if (arg.startsWith("-")) return Either.left(`there is no flag ${arg}`)
-      if (words.length === mostWords) return Either.left(`"${arg}" is one word too many`)
+      if (arg.startsWith("-")) return Either.left(`unknown flag: ${arg}`)
+      if (words.length === mostWords) return Either.left(`unexpected argument: "${arg}"`)
       words.push(arg)
       continue
     }

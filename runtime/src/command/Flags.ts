@@ -7,22 +7,22 @@ import * as Flag from "./Flag.ts"
 export const namespaceName = (name: string): Either.Either<string, string> =>
   /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)
     ? Either.right(name)
-    : Either.left(`"${name}" is no name of a namespace: lower-case letters, digits and dashes, at most 63`)
+    : Either.left(`invalid namespace: "${name}" (must be lower-case letters, digits and dashes, at most 63)`)
 
 /** A name of an object, or what is wrong with it. */
 export const objectName = (name: string): Either.Either<string, string> =>
   /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(name)
     ? Either.right(name)
-    : Either.left(`"${name}" is no name of an object: lower-case letters, digits, dashes and dots, at most 253`)
+    : Either.left(`invalid object name: "${name}" (must be lower-case letters, digits, dashes and dots, at most 253)`)
 
 const selectorOf = (text: string): Either.Either<string, string> =>
   LabelSelector.parse(text) === undefined
-    ? Either.left(`"${text}" is no label selector: write it like app=web,tier in (a,b)`)
+    ? Either.left(`invalid label selector: "${text}" (write it like app=web,tier in (a,b))`)
     : Either.right(text)
 
 /** Why a name was refused that should have been a controller's. */
 export const unknownController = (text: string, names: ReadonlyArray<string>): string =>
-  `"${text}" names no controller of this program, which has ${names.join(", ")}`
+  `unknown controller: "${text}" (must be one of ${names.join(", ")})`
 
 /** Which API server, and as whom. */
 export const cluster = {

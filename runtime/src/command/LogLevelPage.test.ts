@@ -73,10 +73,10 @@ describe("the page of log levels", () => {
       expect(logs).toEqual([
         "INFO The log level of everything is warning",
         "INFO The log level of controller webapp is debug",
-        "INFO The log level of controller webapp is as it was at the start",
-        "INFO The log level of everything is as it was at the start",
+        "INFO The log level of controller webapp is reset",
+        "INFO The log level of everything is reset",
         "INFO The log level of controller webapp is debug",
-        "INFO The log level of everything is as it was at the start"
+        "INFO The log level of everything is reset"
       ])
     }).pipe(Effect.provide(capture(logs)))
   })
@@ -92,9 +92,7 @@ describe("the page of log levels", () => {
       expect((yield* ask("GET")).body).toContain("(8m 30s)")
       yield* TestClock.adjust("510 seconds")
       expect((yield* ask("GET")).body).toBe(started)
-      expect(logs.slice(1)).toEqual([
-        "INFO The time of the log level of controller webapp is over: it is as it was at the start"
-      ])
+      expect(logs.slice(1)).toEqual(["INFO The log level of controller webapp has expired and is reset"])
     }).pipe(Effect.provide(capture(logs)))
   })
 
@@ -109,7 +107,7 @@ describe("the page of log levels", () => {
       expect(logs).toEqual([
         "INFO The log level of everything is debug for 10m",
         "INFO The log level of everything is trace for 20m",
-        "INFO The log level of everything is as it was at the start"
+        "INFO The log level of everything is reset"
       ])
     }).pipe(Effect.provide(capture(logs)))
   })
@@ -128,20 +126,20 @@ describe("the page of log levels", () => {
       expect(logs).toEqual([
         "INFO The log level of everything is error",
         "INFO The log level of everything is warning for 1m",
-        "INFO The time of the log level of everything is over: it is as it was at the start",
+        "INFO The log level of everything has expired and is reset",
         "INFO The log level of controller webapp is error"
       ])
     }).pipe(Effect.provide(capture(logs)))
   })
 
   for (const [query, message] of [
-    ["", "level= is none of trace, debug, info, warning, error, default"],
-    ["?level=loud", "level=loud is none of trace, debug, info, warning, error, default"],
-    ["?level=debug&controller=web", "controller=web is none of webapp, backup"],
-    ["?level=debug&for=long", 'for="long" is no duration: write it like 15s, 1m30s or 10h'],
-    ["?level=debug&for=0s", 'for="0s" is too short: at least 1s'],
-    ["?level=debug&for=25h", 'for="25h" is too long: at most 24h, or leave it out'],
-    ["?level=debug&form=10m", "there is no form here, but level, controller, for"]
+    ["", 'level: invalid value: "" (must be one of trace, debug, info, warning, error, default)'],
+    ["?level=loud", 'level: invalid value: "loud" (must be one of trace, debug, info, warning, error, default)'],
+    ["?level=debug&controller=web", 'controller: invalid value: "web" (must be one of webapp, backup)'],
+    ["?level=debug&for=long", 'for: invalid duration: "long" (write it like 15s, 1m30s or 10h)'],
+    ["?level=debug&for=0s", 'for: invalid duration: "0s" (must be at least 1s)'],
+    ["?level=debug&for=25h", 'for: invalid duration: "25h" (must be at most 24h)'],
+    ["?level=debug&form=10m", "unknown parameter: form (must be one of level, controller, for)"]
   ] as const) {
     effect(`refuses ${query || "nothing at all"}, says why, and changes nothing`, () =>
       Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
  * `/loglevel` at the port for probes: what is logged, and how much from now on, without a restart. For who asks from loopback
- * (`kubectl port-forward` does), or shows a token of somebody who may.
+ * (`kubectl port-forward` does), or has a token whose user has the permission.
  *
  * ```sh
  * curl localhost:8081/loglevel
@@ -21,7 +21,7 @@ import * as Endpoints from "../manager/Endpoints.ts"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as DurationText from "./DurationText.ts"
 
-/** How long a level may be set for: whoever wants it for longer wants it until it is reset. */
+/** The longest `for`. A level without `for` stays until it is reset. */
 const longest = Duration.hours(24)
 
 /** What a request asks for. */
@@ -37,33 +37,35 @@ const forOf = (text: string | null): Either.Either<Duration.Duration | undefined
     : Either.flatMap(DurationText.parse({ atLeast: "1s" })(text), (during) =>
         Duration.lessThanOrEqualTo(during, longest)
           ? Either.right(during)
-          : Either.left(`"${text}" is too long: at most ${Duration.toHours(longest)}h, or leave it out`)
+          : Either.left(`invalid duration: "${text}" (must be at most ${Duration.toHours(longest)}h)`)
       )
 
 const levelOf = (query: URLSearchParams): Either.Either<Wish, string> => {
   const level = query.get("level")
   if (level === "default") return Either.right({ _tag: "Reset" })
   if (level === null || !LogLevels.isName(level)) {
-    return Either.left(`level=${level ?? ""} is none of ${[...LogLevels.names, "default"].join(", ")}`)
+    return Either.left(
+      `level: invalid value: "${level ?? ""}" (must be one of ${[...LogLevels.names, "default"].join(", ")})`
+    )
   }
   return Either.mapBoth(forOf(query.get("for")), {
-    onLeft: (message) => `for=${message}`,
+    onLeft: (message) => `for: ${message}`,
     onRight: (during): Wish => ({ _tag: "Set", level, during })
   })
 }
 
-/** What is asked for, and for which controller; or in one line what is wrong with it. */
+/** The requested change and its controller, or one line that says what is invalid. */
 const wishOf = (
   method: string,
   query: URLSearchParams,
   controllers: ReadonlyArray<string>
 ): Either.Either<{ readonly wish: Wish; readonly controller: string | undefined }, string> => {
   const strange = [...query.keys()].find((name) => !known.includes(name))
-  // A misspelt `for` would leave a level set for ever.
-  if (strange !== undefined) return Either.left(`there is no ${strange} here, but ${known.join(", ")}`)
+  // A misspelt `for` would leave the level set until the process ends.
+  if (strange !== undefined) return Either.left(`unknown parameter: ${strange} (must be one of ${known.join(", ")})`)
   const controller = query.get("controller") ?? undefined
   if (controller !== undefined && !controllers.includes(controller)) {
-    return Either.left(`controller=${controller} is none of ${controllers.join(", ")}`)
+    return Either.left(`controller: invalid value: "${controller}" (must be one of ${controllers.join(", ")})`)
   }
   const wish = method === "DELETE" ? Either.right<Wish>({ _tag: "Reset" }) : levelOf(query)
   return Either.map(wish, (wish) => ({ wish, controller }))
@@ -91,7 +93,7 @@ const page = (levels: LogLevels.Levels, controllers: ReadonlyArray<string>) =>
   })
 
 /** Logs that a level is another one. The level itself must not hide it, nor the one before. */
-const tell = (line: string): Effect.Effect<void> =>
+const inform = (line: string): Effect.Effect<void> =>
   Effect.locally(Effect.logInfo(line), FiberRef.currentMinimumLogLevel, LogLevel.All)
 
 /** Serves the page until the scope closes. */
@@ -115,13 +117,13 @@ export const serve = (
                   levels.set(wish.level, {
                     controller,
                     during: wish.during,
-                    over: tell(`The time of the log level of ${whose} is over: it is as it was at the start`)
+                    over: inform(`The log level of ${whose} has expired and is reset`)
                   }),
-                  tell(
+                  inform(
                     `The log level of ${whose} is ${wish.level}${wish.during === undefined ? "" : ` for ${Duration.format(wish.during)}`}`
                   )
                 )
-              : Effect.zipRight(levels.reset(controller), tell(`The log level of ${whose} is as it was at the start`))
+              : Effect.zipRight(levels.reset(controller), inform(`The log level of ${whose} is reset`))
           return Effect.zipRight(done, show)
         }
       })

@@ -21,7 +21,9 @@ export const flags = {
     placeholder: "LEVEL",
     description: `Log from this level on: ${LogLevels.names.join(", ")}; default info`,
     parse: (word) =>
-      LogLevels.isName(word) ? Either.right(word) : Either.left(`"${word}" is none of ${LogLevels.names.join(", ")}`),
+      LogLevels.isName(word)
+        ? Either.right(word)
+        : Either.left(`invalid value: "${word}" (must be one of ${LogLevels.names.join(", ")})`),
     otherwise: "info" as const
   }),
   logFormat: Flag.choice("log-format", formats, {

@@ -31,7 +31,7 @@ const account = (otherwise: Rbac.Account) =>
     parse: (text): Either.Either<Rbac.Account, string> => {
       const [namespace = "", name, ...rest] = text.split("/")
       return name === undefined || rest.length > 0
-        ? Either.left(`"${text}" is no service account: write it like ${otherwise.namespace}/${otherwise.name}`)
+        ? Either.left(`invalid service account: "${text}" (write it like ${otherwise.namespace}/${otherwise.name})`)
         : Either.all({ namespace: Flags.namespaceName(namespace), name: Flags.objectName(name) })
     },
     otherwise

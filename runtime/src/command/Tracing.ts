@@ -29,7 +29,7 @@ const annotationKey = (key: string): Either.Either<string, string> => {
   const isPrefix = prefix === undefined || (prefix.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(prefix))
   return isPrefix && name !== undefined && /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)
     ? Either.right(key)
-    : Either.left(`"${key}" is no key of an annotation: write it like ${Tracing.annotation}`)
+    : Either.left(`invalid annotation key: "${key}" (write it like ${Tracing.annotation})`)
 }
 
 /** The flags. */

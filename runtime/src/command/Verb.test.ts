@@ -26,9 +26,9 @@ describe("A command line", () => {
   })
 
   test("without a verb, or with one that is not there, is told which there are", () => {
-    expect(ask()).toBe("wrong: say what to do: run, stop")
-    expect(ask("runn")).toBe(`wrong: there is no "runn"; it is one of run, stop`)
-    expect(ask("--max-speed", "3")).toBe(`wrong: there is no "--max-speed"; it is one of run, stop`)
+    expect(ask()).toBe("wrong: verb required (must be one of run, stop)")
+    expect(ask("runn")).toBe(`wrong: unknown verb: "runn" (must be one of run, stop)`)
+    expect(ask("--max-speed", "3")).toBe(`wrong: unknown verb: "--max-speed" (must be one of run, stop)`)
   })
 
   test("gets help wherever it asks for it", () => {

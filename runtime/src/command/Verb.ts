@@ -85,7 +85,10 @@ export const select = <E, R>(
   const there = verbs.map(({ name }) => name).join(", ")
   return Either.left(
     new UsageError({
-      message: word === undefined ? `say what to do: ${there}` : `there is no "${word}"; it is one of ${there}`
+      message:
+        word === undefined
+          ? `verb required (must be one of ${there})`
+          : `unknown verb: "${word}" (must be one of ${there})`
     })
   )
 }

@@ -18,9 +18,9 @@ test("An object is named as kubectl names one, or by two words", () => {
 test("What is no object is refused with one line that says what is", () => {
   expect(Why.objectOf([])).toEqual(Either.left("say what to explain: why KIND/NAME, such as why webapp/shop"))
   for (const words of [["shop"], ["webapp/"], ["/shop"], ["a/b/c"], ["webapp", "a/b"]]) {
-    expect(Why.objectOf(words)).toEqual(Either.left(`"${words.join(" ")}" is no object: write it like webapp/shop`))
+    expect(Why.objectOf(words)).toEqual(Either.left(`invalid object: "${words.join(" ")}" (write it like webapp/shop)`))
   }
-  expect(Either.getOrThrow(Either.flip(Why.objectOf(["webapp/Shop"])))).toContain(`"Shop" is no name of an object`)
+  expect(Either.getOrThrow(Either.flip(Why.objectOf(["webapp/Shop"])))).toContain(`invalid object name: "Shop"`)
 })
 
 test("A token goes over https, or to this machine, and nowhere else", () => {

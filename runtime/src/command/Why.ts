@@ -28,7 +28,7 @@ const addressOf = (text: string): Either.Either<URL, string> => {
   const whole = /^https?:\/\//.test(text) ? text : `http://${text.startsWith(":") ? "127.0.0.1" : ""}${text}`
   const url = URL.parse(whole)
   return url === null || url.pathname !== "/" || url.search !== ""
-    ? Either.left(`"${text}" is no address of a manager: write it like http://127.0.0.1:${probePort}`)
+    ? Either.left(`invalid manager address: "${text}" (write it like http://127.0.0.1:${probePort})`)
     : Either.right(url)
 }
 
@@ -39,7 +39,7 @@ export const objectOf = (
   const [kind = "", name = "", ...rest] = words.flatMap((word) => word.split("/"))
   if (words.length === 0) return Either.left("say what to explain: why KIND/NAME, such as why webapp/shop")
   return kind === "" || name === "" || rest.length > 0
-    ? Either.left(`"${words.join(" ")}" is no object: write it like webapp/shop`)
+    ? Either.left(`invalid object: "${words.join(" ")}" (write it like webapp/shop)`)
     : Either.map(Flags.objectName(name), () => ({ kind, name }))
 }
 
@@ -66,7 +66,7 @@ const flags = {
   }),
   tokenFile: Flag.text("token-file", {
     placeholder: "FILE",
-    description: "A bearer token for a manager that is not asked from its own machine; it takes the right to get /why"
+    description: "A bearer token for a manager on another machine; the token needs the permission to get /why"
   }),
   output: Flag.short(
     "o",
@@ -104,7 +104,7 @@ const tokenIn = (path: string) =>
     const token = text.trim()
     return /^[\x21-\x7e]+$/.test(token)
       ? token
-      : yield* new NotAnswered({ message: `--token-file: there is no token in ${path}` })
+      : yield* new NotAnswered({ message: `--token-file: token not found: ${path}` })
   })
 
 interface Answer {
@@ -127,7 +127,7 @@ const reasonOf = (error: unknown): string => {
       return "nothing listens there"
     case "FailedToOpenSocket":
     case "ENOTFOUND":
-      return "there is no such host"
+      return "host not found"
     default:
       return error instanceof Error ? error.message : String(error)
   }

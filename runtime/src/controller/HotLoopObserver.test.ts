@@ -252,7 +252,7 @@ describe("two managers that fight over a field", () => {
         { ...entry("status-writer", { "f:status": {} }, 9000), subresource: "status" },
         entry("early", { "f:metadata": {} }, 1000)
       ],
-      "somebody else who writes as widget-maker keeps changing it. Is this program running twice"
+      "another program that writes as widget-maker keeps changing it. Check whether this program runs twice"
     ],
     [
       "of whom one removes the field: who wrote last is named, as a guess",
@@ -261,9 +261,9 @@ describe("two managers that fight over a field", () => {
         { ...entry("status-writer", { "f:status": {} }, 9000), subresource: "status" },
         entry("early", { "f:metadata": {} }, 1000)
       ],
-      "somebody keeps changing it, probably late, who wrote last"
+      "another manager keeps changing it, probably late, which wrote last"
     ],
-    ["of whom one is nowhere to be seen", [], "the API server's audit log says who"]
+    ["of whom one is nowhere to be seen", [], "the API server's audit log names it"]
   ]
   for (const [name, managedFields, expected] of unowned) {
     it(
@@ -286,9 +286,9 @@ describe("two managers that fight over a field", () => {
         const [note, ...others] = yield* warnings(world.server)
         expect(others).toEqual([])
         expect(note).toContain(
-          "somebody keeps changing it. Who could not be looked up (Forbidden); the API server's audit log"
+          "another manager keeps changing it. That manager could not be looked up (Forbidden); the API server's audit log"
         )
-        expect(note).not.toContain("owns no field")
+        expect(note).not.toContain("owns a field")
         expect(ApiServer.typed(ConfigMap, world.server.get(ConfigMap, "a")).data?.size).toBe("1")
       })
     )

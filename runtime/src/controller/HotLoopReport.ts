@@ -80,7 +80,7 @@ export const fights = (
     const [was, it, each] = theirs.length > 1 ? ["were", "them", "each field"] : ["was", "it", "the field"]
     const advice =
       stops === undefined
-        ? "Is this program running twice, in another version? Otherwise give the other one a field manager of its own."
+        ? "Check whether this program runs twice; otherwise give the other program another field manager."
         : `Give ${each} to one of the two: either ${stops} stops setting ${it}, or ${asker} stops asking for ${it}.`
     const note = `${named(theirs, place)} ${was} put back ${times("fight")}: ${says.replace("{it}", it)}. ${advice}`
     return { reason: "fight", place, fields: theirs, manager, note }

@@ -61,12 +61,15 @@ export const ownersOf = (
   return names.size === 0 ? undefined : [...names].join(" and ")
 }
 
-/** Who changes a field of an object that was looked at. */
+/** The manager that changes a field of an object. */
 export const of = (seen: Seen | undefined, field: string, ours: string): Rival => {
-  const log = "the API server's audit log says who"
+  const log = "the API server's audit log names it"
   if (seen === undefined || Either.isLeft(seen.live)) {
     const why = seen === undefined || Either.isRight(seen.live) ? "" : ` (${seen.live.left})`
-    return { says: `somebody keeps changing {it}. Who could not be looked up${why}; ${log}`, stops: "the other one" }
+    return {
+      says: `another manager keeps changing {it}. That manager could not be looked up${why}; ${log}`,
+      stops: "the other manager"
+    }
   }
   const { cached, live } = seen
   const { metadata } = live.right
@@ -76,13 +79,13 @@ export const of = (seen: Seen | undefined, field: string, ours: string): Rival =
   // The field is ours, with another value than ours, in the very state that is to be repaired.
   const isCurrent = metadata.resourceVersion === cached.metadata.resourceVersion
   if (isCurrent && FieldOwner.owners(managedFields, field, Drift.json(cached)).length > 0) {
-    return { manager: ours, says: `somebody else who writes as ${ours} keeps changing {it}` }
+    return { manager: ours, says: `another program that writes as ${ours} keeps changing {it}` }
   }
   // A write of the status changes nothing else.
   const last = FieldOwner.lastWriter(
     others(managedFields, ours).filter(({ subresource }) => (subresource === "status") === field.startsWith("status"))
   )?.manager
   return last === undefined
-    ? { says: `somebody keeps changing {it} who owns no field any more; ${log}`, stops: "the other one" }
-    : { manager: last, says: `somebody keeps changing {it}, probably ${last}, who wrote last`, stops: last }
+    ? { says: `another manager keeps changing {it} and no longer owns a field; ${log}`, stops: "the other manager" }
+    : { manager: last, says: `another manager keeps changing {it}, probably ${last}, which wrote last`, stops: last }
 }

@@ -40,7 +40,7 @@ describe("an address to listen on", () => {
     test(`is refused as "${text}", with what is accepted`, () => {
       expect(BindAddress.parse(text)).toMatchObject({
         _tag: "Left",
-        left: `"${text}" is no address to listen on: write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none`
+        left: `invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`
       })
     })
   }

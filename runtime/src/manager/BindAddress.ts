@@ -21,9 +21,7 @@ export const parse = (text: string): Either.Either<Option.Option<BindAddress>, s
   const [, ipv6, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text) ?? []
   const port = Number(digits)
   return digits === undefined || port > 65_535
-    ? Either.left(
-        `"${text}" is no address to listen on: write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none`
-      )
+    ? Either.left(`invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`)
     : Either.right(Option.some({ hostname: ipv6 ?? (name || undefined), port }))
 }
 

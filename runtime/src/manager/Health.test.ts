@@ -122,7 +122,7 @@ describe("/readyz", () => {
       expect(yield* get("/readyz/ping")).toBe("200 ok\n")
       expect(yield* get("/readyz/cache-widgets.example.com")).toBe("500 no such kind\n")
       expect(yield* get("/readyz/other")).toBe(
-        "404 there is no check other here, but ping, startup, shutdown, cache-widgets.example.com\n"
+        "404 unknown check: other (must be one of ping, startup, shutdown, cache-widgets.example.com)\n"
       )
       expect(yield* get("/readyz/%ff")).toStartWith("404 ")
     })

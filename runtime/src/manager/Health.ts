@@ -115,7 +115,7 @@ const single = (endpoint: string, table: Table) => (request: Request) => {
   const name = new URL(request.url).pathname.slice(`/${endpoint}/`.length)
   const check = table.get(name)
   return check === undefined
-    ? Effect.succeed(Endpoints.text(404, `there is no check ${name} here, but ${[...table.keys()].join(", ")}`))
+    ? Effect.succeed(Endpoints.text(404, `unknown check: ${name} (must be one of ${[...table.keys()].join(", ")})`))
     : Effect.map(look(check), (reason) =>
         reason === undefined ? Endpoints.text(200, "ok", headers) : Endpoints.text(500, reason, headers)
       )

@@ -9,7 +9,7 @@ const root = join(import.meta.dir, "../../..")
 
 describe("A build that is asked for what there is not", () => {
   for (const [args, line, environment] of [
-    [["--target", "linux-mips"], 'there is no target "linux-mips": it is one of linux-x64, '],
+    [["--target", "linux-mips"], 'unknown target: "linux-mips" (must be one of linux-x64, '],
     [["--everything"], "Unknown option '--everything'"],
     [["--outdir", "/dev/null"], "/dev/null can't be written to (EEXIST: "],
     [["--outdir", "/dev/null/out"], "/dev/null/out can't be written to (ENOTDIR: "],

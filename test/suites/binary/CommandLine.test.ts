@@ -117,54 +117,54 @@ describe("The program", () => {
 })
 
 const noAddress = (flag: string, text: string): string =>
-  `${flag}: "${text}" is no address to listen on: write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none`
+  `${flag}: invalid bind address: "${text}" (write it like :8080, 127.0.0.1:8080 or [::1]:8080, or 0 for none)`
 
 describe("A mistake on the command line is exit code 2 and one line that names it", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-    [[], "say what to do: run, crd, rbac, manifests, preflight, why, version"],
-    [["start"], `there is no "start"; it is one of run, crd, rbac, manifests, preflight, why, version`],
-    [["run", "--bogus"], "there is no flag --bogus"],
-    [["crd", "--context", "x"], "there is no flag --context"],
-    [["run", "webapp"], `"webapp" is one word too many`],
+    [[], "verb required (must be one of run, crd, rbac, manifests, preflight, why, version)"],
+    [["start"], `unknown verb: "start" (must be one of run, crd, rbac, manifests, preflight, why, version)`],
+    [["run", "--bogus"], "unknown flag: --bogus"],
+    [["crd", "--context", "x"], "unknown flag: --context"],
+    [["run", "webapp"], `unexpected argument: "webapp"`],
     [
       ["rbac", "--service-account", "homeostat"],
-      `--service-account: "homeostat" is no service account: write it like homeostat-system/homeostat`
+      `--service-account: invalid service account: "homeostat" (write it like homeostat-system/homeostat)`
     ],
     [
       ["manifests", "--service-account", "Home/homeostat"],
-      `--service-account: "Home" is no name of a namespace: lower-case letters, digits and dashes, at most 63`
+      `--service-account: invalid namespace: "Home" (must be lower-case letters, digits and dashes, at most 63)`
     ],
     [["run", "--namespace"], "--namespace needs a value: --namespace NAME"],
-    [
-      ["run", "--controllers", "webapp,cron"],
-      `--controllers: "cron" names no controller of this program, which has ${names}`
-    ],
-    [["run", "--workers", "0"], `--workers: "0" is no number of workers: write 16, or webapp=16,backup=4`],
-    [["run", "--workers", "cron=3"], `--workers: "cron=3" names no controller of this program, which has ${names}`],
-    [["run", "--sync-period", "soon"], `--sync-period: "soon" is no duration: write it like 15s, 1m30s or 10h`],
-    [["run", "--sync-period", "0s"], `--sync-period: "0s" is too short: at least 1s`],
+    [["run", "--controllers", "webapp,cron"], `--controllers: unknown controller: "cron" (must be one of ${names})`],
+    [["run", "--workers", "0"], `--workers: invalid number of workers: "0" (write 16, or webapp=16,backup=4)`],
+    [["run", "--workers", "cron=3"], `--workers: unknown controller: "cron=3" (must be one of ${names})`],
+    [["run", "--sync-period", "soon"], `--sync-period: invalid duration: "soon" (write it like 15s, 1m30s or 10h)`],
+    [["run", "--sync-period", "0s"], `--sync-period: invalid duration: "0s" (must be at least 1s)`],
     [
       ["run", "--graceful-shutdown-timeout=-5s"],
-      `--graceful-shutdown-timeout: "-5s" is no duration: write it like 15s, 1m30s or 10h`
+      `--graceful-shutdown-timeout: invalid duration: "-5s" (write it like 15s, 1m30s or 10h)`
     ],
-    [["run", "--log-format", "xml"], `--log-format: "xml" is none of json, pretty`],
-    [["run", "--log-level", "loud"], `--log-level: "loud" is none of trace, debug, info, warning, error`],
+    [["run", "--log-format", "xml"], `--log-format: invalid value: "xml" (must be one of json, pretty)`],
+    [
+      ["run", "--log-level", "loud"],
+      `--log-level: invalid value: "loud" (must be one of trace, debug, info, warning, error)`
+    ],
     [
       ["run", "--selector", "app in web"],
-      `--selector: "app in web" is no label selector: write it like app=web,tier in (a,b)`
+      `--selector: invalid label selector: "app in web" (write it like app=web,tier in (a,b))`
     ],
     [
       ["run", "--namespace", "Shop"],
-      `--namespace: "Shop" is no name of a namespace: lower-case letters, digits and dashes, at most 63`
+      `--namespace: invalid namespace: "Shop" (must be lower-case letters, digits and dashes, at most 63)`
     ],
     [["run", "--leader-elect=maybe"], `--leader-elect: "maybe" is neither true nor false`],
     [
       ["run", "--leader-elect-namespace", "a/b"],
-      `--leader-elect-namespace: "a/b" is no name of a namespace: lower-case letters, digits and dashes, at most 63`
+      `--leader-elect-namespace: invalid namespace: "a/b" (must be lower-case letters, digits and dashes, at most 63)`
     ],
     [
       ["run", "--leader-elect-lease-name", "My Lease"],
-      `--leader-elect-lease-name: "My Lease" is no name of an object: lower-case letters, digits, dashes and dots, at most 253`
+      `--leader-elect-lease-name: invalid object name: "My Lease" (must be lower-case letters, digits, dashes and dots, at most 253)`
     ],
     ...(["run", "rbac", "manifests", "preflight"] as const).map(
       (verb) =>
@@ -173,7 +173,7 @@ describe("A mistake on the command line is exit code 2 and one line that names i
           "--leader-elect-lease-name: required with --leader-elect and --controllers and --namespace (one name for each manager that works beside others; a manager keeps its name when its flags change)"
         ] as const
     ),
-    [["run", "--retry-period", "2"], `--retry-period: "2" is no duration: write it like 15s, 1m30s or 10h`],
+    [["run", "--retry-period", "2"], `--retry-period: invalid duration: "2" (write it like 15s, 1m30s or 10h)`],
     [
       ["run", "--leader-elect", "--lease-duration=10s"],
       "--lease-duration (10s) must be longer than --renew-deadline (10s), or a second leader could start before the first has stopped"
@@ -202,23 +202,23 @@ describe("A mistake on the command line is exit code 2 and one line that names i
     Effect.gen(function* () {
       const environment = Binary.bare(yield* Directory.make)
       const variables: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
-        ["NAMESPACE", "a,B", `"B" is no name of a namespace`],
-        ["CONTROLLERS", "cron", `"cron" names no controller`],
-        ["SELECTOR", "=", `"=" is no label selector`],
-        ["WORKERS", "many", `"many" is no number of workers`],
-        ["SYNC_PERIOD", "10", `"10" is no duration`],
-        ["GRACEFUL_SHUTDOWN_TIMEOUT", "x", `"x" is no duration`],
+        ["NAMESPACE", "a,B", `invalid namespace: "B"`],
+        ["CONTROLLERS", "cron", `unknown controller: "cron"`],
+        ["SELECTOR", "=", `invalid label selector: "="`],
+        ["WORKERS", "many", `invalid number of workers: "many"`],
+        ["SYNC_PERIOD", "10", `invalid duration: "10"`],
+        ["GRACEFUL_SHUTDOWN_TIMEOUT", "x", `invalid duration: "x"`],
         ["INSTALL_CRDS", "perhaps", `"perhaps" is neither true nor false`],
         ["LEADER_ELECT", "yes", `"yes" is neither true nor false`],
-        ["LEADER_ELECT_LEASE_NAME", "-", `"-" is no name of an object`],
-        ["LEADER_ELECT_NAMESPACE", "-", `"-" is no name of a namespace`],
-        ["LEASE_DURATION", "long", `"long" is no duration`],
-        ["RENEW_DEADLINE", "1", `"1" is no duration`],
-        ["RETRY_PERIOD", "-1s", `"-1s" is no duration`],
-        ["METRICS_BIND_ADDRESS", "metrics", `"metrics" is no address to listen on`],
-        ["HEALTH_PROBE_BIND_ADDRESS", "[::1]", `"[::1]" is no address to listen on`],
-        ["LOG_LEVEL", "loud", `"loud" is none of`],
-        ["LOG_FORMAT", "xml", `"xml" is none of`]
+        ["LEADER_ELECT_LEASE_NAME", "-", `invalid object name: "-"`],
+        ["LEADER_ELECT_NAMESPACE", "-", `invalid namespace: "-"`],
+        ["LEASE_DURATION", "long", `invalid duration: "long"`],
+        ["RENEW_DEADLINE", "1", `invalid duration: "1"`],
+        ["RETRY_PERIOD", "-1s", `invalid duration: "-1s"`],
+        ["METRICS_BIND_ADDRESS", "metrics", `invalid bind address: "metrics"`],
+        ["HEALTH_PROBE_BIND_ADDRESS", "[::1]", `invalid bind address: "[::1]"`],
+        ["LOG_LEVEL", "loud", `invalid value: "loud" (must be one of`],
+        ["LOG_FORMAT", "xml", `invalid value: "xml" (must be one of`]
       ]
       yield* each(variables, ([name, value, line]) =>
         Effect.map(Binary.run(["run"], { ...environment, [`HOMEOSTAT_${name}`]: value }), (end) => {
@@ -233,12 +233,12 @@ describe("A mistake on the command line is exit code 2 and one line that names i
 
 describe("A setting of a controller that makes no sense is exit code 2 and one line that names it", () => {
   const wrong: ReadonlyArray<readonly [name: string, value: string, line: string]> = [
-    ["MOVER_IMAGE", "my image", `"my image" is no image: write it without spaces`],
-    ["MAX_JOBS", "0", `"0" is no number of movers: write a whole number from 1 on`],
-    ["MAX_JOBS", "many", `"many" is no number of movers: write a whole number from 1 on`],
-    ["START_TIMEOUT", "10", `"10" is no duration: write it like 15s, 1m30s or 10h`],
-    ["RETRY_PERIOD", "500ms", `"500ms" is too short: at least 1s`],
-    ["PREFLIGHT_TIMEOUT", "soon", `"soon" is no duration: write it like 15s, 1m30s or 10h`]
+    ["MOVER_IMAGE", "my image", `invalid image: "my image" (must not contain spaces)`],
+    ["MAX_JOBS", "0", `invalid number of movers: "0" (must be a whole number, at least 1)`],
+    ["MAX_JOBS", "many", `invalid number of movers: "many" (must be a whole number, at least 1)`],
+    ["START_TIMEOUT", "10", `invalid duration: "10" (write it like 15s, 1m30s or 10h)`],
+    ["RETRY_PERIOD", "500ms", `invalid duration: "500ms" (must be at least 1s)`],
+    ["PREFLIGHT_TIMEOUT", "soon", `invalid duration: "soon" (write it like 15s, 1m30s or 10h)`]
   ]
   live("before anything is opened, and no cluster is asked for", () =>
     Effect.gen(function* () {

@@ -146,12 +146,15 @@ describe("A new controller", () => {
     [[], "say which kind it is for: controller KIND, such as Cache"],
     [
       ["cache", "--group", "a.example.com"],
-      '"cache" is no kind: letters and digits in PascalCase, 52 characters at most'
+      'invalid kind: "cache" (must be letters and digits in PascalCase, at most 52 characters'
     ],
     [["Shelf"], "--group: say which API group the kind is of, a domain such as cache.example.com"],
-    [["Shelf", "--group", "shelf"], '--group: "shelf" is no group: a domain in lower case, such as cache.example.com'],
-    [["Shelf", "--group", "a.example.com", "--colour", "red"], "there is no flag --colour"],
-    [["Shelf", "Board", "--group", "a.example.com"], '"Board" is one word too many'],
+    [
+      ["Shelf", "--group", "shelf"],
+      '--group: invalid group: "shelf" (must be a lower-case domain, such as cache.example.com)'
+    ],
+    [["Shelf", "--group", "a.example.com", "--colour", "red"], "unknown flag: --colour"],
+    [["Shelf", "Board", "--group", "a.example.com"], 'unexpected argument: "Board"'],
     [["Webapp", "--group", "a.example.com"], "the controller webapp of WebApp.apps.kubedojo.io has that name already"],
     [["Runtime", "--group", "a.example.com"], "@homeostat/runtime is a module already: choose another kind"],
     [["New", "--group", "a.example.com"], "controllers/new exists already: choose another kind, or remove it"]

@@ -106,7 +106,7 @@ tell (codes, hosts, priorities). None of their labels names an object: 1,000 obj
 
 A controller may have metrics of its own, whose labels may name its objects. They are there while it leads, so that each object
 is told of by one replica, and those of an object go when it is gone. How a controller gets some is in
-[concepts](concepts.md#metrics-of-its-own).
+[concepts](concepts.md#metrics-of-a-controller).
 
 \`deploy/monitoring\` has a Grafana dashboard, which also works for operators on controller-runtime as far as the names are the same,
 alerts (PrometheusRule), and a ServiceMonitor.

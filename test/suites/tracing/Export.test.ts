@@ -39,17 +39,25 @@ describe("A setting of traces that makes no sense is exit code 2 and one line th
       [],
       'invalid value of OTEL_TRACES_SAMPLER_ARG: "2" (must be a number from 0 to 1)'
     ],
-    [{}, ["--trace-propagation=child"], '--trace-propagation: "child" is none of off, link, parent'],
-    [{ HOMEOSTAT_TRACE_PROPAGATION: "child" }, [], 'HOMEOSTAT_TRACE_PROPAGATION: "child" is none of off, link, parent'],
+    [
+      {},
+      ["--trace-propagation=child"],
+      '--trace-propagation: invalid value: "child" (must be one of off, link, parent)'
+    ],
+    [
+      { HOMEOSTAT_TRACE_PROPAGATION: "child" },
+      [],
+      'HOMEOSTAT_TRACE_PROPAGATION: invalid value: "child" (must be one of off, link, parent)'
+    ],
     [
       {},
       ["--trace-annotation=a/b/c"],
-      '--trace-annotation: "a/b/c" is no key of an annotation: write it like tracing.k8s.io/traceparent'
+      '--trace-annotation: invalid annotation key: "a/b/c" (write it like tracing.k8s.io/traceparent)'
     ],
     [
       {},
       ["--trace-annotation=Example.com/key"],
-      '--trace-annotation: "Example.com/key" is no key of an annotation: write it like tracing.k8s.io/traceparent'
+      '--trace-annotation: invalid annotation key: "Example.com/key" (write it like tracing.k8s.io/traceparent)'
     ]
   ]
   for (const [environment, flags, message] of cases) {

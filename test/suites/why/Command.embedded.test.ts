@@ -127,11 +127,11 @@ describe("homeostat why", () => {
       const home = yield* Directory.make
       const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
         [[], "say what to explain: why KIND/NAME, such as why webapp/shop"],
-        [["shop"], `"shop" is no object: write it like webapp/shop`],
-        [["webapp", "shop", "cart"], `"cart" is one word too many`],
-        [["webapp/shop", "-n", "A b"], `--namespace: "A b" is no name of a namespace`],
-        [["webapp/shop", "-o", "yaml"], `--output: "yaml" is none of text, json`],
-        [["webapp/shop", "--probe-address", "http://a/b"], `--probe-address: "http://a/b" is no address of a manager`]
+        [["shop"], `invalid object: "shop" (write it like webapp/shop)`],
+        [["webapp", "shop", "cart"], `unexpected argument: "cart"`],
+        [["webapp/shop", "-n", "A b"], `--namespace: invalid namespace: "A b"`],
+        [["webapp/shop", "-o", "yaml"], `--output: invalid value: "yaml" (must be one of text, json)`],
+        [["webapp/shop", "--probe-address", "http://a/b"], `--probe-address: invalid manager address: "http://a/b"`]
       ]
       for (const [args, line] of cases) {
         const end = yield* why(home, ...args)

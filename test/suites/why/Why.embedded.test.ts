@@ -350,9 +350,9 @@ describe("The page", () => {
         ["", "say what to explain: /why?kind=webapp&namespace=default&name=shop"],
         ["?kind=chore", "say what to explain: /why?kind=webapp&namespace=default&name=shop"],
         ["?kind=dog&name=rex", `no controller here reconciles a kind "dog", but Chore (chores.suites.homeostat.dev)`],
-        ["?kind=chore&name=../../secrets", `"../../secrets" is no name`],
-        ["?kind=chore&name=a&namespace=a/b", `"a/b" is no namespace`],
-        ["?kind=chore&name=a&controller=cats", `there is no controller "cats" here: it is one of chores`],
+        ["?kind=chore&name=../../secrets", `invalid name: "../../secrets"`],
+        ["?kind=chore&name=a&namespace=a/b", `invalid namespace: "a/b"`],
+        ["?kind=chore&name=a&controller=cats", `unknown controller: "cats" (must be one of chores)`],
         ["?kind=chore&name=a&output=xml", "output=xml is neither json nor text"]
       ]
       for (const [query, line] of refused) {

@@ -177,13 +177,13 @@ const ask = (
       ["namespace", query.get("namespace") ?? ""]
     ] as const) {
       if (/[^-.:_a-zA-Z0-9]/.test(text) || text.length > 253 || /^\.+$/.test(text)) {
-        return { refused: `${JSON.stringify(text)} is no ${what}` }
+        return { refused: `invalid ${what}: ${JSON.stringify(text)}` }
       }
     }
     const some = subjects.filter(({ controller }) => wanted === "" || controller.name === wanted)
     if (some.length === 0) {
       const names = listed(subjects.map(({ controller }) => controller.name))
-      return { refused: `there is no controller ${JSON.stringify(wanted)} here: it is one of ${names}` }
+      return { refused: `unknown controller: ${JSON.stringify(wanted)} (must be one of ${names})` }
     }
     const owned = some.flatMap((subject) =>
       subject.controller.triggers.flatMap(({ relation, resource }, at) =>
