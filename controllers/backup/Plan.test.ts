@@ -328,6 +328,14 @@ describe("A Job", () => {
       "preflight backup forget"
     )
   })
+  test("has the trigger that asks for it, or that of its run, or the schedule", () => {
+    const manual: Plan.Request = { ...tick, trigger: "manual" }
+    const later = { ...fresh, active: { ...active("cart-1"), trigger: "unlock" as const } }
+    expect(work({ request: manual }, later).trigger).toBe("manual")
+    const before = job("cart-1", { id: "1" })
+    expect(work({ before }, later).trigger).toBe("unlock")
+    expect(work({ before }, fresh).trigger).toBe("schedule")
+  })
   test("leaves deleting, pruning and checking to the last of its run", () => {
     expect(operations({ later: ["b"] }, { lastCheckTime: created }, { ...kept, checkInterval: "1h" })).toBe(
       "preflight backup"

@@ -107,6 +107,14 @@ describe("What keeps a mover from starting is told in the kubelet's words", () =
       message: "Pod p starts"
     }))
 
+  test("and a pod that a plugin keeps without a word", () =>
+    expect(Run.read(open, [pod(open, "p", { conditions: [{ type: "PodScheduled", status: "False" }] })])).toMatchObject(
+      {
+        obstacle: { reason: "Unschedulable", image: "homeostat-mover:0.1.0" },
+        message: "Pod p cannot start: no node takes it"
+      }
+    ))
+
   test("a pod for which there is no node", () =>
     expect(
       Run.read(open, [
@@ -214,6 +222,14 @@ describe("A Job that is over has an ending", () => {
       ending: { exitCode: 44 },
       at: at("2026-11-20T02:04:30Z")
     })
+  })
+
+  test("at the time at which it completed, where its pods are gone", () => {
+    const status = { ...done.status, completionTime: "2026-11-20T02:04:40Z" }
+    expect(end({ ...done, status }, []).at).toBe(at("2026-11-20T02:04:40Z"))
+    expect(end({ ...done, status }, [pod(done, "p", { phase: "Succeeded", state: terminated(0) })]).at).toBe(
+      at("2026-11-20T02:04:00Z")
+    )
   })
 
   test("that is lost with its pods, at the Job's own time", () => {

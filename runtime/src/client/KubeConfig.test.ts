@@ -56,10 +56,18 @@ describe("KubeConfig finds the cluster", () => {
         { KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "6443" }
       )
       expect(cluster).toMatchObject({ server: "https://[fd00::1]:6443", namespace: "pod-namespace" })
-      expect(yield* cluster.credentials).toMatchObject({
-        headers: { authorization: "Bearer pod-token" },
-        tls: { ca: pki.ca }
+      const { headers, tls } = yield* cluster.credentials
+      expect(headers).toMatchObject({ authorization: "Bearer pod-token" })
+      // The server proves who it is by the pod's own authority.
+      expect(tls).toEqual({
+        ca: pki.ca,
+        cert: undefined,
+        key: undefined,
+        serverName: undefined,
+        insecure: false
       })
+      const usual = yield* load({ serviceAccount }, { KUBERNETES_SERVICE_HOST: "10.0.0.1" })
+      expect([usual.server, usual.proxy]).toEqual(["https://10.0.0.1:443", undefined])
     })
   )
 

@@ -140,6 +140,18 @@ describe("the rules of a namespace", () => {
     }).pipe(Effect.provide(client))
   })
 
+  effect("are not known of one namespace: the server is asked for its only permission", () => {
+    const { asked, client } = reviewer(
+      () => false,
+      () => 403
+    )
+    return Effect.gen(function* () {
+      const permissions = [permission({ namespace: "a" })]
+      expect(yield* Preflight.review(permissions)).toEqual({ missing: permissions, unanswered: [] })
+      expect(asked).toHaveLength(1)
+    }).pipe(Effect.provide(client))
+  })
+
   effect("are not all known, or refused: the server is asked for each permission of that namespace by itself", () => {
     const { asked, client } = reviewer(
       ({ verb }) => verb === "get",

@@ -364,6 +364,8 @@ describe("a definition narrows another one where it takes away", () => {
       "scope was Namespaced and is Cluster: objects that exist are none of it",
       "names.kind was Widget and is Gadget: objects that exist are none of it"
     ])
+    const refused = Narrowing.of(from, { spec: { ...spec, scope: "Cluster", names: { kind: "Gadget" } } })
+    expect(refused.map(({ isRefused }) => isRefused)).toEqual([true, true])
   })
 })
 
