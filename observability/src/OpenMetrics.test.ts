@@ -25,6 +25,8 @@ describe("a page of OpenMetrics", () => {
       contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
       body: "# EOF\n"
     })
+    const { mediaType, version } = OpenMetrics.format
+    expect(`${mediaType}; version=${version}; charset=utf-8`).toBe(OpenMetrics.render([]).contentType)
   })
 
   test("names a counter without its end, which its series have, and a unit where the name has one", () => {

@@ -210,3 +210,18 @@ describe("Call", () => {
     expect(Patch.pointer("a.io/b~c")).toBe("a.io~1b~0c")
   })
 })
+
+test("a request has the time that its caller gives it", () => {
+  const options = { timeoutMillis: 5 }
+  const calls: ReadonlyArray<Call.Call | Request> = [
+    Call.get(ConfigMap, key, undefined, options),
+    Call.page(ConfigMap, options),
+    Call.watch(ConfigMap, options, 300),
+    Call.create(ConfigMap, { metadata: meta }, manager, options),
+    Call.replace(ConfigMap, { metadata: meta }, undefined, manager, options),
+    Call.patch(ConfigMap, key, Patch.merge({}), undefined, manager, options),
+    Call.apply(ConfigMap, { metadata: meta }, undefined, manager, options),
+    Call.remove(ConfigMap, key, options)
+  ]
+  for (const call of calls) expect((Either.isEither(call) ? right(call) : call).timeoutMillis).toBe(5)
+})
