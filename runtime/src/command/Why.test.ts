@@ -1,5 +1,8 @@
-import { expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
+import * as Directory from "@homeostat/testkit/envtest/Directory"
 import { live } from "@homeostat/testkit/Test"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -42,25 +45,126 @@ test("A token goes over https, or to this machine, and nowhere else", () => {
   }
 })
 
-live("An answer has no character that a terminal obeys", () =>
+/** What the verb prints, or its error, and what it asks a manager that answers so. */
+const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
   Effect.gen(function* () {
+    const requests: Array<{ readonly url: URL; readonly authorization: string | null }> = []
     const server = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("WebApp x/shop: \u001b[2Jgone\n") })
+        Bun.serve({
+          hostname: "127.0.0.1",
+          port: 0,
+          fetch: (request) => {
+            requests.push({ url: new URL(request.url), authorization: request.headers.get("authorization") })
+            return answer()
+          }
+        })
       ),
       (server) => Effect.promise(() => server.stop(true))
     )
     const printed: Array<unknown> = []
-    const args = ["webapp/shop", "--namespace=x", `--probe-address=http://127.0.0.1:${server.port}`]
-    yield* Why.verb({ name: "homeostat", version: "0.1.0", description: "" })
-      .run({ args, environment: {} })
+    const origin = `http://127.0.0.1:${server.port}`
+    const ended = yield* Why.verb({ name: "homeostat", version: "0.1.0", description: "" })
+      .run({ args: ["webapp/shop", "--namespace=x", `--probe-address=${origin}`, ...flags], environment: {} })
       .pipe(
         Console.withConsole({
           ...(yield* Effect.console),
           log: (line: unknown) => Effect.sync(() => void printed.push(line))
         }),
-        Effect.provide(BunFileSystem.layer)
+        Effect.provide(BunFileSystem.layer),
+        Effect.either
       )
+    const error = Either.isLeft(ended) ? ended.left : undefined
+    return { printed, requests, error: error?.message.replaceAll(origin, "ORIGIN"), tag: error?._tag }
+  })
+
+live("An answer has no character that a terminal obeys", () =>
+  Effect.gen(function* () {
+    const { printed } = yield* ask(() => new Response("WebApp x/shop: \u001b[2Jgone\n"))
     expect(printed).toEqual(["WebApp x/shop: \\u001b[2Jgone"])
   })
 )
+
+live("The manager is asked for the object, without a token unless a file has one", () =>
+  Effect.gen(function* () {
+    const { requests } = yield* ask(() => new Response("ok"))
+    const [plain] = requests
+    expect(plain?.url.pathname).toBe("/why")
+    expect(Object.fromEntries(plain?.url.searchParams ?? [])).toEqual({
+      kind: "webapp",
+      name: "shop",
+      namespace: "x",
+      output: "text"
+    })
+    expect(plain?.authorization).toBeNull()
+
+    const folder = yield* Directory.make
+    const file = join(folder, "token")
+    yield* Effect.promise(() => writeFile(file, "abc\n"))
+    const told = yield* ask(() => new Response("ok"), `--token-file=${file}`, "-o", "json", "--controller=c")
+    const [request] = told.requests
+    expect(request?.authorization).toBe("Bearer abc")
+    expect(request?.url.searchParams.get("controller")).toBe("c")
+    expect(request?.url.searchParams.get("output")).toBe("json")
+
+    for (const text of ["", "two words"]) {
+      yield* Effect.promise(() => writeFile(file, text))
+      const { error, requests } = yield* ask(() => new Response("ok"), `--token-file=${file}`)
+      expect([error, requests.length]).toEqual([`--token-file: there is no token in ${file}`, 0])
+    }
+    const { error } = yield* ask(() => new Response("ok"), `--token-file=${file}x`)
+    expect(error).toBe(`--token-file: ${file}x cannot be read`)
+  })
+)
+
+describe("An error says what the manager said, in one line, and what to do", () => {
+  const way = "kubectl -n homeostat-system port-forward deployment/homeostat"
+  const table: ReadonlyArray<readonly [status: number, body: string, tag: string, message: string]> = [
+    [400, "no such kind\nmore\n", "UsageError", "no such kind"],
+    [
+      401,
+      "a token\n",
+      "NotAnswered",
+      "ORIGIN does not answer us: a token (--token-file FILE, or ask from its own machine: "
+    ],
+    [403, "forbidden", "NotAnswered", "ORIGIN does not answer us: forbidden (--token-file FILE, or ask from its own"],
+    [404, "", "NotAnswered", "ORIGIN explains nothing: it is a manager that has not started its controllers yet"],
+    [500, "x".repeat(400), "NotAnswered", `ORIGIN answered with 500: ${"x".repeat(300)}…`],
+    [302, "", "NotAnswered", "ORIGIN answered with 302: "]
+  ]
+  for (const [status, body, tag, message] of table) {
+    live(`after ${status}`, () =>
+      Effect.gen(function* () {
+        const failed = yield* ask(() => new Response(body, { status, headers: { location: "/elsewhere" } }))
+        expect([failed.printed, failed.tag]).toEqual([[], tag])
+        expect(failed.error).toContain(message)
+        expect(failed.error?.includes(way)).toBe(status === 401 || status === 403)
+        expect(failed.requests).toHaveLength(1)
+      })
+    )
+  }
+
+  live("of a manager that answers in JSON", () =>
+    Effect.gen(function* () {
+      const said = (body: string) =>
+        Effect.map(
+          ask(() => new Response(body, { status: 400 }), "-o", "json"),
+          ({ error }) => error
+        )
+      expect(yield* said('{"error":"no such kind"}')).toBe("no such kind")
+      for (const body of ['{"error":3}', "3", "null", "{"]) expect(yield* said(body)).toBe(body)
+    })
+  )
+
+  live("where nothing listens", () =>
+    Effect.gen(function* () {
+      const taken = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() })
+      const { port } = taken
+      yield* Effect.promise(() => taken.stop(true))
+      const { error, tag } = yield* ask(() => new Response("ok"), `--probe-address=http://127.0.0.1:${port}`)
+      expect(tag).toBe("NotAnswered")
+      expect(error).toStartWith(`cannot ask the manager at http://127.0.0.1:${port}: nothing listens there. If it runs`)
+      expect(error).toContain(way)
+    })
+  )
+})

@@ -457,6 +457,21 @@ describe("a flood of made-up tokens", () => {
     }).pipe(Effect.provide(Layer.merge(layer, capture([]))))
   })
 
+  effect("of tokens that were confirmed has more room, and an end", () => {
+    let held = false
+    const { layer } = world((review) => (held ? "silence" : usual(review)))
+    return Effect.gen(function* () {
+      const confirmed = Array.from({ length: 100 }, (_, n) => `good-${n}`)
+      yield* Effect.forEach(confirmed, (name) => ask({ headers: bearer(name) }))
+      yield* TestClock.adjust(Callers.times.known)
+      held = true
+      const asking = yield* Effect.fork(flood(100, (n) => `good-${n}`))
+      yield* Effect.yieldNow()
+      yield* TestClock.adjust("5 minutes")
+      expect(counted(yield* asking)).toEqual({ 429: 100 - 67, 503: 67 })
+    }).pipe(Effect.provide(Layer.merge(layer, capture([]))))
+  })
+
   effect("from one address leaves room for others", () => {
     const { layer } = world((review) => (review.spec.token?.startsWith("made-up") ? "silence" : usual(review)))
     return Effect.gen(function* () {

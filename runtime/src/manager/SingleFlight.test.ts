@@ -1,0 +1,89 @@
+/** Which questions are asked at once, which wait, and which are refused. */
+import { describe, expect } from "bun:test"
+import { effect } from "@homeostat/testkit/Test"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as SingleFlight from "./SingleFlight.ts"
+
+const options: SingleFlight.Options = { concurrency: 2, waiting: 2, perSource: 3, sharing: 2 }
+
+/** Questions that are answered by hand. `begun`: the keys whose question is under way or answered, in their order. */
+const world = Effect.gen(function* () {
+  const flights = yield* SingleFlight.make<string, never>(options)
+  const begun: Array<string> = []
+  const answers = new Map<string, Deferred.Deferred<string>>()
+  const ask = (key: string, source: string) =>
+    Effect.gen(function* () {
+      const answer = answers.get(key) ?? (yield* Deferred.make<string>())
+      answers.set(key, answer)
+      const question = Effect.suspend(() => {
+        begun.push(key)
+        return Deferred.await(answer)
+      })
+      const asked = yield* Effect.either(flights.ask(key, source, question))
+      yield* Effect.yieldNow()
+      return asked
+    })
+  const answer = (key: string) =>
+    Effect.gen(function* () {
+      const deferred = answers.get(key)
+      if (deferred !== undefined) yield* Deferred.succeed(deferred, `answer of ${key}`)
+      for (let turn = 0; turn < 10; turn++) yield* Effect.yieldNow()
+    })
+  const isTaken = (key: string, source: string) => Effect.map(ask(key, source), Either.isRight)
+  return { answer, ask, begun, flights, isTaken }
+})
+
+describe("questions", () => {
+  effect("are asked a few at a time, and the others wait in their order", () =>
+    Effect.gen(function* () {
+      const { answer, begun, isTaken } = yield* world
+      for (const [at, key] of ["a", "b", "c", "d"].entries()) expect(yield* isTaken(key, `source ${at}`)).toBe(true)
+      expect(begun).toEqual(["a", "b"])
+      yield* answer("b")
+      expect(begun).toEqual(["a", "b", "c"])
+      yield* answer("a")
+      expect(begun).toEqual(["a", "b", "c", "d"])
+    }).pipe(Effect.scoped)
+  )
+
+  effect("are refused where too many wait, until one is answered", () =>
+    Effect.gen(function* () {
+      const { answer, flights, isTaken } = yield* world
+      for (const [at, key] of ["a", "b", "c", "d"].entries()) yield* isTaken(key, `source ${at}`)
+      expect(flights.refuses("e", "another")).toBe(true)
+      expect(yield* isTaken("e", "another")).toBe(false)
+      yield* answer("a")
+      expect(flights.refuses("e", "another")).toBe(false)
+      expect(yield* isTaken("e", "another")).toBe(true)
+    }).pipe(Effect.scoped)
+  )
+
+  effect("of one source leave room for others", () =>
+    Effect.gen(function* () {
+      const { answer, isTaken } = yield* world
+      for (const key of ["a", "b", "c"]) expect(yield* isTaken(key, "one")).toBe(true)
+      expect(yield* isTaken("d", "one")).toBe(false)
+      expect(yield* isTaken("d", "other")).toBe(true)
+      yield* answer("a")
+      expect(yield* isTaken("e", "one")).toBe(true)
+    }).pipe(Effect.scoped)
+  )
+
+  effect("with one key are one, for a few callers, and are asked again later", () =>
+    Effect.gen(function* () {
+      const { answer, ask, begun, flights } = yield* world
+      const first = Either.getOrThrow(yield* ask("a", "one"))
+      expect(flights.refuses("a", "two")).toBe(false)
+      const second = Either.getOrThrow(yield* ask("a", "two"))
+      expect(flights.refuses("a", "three")).toBe(true)
+      expect(Either.flip(yield* ask("a", "three"))).toEqual(Either.right(SingleFlight.crowded))
+      expect(begun).toEqual(["a"])
+      yield* answer("a")
+      expect([yield* first, yield* second]).toEqual(["answer of a", "answer of a"])
+      expect(Either.isRight(yield* ask("a", "three"))).toBe(true)
+      expect(begun).toEqual(["a", "a"])
+    }).pipe(Effect.scoped)
+  )
+})
