@@ -119,6 +119,14 @@ describe("the root of an attempt's trace", () => {
     })
   })
 
+  test("knows no observed generation of a status that holds something else", () => {
+    for (const status of [{ observedGeneration: "2" }, {}, null, 3, undefined]) {
+      const metadata = { name: "a", uid: "u", resourceVersion: "7", creationTimestamp: "" }
+      const object: KubernetesObject & { readonly status: unknown } = { metadata, status }
+      expect(completed({ object }).attributes["reconcile.observed_generation"]).toBeUndefined()
+    }
+  })
+
   test("leaves out what is not known: of an object that is gone or has no namespace, of a run that no change asked for", () => {
     const { attributes } = completed({
       key: "a",

@@ -67,6 +67,21 @@ describe("the fair scheduler", () => {
     expect(log).toHaveLength(8)
   })
 
+  test("has a turn of ten milliseconds", () => {
+    const ran = (millis: number): number => {
+      const loop = machine()
+      const scheduler = FairScheduler.make(loop.host)
+      const log: Array<string> = []
+      spawn(scheduler, "first", log, () => {
+        loop.work(millis)
+        spawn(scheduler, "second", log, () => {})
+      })
+      loop.runMicrotasks()
+      return log.length
+    }
+    expect([ran(9), ran(10)]).toEqual([2, 1])
+  })
+
   test("waits for the event loop when its turn is over, and goes on after that", () => {
     const loop = machine()
     const scheduler = FairScheduler.make(loop.host)
