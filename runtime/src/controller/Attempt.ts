@@ -114,18 +114,13 @@ export class Observers extends Context.Reference<Observers>()("@homeostat/runtim
   defaultValue: (): ReadonlyArray<Observer> => [log]
 }) {}
 
-const observed =
-  (join: (observers: ReadonlyArray<Observer>) => ReadonlyArray<Observer>) =>
+/** Adds an observer of the attempts in an effect, after all others, and one before them, which may add something to the trace. */
+export const observedBy =
+  (last: Observer, ...first: ReadonlyArray<Observer>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.mapInputContext(effect, (context: Context.Context<R>) =>
-      Context.add(context, Observers, join(Context.get(context, Observers)))
+      Context.add(context, Observers, [...first, ...Context.get(context, Observers), last])
     )
-
-/** Adds an observer of the attempts in an effect. */
-export const observedBy = (observer: Observer) => observed((others) => [...others, observer])
-
-/** The same, before all others: it may have something to add to the trace, of which they decide what becomes. */
-export const observedFirstBy = (observer: Observer) => observed((others) => [observer, ...others])
 
 /**
  * The outcome of a reconcile that ended so. `interrupted`: its worker was. A reconcile that interrupts itself has failed, and

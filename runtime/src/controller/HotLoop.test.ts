@@ -35,7 +35,7 @@ describe("an object", () => {
     hotLoop.wrote("u", 1, 0)
     const { bytes } = hotLoop.size()
     hotLoop.wrote("u", 1, 1000)
-    expect(hotLoop.size()).toEqual({ objects: 1, bytes })
+    expect(hotLoop.size()).toEqual({ keys: 1, bytes })
   })
 
   test("begins with no counts after a new generation, a pause, and when it is gone", () => {
@@ -147,8 +147,8 @@ test("what it holds takes no more than it counts, however long the names are", (
     const long = "A".repeat(20_000)
     for (let time = 0; time < 4; time++) hotLoop.count(uid, "fight", "Deployment shop/a", [`env[${uid}${long}]`], time)
   })
-  for (const { bytes, heaped, objects } of [counted, statuses, repairs]) {
-    expect(objects).toBe(1024)
+  for (const { bytes, heaped, keys } of [counted, statuses, repairs]) {
+    expect(keys).toBe(1024)
     expect(heaped).toBeLessThan(1.2 * bytes)
     expect(bytes).toBeLessThanOrEqual(HotLoop.capacity)
   }
@@ -163,12 +163,12 @@ test("of many objects and fields those written longest ago are forgotten", () =>
     hotLoop.wrote("u0", 1, 3000)
     expect(hotLoop.size().bytes).toBeLessThanOrEqual(HotLoop.capacity)
   }
-  expect(hotLoop.size().objects).toBeGreaterThan(4096)
+  expect(hotLoop.size().keys).toBeGreaterThan(4096)
   const isKnown = (index: number) => hotLoop.isDue(`u${index}`, place, 4000)
   expect([1, most / 2, most - 1].map(isKnown)).toEqual([false, false, true])
-  const { objects } = hotLoop.size()
+  const { keys } = hotLoop.size()
   hotLoop.forget("u0")
-  expect(hotLoop.size().objects).toBe(objects - 1)
+  expect(hotLoop.size().keys).toBe(keys - 1)
 
   for (let index = 0; index < 3 * HotLoop.mostFields; index++) counting(hotLoop, [0, 1, 2, 3], `data.${index}`)
   const last = 3 * HotLoop.mostFields - 1

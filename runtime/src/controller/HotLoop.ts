@@ -100,7 +100,7 @@ export interface HotLoop {
   /** Forgets all others: for when some may have gone unnoticed. */
   readonly retain: (uids: ReadonlySet<string>) => void
   /** How many objects the memory has, and about how many bytes that takes. */
-  readonly size: () => { readonly objects: number; readonly bytes: number }
+  readonly size: () => { readonly keys: number; readonly bytes: number }
 }
 
 interface Counter {
@@ -211,9 +211,6 @@ export const make = (most: number = capacity): HotLoop => {
     retain: (uids) => {
       for (const uid of objects.keys()) if (!uids.has(uid)) objects.delete(uid)
     },
-    size: () => {
-      const { bytes, keys } = objects.size()
-      return { objects: keys, bytes }
-    }
+    size: objects.size
   }
 }

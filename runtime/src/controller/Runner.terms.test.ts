@@ -209,7 +209,7 @@ describe("a term that is stopped", () => {
         const sizes: Array<number> = []
         const runner = yield* prepare((owner) =>
           Effect.gen(function* () {
-            sizes.push((yield* Reconciliation).memory.hotLoop.size().objects)
+            sizes.push((yield* Reconciliation).memory.hotLoop.size().keys)
             yield* Status.update(owner, { seen: 1 })
             return Result.done
           })

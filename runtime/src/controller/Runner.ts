@@ -295,8 +295,7 @@ export const prepare = <R>(
         Effect.raceFirst(Effect.as(free, true), Effect.as(stop, false)).pipe(
           Effect.flatMap((isFree) => (isFree ? term(stop) : Effect.succeed(false))),
           (lead) => Fence.within(lead, permit),
-          Attempt.observedBy(observe),
-          Attempt.observedFirstBy(detect),
+          Attempt.observedBy(observe, detect),
           (lead) => LogLevels.within(lead, controller.name)
         )
     }
