@@ -53,7 +53,7 @@ const Repository = Schema.Struct({
   ),
   caSecretRef: keyReference("The certificate authority of the server, if it is not a public one.", "ca.crt"),
   passwordSecretRef: keyReference(
-    "The repository's password, if it is not RESTIC_PASSWORD of the credentials. Without it, nobody can read the repository.",
+    "The repository's password, if it is not RESTIC_PASSWORD of the credentials. The repository cannot be read without it.",
     "RESTIC_PASSWORD"
   )
 })
@@ -252,11 +252,11 @@ export const Status = Schema.Struct({
   ),
   repositoryID: optional(
     Schema.String.pipe(Schema.maxLength(64)),
-    "restic's id of the repository. Once it is known, a repository that is gone is a failure and never made anew."
+    "restic's id of the repository. Once it is known, a missing repository is a failure, and the mover does not create it again."
   ),
   repositoryHash: optional(
     Schema.String.pipe(Schema.maxLength(63)),
-    "Tells the repository apart: of those with the same, one works at a time."
+    "Identifies the repository. Of the Backups with the same value, one runs at a time."
   ),
   effectiveSchedule: optional(Schema.String.pipe(Schema.maxLength(100)), "What a -random schedule came to."),
   lastPruneTime: time("When space was last given back."),

@@ -93,8 +93,11 @@ describe("A refusal names the field and what to write", () => {
     ["0 0 * * 7", 'schedule "0 0 * * 7": day of week "7" is out of range: Sunday is 0'],
     ["5-1 * * * *", 'schedule "5-1 * * * *": minute "5-1" ends before it begins: write 5-59,0-1 to go past the last'],
     ["*/0 * * * *", 'schedule "*/0 * * * *": minute "*/0" has no step of at least 1 after the slash'],
-    ["*-5 * * * *", 'schedule "*-5 * * * *": minute "*-5" is no range: write * alone, or two numbers with a dash'],
-    ["1-2-3 * * * *", 'schedule "1-2-3 * * * *": minute "1-2-3" is no range: use 0 to 59, as * or 1,2 or 1-5 or */2'],
+    ["*-5 * * * *", 'schedule "*-5 * * * *": minute "*-5" is not a range: write * alone, or two numbers with a dash'],
+    [
+      "1-2-3 * * * *",
+      'schedule "1-2-3 * * * *": minute "1-2-3" is not a range: use 0 to 59, as * or 1,2 or 1-5 or */2'
+    ],
     [", * * * *", 'schedule ", * * * *": minute "," has no value: use 0 to 59, as * or 1,2 or 1-5 or */2'],
     [
       "* * * *",
@@ -102,11 +105,11 @@ describe("A refusal names the field and what to write", () => {
     ],
     [
       "0 0 0 * * *",
-      'schedule "0 0 0 * * *" has 6 fields instead of five: write minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day; there is no field for seconds'
+      'schedule "0 0 0 * * *" has 6 fields instead of five: write minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day; seconds are not supported'
     ],
     [
       "@Daily",
-      'schedule "@Daily" is no nickname: use one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, with or without -random, or @every with a duration such as @every 6h'
+      'schedule "@Daily" is not a nickname: use one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, with or without -random, or @every with a duration such as @every 6h'
     ],
     [
       "TZ=Europe/Berlin 0 2 * * *",

@@ -100,7 +100,7 @@ export const parse = (text: string, of: string): Either.Either<Parsed, string> =
   const fields = nicknames[nickname]
   if (fields === undefined) {
     return Either.left(
-      `schedule ${quote(text)} is no nickname: use one of ${Object.keys(nicknames).join(", ")}, with or without ${randomSuffix}, or @every with a duration such as @every 6h`
+      `schedule ${quote(text)} is not a nickname: use one of ${Object.keys(nicknames).join(", ")}, with or without ${randomSuffix}, or @every with a duration such as @every 6h`
     )
   }
   const effective = random ? drawn(fields, of) : fields
@@ -135,7 +135,7 @@ const parseFields = (schedule: string): Either.Either<Fields, string> => {
     daysOfWeek === undefined ||
     more.length > 0
   ) {
-    const seconds = texts.length === 6 ? "; there is no field for seconds" : ""
+    const seconds = texts.length === 6 ? "; seconds are not supported" : ""
     return Either.left(
       `schedule ${quote(schedule)} has ${texts.length} field${texts.length === 1 ? "" : "s"} instead of five: write ${order}, such as "0 2 * * *" for 02:00 each day${seconds}`
     )
@@ -186,10 +186,10 @@ interface Range {
 const parseRange = (text: string, field: Field): Either.Either<Range, string> => {
   const refuse = (problem: string) => Either.left(`${field.name} ${quote(text)} ${problem}`)
   const parts = /^([^/-]*)(?:-([^/-]*))?(?:\/([^/-]*))?$/.exec(text)
-  if (parts === null) return refuse(`is no range: ${accepted(field)}`)
+  if (parts === null) return refuse(`is not a range: ${accepted(field)}`)
   const [, low = "", high, stride] = parts
   const star = low === "*" || low === "?"
-  if (star && high !== undefined) return refuse(`is no range: write ${low} alone, or two numbers with a dash`)
+  if (star && high !== undefined) return refuse(`is not a range: write ${low} alone, or two numbers with a dash`)
 
   const from = star ? field.min : numberOf(low, field)
   if (from === undefined) return refuse(`is not understood: ${accepted(field)}`)

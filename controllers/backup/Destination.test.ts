@@ -99,7 +99,7 @@ describe("Anything else is refused with what to write", () => {
     ["/var/backups", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
     ["local:/a", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
     ["bucket/path", "has no scheme: write s3://bucket/path for a bucket, or pvc://bucket/path for a volume"],
-    ["Bucket", `is no name of a bucket: use 3 to 63 lower-case letters, digits, dots and dashes, or write ${all}`],
+    ["Bucket", `is not a bucket name: use 3 to 63 lower-case letters, digits, dots and dashes, or write ${all}`],
     ["sftp://host/a", `has a scheme that is not supported: write ${all}`],
     ["rclone:remote:a", `is not understood: write ${all}`],
     ["s3://bucket/../other", 'the part ".." of its path cannot be used: write letters, digits and . _ = + -'],

@@ -181,7 +181,7 @@ const meantWithoutScheme = (text: string): string => {
   if (/^[./~]/.test(text)) return meantByScheme("file", text)
   if (/^[^/:]+\/[^:]*$/.test(text))
     return `has no scheme: write s3://${text} for a bucket, or pvc://${text} for a volume`
-  return `is no name of a bucket: use ${schemes.s3?.rule}, or write ${accepted}`
+  return `is not a bucket name: use ${schemes.s3?.rule}, or write ${accepted}`
 }
 
 /** What stands before an @ may be a password, and messages are read by many. */

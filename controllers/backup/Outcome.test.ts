@@ -21,7 +21,7 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       40,
       "Fatal: repository does not exist",
       "RepositoryMissing",
-      "There is no repository at the destination any more. Fatal: repository does not exist. It is not made anew, since that would hide the loss: bring it back, or correct spec.destination; to begin a new one, delete and create the Backup"
+      "The repository at the destination is missing. Fatal: repository does not exist. A new repository would hide the loss: bring the old one back, or correct spec.destination; to start a new one, delete and create the Backup"
     ],
     [
       41,
@@ -166,7 +166,7 @@ describe("Retention", () => {
       warning: true,
       retention: "failed",
       message:
-        "1 volume saved. Old snapshots could not be deleted. it was refused. If the server lets nobody delete (append-only), delete there and leave retention out of the spec; else give the credentials the right to delete"
+        "1 volume saved. Old snapshots could not be deleted. it was refused. If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete"
     }))
   test("has failed where the repository was locked by then", () =>
     expect(judged(41, '"operation":"forget"')).toMatchObject({

@@ -189,7 +189,7 @@ const ended = (reason: Reason): Outcome => ({
 
 const deletedJob: { readonly [purpose in Purpose]: string } = {
   backup: "the next run comes by its schedule",
-  restore: "delete this Restore and create it anew to begin again",
+  restore: "delete this Restore and create it again",
   delete: "the snapshots are where they were"
 }
 
@@ -326,7 +326,7 @@ type Failing = Exclude<
 
 const happened: { readonly [reason in Failing]: string } = {
   PartiallyFailed: "Some files could not be read; the others were saved, and no old snapshot was deleted.",
-  RepositoryMissing: "There is no repository at the destination any more.",
+  RepositoryMissing: "The repository at the destination is missing.",
   RepositoryLocked: "Another restic has locked the repository.",
   WrongPassword: "RESTIC_PASSWORD does not open the repository.",
   DestinationUnreachable: "The destination did not answer as it should.",
@@ -343,7 +343,7 @@ const advice: { readonly [reason in Failing]: string } = {
   PartiallyFailed:
     "Let spec.podSecurityContext run as a user who may read them, exclude them with spec.excludes, or set spec.allowPartial",
   RepositoryMissing:
-    "It is not made anew, since that would hide the loss: bring it back, or correct spec.destination; to begin a new one, delete and create the Backup",
+    "A new repository would hide the loss: bring the old one back, or correct spec.destination; to start a new one, delete and create the Backup",
   RepositoryLocked:
     "It is tried again in 30 minutes, when a lock that was left behind counts as stale; if no restic uses the repository, annotate the Backup with backup.example.com/unlock to remove it now",
   WrongPassword:
@@ -353,7 +353,7 @@ const advice: { readonly [reason in Failing]: string } = {
   TargetNotEmpty: "Restore into an empty volume, or set spec.overwrite in a new Restore",
   SnapshotNotFound: "Look at status.lastRun of the Backup for what there is, and create a new Restore",
   RetentionFailed:
-    "If the server lets nobody delete (append-only), delete there and leave retention out of the spec; else give the credentials the right to delete",
+    "If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete",
   ResticFailed: "It is tried again at the next run",
   Terminated: "It is tried again at the next run",
   OutOfMemory: "Raise limits.memory in spec.resources"
@@ -371,7 +371,7 @@ const adviceElsewhere: {
     WrongPassword: "Put the password with which the repository was made into the Secret, and create a new Restore",
     DestinationUnreachable: "Check the address, the bucket and the credentials, and create a new Restore",
     DestinationFull: "The volume to restore into is too small: create a larger one, and a new Restore",
-    ResticFailed: "Create a new Restore when the cause is mended",
+    ResticFailed: "Create a new Restore after you fix the cause",
     Terminated: "Create a new Restore, with spec.overwrite if the volume has a part of the files by now"
   },
   delete: {
@@ -381,7 +381,7 @@ const adviceElsewhere: {
     DestinationUnreachable: "Check the address, the bucket and the credentials",
     DestinationFull: "Make room there",
     ResticFailed: "The snapshots are still there, some or all",
-    RetentionFailed: "If the server lets nobody delete (append-only), delete there",
+    RetentionFailed: "If the server is append-only, delete there",
     Terminated: "The snapshots are still there, some or all"
   }
 }

@@ -12,7 +12,7 @@ const Spec = Schema.Struct({
   targetPVC: name("The PersistentVolumeClaim that is written to. It must exist, and be empty unless overwrite is set."),
   volume: optional(
     name("A PersistentVolumeClaim."),
-    "The claim whose snapshot is taken. Needed where the Backup saves several and none of them is targetPVC."
+    "The claim whose snapshot to restore. Required if the Backup saves several claims and targetPVC is not one of them."
   ),
   snapshot: Schema.optionalWith(text(64).pipe(Schema.pattern(/^(latest|[0-9a-f]{8,64})$/)), {
     default: () => "latest"

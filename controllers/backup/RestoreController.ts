@@ -123,7 +123,7 @@ const begin = (restore: Restore) =>
     if (backup === undefined) {
       return pending({
         reason: "BackupNotFound",
-        message: `There is no Backup ${spec.backupRef} in this namespace. If it was deleted, create it again with its destination and spec.suspend: its snapshots are found again`
+        message: `Backup ${spec.backupRef} not found in this namespace. If it was deleted, create it again with its destination and spec.suspend: its snapshots are found again`
       })
     }
     const understood = Spec.parse(backup)

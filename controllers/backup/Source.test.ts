@@ -137,14 +137,14 @@ describe("A source is refused, with what to do,", () => {
       "x",
       { claims: [claim("y")] },
       "SourceNotFound",
-      "There is no PersistentVolumeClaim, Deployment or StatefulSet x in this namespace: create it, or delete and create the Backup with another spec.source"
+      "PersistentVolumeClaim, Deployment or StatefulSet x not found in this namespace: create it, or delete and create the Backup with another spec.source"
     ],
     [
       "if it is of another kind",
       "statefulset/x",
       { deployment: web, claims: [claim("x")] },
       "SourceNotFound",
-      "There is no StatefulSet x in this namespace: there is pvc/x and deployment/x, or delete and create the Backup with another spec.source"
+      "StatefulSet x not found in this namespace: there is pvc/x and deployment/x, or delete and create the Backup with another spec.source"
     ],
     [
       "if it is a claim and a workload",
@@ -193,7 +193,7 @@ describe("A source is refused, with what to do,", () => {
       "x",
       { claims: [claim("x", { deleted: true })] },
       "SourceNotFound",
-      "PersistentVolumeClaim x is being deleted, and no pod can mount it any more: create it anew"
+      "PersistentVolumeClaim x is being deleted, and pods can no longer mount it: create it again"
     ],
     [
       "if one of its claims is not bound",

@@ -77,7 +77,7 @@ const choose = ({ kind, name }: Reference, seen: Seen): Either.Either<Kind, Clai
     const wanted = kind === undefined ? "PersistentVolumeClaim, Deployment or StatefulSet" : words[kind]
     const meant =
       found[0] === undefined ? "create it" : `there is ${found.map((other) => `${other}/${name}`).join(" and ")}`
-    return refuse("SourceNotFound", `There is no ${wanted} ${name} in this namespace: ${meant}, or ${recreate}`)
+    return refuse("SourceNotFound", `${wanted} ${name} not found in this namespace: ${meant}, or ${recreate}`)
   }
   if (others.length > 0) {
     return refuse(
@@ -199,7 +199,7 @@ const accept = (candidate: Candidate, { claims, pods }: Seen): Either.Either<Cla
     return refuse("SourceNotFound", `${named}: create it`)
   }
   if (claim.metadata.deletionTimestamp !== undefined) {
-    return refuse("SourceNotFound", `${name} is being deleted, and no pod can mount it any more: create it anew`)
+    return refuse("SourceNotFound", `${name} is being deleted, and pods can no longer mount it: create it again`)
   }
   const refusal = Claim.unfit(claim, Usage.of(candidate.name, pods))
   if (refusal !== undefined) return Either.left(refusal)

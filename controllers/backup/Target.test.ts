@@ -46,7 +46,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, Claim.R
     restore({ claims: [claim("y")] }),
     {
       reason: "TargetNotFound",
-      message: "There is no PersistentVolumeClaim x of spec.targetPVC: create it, large enough for what is restored"
+      message: "PersistentVolumeClaim x of spec.targetPVC not found: create it, large enough for what is restored"
     }
   ],
   [
@@ -85,7 +85,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, Claim.R
   [
     "a claim that is not there cannot hold the repository",
     destination({}),
-    { reason: "VolumeNotBound", message: "There is no PersistentVolumeClaim x of spec.destination: create it" }
+    { reason: "VolumeNotBound", message: "PersistentVolumeClaim x of spec.destination not found: create it" }
   ],
   [
     "a claim that has lost its volume cannot hold the repository",

@@ -75,7 +75,7 @@ const find = (
 ): Found => {
   const claim = claims.find(({ metadata }) => metadata.name === name)
   if (claim === undefined) {
-    return refuse(absent.reason, `There is no ${Claim.nameOf(name)} ${absent.of}: ${absent.advice}`)
+    return refuse(absent.reason, `${Claim.nameOf(name)} ${absent.of} not found: ${absent.advice}`)
   }
   if (claim.metadata.deletionTimestamp !== undefined) {
     return refuse(

@@ -200,7 +200,7 @@ export const verb = (root: string, existing: () => Promise<ReadonlyArray<Existin
           try: existing,
           catch: (error) =>
             new NotMade({
-              message: `${mainFile} can't be loaded, mend it first: ${error instanceof Error ? error.message : String(error)}`
+              message: `${mainFile} can't be loaded, fix it first: ${error instanceof Error ? error.message : String(error)}`
             })
         })
         yield* make(root, controllers, names)

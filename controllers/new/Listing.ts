@@ -63,7 +63,7 @@ const contentOf = (text: string): Either.Either<ReadonlyArray<Node>, string> => 
  */
 export const add = (text: string, names: Names): Either.Either<string, string> =>
   Either.flatMap(
-    Either.mapLeft(contentOf(text), (problem) => `${problem}: mend it first`),
+    Either.mapLeft(contentOf(text), (problem) => `${problem}: fix it first`),
     (nodes) => {
       const lists = listsIn(nodes)
       const [list] = lists

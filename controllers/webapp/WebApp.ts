@@ -108,7 +108,7 @@ const Status = Schema.Struct({
     exact: true
   }).annotations({
     description:
-      "The conditions in one word: Pending before the first pod is ready, Deploying during a rollout, Running when every pod runs the spec, Degraded when pods were lost since, Failed when it needs somebody's help."
+      "The conditions in one word: Pending before the first pod is ready, Deploying during a rollout, Running when every pod runs the spec, Degraded when pods were lost since, Failed when a user has to act."
   }),
   replicas: count("Pods that exist."),
   updatedReplicas: count("Pods that run the present spec."),

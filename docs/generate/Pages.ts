@@ -20,7 +20,7 @@ ${Fields.contents}
 
 ## The program
 
-Its flags are told by \`homeostat --help\` and \`homeostat run --help\`, its metrics in [metrics](../metrics.md).
+\`homeostat --help\` and \`homeostat run --help\` list its flags, and [metrics](../metrics.md) its metrics.
 
 ## @homeostat/runtime
 

@@ -1,5 +1,5 @@
 /**
- * The trace of an attempt, told in full: what its record knows, put on the root span, its links and the wait before it.
+ * Completes the trace of an attempt from its record: attributes and links of the root span, and the span of the wait before it.
  *
  * The worker records spans only. All that can be derived from the record is put in here, when somebody wants the trace: of a
  * thousand reconciles that had nothing to do nobody does, and they pay nothing for it.
@@ -20,7 +20,7 @@ import type * as Tracer from "effect/Tracer"
 /**
  * What came of an attempt, in one word:
  * - `success`, `requeue`, `requeue_after`: what it asked for
- * - `conflict`, `retryable`: it failed and is tried again; `conflict` where somebody else's write came first
+ * - `conflict`, `retryable`: it failed and is tried again; `conflict` if another manager's write came first
  * - `given_up`: it failed, or was not there yet, and its retry schedule has ended
  * - `terminal`: it failed, and trying again cannot mend it
  * - `interrupted`: the process or the leadership ended first

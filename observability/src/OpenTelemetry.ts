@@ -102,7 +102,7 @@ const lineOf = (message: string): string => {
     const parsed: unknown = JSON.parse(message)
     if (typeof parsed === "object" && parsed !== null && "message" in parsed) return String(parsed.message)
   } catch {
-    // It is no JSON.
+    // Not JSON.
   }
   return message.split("\n", 1)[0] ?? ""
 }

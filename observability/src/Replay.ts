@@ -1,7 +1,7 @@
 /**
  * A recording, played to OpenTelemetry's SDK as if it happened now: with the ids, times, links and events that it has.
  *
- * Only what is exported is played. So a reconcile pays the SDK's price when somebody wants its trace, and not before.
+ * Only what is exported is played. So only reconciles with an exported trace pay the SDK's cost.
  */
 import { messageOf } from "@homeostat/runtime/controller/Attempt"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"

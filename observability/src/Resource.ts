@@ -6,7 +6,7 @@ import type { Environment } from "./TraceSettings.ts"
 export interface Service {
   readonly name: string
   readonly version: string
-  /** Tells it from its replicas. */
+  /** Distinguishes the process from its replicas. */
   readonly instance: string
 }
 
@@ -15,7 +15,7 @@ export interface Service {
  * `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME` say comes over it.
  */
 export const attributesOf = (service: Service, environment: Environment): Readonly<Record<string, string>> => {
-  // A pod's host has the pod's name; the host of somebody's terminal is no pod.
+  // A pod's host has the pod's name; the host of a terminal is not a pod.
   const host = environment.KUBERNETES_SERVICE_HOST === undefined ? undefined : environment.HOSTNAME
   const known = {
     [Attribute.serviceName]: service.name,

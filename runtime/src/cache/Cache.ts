@@ -185,7 +185,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
       })
     }
     const able = followed.filter(hasIt)
-    // Nobody has the index: the store says so.
+    // No informer has the index: the store reports that.
     return able.length > 0 ? able : followed
   }
 
@@ -199,7 +199,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return [...new Map(found.flatMap(read).map((object) => [keyString(object.metadata), object])).values()]
   }
 
-  /** Absence would mean nothing where nobody looks. */
+  /** Fails for a key that the cache does not watch, as its absence would mean nothing. */
   const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
     if (namespace === undefined || namespaces.some((one) => one === undefined || one === namespace)) return
     throw new Undeclared({

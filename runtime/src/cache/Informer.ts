@@ -42,13 +42,13 @@ export interface State {
   readonly resourceVersion: string | undefined
   /** Watches resumed. */
   readonly restarts: number
-  /** Times the state was asked for anew. */
+  /** The number of lists after the first. */
   readonly relists: number
   /** Both by reason. */
   readonly reasons: { readonly [reason in Reflector.Reason]?: number }
-  /** When the server last told anything, in ms of the Clock. */
+  /** When the server last sent anything, in ms of the Clock. */
   readonly lastEventAt: number | undefined
-  /** Objects that show an own write which the watch has not told yet. */
+  /** The number of objects with an own write that the watch has not delivered yet. */
   readonly overlaid: number
   /** For how long nothing was heard, bookmarks included, in ms. Since it began, before the first word; the longest of several watches. */
   readonly idleMillis: number
@@ -56,7 +56,7 @@ export interface State {
   readonly meanSize: number
 }
 
-/** Told of changes, in order, once per chunk; the store has them already. It must not block. */
+/** Called with changes in order, once per chunk, after the store has them. It must not block. */
 export type Listener = (changes: ReadonlyArray<Store.Change>) => void
 
 /** One kind, followed by one watch per namespace, shared by all who want it. */
@@ -80,7 +80,7 @@ export interface Informer {
 /** An informer, and what its owner does with it. */
 export interface Handle {
   readonly informer: Informer
-  /** Follows the server for ever. To be run once. */
+  /** Watches the server until it is interrupted. Run it once. */
   readonly run: Effect.Effect<void>
   /** A write of ours was answered. */
   readonly written: (write: Writes.Write) => void
@@ -98,7 +98,7 @@ export interface Options {
   /** The parts of each object that are kept; all of them by default. */
   readonly transform?: Transform.Transform["apply"] | undefined
   readonly clock: Clock.Clock
-  /** Told what the state counts, for who counts all informers of a kind together. */
+  /** Receives the counts of the state, for metrics over all informers of a kind. */
   readonly counted?: Watcher.Sink["counted"] | undefined
 }
 
@@ -107,7 +107,7 @@ interface Feed {
   readonly replica: Replica.Replica
   state: Reflector.State | undefined
   reported: string | undefined
-  /** When the server last told anything, in monotonic ms. */
+  /** When the server last sent anything, in monotonic ms. */
   heardAt: number
   /** When `state` was set, in monotonic ms. */
   movedAt: number
@@ -155,7 +155,7 @@ export const make = (options: Options): Handle => {
     }
   }
 
-  const tell = (listener: Listener, changes: ReadonlyArray<Store.Change>): void => {
+  const notify = (listener: Listener, changes: ReadonlyArray<Store.Change>): void => {
     try {
       listener(changes)
     } catch (defect) {
@@ -209,7 +209,7 @@ export const make = (options: Options): Handle => {
       if (edit._tag === "Stage") for (const object of edit.objects) sample.take(object)
       if (edit._tag === "Apply") for (const event of edit.events) if ("object" in event) sample.take(event.object)
       const changes = feed.replica.edit(edit)
-      if (changes.length > 0) for (const listener of listeners) tell(listener, changes)
+      if (changes.length > 0) for (const listener of listeners) notify(listener, changes)
       if (edit._tag === "Commit" && isSynced()) Deferred.unsafeDone(done, Effect.void)
     },
     counted: (what, reason) => {
@@ -291,7 +291,7 @@ export const make = (options: Options): Handle => {
       listeners.add(subscribed)
       if (table.size() > 0) {
         const receivedAt = clock.unsafeCurrentTimeMillis()
-        tell(
+        notify(
           subscribed,
           table.list().map((object) => ({ type: "added", object, initial: true, relisted: false, receivedAt }))
         )

@@ -1,5 +1,5 @@
 /**
- * Reading our own writes: the answers to them, laid over what the watch has told so far.
+ * Read-your-writes: answers to our own writes, on top of the state that the watch has delivered.
  *
  * The truth is the watch. A response is shown in its place only while it is known to be ahead of the watch, that is while
  * its resourceVersion is greater than every one the watch has reached; that comparison also decides the case in which the
@@ -69,7 +69,7 @@ interface Death {
   readonly sequence: number
 }
 
-/** Deleted UIDs remembered, for events and responses that come late. They come within seconds. */
+/** How many deleted UIDs the overlay keeps for late events and responses, which come within seconds. */
 const deaths = 8192
 
 /**

@@ -45,7 +45,7 @@ export const kindOf = (error: ApiError): Kind => {
     case "Transport":
       return "unreachable"
     case "Timeout":
-      // A server restored from a backup is behind the resourceVersion: waiting for it would take for ever.
+      // A server restored from a backup is behind the resourceVersion and may never reach it.
       return error.causes.some(({ reason }) => reason === "ResourceVersionTooLarge") ||
         error.message.includes("Too large resource version")
         ? "expired"

@@ -6,13 +6,13 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 
 /** The sizes of some of the objects that came. */
 export interface Sample {
-  /** Told of every object that arrives; nearly always it only counts. */
+  /** Called for every object that arrives; it nearly always only counts. */
   readonly take: (object: KubernetesObject) => void
   /** The mean size, in characters of JSON; 0 before the first. */
   readonly mean: () => number
 }
 
-/** The first few are all measured, so that a kind of few objects is told right; after them one in so many. */
+/** Measures the first few objects, so that the size of a small kind is exact, and then one in so many. */
 const first = 16
 const oneIn = 64
 

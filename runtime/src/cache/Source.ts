@@ -15,7 +15,7 @@ export interface Page {
   readonly continue?: string | undefined
 }
 
-/** One kind, in one namespace or all of them, as the server tells it. Objects come without managedFields. */
+/** List and watch of one kind, in one namespace or in all of them. Objects come without managedFields. */
 export interface Source {
   readonly page: (options: {
     readonly limit: number

@@ -8,7 +8,7 @@ import type { Labels } from "./LabelSelector.ts"
 import { Undeclared } from "./Undeclared.ts"
 
 /**
- * What the API server told us about one object, in the order it happened.
+ * A change of one object that the API server reported. Changes come in order.
  *
  * Only the watch (and the lists that stand in for it) makes changes: laying an own write over the store makes none, its
  * event does when it arrives.
@@ -17,7 +17,7 @@ export interface Change {
   readonly type: "added" | "updated" | "deleted"
   /** The new state; of a deleted object the last known one. */
   readonly object: KubernetesObject
-  /** What the watch had told before, of an updated object. */
+  /** The previous state of an updated object, as the watch delivered it. */
   readonly previous?: KubernetesObject | undefined
   /** Comes from the list with which an informer begins, or stands for it towards a late subscriber. */
   readonly initial: boolean
@@ -50,7 +50,7 @@ export interface Store {
   readonly hasIndex: (name: string) => boolean
 }
 
-/** The writing side, for whoever fills it. */
+/** The writing side, for the informer. */
 export interface Table extends Store {
   readonly set: (key: string, object: KubernetesObject) => void
   readonly delete: (key: string) => void

@@ -12,7 +12,7 @@ import type { Source } from "./Source.ts"
 /** What is kept in step. All but `report` is synchronous and must not throw. */
 export interface Sink {
   readonly edit: (edit: Reflector.Edit) => void
-  /** A watch was resumed, or the state asked for anew. */
+  /** A watch was resumed, or the kind was listed again. */
   readonly counted: (what: "Restarted" | "Relisted", reason: Reflector.Reason) => void
   /** The server sent an event, a bookmark or a list, or ended a watch in order. */
   readonly heard: () => void

@@ -32,7 +32,7 @@ export const run = (what: string, user: User, make: () => Promise<Authenticator>
       instance ??= await make()
       const options: AuthenticatorOptions = { headers: {} }
       await instance.applyAuthentication(user, options)
-      // client-node's way to say that it has none; without one we would be nobody, in silence.
+      // client-node sets no header if it has no credentials. Without this check, requests would be anonymous.
       if (options.headers.Authorization === undefined)
         throw new Error("the id-token has expired and has no refresh-token")
       return { authorization: options.headers.Authorization }

@@ -176,7 +176,7 @@ export const replace = (
     build("PUT", path, writeQuery(options, fieldManager), { namespace, name }, options, {
       headers: { accept: accept(resource, false), "content-type": json },
       body: withKind(resource, object),
-      // Without a resourceVersion a second one could undo what somebody wrote in between.
+      // Without a resourceVersion, a retry could undo another manager's write in between.
       repeatable: resourceVersion !== undefined && resourceVersion !== ""
     })
   )

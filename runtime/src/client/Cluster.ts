@@ -1,5 +1,5 @@
 /**
- * An API server and how to be somebody there: what a kubeconfig, the environment inside a pod, or a test leads to.
+ * An API server and the credentials for it, from a kubeconfig, the environment inside a pod, or a test.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -40,7 +40,7 @@ export interface Cluster {
   readonly credentials: Effect.Effect<Credentials, CredentialsError>
   /** The same without waiting; `undefined` if they have to be read first. */
   readonly current?: (() => Credentials | undefined) | undefined
-  /** The credentials, read anew: after the server refused the ones we had. */
+  /** The credentials, read again after the server refused the previous ones. */
   readonly renew: Effect.Effect<Credentials, CredentialsError>
 }
 

@@ -126,7 +126,7 @@ const read = (source: Source): Effect.Effect<Reading, CredentialsError, FileSyst
     const cert = certOf && (yield* pemOf(certOf, checkCertificate))
     const key = keyOf && (yield* pemOf(keyOf, checkKey))
     if (cert !== undefined && key === undefined) return yield* fail(`${certOf?.what ?? "certificate"} has no key`)
-    // Between the two writes of a rotation they are of different pairs, which no server could tell us in words.
+    // During a rotation the two files may belong to different pairs, which the server's error does not show.
     if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
       return yield* fail(`${certOf?.what} and ${keyOf?.what} do not belong together`)
     }
@@ -206,7 +206,7 @@ export const rotating = (
         Effect.provideService(FileSystem, fs)
       )
     const since = (moment: number) => Time.monotonic(clock) - moment
-    // The time of day, as whoever issued them meant it.
+    // Wall-clock time, as `expiresAt` is a date.
     const expired = () => expiresAt !== undefined && clock.unsafeCurrentTimeMillis() >= expiresAt
     const rested = () => since(readAt) >= renewMillis
     const latest = Effect.sync(() => current)

@@ -1,5 +1,5 @@
 /**
- * Requests of a reconcile, as its record tells them: what was asked, what was answered, what it changed.
+ * Requests of a reconcile: what the reconcile asked, the server's answer, and what it changed.
  */
 import * as Context from "effect/Context"
 import type * as Tracer from "effect/Tracer"
@@ -42,7 +42,7 @@ export interface Written {
   readonly changed: boolean | undefined
 }
 
-/** A reconcile of more reads is told by its first ones, and so is one of more writes. */
+/** The record keeps the first reads and the first writes of a reconcile, up to this number. */
 export const most = 256
 
 /** What is only tried changes nothing: it must not take the place of what does. */
@@ -61,7 +61,7 @@ export class Ledger {
     const nth = isRead(exchange.request) ? ++this.reads : ++this.writes
     if (nth <= most) this.exchanges.set(exchange.request, exchange)
   }
-  /** Enters what a write did, once its answer is read. Its span has ended by then, and is told all the same. */
+  /** Records the effect of a write after its answer is read, also if its span has already ended. */
   readonly wrote = (request: Request, write: Omit<Written, "changed">): void => {
     const { after, age = 0, before, fieldManager, uid } = write
     const exchange = this.exchanges.get(request)

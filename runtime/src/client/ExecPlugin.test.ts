@@ -191,7 +191,7 @@ describe("An exec plugin that gives no credentials is named in one line", () => 
     [
       "whose token ends at no time",
       scripted(printing({ token: "t", expirationTimestamp: "soon" })),
-      "printed expirationTimestamp soon, which is no time$"
+      "printed expirationTimestamp soon, which is not a time$"
     ]
   ]
   for (const [what, text, message] of cases) {

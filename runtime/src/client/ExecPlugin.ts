@@ -18,7 +18,7 @@ export const timeoutMillis = 30_000
 /** More than any credentials are. A program that prints on and on is ended by it, before the memory is full. */
 const largestBytes = 1 << 20
 
-/** Where kubeconfigs keep what a cluster wants to tell the program. */
+/** The name of the kubeconfig extension with the cluster's configuration for the program. */
 const extension = "client.authentication.k8s.io/exec"
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined)
@@ -34,7 +34,7 @@ const clusterInfo = ({ cluster: { file, raw, value } }: Selected) =>
       (caFile === undefined
         ? undefined
         : Buffer.from(
-            // Unreadable, it is reported by whoever needs it for the connection.
+            // If the file cannot be read, the connection reports the error.
             yield* Effect.orElseSucceed(fs.readFileString(path.resolve(path.dirname(file), caFile)), () => "")
           ).toString("base64"))
     const config = list(raw.extensions)
@@ -109,7 +109,7 @@ const issuedOf = (stdout: string, apiVersion: string): Issued | string => {
   if ((cert === undefined) !== (key === undefined)) return "printed a certificate without a key, or a key alone"
   const expires = text(status.expirationTimestamp)
   const expiresAt = expires === undefined ? undefined : Date.parse(expires)
-  if (Number.isNaN(expiresAt)) return `printed expirationTimestamp ${expires}, which is no time`
+  if (Number.isNaN(expiresAt)) return `printed expirationTimestamp ${expires}, which is not a time`
   return { authorization: token === undefined ? undefined : `Bearer ${token}`, cert, key, expiresAt }
 }
 

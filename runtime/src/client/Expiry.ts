@@ -14,7 +14,7 @@ const endOfToken = (token: string): number | undefined => {
     const seconds = typeof claims === "object" && claims !== null && "exp" in claims ? claims.exp : undefined
     return typeof seconds === "number" ? seconds * 1000 : undefined
   } catch {
-    // Somebody's token that happens to have two dots.
+    // Not a JSON Web Token: an opaque token that happens to have two dots.
     return undefined
   }
 }

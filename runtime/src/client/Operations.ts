@@ -163,7 +163,7 @@ const parse = <T extends object>(
   return Effect.fail(ApiError.unreadable(infoOf(request), response.status))
 }
 
-/** A write in nobody's name, of which no more is known. */
+/** A write of which only the kind and the verb are known. */
 const plainly = (kind: string, verb: string) => ({
   kind,
   verb,
@@ -212,7 +212,7 @@ export const make = (stack: Stack): Operations => {
     writes.publish({ ...write, key: namespace === undefined ? { name } : { namespace, name }, object })
   }
 
-  /** Tells the reconcile that a write is made in what it did. A dry run does nothing. */
+  /** Records a write in the current reconcile. A dry run is not recorded. */
   const enter = (context: Context.Context<never>, request: Request, write: Omit<Exchange.Written, "changed">): void => {
     if (request.dryRun !== true) Context.get(context, Exchange.Exchanges)?.wrote(request, write)
   }

@@ -1,10 +1,10 @@
 /**
- * What the operations of a client can be told.
+ * Options of the client's operations.
  */
 
 /** For every request. */
 export interface RequestOptions {
-  /** Time for one answer in milliseconds, default 30 000. A request that is sent again gets it anew. */
+  /** Time for one answer in milliseconds, default 30 000. A retry has the full time again. */
   readonly timeoutMillis?: number | undefined
   /** `false`: send it once, whatever comes back. For callers that keep time themselves, such as an election. */
   readonly retry?: boolean | undefined

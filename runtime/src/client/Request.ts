@@ -1,5 +1,5 @@
 /**
- * A request to an API server, and what tells the layers of the stack how to treat it.
+ * A request to an API server, and its options for the layers of the stack.
  */
 import type { RequestInfo } from "./ApiError.ts"
 
@@ -34,7 +34,7 @@ export interface Request {
    * does.
    */
   readonly abort?: AbortController | undefined
-  /** Counted up by whoever sends it again, for whoever tells of it. */
+  /** Incremented on every retry, for traces and metrics. */
   readonly sendings?: { again: number } | undefined
   /** What the request is about, for spans. */
   readonly namespace?: string | undefined

@@ -147,7 +147,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
 
   /**
    * Attempts with the credentials of the moment, and once more where that is free of risk, as nothing was done yet: when the
-   * server does not know us, or we do not know the server any more, and reading the credentials anew has brought others.
+   * server does not know us, or we no longer trust the server, and reading the credentials again brought new ones.
    */
   const negotiate = <A extends { readonly status: number }, R>(
     request: Request,
@@ -158,7 +158,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     const attempt = (credentials: Credentials) => Fence.guard(request, sendOnce(credentials))
     const attemptDowngraded = (credentials: Credentials) =>
       Effect.catchAll(attempt(credentials), (error) => {
-        // The TLS handshake told, before anything was sent. From now on without asking.
+        // The TLS handshake reported it before any byte was sent. Later requests do not ask.
         if (error._tag !== "Transport" || error.code !== "HTTP2Unsupported") return Effect.fail(error)
         const first = http2
         http2 = false

@@ -14,7 +14,7 @@ export const parse = (header: string): ReadonlyArray<string> =>
   )
 
 // Some warnings name an object or a value. Past this many the memory is emptied, and some are logged again.
-const remembered = 1000
+const mostSeen = 1000
 
 /** Logs the warnings of an answer that were not logged before. One of these per client. */
 export const make = (): ((headers: ResponseHeaders) => Effect.Effect<void>) => {
@@ -24,7 +24,7 @@ export const make = (): ((headers: ResponseHeaders) => Effect.Effect<void>) => {
     const header = headers.get("warning")
     if (header === null) return Effect.void
     const fresh = parse(header).filter((text) => !seen.has(Bun.hash.wyhash(text)))
-    if (seen.size + fresh.length > remembered) seen.clear()
+    if (seen.size + fresh.length > mostSeen) seen.clear()
     for (const text of fresh) seen.add(Bun.hash.wyhash(text))
     return Effect.forEach(fresh, (text) => Effect.logWarning(`API server: ${text}`), { discard: true })
   }

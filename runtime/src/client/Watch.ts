@@ -13,7 +13,7 @@ import * as Disconnect from "./Disconnect.ts"
 import type { Streaming } from "./Response.ts"
 
 /**
- * What the server tells. Objects are as on the wire, without `metadata.managedFields`.
+ * The events of a watch. Objects are as on the wire, without `metadata.managedFields`.
  *
  * A BOOKMARK says that everything up to `resourceVersion` has been sent; with `initialEventsEnd`, that the initial state
  * is complete. After an ERROR the server closes; `Expired` means that the resourceVersion to resume from is gone.

@@ -1,5 +1,5 @@
 /**
- * Tells who wants to know what the server answered to our own writes: the cache, which shows them before its watch does.
+ * Passes the server's answers to our own writes to the cache, which shows them before its watch does.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

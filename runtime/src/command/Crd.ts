@@ -8,7 +8,7 @@ import { nameOf } from "../resource/Resource.ts"
 import * as Verb from "./Verb.ts"
 import * as Yaml from "./Yaml.ts"
 
-/** The kinds that controllers are for and that a cluster has to be told of; one that several are for, once. */
+/** The custom kinds of the controllers, each once. */
 export const kindsOf = (controllers: ReadonlyArray<Controller<unknown>>): ReadonlyArray<CustomResource.Any> =>
   Arr.dedupeWith(
     controllers.map(({ resource }) => resource).filter(CustomResource.isCustomResource),

@@ -5,7 +5,7 @@
  * error that says what is wrong.
  */
 import type { FileSystem } from "@effect/platform/FileSystem"
-// Not all of BunContext: what nobody here uses of it takes 20 ms to load, each time the program starts.
+// Not all of BunContext: its unused parts take 20 ms to load at every start.
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
 import * as Cause from "effect/Cause"

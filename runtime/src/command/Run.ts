@@ -146,7 +146,7 @@ const electionOf = (
 /** Which replica this is: the pod's name, or the host's. */
 const instanceOf = (environment: NodeJS.ProcessEnv): string => environment.HOSTNAME ?? hostname()
 
-/** Attempts in an effect are traced, where somebody exports that. */
+/** Traces the attempts in an effect if an exporter is configured. */
 const traced =
   (observer: Attempt.Observer | undefined, settings: Settings) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -36,7 +36,7 @@ export const make = <F extends Flag.Flags, E, R>(
     /** What it takes besides its flags. Default: nothing. */
     readonly words?: { readonly placeholder: string; readonly most: number } | undefined
     readonly flags: F
-    /** Environment variables that are no flags, for the help. Default: none. */
+    /** Environment variables without a flag, for the help. Default: none. */
     readonly settings?: Setting.Settings | undefined
     readonly run: (values: Flag.Values<F>, words: ReadonlyArray<string>) => Effect.Effect<void, E, R>
   }

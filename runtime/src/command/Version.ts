@@ -4,7 +4,7 @@ import type * as Build from "./Build.ts"
 import * as Flag from "./Flag.ts"
 import * as Verb from "./Verb.ts"
 
-/** For people: the name and the version in the first line, then what there is to be told of the build. */
+/** As text: the name and the version in the first line, then the details of the build. */
 export const text = ({ build, name, version }: Build.Built): string =>
   [
     `${name} ${version}`,

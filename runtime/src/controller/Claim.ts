@@ -37,7 +37,7 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
 }> {
   override get message(): string {
     return `${this.kind} ${this.key} exists and is ${
-      this.holder === undefined ? "controlled by nobody" : `controlled by ${this.holder}`
+      this.holder === undefined ? "not controlled by any owner" : `controlled by ${this.holder}`
     }; it is left alone until it is removed or given away`
   }
 }
@@ -48,7 +48,7 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
  */
 export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: string; readonly key: string }> {
   override get message(): string {
-    return `${this.kind} ${this.key} was deleted, or made anew, a moment ago`
+    return `${this.kind} ${this.key} was just deleted or created again`
   }
 }
 

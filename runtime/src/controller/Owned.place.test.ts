@@ -57,7 +57,7 @@ const ownersOf = (server: ApiServer.ApiServer) => child(server).metadata.ownerRe
 
 describe("a place that is taken", () => {
   for (const [by, metadata, words] of [
-    ["nobody's object", {}, "controlled by nobody"],
+    ["nobody's object", {}, "not controlled by any owner"],
     ["another controller's object", { ownerReferences: [other] }, "controlled by Gadget g"],
     [
       "another controller's object that is offered",
@@ -67,7 +67,7 @@ describe("a place that is taken", () => {
     [
       "an object that is offered with another word",
       { annotations: { [adoptAnnotation]: "yes" } },
-      "controlled by nobody"
+      "not controlled by any owner"
     ]
   ] as const) {
     effect(

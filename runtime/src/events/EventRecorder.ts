@@ -37,7 +37,7 @@ import * as SpanName from "../telemetry/SpanName.ts"
 import * as TraceParent from "../telemetry/TraceParent.ts"
 import { type Settings, Tracing, annotation as traceAnnotation } from "../telemetry/Tracing.ts"
 
-/** An event to be told. */
+/** An Event to record. */
 export interface Entry {
   /** The object it is about; must carry `apiVersion` and `kind`, as an object given to `reconcile` does. */
   readonly regarding: KubernetesObject
@@ -50,7 +50,7 @@ export interface Entry {
   readonly note: string
 }
 
-/** Tells people what happened to their objects. */
+/** Records Kubernetes Events about objects. */
 export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder")<
   EventRecorder,
   {
@@ -76,8 +76,8 @@ export const tickMillis = 10_000
 /** How many events may wait to be written; as in client-go. */
 const capacity = 1000
 
-/** How many series are remembered; the oldest is forgotten first. */
-const remembered = 4096
+/** How many series the recorder keeps; it drops the oldest first. */
+const mostSeries = 4096
 
 /** Writing what is queued takes at most this long when it is waited for, a write in progress included. */
 export const flushTimeout = Duration.seconds(3)
@@ -191,7 +191,7 @@ export const make = (options: {
       })
     }
 
-    const remember = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, remembered)
+    const remember = (key: bigint, entry: Series): void => Bounded.put(series, key, entry, mostSeries)
 
     const lost = (error: { readonly message: string }) =>
       Effect.suspend(() => {
@@ -233,7 +233,7 @@ export const make = (options: {
                   entry.written = count
                 })
               ),
-              // Events live an hour: one that is gone starts anew with the next repeat.
+              // Events live an hour: after that, the next repeat creates a new Event.
               Effect.catchAll((error) => {
                 series.delete(key)
                 return error._tag === "NotFound" ? Effect.void : lost(error)

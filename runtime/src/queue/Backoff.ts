@@ -57,7 +57,7 @@ const schedule: Schedule.Schedule<Duration.Duration> = Schedule.delayedSchedule(
 )
 
 export {
-  /** 5 ms, doubled by every failure up to 1000 s, for ever. */
+  /** 5 ms, doubled by every failure up to 1000 s, without an end. */
   schedule as default
 }
 

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 export interface Takers<out A> {
   /** Fetches now or waits in line. To be run uninterruptibly; only the waiting can be interrupted. */
   readonly take: Effect.Effect<A>
-  /** Something may have become available: calls as many as can be served. Plain, and cheap when nobody waits. */
+  /** Something may have become available: calls as many as can be served. Synchronous, and cheap when no worker waits. */
   readonly call: () => void
 }
 
@@ -25,7 +25,7 @@ interface Taker {
  */
 export const make = <A>(available: () => number, fetch: () => A | undefined): Takers<A> => {
   const line = new Set<Taker>()
-  /** Takers that were called and have not fetched yet; they are no longer in line. */
+  /** Takers that were called and have not fetched yet; they no longer wait. */
   let called = 0
 
   const call = (): void => {

@@ -57,7 +57,7 @@ export interface AddAfterOptions {
 /** A key handed to a worker, with what asked for the run. Times are milliseconds of the Clock. */
 export interface Item<T> {
   readonly key: string
-  /** The newest of the triggers (ten unless `make` was told otherwise), oldest first; never empty. */
+  /** The newest of the triggers (ten by default), oldest first; never empty. */
   readonly triggers: ReadonlyArray<T>
   /** How many older triggers there were. */
   readonly dropped: number
@@ -289,7 +289,7 @@ export const make = <T>(options?: {
         return
       }
       if (stopped) return
-      // For ever is no retry: it is to wait for a trigger.
+      // An infinite delay means that the key waits for a trigger.
       if (delayMillis < Number.POSITIVE_INFINITY) retries++
       const priority = options?.priority ?? 0
       const entry = enter(key, { trigger, priority, version: undefined, isNews: true, isDropped: false })

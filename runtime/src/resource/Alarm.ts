@@ -1,5 +1,5 @@
 /**
- * One fiber that sleeps until the next thing is due, and can be told from plain code that something is due earlier.
+ * One fiber that sleeps until the next thing is due, and that synchronous code can wake earlier.
  */
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

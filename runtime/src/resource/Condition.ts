@@ -12,7 +12,7 @@ import * as Field from "./Field.ts"
 export const Ready = "Ready"
 /** The controller is still working towards the spec. Present with status True only while it is so. */
 export const Reconciling = "Reconciling"
-/** The controller cannot reach the spec without somebody's help. Present with status True only while it is so. */
+/** The controller cannot reach the spec until a user acts. Present with status True only while it is so. */
 export const Stalled = "Stalled"
 
 /** The schema of one condition, with the patterns and lengths that Kubernetes prescribes. */
@@ -78,7 +78,7 @@ const none: ReadonlyArray<Condition> = []
  * The conditions with these set; one of a type takes the place of the former one, and all others stay.
  *
  * `lastTransitionTime` becomes `now` only where the status changes. When nothing changes at all, the very same array is
- * returned, so that `===` tells whether there is something to write.
+ * returned, so `===` shows whether a write is needed.
  */
 export const set = (
   conditions: ReadonlyArray<Condition> | undefined,

@@ -140,25 +140,25 @@ describe("declaring a kind", () => {
     [
       "a group without a domain",
       { group: "example" },
-      'Thing group: "example" is no valid name. Use a domain, such as example.com'
+      'Thing group: "example" is not a valid name. Use a domain, such as example.com'
     ],
     [
       "a kind in lower case",
       { kind: "thing" },
-      'thing kind: "thing" is no valid name. Use CamelCase beginning with a capital'
+      'thing kind: "thing" is not a valid name. Use CamelCase beginning with a capital'
     ],
     [
       "a version with a dot",
       { version: "v1.2" },
-      'Thing version: "v1.2" is no valid name. Use v1, v1beta1 or the like'
+      'Thing version: "v1.2" is not a valid name. Use v1, v1beta1 or the like'
     ],
     [
       "a plural in capitals",
       { plural: "Things" },
-      'Thing plural: "Things" is no valid name. Use lower-case letters, digits and dashes'
+      'Thing plural: "Things" is not a valid name. Use lower-case letters, digits and dashes'
     ],
-    ["a spec that is no object", { spec: Schema.String }, "Thing spec: is no object. Make it a Schema.Struct"],
-    ["a status that is no object", { status: Schema.Int }, "Thing status: is no object. Make it a Schema.Struct"],
+    ["a spec that is no object", { spec: Schema.String }, "Thing spec: is not an object. Make it a Schema.Struct"],
+    ["a status that is no object", { status: Schema.Int }, "Thing status: is not an object. Make it a Schema.Struct"],
     [
       "a schema that a CRD cannot hold",
       { spec: Schema.Struct({ when: Schema.Date }) },
@@ -167,17 +167,17 @@ describe("declaring a kind", () => {
     [
       "a column that leads nowhere",
       { columns: [{ name: "A", path: ".spec.b" }] },
-      "Thing columns.A: .spec.b leads nowhere: there is no b. Write the path as it is in the object, such as .spec.image"
+      "Thing columns.A: .spec.b not found: the schema has no field b. Write the path as it is in the object, such as .spec.image"
     ],
     [
       "a column of a struct without a type",
       { columns: [{ name: "A", path: ".spec" }] },
-      "Thing columns.A: .spec is no single value. Say how to show it by type, or lead the path further"
+      "Thing columns.A: .spec is not a single value. Say how to show it by type, or lead the path further"
     ],
     [
       "a scale without a status",
       { scale: { spec: ".spec.a", status: ".status.count" } },
-      "Thing scale.status: .status.count leads nowhere: there is no status. Write the path as it is in the object, such as .spec.image"
+      "Thing scale.status: .status.count not found: the schema has no field status. Write the path as it is in the object, such as .spec.image"
     ],
     [
       "a scale by text",

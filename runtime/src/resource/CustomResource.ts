@@ -48,7 +48,7 @@ export interface Column {
   readonly type?: "string" | "integer" | "number" | "boolean" | "date" | undefined
   /** As in OpenAPI, such as `int32`. */
   readonly format?: string | undefined
-  /** What it shows, for whoever reads the CRD. */
+  /** The column's description in the CRD. */
   readonly description?: string | undefined
   /** Above 0, the column appears with `-o wide` only. */
   readonly priority?: number | undefined
@@ -149,7 +149,7 @@ export const undecoded = (resource: Resource.Any): Resource.Any => {
  * Declares a kind. What its CRD says is compiled when `definition` is first asked for it, as it takes longer than all else of a
  * start: see {@link check}.
  *
- * @throws InvalidDefinition naming what is no valid name, and the way out
+ * @throws InvalidDefinition naming the invalid name, and the fix
  */
 export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
   options: Options<Spec, SpecEncoded, Status, StatusEncoded>
@@ -215,7 +215,7 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
   const { kind } = options
   const part = (schema: Schema.Schema.All, field: string): StructuralSchema => {
     const compiled = SchemaCompiler.compile(schema, { kind, field })
-    return compiled.type === "object" ? compiled : refuse(kind, field, "is no object", "Make it a Schema.Struct")
+    return compiled.type === "object" ? compiled : refuse(kind, field, "is not an object", "Make it a Schema.Struct")
   }
   const schema = finished({
     ...(options.description === undefined || options.description === "" ? {} : { description: options.description }),
@@ -264,7 +264,7 @@ const checkNames = (names: {
   readonly categories?: ReadonlyArray<string> | undefined
 }): void => {
   const check = (field: string, value: string, valid: boolean, fix: string) =>
-    valid || refuse(names.kind, field, `${JSON.stringify(value)} is no valid name`, fix)
+    valid || refuse(names.kind, field, `${JSON.stringify(value)} is not a valid name`, fix)
   const isGroup =
     names.group.includes(".") && names.group.split(".").every((part) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(part))
   check("group", names.group, isGroup, "Use a domain, such as example.com")
@@ -290,7 +290,12 @@ const columnType = (kind: string, root: StructuralSchema, column: Column): NonNu
   if (schema["x-kubernetes-int-or-string"]) return "string"
   if (type === "string") return format === "date-time" || format === "date" ? "date" : "string"
   return type === undefined || type === "object" || type === "array"
-    ? refuse(kind, field, `${column.path} is no single value`, "Say how to show it by type, or lead the path further")
+    ? refuse(
+        kind,
+        field,
+        `${column.path} is not a single value`,
+        "Say how to show it by type, or lead the path further"
+      )
     : type
 }
 

@@ -37,10 +37,10 @@ describe("a path of an object leads to its schema", () => {
   }
 
   const lost: ReadonlyArray<readonly [string, string]> = [
-    [".spec.imag", ".spec.imag leads nowhere: there is no imag"],
-    [".spec.image.tag", ".spec.image.tag leads nowhere: there is no tag"],
-    [".spec.toString", ".spec.toString leads nowhere: there is no toString"],
-    [".spec.image[0]", ".spec.image[0] takes an item of what is no list"],
+    [".spec.imag", ".spec.imag not found: the schema has no field imag"],
+    [".spec.image.tag", ".spec.image.tag not found: the schema has no field tag"],
+    [".spec.toString", ".spec.toString not found: the schema has no field toString"],
+    [".spec.image[0]", ".spec.image[0] takes an item of a field that is not a list"],
     ["spec.image", 'spec.image cannot be read from "spec.image" on'],
     [".spec..image", '.spec..image cannot be read from "..image" on'],
     ["", "the path is empty"]

@@ -58,8 +58,8 @@ export const resolve = (root: StructuralSchema, path: string): Either.Either<Str
       if (next === undefined) {
         return Either.left(
           "name" in step
-            ? `${path} leads nowhere: there is no ${step.name}`
-            : `${path} takes an item of what is no list`
+            ? `${path} not found: the schema has no field ${step.name}`
+            : `${path} takes an item of a field that is not a list`
         )
       }
       schema = next

@@ -353,7 +353,7 @@ describe("a definition narrows another one where it takes away", () => {
       subresources: { status: {}, scale: { specReplicasPath: ".spec.b", statusReplicasPath: ".status.a" } }
     })
     expect(described(from, definition(object({})))).toEqual([
-      "v1 subresource status is gone: whoever writes the status there would be refused",
+      "v1 subresource status is removed: the API server would refuse writes of the status",
       "v1 subresource scale is gone: kubectl scale and autoscalers would be refused"
     ])
     expect(described(from, other)).toEqual([
@@ -361,8 +361,8 @@ describe("a definition narrows another one where it takes away", () => {
     ])
     const { spec } = from
     expect(described(from, { spec: { ...spec, scope: "Cluster", names: { kind: "Gadget" } } })).toEqual([
-      "scope was Namespaced and is Cluster: objects that exist are none of it",
-      "names.kind was Widget and is Gadget: objects that exist are none of it"
+      "scope was Namespaced and is Cluster: existing objects do not match it",
+      "names.kind was Widget and is Gadget: existing objects do not match it"
     ])
     const refused = Narrowing.of(from, { spec: { ...spec, scope: "Cluster", names: { kind: "Gadget" } } })
     expect(refused.map(({ isRefused }) => isRefused)).toEqual([true, true])

@@ -69,7 +69,7 @@ const kindFindings = ({ spec: from }: Definition, { spec: to }: Definition): Rea
           {
             version: undefined,
             field,
-            problem: `was ${before} and is ${after}: objects that exist are none of it`,
+            problem: `was ${before} and is ${after}: existing objects do not match it`,
             isRefused: true
           }
         ]
@@ -116,7 +116,7 @@ const subresourceFindings = (before: Version, after: Version): ReadonlyArray<Nar
   const next = after.subresources ?? {}
   const found: Array<Narrowing> = []
   if (status !== undefined && next.status === undefined) {
-    const problem = "is gone: whoever writes the status there would be refused"
+    const problem = "is removed: the API server would refuse writes of the status"
     found.push({ version, field: "subresource status", problem })
   } else if (status === undefined && next.status !== undefined && hasStatus(schemaOf(before))) {
     const problem = "is new: a status that is written with the object would be dropped"

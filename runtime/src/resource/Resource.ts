@@ -41,11 +41,11 @@ export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
   readonly namespaced: boolean
   /** `metadata`: only PartialObjectMetadata is asked for and held. Part of the identity of an informer. */
   readonly projection: "full" | "metadata"
-  /** The wire form, decoded. Remembered per wire object, so that a cached object is decoded once per resourceVersion. */
+  /** The wire form, decoded. Cached per wire object, so that a cached object is decoded once per resourceVersion. */
   readonly decode: (wire: KubernetesObject) => Either.Either<A, InvalidObject>
-  /** The type of a read, for `typeof WebApp.Type`. There is no value behind it. */
+  /** The type of a read, for `typeof WebApp.Type`. It has no value at run time. */
   readonly Type: A
-  /** The type of a write, for `typeof WebApp.Desired`. There is no value behind it. */
+  /** The type of a write, for `typeof WebApp.Desired`. It has no value at run time. */
   readonly Desired: (desired: D) => void
 }
 
@@ -60,7 +60,7 @@ export const apiVersionOf = (resource: Pick<Any, "group" | "version">): string =
 export const nameOf = (resource: Pick<Any, "group" | "plural">): string =>
   resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`
 
-/** Tells kinds apart, projection included: the key of an informer. */
+/** Identifies a kind and its projection: the key of an informer. */
 export const identityOf = (resource: Any): string =>
   `${nameOf(resource)}/${resource.version}${resource.projection === "metadata" ? ":metadata" : ""}`
 

@@ -128,12 +128,12 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
     [
       "a list that merges by an object",
       Schema.Array(Schema.Struct({ port: Port })).pipe(Field.listMap("port")),
-      "WebApp spec.a: its items merge by port, which is no scalar. Merge by a string, an integer or a boolean"
+      "WebApp spec.a: its items merge by port, which is not a scalar. Merge by a string, an integer or a boolean"
     ],
     [
       "a list that merges by what may be null",
       Schema.Array(Schema.Struct({ name: Schema.NullOr(Schema.String) })).pipe(Field.listMap("name")),
-      "WebApp spec.a: its items merge by name, which is no scalar. Merge by a string, an integer or a boolean"
+      "WebApp spec.a: its items merge by name, which is not a scalar. Merge by a string, an integer or a boolean"
     ],
     [
       "a set of objects",
@@ -143,7 +143,7 @@ describe("what a CRD cannot hold is refused, naming the field and the way out", 
     [
       "a list type on text",
       Schema.String.pipe(Field.listSet),
-      "WebApp spec.a: a list of type set is no array. Use Schema.Array"
+      "WebApp spec.a: a list of type set is not an array. Use Schema.Array"
     ],
     [
       "a map type on text",

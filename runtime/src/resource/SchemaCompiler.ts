@@ -129,7 +129,7 @@ const object = (
     const name = String(signature.name)
     const here = { ...at, field: `${at.field}.${name}`, optional: signature.isOptional }
     if (typeof signature.name !== "string")
-      return refuse(here, "its name is no string", "Name the property by a string")
+      return refuse(here, "its name is not a string", "Name the property by a string")
     const change = transformations.find((each) => each.from === name)
     const target = to?.propertySignatures.find((each) => each.name === (change?.to ?? name))
     const outside = [signature, ...(target === undefined ? [] : [target])]
@@ -330,7 +330,7 @@ const dressed = (schema: Structural, annotated: AST.Annotated, at: At): Structur
       : { "x-kubernetes-validations": [...(schema["x-kubernetes-validations"] ?? []), ...rules.map(ruleInOrder)] })
   }
   if (listType !== undefined && said.type !== "array")
-    refuse(at, `a list of type ${listType} is no array`, "Use Schema.Array")
+    refuse(at, `a list of type ${listType} is not an array`, "Use Schema.Array")
   if (mapType !== undefined && said.type !== "object")
     refuse(at, "only objects merge field by field", "Use Schema.Struct")
   if (listType === "map") checkKeys(said.items ?? {}, listMapKeys ?? [], at)
@@ -360,7 +360,7 @@ const checkKeys = (items: Structural, keys: ReadonlyArray<string>, at: At): void
     } else if (!items.required?.includes(key) && property.default === undefined) {
       refuse(at, `its items may lack ${key}, by which they merge`, `Make ${key} required or give it a default`)
     } else if (property.type === "object" || property.type === "array" || property.nullable) {
-      refuse(at, `its items merge by ${key}, which is no scalar`, "Merge by a string, an integer or a boolean")
+      refuse(at, `its items merge by ${key}, which is not a scalar`, "Merge by a string, an integer or a boolean")
     }
   }
 }

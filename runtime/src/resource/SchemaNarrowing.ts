@@ -288,7 +288,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
   } else if (keepsUnknown(from) && values !== undefined && !keepsAll(values)) {
     found.push({ field: below(field, "*"), problem: "was kept whatever it was, and is checked and pruned now" })
   } else if (from["x-kubernetes-embedded-resource"] === true && !isObject && isNamedOnly) {
-    found.push({ field, problem: "is no whole object any more: its apiVersion, kind and metadata would be pruned" })
+    found.push({ field, problem: "is no longer a whole object: its apiVersion, kind and metadata would be pruned" })
   }
 
   const needed = namesAt(from, "required")

@@ -132,7 +132,7 @@ export const linkRelation = "link.relation"
 /** The result for a child: `matched` (nothing to do), `created`, `updated`, or `left alone`, because it is not ours. */
 export const dependentResult = "dependent.result"
 
-/** Why it was written: `created`, `intent` (another is wanted than before), `drift` (somebody else changed it). */
+/** Why it was written: `created`, `intent` (another is wanted than before), `drift` (another manager changed it). */
 export const dependentReason = "dependent.reason"
 
 /** The paths of what differed from what is wanted of it. Never the values. */
@@ -186,7 +186,7 @@ export const hotLoopObject = "hot_loop.object"
 /** The paths of what is written. Never the values. */
 export const hotLoopFields = "hot_loop.fields"
 
-/** Who else writes them; absent where that is not known, or nobody does. */
+/** The other manager of these fields; absent if there is none or it is unknown. */
 export const hotLoopManager = "hot_loop.manager"
 
 /** On an event that is a line of the log: how much it matters. */

@@ -13,7 +13,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as LogLevel from "effect/LogLevel"
 import type * as Scope from "effect/Scope"
 
-/** What levels are called, from the one that tells most. */
+/** The names of the levels, from the most verbose one. */
 export const names = ["trace", "debug", "info", "warning", "error"] as const
 
 /** The name of a level. */
@@ -31,7 +31,7 @@ export const byName: { readonly [name in Name]: LogLevel.LogLevel } = {
 /** Whether there is a level of that name. */
 export const isName = (text: string): text is Name => Object.hasOwn(byName, text)
 
-/** A level that somebody has set. */
+/** A level that was set with `/loglevel`. */
 export interface Setting {
   readonly level: Name
   /** When it ends by itself, in milliseconds of the Clock; never, without one. */

@@ -40,13 +40,13 @@ export interface Histogram<out L extends string = string> {
 /** Any of them. */
 export type Metric<L extends string = string> = Counter<L> | Gauge<L> | Histogram<L>
 
-/** Why a reader would refuse the page, or tell something else than was meant, if there were such a metric. */
+/** Why Prometheus would reject or misread a metric with this definition; `undefined` if the definition is valid. */
 const mistakeIn = (metric: Metric): string | undefined => {
   const { help, labels, name, type } = metric
   if (!/^[a-zA-Z_]\w*$/.test(name)) return "a name is letters, digits and _, with no digit first"
   if (name.endsWith("_total") !== (type === "counter")) return "names of counters end in _total, and no others do"
   if (/_(created|bucket|count|sum|info)$/.test(name)) return "ends as names do that readers make themselves"
-  if (help.trim() === "") return "say in its help what it tells"
+  if (help.trim() === "") return "help is required: say what it measures"
   const label = labels.find((label) => !/^(?!le$|quantile$|__)[a-zA-Z_]\w*$/.test(label))
   if (label !== undefined) return `${JSON.stringify(label)} can't be a label`
   if (new Set(labels).size < labels.length) return "has a label twice"
@@ -57,7 +57,7 @@ const mistakeIn = (metric: Metric): string | undefined => {
   return metric.buckets.length > 0 && rising ? undefined : "has buckets whose bounds do not rise"
 }
 
-/** One mistake would cost the whole page, and be seen by whoever scrapes only: so it is told when the program starts. */
+/** Throws when the program starts, as one invalid metric would make Prometheus reject the whole page. */
 const checked = <M extends Metric>(metric: M): M => {
   const mistake = mistakeIn(metric)
   if (mistake !== undefined) throw new Error(`The metric ${JSON.stringify(metric.name)}: ${mistake}`)
@@ -348,7 +348,7 @@ export const watchRestarts = counter(
   ["kind", "reason"]
 )
 
-/** States that were asked for anew, by why the copy could not go on. */
+/** Lists after the first one, by the reason why the watch could not resume. */
 export const watchRelists = counter(
   "homeostat_watch_relists_total",
   "Times the whole state of a kind was asked for again, by kind and reason",
@@ -361,7 +361,7 @@ export const watchRelists = counter(
  */
 export const watchIdle = gauge(
   "homeostat_watch_idle_seconds",
-  "Seconds since the API server last told anything about a kind, bookmarks included",
+  "Seconds since the API server last sent anything about a kind, bookmarks included",
   ["kind"]
 )
 
@@ -378,10 +378,10 @@ export const cacheBytes = gauge(
   ["kind"]
 )
 
-/** Writes that lead nowhere, each time that people are told of some: see docs/troubleshooting.md. */
+/** Suspected hot loops, counted each time the manager reports one: see docs/troubleshooting.md. */
 export const hotLoops = counter(
   "homeostat_hot_loops_total",
-  "Suspected hot loops that were told of, by controller and reason: fields that others change back (fight), that are stored otherwise than sent (altered), or that are rewritten without a cause (rewrite)",
+  "Reported suspected hot loops, by controller and reason: fields that others change back (fight), that are stored otherwise than sent (altered), or that are rewritten without a cause (rewrite)",
   ["controller", "reason"]
 )
 

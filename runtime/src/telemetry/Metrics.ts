@@ -5,7 +5,7 @@
  * Binding creates the series, at 0, so that it is there before anything happened, and a rate over it sees the first event. What
  * is cheaper to look up than to keep (the depth of a queue) is set by a collector, which is called before each reading.
  *
- * A registry belongs to one manager. Code that runs in none (a client in a script) counts into one that nobody reads.
+ * A registry belongs to one manager. Code outside a manager (a client in a script) counts into a registry that is not served.
  *
  * A controller has metrics of its own if it defines some (`Metric.counter` …) and binds them to the registry that its reconciles
  * have in their context, most easily by {@link once}:

@@ -14,7 +14,7 @@ import * as Attribute from "./Attribute.ts"
 /** Spans of a recording beyond this number are counted and not kept: a reconcile that sends thousands of requests is one still. */
 export const mostSpans = 256
 
-/** Events of a span beyond this number are counted and not kept: as many as OpenTelemetry keeps, if nobody says otherwise. */
+/** Events of a span beyond this number are counted and not kept: OpenTelemetry's default limit. */
 export const mostEvents = 128
 
 /** Something that happened at one moment of a span. */
@@ -173,7 +173,7 @@ export const mark = (name: string, attributes: () => Readonly<Record<string, unk
  * A step of what is being recorded, as a span of its own around an effect. Where nothing is recorded, the effect as it is: a
  * step costs nothing then.
  *
- * @param effect given the span, to put on it what there is to tell
+ * @param effect gets the span, to add attributes and events
  */
 export const step = <A, E, R>(
   name: string,

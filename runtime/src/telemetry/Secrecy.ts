@@ -1,6 +1,6 @@
 /**
- * Keeps out of logs, traces and journals what nobody is to read there. The runtime writes no such thing; this is for what comes with the lines of
- * others: a Secret that somebody logs as it is, headers, an error whose author quoted the request.
+ * Keeps secrets out of logs, traces and journals. The runtime writes no such thing; this is for what comes with the lines of
+ * others: a Secret that a controller logs, headers, an error whose author quoted the request.
  *
  * By what it is: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By its name: fields like `authorization` and
  * `password`. By how it looks: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub, a password in a URL, and

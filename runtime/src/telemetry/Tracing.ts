@@ -1,6 +1,6 @@
 /**
- * Whether reconciles are traced, and what becomes of a trace beyond this process. Off unless whoever starts the manager has an
- * exporter: what nobody reads is not recorded.
+ * Whether reconciles are traced, and what becomes of a trace beyond this process. Off unless the
+ * manager has an exporter, as traces that are not exported are not recorded.
  */
 import * as Context from "effect/Context"
 

@@ -143,7 +143,7 @@ describe("A Backup", () => {
       yield* Backups.create(scene, "both", { source: "app" })
       yield* Backups.create(scene, "bare", { source: "bare" })
       expect(yield* Pretended.obstacle(scene, "late", "SourceNotFound")).toContain(
-        "There is no PersistentVolumeClaim, Deployment or StatefulSet new in this namespace: create it"
+        "PersistentVolumeClaim, Deployment or StatefulSet new not found in this namespace: create it"
       )
       expect(yield* Pretended.obstacle(scene, "both", "SourceAmbiguous")).toContain(
         "delete and create the Backup with spec.source pvc/app or deployment/app"

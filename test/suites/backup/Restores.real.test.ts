@@ -39,7 +39,7 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     // Whoever comes too early waits.
     yield* Backups.restoring(scene, "early", { targetPVC: "first" })
     const early = yield* pendingFor(scene, "early", "BackupNotFound")
-    expect(early.status?.message).toContain("There is no Backup shop in this namespace")
+    expect(early.status?.message).toContain("Backup shop not found in this namespace")
     const first = yield* Scene.claim(scene, "first")
     writeFileSync(join(app, "a"), "new")
     yield* Backups.create(scene, "shop")

@@ -55,7 +55,7 @@ const labelsOf = ({ labels }: Metric): string => labels.map((label) => `\`${labe
 
 const section = (title: string, about: string, chosen: ReadonlyArray<Entry>): string =>
   `## ${title}\n\n${about}\n\n${table([
-    ["Metric", "Type", "Labels", "What it tells"],
+    ["Metric", "Type", "Labels", "Meaning"],
     ["---", "---", "---", "---"],
     ...chosen.map(({ metric, text }) => [`\`${metric.name}\``, metric.type, labelsOf(metric), text])
   ])}`

@@ -64,7 +64,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
         hints: [`There is a Chore shop in namespace ${other}.`]
       })
       expect(answer.answer).toMatch(
-        /^There is no Chore \S+\/shop, and this process, which began to look .*, has seen none\.$/
+        /^Chore \S+\/shop does not exist, and this process, which started to watch .*, has not seen it\.$/
       )
     })
   )
@@ -230,7 +230,7 @@ describe.concurrent("Asked why, a manager says of an object", () => {
       expect(repair?.triggers.map(({ text }) => text)).toContain("its ConfigMap shop was changed")
 
       const text = yield* asked.text("shop")
-      expect(text).toContain("put ConfigMap shop right, which somebody had changed (data.what)")
+      expect(text).toContain("repaired ConfigMap shop, which another manager had changed (data.what)")
       // A child is answered for by its owner.
       const { body } = yield* asked.served.probe(`/why?kind=cm&namespace=${namespace}&name=shop`)
       expect(body).toStartWith(
@@ -366,7 +366,7 @@ describe("The page", () => {
       const { served } = yield* Asked.start(place, [controller()])
       for (const kind of ["chore", "Chore", "CHORES", "chores.suites.homeostat.dev", "chore.suites.homeostat.dev"]) {
         const { body } = yield* served.probe(`/why?kind=${kind}&namespace=${place.namespace}&name=shop`)
-        expect(body).toContain(`There is no Chore ${place.namespace}/shop`)
+        expect(body).toContain(`Chore ${place.namespace}/shop does not exist`)
       }
     })
   )

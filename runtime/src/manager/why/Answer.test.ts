@@ -55,7 +55,7 @@ describe("The answer", () => {
       { live: { _tag: "NotThere" }, entry: undefined },
       {
         verdict: "deleted",
-        answer: "WebApp default/shop has just been deleted; this process has not been told yet."
+        answer: "WebApp default/shop has just been deleted; this process has not seen that yet."
       }
     ],
     "for an object that is gone, and was never reconciled": [
@@ -70,7 +70,7 @@ describe("The answer", () => {
       {
         verdict: "absent",
         answer:
-          "There is no WebApp default/shop, and this process, which began to look 1d2h ago (2026-11-20 08:21:13Z), has seen none.",
+          "WebApp default/shop does not exist, and this process, which started to watch 1d2h ago (2026-11-20 08:21:13Z), has not seen it.",
         hints: []
       }
     ],
@@ -78,7 +78,7 @@ describe("The answer", () => {
       { cached: undefined, live: { _tag: "There", object: shop() }, labelSelector: undefined },
       {
         verdict: "not-seen-yet",
-        answer: "WebApp default/shop exists, and this process has not been told of it yet.",
+        answer: "WebApp default/shop exists, and this process has not seen it yet.",
         hints: ["That takes milliseconds. If it lasts, see the log."]
       }
     ],
@@ -90,7 +90,7 @@ describe("The answer", () => {
       },
       {
         verdict: "not-seen-yet",
-        answer: "WebApp default/shop exists, and this process has not been told of it yet.",
+        answer: "WebApp default/shop exists, and this process has not seen it yet.",
         hints: ["That takes milliseconds. If it lasts, see the log."]
       }
     ],
@@ -114,8 +114,8 @@ describe("The answer", () => {
       {
         verdict: "standby",
         answer:
-          "This process does not reconcile WebApp default/shop: it stands by, and nobody is known to hold the Lease a/b at this moment.",
-        hints: ["Ask again in some seconds: somebody is about to take it."]
+          "This process does not reconcile WebApp default/shop: it stands by, and the Lease a/b has no known holder at the moment.",
+        hints: ["Ask again in some seconds: a replica is about to acquire it."]
       }
     ],
     "while a kind is listed": [
@@ -125,7 +125,7 @@ describe("The answer", () => {
         answer:
           "Controller webapp has not started, so nothing is done for WebApp default/shop: pods are still being listed.",
         hints: [
-          "It starts by itself as soon as it can read what it needs; homeostat preflight names every right that is missing."
+          "The controller starts as soon as it can read these kinds; homeostat preflight names every missing permission."
         ]
       }
     ],
@@ -241,7 +241,7 @@ describe("The answer", () => {
       {
         verdict: "forgotten",
         answer:
-          "WebApp default/shop waits for nothing, and what was done for it is no longer remembered, as many others came after it.",
+          "WebApp default/shop waits for nothing. The journal no longer has its attempts, as many other objects came later.",
         hints: [
           "No attempt of it is known; what is asked again is the next change, or the periodic look at every object."
         ]
@@ -387,7 +387,7 @@ describe("What came of an attempt", () => {
     )
     expect(told).toEqual([
       "created Pod b",
-      "put Pod b right, which somebody had changed (spec.a, spec.b)",
+      "repaired Pod b, which another manager had changed (spec.a, spec.b)",
       "changed Pod b",
       "created Pod a",
       "wrote status of Pod a",

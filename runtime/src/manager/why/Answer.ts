@@ -70,8 +70,8 @@ const ofStandby = (facts: Facts, election: NonNullable<Facts["election"]>): Answ
   if (holder === undefined || holder === election.identity) {
     return {
       verdict: "standby",
-      answer: `${begin}, and nobody is known to hold the Lease ${keyString(lease)} at this moment.`,
-      hints: ["Ask again in some seconds: somebody is about to take it."]
+      answer: `${begin}, and the Lease ${keyString(lease)} has no known holder at the moment.`,
+      hints: ["Ask again in some seconds: a replica is about to acquire it."]
     }
   }
   const instance = instanceOf(holder)
@@ -95,12 +95,12 @@ const ofAbsent = (facts: Facts): Answer => {
   if (facts.cached !== undefined) {
     return {
       verdict: "deleted",
-      answer: `${named(facts)} has just been deleted; this process has not been told yet.`
+      answer: `${named(facts)} has just been deleted; this process has not seen that yet.`
     }
   }
   return {
     verdict: "absent",
-    answer: `There is no ${named(facts)}, and this process, which began to look ${past(since, now)}, has seen none.`,
+    answer: `${named(facts)} does not exist, and this process, which started to watch ${past(since, now)}, has not seen it.`,
     hints: elsewhere.length > 0 ? [`There is a ${kind} ${key.name} in namespace ${listed(elsewhere)}.`] : []
   }
 }
@@ -118,7 +118,7 @@ const ofUnseen = (facts: Facts): Answer => {
   return live._tag === "There"
     ? {
         verdict: "not-seen-yet",
-        answer: `${named(facts)} exists, and this process has not been told of it yet.`,
+        answer: `${named(facts)} exists, and this process has not seen it yet.`,
         hints: ["That takes milliseconds. If it lasts, see the log."]
       }
     : {
@@ -206,7 +206,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
           ? {
               verdict: "failed-for-good",
               answer: `${named(facts)} failed for good${when}, and is not tried again before something changes${message || "."}`,
-              hints: ["Only a change of the object, or of what it depends on, can mend that; it is then tried at once."]
+              hints: ["Change the object, or an object that it depends on; the manager then tries again at once."]
             }
           : {
               verdict: "given-up",
@@ -259,7 +259,7 @@ const ofRest = (facts: Facts): Answer => {
   if (last === undefined) {
     return {
       verdict: "forgotten",
-      answer: `${named(facts)} waits for nothing, and what was done for it is no longer remembered, as many others came after it.${notReady(conditionsOf(facts.cached), now)}`,
+      answer: `${named(facts)} waits for nothing. The journal no longer has its attempts, as many other objects came later.${notReady(conditionsOf(facts.cached), now)}`,
       hints: [`No attempt of it is known; ${again}.`]
     }
   }
@@ -282,7 +282,7 @@ const ofCaches = (facts: Facts): Answer => {
     verdict: "cache-not-synced",
     answer: `Controller ${facts.controller.name} has not started, so nothing is done for ${named(facts)}: ${sentence(reasons.join("; "))}`,
     hints: [
-      "It starts by itself as soon as it can read what it needs; homeostat preflight names every right that is missing."
+      "The controller starts as soon as it can read these kinds; homeostat preflight names every missing permission."
     ]
   }
 }

@@ -210,7 +210,7 @@ describe("an explanation", () => {
     const election = { ...cases.standby.election, leading: false, holder: undefined, identity: "me" }
     const { lease } = { lease: { namespace: "a", name: "b" }, ...cases.standby.election }
     expect(answer({ election: { ...election, lease } })).toEndWith(
-      "it stands by, and nobody is known to hold the Lease homeostat-system/homeostat at this moment."
+      "it stands by, and the Lease homeostat-system/homeostat has no known holder at the moment."
     )
   })
 

@@ -106,7 +106,7 @@ export const deeds = (
     return reason === "created"
       ? `created ${name}`
       : reason === "drift"
-        ? `put ${name} right, which somebody had changed${what}`
+        ? `repaired ${name}, which another manager had changed${what}`
         : `changed ${name}${what}`
   })
   const told = new Set(run.corrections.map(({ key, kind }) => `${kind} ${key}`))
