@@ -140,3 +140,10 @@ test("who wrote last is who has the latest time, and of those the last in the li
   expect(FieldOwner.lastWriter(entries)?.manager).toBe("rival")
   expect(FieldOwner.lastWriter([])).toBeUndefined()
 })
+
+test("an item of a list in a list is owned by its place in both", () => {
+  const entry = { manager: "rival", fieldsV1: { "f:m": { "i:0": { "i:1": {} } } } }
+  const owners = (path: string) => FieldOwner.owners([entry], path, { m: [["a", "b"]] })
+  expect(owners("m[0][1]")).toEqual([entry])
+  expect(owners("m[0][0]")).toEqual([])
+})
