@@ -73,7 +73,6 @@ export const make = <T>(): Delayed<T> => {
     remove: (entry) => {
       const slot = entry.slot
       const last = heap.pop()
-      entry.slot = -1
       if (last === undefined || last === entry) return
       const above = heap[(slot - 1) >> 1]
       if (slot > 0 && above !== undefined && before(last, above)) rise(last, slot)
@@ -82,10 +81,7 @@ export const make = <T>(): Delayed<T> => {
     first: () => heap[0],
     size: () => heap.length,
     drain: (visit) => {
-      for (const entry of heap) {
-        entry.slot = -1
-        visit(entry)
-      }
+      for (const entry of heap) visit(entry)
       heap.length = 0
     }
   }
