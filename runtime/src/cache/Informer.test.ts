@@ -342,7 +342,7 @@ describe("what runs for the cache", () => {
         server.refuse = () => undefined
         yield* TestClock.adjust("5 seconds")
         yield* informer.synced
-        expect(log.filter((line) => line.startsWith("following webapps.apps.kubedojo.io failed"))).toHaveLength(1)
+        expect(log.filter((line) => line.startsWith("the watch of webapps.apps.kubedojo.io failed"))).toHaveLength(1)
       })
     )().pipe(Effect.provide(layer))
   })

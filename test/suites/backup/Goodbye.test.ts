@@ -168,7 +168,9 @@ describe("A Backup that is deleted", () => {
       yield* isGone("never")
       yield* world.pass("10 minutes")
       expect(yield* backups).toEqual(["shop"])
-      expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("no repository")])
+      expect(world.notes("shop", "CleanupFailed")).toEqual([
+        expect.stringContaining("The repository at the destination is missing")
+      ])
     })
   )
 

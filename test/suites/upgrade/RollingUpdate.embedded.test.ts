@@ -1,6 +1,6 @@
 /**
  * Two versions of the manager side by side, as in a rolling update and in one that is rolled back, while people go on working.
- * The older one has the kind as it was released; the newer one's has a field more, in spec and status.
+ * The older version has the kind of today. The kind of the newer version has one more field in spec and status.
  */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -8,6 +8,7 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Crds from "@homeostat/runtime/manager/Crds"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
+import * as Crd from "@homeostat/runtime/resource/Crd"
 import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -23,9 +24,6 @@ import * as Rest from "../Rest.ts"
 import * as Counted from "../runtime/Counted.ts"
 import * as WebAppScene from "../webapp/Scene.ts"
 import * as Newer from "./Newer.ts"
-import { releases } from "./Released.ts"
-
-const released = releases[0]?.definitions.filter(({ spec }) => spec.names.kind === WebApp.kind) ?? []
 
 const versions = {
   older: { kind: WebApp, controller },
@@ -185,7 +183,7 @@ live(
         const place: Place = { cluster, namespace }
         const wants = new Map<string, Want>()
 
-        yield* cluster.install(...released)
+        yield* cluster.install(Crd.of(WebApp))
         const older = yield* start(place, "older")
         expect(older.said).toEqual([])
         yield* older.leads
