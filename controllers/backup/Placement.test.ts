@@ -295,7 +295,7 @@ test("Wherever pods are, each claim is in one group", () => {
   }
 })
 
-test("The group of the volumes that are written is the one that is named, or the mover's own, or nobody's", () => {
+test("The group of the written volumes is the configured one, or the mover's own, or none", () => {
   expect(Placement.withGroup({ runAsUser: 1, fsGroup: 5, runAsGroup: 2 }).fsGroup).toBe(5)
   expect(Placement.withGroup({ runAsUser: 1, runAsGroup: 2 }).fsGroup).toBe(2)
   expect(Placement.withGroup({ runAsUser: 1 }).fsGroup).toBe(65_532)

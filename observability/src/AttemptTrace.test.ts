@@ -43,27 +43,19 @@ const change = (over: Partial<Fired> = {}): Fired => ({
   ...over
 })
 
-const wrote = (write: Partial<Written>): Exchange => ({
-  // Of a request, nothing is told here.
-  request: { method: "PATCH", path: "/", template: "/" } as Exchange["request"],
-  startedAt: 0,
-  millis: 1,
-  status: 200,
-  error: undefined,
-  resends: 0,
-  auditId: undefined,
-  span: undefined,
-  write: {
-    kind: "ConfigMap",
-    verb: "apply",
-    subresource: undefined,
-    fieldManager: "m",
-    before: "1",
-    after: "2",
-    changed: true,
-    ...write
-  }
-})
+const wrote = (write: Partial<Written>): Exchange =>
+  Fixture.exchange({
+    write: {
+      kind: "ConfigMap",
+      verb: "apply",
+      subresource: undefined,
+      fieldManager: "m",
+      before: "1",
+      after: "2",
+      changed: true,
+      ...write
+    }
+  })
 
 describe("the root of an attempt's trace", () => {
   test("says what was reconciled, why, and what came of it", () => {

@@ -1,8 +1,8 @@
 /**
  * Completes the trace of an attempt from its record: attributes and links of the root span, and the span of the wait before it.
  *
- * The worker records spans only. All that can be derived from the record is put in here, when somebody wants the trace: of a
- * thousand reconciles that had nothing to do nobody does, and they pay nothing for it.
+ * The worker records spans only. This module derives the rest when a trace is exported, so a reconcile that is not exported does not
+ * pay for it.
  */
 
 import { Conflict } from "@homeostat/runtime/client/ApiError"
@@ -22,7 +22,7 @@ import type * as Tracer from "effect/Tracer"
  * - `success`, `requeue`, `requeue_after`: what it asked for
  * - `conflict`, `retryable`: it failed and is tried again; `conflict` if another manager's write came first
  * - `given_up`: it failed, or was not there yet, and its retry schedule has ended
- * - `terminal`: it failed, and trying again cannot mend it
+ * - `terminal`: it failed with a permanent error
  * - `interrupted`: the process or the leadership ended first
  * - `skipped`: the object was gone
  */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { type Attempt, Outcome } from "@homeostat/runtime/controller/Attempt"
-import { attempt as record } from "@homeostat/runtime/controller/Attempt.fixture"
+import { exchange, attempt as record } from "@homeostat/runtime/controller/Attempt.fixture"
 import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
 import * as Recording from "@homeostat/runtime/telemetry/Recording"
 import * as Tail from "./Tail.ts"
@@ -8,25 +8,18 @@ import * as Tail from "./Tail.ts"
 const traced = (over: Partial<Attempt> = {}, traceId?: string): Attempt =>
   record({ root: Recording.root("reconcile widgets", { startTime: 0n, traceId }), ...over })
 
-const exchange = (changed: boolean | undefined): Attempt["exchanges"][number] => ({
-  request: { method: "PATCH", path: "/x", template: "/x", headers: {}, repeatable: true },
-  startedAt: 0,
-  millis: 1,
-  status: 200,
-  error: undefined,
-  resends: 0,
-  auditId: undefined,
-  span: undefined,
-  write: {
-    kind: "Widget",
-    verb: "patch",
-    subresource: undefined,
-    fieldManager: "widgets",
-    before: "1",
-    after: changed === true ? "2" : "1",
-    changed
-  }
-})
+const wrote = (changed: boolean | undefined): Attempt["exchanges"][number] =>
+  exchange({
+    write: {
+      kind: "Widget",
+      verb: "patch",
+      subresource: undefined,
+      fieldManager: "widgets",
+      before: "1",
+      after: changed === true ? "2" : "1",
+      changed
+    }
+  })
 
 const widget = (status: unknown): Attempt["object"] => {
   const metadata = {
@@ -57,13 +50,13 @@ describe("A trace is", () => {
   const cases: ReadonlyArray<readonly [string, Attempt, Tail.Decision]> = [
     ["quiet where nothing was to do", at(seen), "quiet"],
     ["quiet where the object was gone", traced({ outcome: Outcome.Vanished() }), "quiet"],
-    ["quiet where a write changed nothing", at(seen, { exchanges: [exchange(false)] }), "quiet"],
-    ["sent where a write changed something", at(seen, { exchanges: [exchange(false), exchange(true)] }), "wrote"],
-    ["sent where it is not known what a write changed", at(seen, { exchanges: [exchange(undefined)] }), "wrote"],
-    ["quiet of reads only", at(seen, { exchanges: [{ ...exchange(true), write: undefined }] }), "quiet"],
+    ["quiet where a write changed nothing", at(seen, { exchanges: [wrote(false)] }), "quiet"],
+    ["sent where a write changed something", at(seen, { exchanges: [wrote(false), wrote(true)] }), "wrote"],
+    ["sent where it is not known what a write changed", at(seen, { exchanges: [wrote(undefined)] }), "wrote"],
+    ["quiet of reads only", at(seen, { exchanges: [{ ...wrote(true), write: undefined }] }), "quiet"],
     [
       "sent where an object that is gone was written",
-      traced({ outcome: Outcome.Vanished(), exchanges: [exchange(true)] }),
+      traced({ outcome: Outcome.Vanished(), exchanges: [wrote(true)] }),
       "wrote"
     ],
     [

@@ -7,7 +7,7 @@ import { Effect } from "effect"
 /** The settings of the compiler. */
 export const settings = "tsconfig.json"
 
-/** What the compiler keeps of the last check. It makes the next one three times as fast. */
+/** The file of the compiler's incremental state. The next check takes a third of the time with it. */
 const state = join("node_modules", ".mutation.tsbuildinfo")
 
 /** The first error of the compiler, or undefined where there is none. A project without a `tsconfig.json` has none. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as ApiError from "./ApiError.ts"
+import { rejected } from "./Refusal.fixture.ts"
 import * as Refusal from "./Refusal.ts"
 
 const refusal = (words: string, causes: ReadonlyArray<{ readonly reason: string }> = []): ApiError.Forbidden => {
@@ -30,7 +31,7 @@ describe("a refusal says", () => {
       `${request}x "a" is forbidden: User "u:v" cannot update resource "nodes/status" in API group "" at the cluster scope: RBAC: role not found; it takes the verb update on nodes/status of API group "" in the whole cluster`
     ],
     [
-      "the server's words alone where it is no right that is missing",
+      "the server's words alone if no permission is missing",
       refusal('pods "a" is forbidden: exceeded quota: none'),
       `${request}pods "a" is forbidden: exceeded quota: none`
     ],
@@ -42,21 +43,6 @@ describe("a refusal says", () => {
   ]
   for (const [sentence, error, text] of cases) test(sentence, () => expect(Refusal.describe(error)).toBe(text))
 })
-
-const rejected = (field: string, message: string, kind = "Deployment"): ApiError.Invalid => {
-  const error = ApiError.fromStatus(
-    { method: "PATCH", path: "/x" },
-    {
-      kind: "Status",
-      reason: "Invalid",
-      message: "is invalid",
-      details: { kind, name: "a", causes: [{ field, message }] }
-    },
-    422
-  )
-  if (!(error instanceof ApiError.Invalid)) throw new Error(`not rejected: ${error._tag}`)
-  return error
-}
 
 describe("a rejected object is described", () => {
   const start = 'The API server refuses PATCH /x: Deployment "a" is invalid: '

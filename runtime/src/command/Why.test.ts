@@ -45,7 +45,7 @@ test("A token goes over https, or to this machine, and nowhere else", () => {
   }
 })
 
-/** What the verb prints, or its error, and what it asks a manager that answers so. */
+/** The output or the error of the verb, and its requests to a manager that answers like this. */
 const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const requests: Array<{ readonly url: URL; readonly authorization: string | null }> = []
@@ -101,8 +101,8 @@ live("The manager is asked for the object, without a token unless a file has one
     const folder = yield* Directory.make
     const file = join(folder, "token")
     yield* Effect.promise(() => writeFile(file, "abc\n"))
-    const told = yield* ask(() => new Response("ok"), `--token-file=${file}`, "-o", "json", "--controller=c")
-    const [request] = told.requests
+    const asked = yield* ask(() => new Response("ok"), `--token-file=${file}`, "-o", "json", "--controller=c")
+    const [request] = asked.requests
     expect(request?.authorization).toBe("Bearer abc")
     expect(request?.url.searchParams.get("controller")).toBe("c")
     expect(request?.url.searchParams.get("output")).toBe("json")

@@ -1,4 +1,5 @@
 /** For the tests of observers: the record of an attempt. */
+import type { Exchange } from "../client/Exchange.ts"
 import { type Attempt, Outcome } from "./Attempt.ts"
 
 /** A reconcile of `Widget default/a` that took 25 ms and did nothing, but for what a test says. */
@@ -26,5 +27,18 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   corrections: [],
   changes: [],
   root: undefined,
+  ...over
+})
+
+/** A PATCH that was answered with 200 after a millisecond. */
+export const exchange = (over: Partial<Exchange> = {}): Exchange => ({
+  request: { method: "PATCH", path: "/x", template: "/x", headers: {}, repeatable: true },
+  startedAt: 0,
+  millis: 1,
+  status: 200,
+  error: undefined,
+  resends: 0,
+  auditId: undefined,
+  span: undefined,
   ...over
 })

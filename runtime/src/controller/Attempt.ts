@@ -37,7 +37,7 @@ export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ rea
  * What came of an attempt, the first that fits:
  * - `Vanished`: the object is gone: nothing ran, or the attempt ended where it found that out.
  * - `Interrupted`: the process or the leadership ended first: it was cut off, or a write of its was held back.
- * - `Terminal`: it failed, and trying again cannot mend it.
+ * - `Terminal`: it failed with a permanent error.
  * - `Unreachable`: no API server answered.
  * - `Failed`: any other failure, a defect (`defect`) or a timeout.
  * - `RequeueAfter`, `Requeue`, `Done`: it succeeded, and this is what it asked for.

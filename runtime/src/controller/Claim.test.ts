@@ -88,7 +88,7 @@ describe("a child is", () => {
     expect(Claim.of(owner("a"), namespaced, { metadata }, options)).toBe("none")
   })
 
-  test("an orphan, if it was applied and its controller is nobody, or of the owner's name", () => {
+  test("an orphan, if it was applied and has no controller, or one of the owner's name", () => {
     expect(claim(applied)).toBe("orphan")
     expect(claim({ ...applied, ...controlledBy({ uid: "before" }) })).toBe("orphan")
     expect(claim({ ...applied, ...controlledBy({ uid: "before", apiVersion: "example.com/v2" }) })).toBe("orphan")

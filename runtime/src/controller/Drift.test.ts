@@ -71,7 +71,7 @@ describe("missing", () => {
     test(`finds ${name}`, () => expect(paths(intent, object)).toEqual([...expected]))
   }
 
-  test("tells in which order items are wanted, and in which they are there", () => {
+  test("gives the order of the wanted items and of the existing items", () => {
     const [a, b] = [{ name: "a" }, { name: "b" }]
     expect(missing({ c: [a, b] }, { c: [b, a] })).toEqual([{ path: "c", want: ["a", "b"], have: ["b", "a"] }])
     const [other, c] = [{ name: "other" }, { name: "c" }]

@@ -71,6 +71,10 @@ const fight = (
     rounds - 1
   )
 
+/** The writes of one resource. */
+const writesOf = (server: ApiServer.ApiServer, resource: string) =>
+  server.writes().filter(({ what }) => what.includes(resource))
+
 /** The warnings that people are told on the Widget, and how often, from the time that the recorder has written them. */
 const warnings = (server: ApiServer.ApiServer) =>
   Effect.map(settle, () =>
@@ -131,7 +135,7 @@ describe("a child that another manager keeps deleting", () => {
           world.server.remove(ConfigMap, "a")
           yield* pass("1 second")
         }
-        expect(world.server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(3)
+        expect(writesOf(world.server, "configmaps")).toHaveLength(3)
         expect(world.server.writes().length - before).toBeLessThan(5)
         expect(world.server.get(ConfigMap, "a")).toBeUndefined()
       })
@@ -372,7 +376,7 @@ describe("nothing is told of", () => {
           world.server.change(Widget, "a", { spec: { size: round % 2 } })
           yield* pass("1 second")
         }
-        expect(world.server.writes().filter(({ what }) => what.includes("configmaps")).length).toBeGreaterThan(30)
+        expect(writesOf(world.server, "configmaps").length).toBeGreaterThan(30)
         expect(yield* warnings(world.server)).toEqual([])
       })
     )
@@ -404,7 +408,7 @@ describe("nothing is told of", () => {
         server.change(ConfigMap, "a", { data: { [field]: "7" } })
         yield* pass("1 second")
       }
-      expect(server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(7)
+      expect(writesOf(server, "configmaps")).toHaveLength(7)
       expect(yield* warnings(server)).toEqual([])
     }))
 
@@ -435,7 +439,7 @@ describe("nothing is told of", () => {
         server.change(Widget, "a", { spec: { size } })
         yield* pass("200 millis")
       }
-      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(70)
+      expect(writesOf(server, "status").length).toBeGreaterThan(70)
       expect(yield* warnings(server)).toEqual([])
     }))
 
@@ -474,7 +478,7 @@ describe("nothing is told of", () => {
         server.change(ConfigMap, "a", { data: { phase: String(phase) } })
         yield* pass("500 millis")
       }
-      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(50)
+      expect(writesOf(server, "status").length).toBeGreaterThan(50)
       expect(yield* warnings(server)).toEqual([])
     }))
 
@@ -501,7 +505,7 @@ describe("nothing is told of", () => {
         server.change(ConfigMap, "a", { data: { phase: String(phase) } })
         yield* pass("500 millis")
       }
-      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(25)
+      expect(writesOf(server, "status").length).toBeGreaterThan(25)
       expect(yield* warnings(server)).toEqual([])
     }))
 
@@ -511,7 +515,7 @@ describe("nothing is told of", () => {
       server.put(Widget, widget("a"))
       yield* run(counted((seen, owner) => Effect.zipRight(Status.update(owner, { seen }), Effect.fail("not yet"))))
       for (let second = 0; second < 60; second++) yield* pass("1 second")
-      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(10)
+      expect(writesOf(server, "status").length).toBeGreaterThan(10)
       expect(yield* warnings(server)).toEqual([])
     }))
 
@@ -521,7 +525,7 @@ describe("nothing is told of", () => {
       server.put(Widget, widget("a"))
       yield* run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("5 seconds"))))
       for (let second = 0; second < 120; second++) yield* pass("1 second")
-      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(20)
+      expect(writesOf(server, "status").length).toBeGreaterThan(20)
       expect(yield* warnings(server)).toEqual([])
     }))
 
@@ -531,7 +535,7 @@ describe("nothing is told of", () => {
       server.put(Widget, widget("a"))
       yield* run(counted((seen, owner) => Effect.as(Status.update(owner, { seen }), Result.requeueAfter("1 second"))))
       for (let second = 0; second < 60; second++) yield* pass("1 second")
-      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(50)
+      expect(writesOf(server, "status").length).toBeGreaterThan(50)
       expect(yield* warnings(server)).toEqual([])
     }))
 
@@ -548,7 +552,7 @@ describe("nothing is told of", () => {
         )
       )
       for (let second = 0; second < 30; second++) yield* pass("1 second")
-      expect(server.writes().filter(({ what }) => what.includes("status")).length).toBeGreaterThan(20)
+      expect(writesOf(server, "status").length).toBeGreaterThan(20)
       expect(yield* warnings(server)).toEqual([])
     }))
 })

@@ -57,7 +57,7 @@ const ownersOf = (server: ApiServer.ApiServer) => child(server).metadata.ownerRe
 
 describe("a place that is taken", () => {
   for (const [by, metadata, words] of [
-    ["nobody's object", {}, "not controlled by any owner"],
+    ["an object without an owner", {}, "not controlled by any owner"],
     ["another controller's object", { ownerReferences: [other] }, "controlled by Gadget g"],
     [
       "another controller's object that is offered",

@@ -353,7 +353,7 @@ const isWithin = (pointer: string, field: string): boolean =>
       .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
   )
 
-/** What the answer to a write shows. */
+/** The stored object, and how it differs from the intent, by the answer to a write. */
 interface Learnt {
   /** The paths that the server stores otherwise, or not at all. */
   readonly unmet: ReadonlySet<string>
@@ -362,7 +362,7 @@ interface Learnt {
 
 const none: Learnt = { unmet: new Set() }
 
-/** Remembers what the server made of an intent, and reports once what it dropped. */
+/** Compares the stored object with the intent. It reports the fields that the server dropped once per kind. */
 const learn = (
   owner: KubernetesObject,
   kind: Resource.Any,
@@ -378,7 +378,7 @@ const learn = (
     memory.accept(owner.metadata.uid, place, left)
     const dropped = answer.filter((each) => each.have === undefined && !isEmptied(each)).map(({ path }) => path)
     const line = `The API server drops ${dropped.join(", ")} of a ${kind.kind}: its schema does not know them`
-    const told =
+    const reported =
       dropped.length > 0 && memory.isNews(line)
         ? Effect.zipRight(
             Effect.logWarning(line),
@@ -390,7 +390,7 @@ const learn = (
       .map(({ path }) => path)
     // It is true of each object of the kind.
     const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)
-    return Effect.as(told, {
+    return Effect.as(reported, {
       unmet: new Set(left.map(({ path }) => path)),
       altered: isKnown || fields.length === 0 ? undefined : { fields, answer: child, isNews }
     })

@@ -15,15 +15,15 @@ export interface Rival {
   readonly manager?: string
   /** A sentence without its end, in which `{it}` stands for the fields. */
   readonly says: string
-  /** Who may stop to set the field; absent where the other one has our name. */
+  /** The manager that should stop setting the field; absent if it has our name. */
   readonly stops?: string
 }
 
-/** Longer than this the read does not hold up a repair. */
+/** The time limit of the read, in milliseconds: a repair waits for it. */
 const readMillis = 2000
 
 /**
- * Reads the metadata of an object before a repair, if a report may follow the repair: after it, the rival owns the field no longer.
+ * Reads the metadata of an object before a repair, if a report may follow the repair: after the repair, the rival no longer owns the field.
  * Never fails.
  */
 export const look = (

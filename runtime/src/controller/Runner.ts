@@ -2,9 +2,8 @@
  * A controller in a process: its informers for as long as the process lives, and its work while it leads.
  *
  * Informers are shared by all terms and kept warm by a standby, whose queue doesn't exist: it holds nothing back that would have
- * to be thrown away. A term begins with a fresh queue and fresh back-offs, and remembers nothing of its objects but what
- * outlives the terms: the writes by which hot loops are found. Subscribing to the informers tells it of everything
- * there is, which makes the first pass, and what changed lately comes first. It ends in one of two ways:
+ * to be thrown away. A term begins with an empty queue and no back-offs. Only the counters of hot loops outlive a term. The informers
+ * deliver every object to a new subscriber, which makes the first pass, with the latest changes first. A term ends in one of two ways:
  *
  * - stopped: no key is handed out any more, reconciles in progress go on undisturbed for the grace period, and what is left
  *   is interrupted;

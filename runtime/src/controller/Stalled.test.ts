@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ApiError from "../client/ApiError.ts"
+import { rejected } from "../client/Refusal.fixture.ts"
 import * as Refusal from "../client/Refusal.ts"
 import * as ApiServer from "../events/ApiServer.fixture.ts"
 import { ConfigMap, Deployment, Event, Service } from "../resource/BuiltIn.ts"
@@ -277,21 +278,6 @@ describe("a reconcile that is refused", () => {
     )
   )
 })
-
-const rejected = (field: string, message: string, kind = "Deployment"): ApiError.Invalid => {
-  const error = ApiError.fromStatus(
-    { method: "PATCH", path: "/x" },
-    {
-      kind: "Status",
-      reason: "Invalid",
-      message: "is invalid",
-      details: { kind, name: "a", causes: [{ field, message }] }
-    },
-    422
-  )
-  if (!(error instanceof ApiError.Invalid)) throw new Error(`not rejected: ${error._tag}`)
-  return error
-}
 
 describe("an attempt that gets no further", () => {
   const immutable = rejected("spec.selector", 'Invalid value: {"a":"b"}: field is immutable')

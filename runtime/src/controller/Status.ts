@@ -112,7 +112,7 @@ const write = (
     if (dropped.length > 0 && memory.isNews(warning)) yield* Effect.logWarning(warning)
   })
 
-/** What a write changed: fields with their values, but for those that the server stores otherwise. */
+/** The fields that a write changed, with their values, without those that the server stores otherwise. */
 const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fields): ReadonlyArray<Written> => {
   const unmet = new Set(Drift.missing(wanted, after, "status").map(({ path }) => path))
   const gone = Drift.missing(before, wanted, "status").filter(({ have }) => have === undefined)

@@ -1,4 +1,4 @@
-/** A failure that trying again cannot mend. */
+/** A permanent error: a retry cannot succeed. */
 import * as Data from "effect/Data"
 
 /**

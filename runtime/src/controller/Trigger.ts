@@ -37,7 +37,7 @@ export interface Trigger<out R = never> {
   readonly map: (object: KubernetesObject) => Keys<R>
 }
 
-/** What a trigger of a watched kind is made of: see {@link Trigger}. */
+/** The parts of a trigger of a watched kind: see {@link Trigger}. */
 export interface Options<A, R> {
   readonly map: (object: A) => Keys<R>
   readonly predicate?: Predicate | undefined

@@ -157,8 +157,12 @@ describe("declaring a kind", () => {
       { plural: "Things" },
       'Thing plural: "Things" is not a valid name. Use lower-case letters, digits and dashes'
     ],
-    ["a spec that is no object", { spec: Schema.String }, "Thing spec: is not an object. Make it a Schema.Struct"],
-    ["a status that is no object", { status: Schema.Int }, "Thing status: is not an object. Make it a Schema.Struct"],
+    ["a spec that is not an object", { spec: Schema.String }, "Thing spec: is not an object. Make it a Schema.Struct"],
+    [
+      "a status that is not an object",
+      { status: Schema.Int },
+      "Thing status: is not an object. Make it a Schema.Struct"
+    ],
     [
       "a schema that a CRD cannot hold",
       { spec: Schema.Struct({ when: Schema.Date }) },

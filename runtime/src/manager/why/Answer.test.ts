@@ -102,7 +102,7 @@ describe("The answer", () => {
           "WebApp default/shop exists, but this process only sees objects with labels team=red (--selector); this one has none."
       }
     ],
-    "for an object that nobody could tell of, with labels that are followed": [
+    "for an object that the API server does not answer for, with labels that are followed": [
       { cached: undefined, live: { _tag: "Unknown", reason: "x" }, labelSelector: "team=red" },
       {
         verdict: "absent",
@@ -174,12 +174,12 @@ describe("The answer", () => {
         answer: `${asked} and waits for the clean-up of controller webapp (finalizer example.com/tap). It failed: it leaks.`
       }
     ],
-    "for a deletion that two finalizers hold, nobody knows whose": [
+    "for a deletion that waits for two finalizers of unknown managers": [
       { cached: deleting(["a/b", "orphan"]), live: { _tag: "Unknown", reason: "x" } },
       {
         verdict: "deletion-blocked",
         answer: `${asked} and waits for finalizers a/b and orphan, which are not controller webapp's to take out: it has nothing left to do.`,
-        hints: ["Whoever put it in has to take it out, when what it stands for is done."]
+        hints: ["The manager that added it removes it when its own work is done."]
       }
     ],
     "for a worker that a queue has, with one worker": [
@@ -217,7 +217,7 @@ describe("The answer", () => {
       {
         verdict: "backoff",
         answer: "WebApp default/shop failed, and is tried again in 1s (10:21:14Z).",
-        hints: ["A change of the object has it tried at once, and one of its spec starts the waiting times afresh."]
+        hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
       }
     ],
     "for an object that waits for an API server": [
@@ -225,7 +225,7 @@ describe("The answer", () => {
       {
         verdict: "backoff",
         answer: "WebApp default/shop failed, and is tried again in 1s (10:21:14Z): no route.",
-        hints: ["A change of the object has it tried at once, and one of its spec starts the waiting times afresh."]
+        hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
       }
     ],
     "for an object that was interrupted": [
@@ -233,7 +233,7 @@ describe("The answer", () => {
       {
         verdict: "interrupted",
         answer:
-          "WebApp default/shop was interrupted 2m ago (10:19:13Z), as the process or its leadership ended; whoever leads next begins with it."
+          "WebApp default/shop was interrupted 2m ago (10:19:13Z), because the process or its leadership ended. The next leader starts with it."
       }
     ],
     "for an object of which nothing is known": [
@@ -255,7 +255,7 @@ describe("The answer", () => {
       { cached: shop({}, [condition("Ready", "False"), condition("Stalled", "True")]) },
       { verdict: "reconciled", answer: `${rested} Its condition Stalled has been True for 1m: No: Stalled is True.` }
     ],
-    "for an object that is not stalled, and not ready since nobody knows when": [
+    "for an object that is not stalled, and not ready since an unknown time": [
       { cached: shop({}, [condition("Stalled", "False"), condition("Ready", "Unknown", "?")]) },
       { verdict: "reconciled", answer: `${rested} Its condition Ready has been Unknown: No: Ready is Unknown.` }
     ]
@@ -266,7 +266,7 @@ describe("The answer", () => {
 })
 
 describe("An explanation", () => {
-  test("tells what comes next, and why", () => {
+  test("has the next attempt, and its reason", () => {
     const next = (over: Partial<Facts>): Explanation["next"] => explain(facts(over)).next
     const nothing = { at: undefined, why: "nothing before something changes" }
     const soon = { _tag: "Processing", since: now, until: undefined } as const
@@ -288,7 +288,7 @@ describe("An explanation", () => {
     expect(next({ queue: again(now + 5000) })).toEqual({ at, why: "as the controller asked for" })
   })
 
-  test("tells of nothing that comes next where the process does not reconcile", () => {
+  test("has no next attempt where the process does not reconcile", () => {
     const lease = { namespace: "a", name: "b" }
     const situations: ReadonlyArray<Partial<Facts>> = [
       { reachable: false },
@@ -298,19 +298,19 @@ describe("An explanation", () => {
     for (const each of situations) expect(explain(facts({ ...each, queue: delayed(now) })).next).toBeUndefined()
   })
 
-  test("tells how many triggers wait, with those that were dropped, and of none whether they wait", () => {
+  test("counts the triggers that wait, and those that were dropped", () => {
     const trigger = { kind: "resync", at: now, source: undefined } as const
     const waiting = queue({ _tag: "Ready", index: 0, priority: 0, since: now }, { triggers: [trigger], dropped: 3 })
     expect(explain(facts({ queue: waiting })).wokenBy).toMatchObject({ waiting: true, count: 4 })
     expect(explain(facts({ entry: undefined })).wokenBy).toEqual({ waiting: false, count: 0, triggers: [] })
   })
 
-  test("tells the ignored changes last first", () => {
+  test("lists the latest ignored change first", () => {
     const ignored = [1, 2].flatMap((times) => cases.filtered.ignored.map((one) => ({ ...one, times })))
     expect(explain(facts({ ignored })).ignored.map(({ times }) => times)).toEqual([2, 1])
   })
 
-  test("tells of the object as this process has it", () => {
+  test("describes the object as the cache of this process has it", () => {
     const live = { _tag: "There", object: shop({ resourceVersion: "2" }) } as const
     expect(explain(facts({ cached: shop({ resourceVersion: "1" }), live })).object.resourceVersion).toBe("1")
     const cached = undefined
@@ -320,18 +320,18 @@ describe("An explanation", () => {
     expect(unknown.writers).toEqual([])
   })
 
-  test("does not know of a child whether it is there where the API server did not say", () => {
+  test("leaves open whether a child exists if the API server did not answer", () => {
     const live = { _tag: "Unknown", reason: "x" } as const
     const children = [{ kind: "Pod", key: "default/a", live }]
     expect(explain(facts({ children })).children).toMatchObject([{ exists: undefined, others: [] }])
   })
 
-  test("names the others who write a child, but not those who write its status", () => {
+  test("names the other managers of a child, but not the managers of its status", () => {
     const status = { manager: "kubelet", operation: "Update", subresource: "status", fieldsV1: {} } as const
     const live = { _tag: "There", object: shop({ managedFields: [status, { manager: "me" }] }) } as const
     const children = [{ kind: "Pod", key: "default/a", live }]
-    const [told] = explain(facts({ children })).children
-    expect(told?.others.map(({ manager }) => manager)).toEqual(["me"])
+    const [child] = explain(facts({ children })).children
+    expect(child?.others.map(({ manager }) => manager)).toEqual(["me"])
   })
 
   test("does not take what was there at the start for the controller's own write", () => {
@@ -359,17 +359,17 @@ describe("What came of an attempt", () => {
     [{ outcome: "Terminal", message: undefined }, "failed for good: "]
   ]
   for (const [at, [over, brief]] of outcomes.entries()) {
-    test(`is told in brief: ${at + 1}. ${brief}`, () => expect(inBrief(ran(over))).toBe(brief))
+    test(`is one phrase: ${at + 1}. ${brief}`, () => expect(inBrief(ran(over))).toBe(brief))
   }
 
   test("is counted from the second time in a row", () => {
     expect([1, 2].map((number) => timesInARow(ran({ number })))).toEqual(["", ", 2 times in a row"])
   })
 
-  test("is told by what was written, and by what was corrected", () => {
+  test("lists the writes and the corrections", () => {
     const write = { what: "Pod", key: "default/a", changed: true, error: undefined, subresource: undefined }
     const correction = { kind: "Pod", key: "default/b", fields: [] }
-    const told = deeds(
+    const listed = deeds(
       {
         corrections: [
           { ...correction, reason: "created" },
@@ -385,7 +385,7 @@ describe("What came of an attempt", () => {
       },
       { kind: "WebApp", namespace: "default", name: "shop" }
     )
-    expect(told).toEqual([
+    expect(listed).toEqual([
       "created Pod b",
       "repaired Pod b, which another manager had changed (spec.a, spec.b)",
       "changed Pod b",
@@ -414,7 +414,7 @@ describe("The fields of a writer", () => {
   const fieldsOf = (fieldsV1: object) =>
     writersOf(shop({ managedFields: [{ manager: "m", fieldsV1: { ...fieldsV1 } }] }))[0]?.fields
 
-  test("are told one by one up to four, and together above that", () => {
+  test("are listed one by one up to four, and together above that", () => {
     const leaves = (...names: ReadonlyArray<string>) => Object.fromEntries(names.map((name) => [`f:${name}`, {}]))
     expect(fieldsOf({ "f:a": leaves("1", "2", "3", "4") })).toEqual(["a.1", "a.2", "a.3", "a.4"])
     expect(fieldsOf({ "f:a": { "f:x": leaves("1", "2", "3"), "f:y": leaves("1", "2") } })).toEqual([

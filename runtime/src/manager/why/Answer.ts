@@ -161,7 +161,7 @@ const ofDeletion = (facts: Facts, object: KubernetesObject): Answer => {
         ? [`That is for ${listed(builtIn)}.`]
         : [
             setters.length === 0
-              ? "Whoever put it in has to take it out, when what it stands for is done."
+              ? "The manager that added it removes it when its own work is done."
               : `It was put in by ${listed(setters)}, who has to take it out when what it stands for is done.`
           ]
   }
@@ -218,7 +218,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
         return {
           verdict: "backoff",
           answer: `${named(facts)} failed${timesInARow(last)}, and is tried again ${future(position.until, now)}${message || "."}`,
-          hints: ["A change of the object has it tried at once, and one of its spec starts the waiting times afresh."]
+          hints: ["The manager retries at once when the object changes. A change of its spec also resets the delays."]
         }
       }
       const conditions = conditionsOf(facts.cached)
@@ -266,7 +266,7 @@ const ofRest = (facts: Facts): Answer => {
   if (last.outcome === "Interrupted") {
     return {
       verdict: "interrupted",
-      answer: `${named(facts)} was interrupted ${past(last.startedAt, now)}, as the process or its leadership ended; whoever leads next begins with it.`
+      answer: `${named(facts)} was interrupted ${past(last.startedAt, now)}, because the process or its leadership ended. The next leader starts with it.`
     }
   }
   return {

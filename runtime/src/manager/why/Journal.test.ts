@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Change } from "../../cache/Store.ts"
 import type { Exchange } from "../../client/Exchange.ts"
-import { attempt } from "../../controller/Attempt.fixture.ts"
+import { attempt, exchange } from "../../controller/Attempt.fixture.ts"
 import { Outcome } from "../../controller/Attempt.ts"
 import type { KubernetesObject } from "../../resource/KubernetesObject.ts"
 import * as Journal from "./Journal.ts"
@@ -14,34 +14,28 @@ const failed = (message: string, number = 1) =>
   })
 
 /** A patch of `deployments/shop` and what became of it. */
-const patched = (over: Partial<Exchange> = {}): Exchange => ({
-  request: {
-    method: "PATCH",
-    path: "/apis/apps/v1/namespaces/default/deployments/shop",
-    template: "/apis/apps/v1/namespaces/{ns}/deployments/{name}",
-    headers: {},
-    repeatable: true,
-    namespace: "default",
-    name: "shop"
-  },
-  startedAt: 0,
-  millis: 1,
-  status: 200,
-  error: undefined,
-  resends: 0,
-  auditId: undefined,
-  span: undefined,
-  write: {
-    kind: "Deployment",
-    verb: "apply",
-    subresource: undefined,
-    fieldManager: "webapp",
-    before: "1",
-    after: "2",
-    changed: true
-  },
-  ...over
-})
+const patched = (over: Partial<Exchange> = {}): Exchange =>
+  exchange({
+    request: {
+      method: "PATCH",
+      path: "/apis/apps/v1/namespaces/default/deployments/shop",
+      template: "/apis/apps/v1/namespaces/{ns}/deployments/{name}",
+      headers: {},
+      repeatable: true,
+      namespace: "default",
+      name: "shop"
+    },
+    write: {
+      kind: "Deployment",
+      verb: "apply",
+      subresource: undefined,
+      fieldManager: "webapp",
+      before: "1",
+      after: "2",
+      changed: true
+    },
+    ...over
+  })
 
 const object = (name: string, resourceVersion = "7"): KubernetesObject => ({
   metadata: { namespace: "default", name, uid: `uid-${name}`, resourceVersion, creationTimestamp: "" }

@@ -73,7 +73,7 @@ Not known   one
             two`)
   })
 
-  test("tells of an object what is known of it", () => {
+  test("prints the generations, the version and the age of an object", () => {
     const { object } = usual
     const line = (over: Partial<Explanation["object"]>) =>
       section("Object", { object: { ...object, ...over } })[0]?.trimEnd()
@@ -89,7 +89,7 @@ Not known   one
     expect(line({ exists: undefined, seen: false, createdAt: undefined })).toBe("generation 3, resourceVersion 48213")
   })
 
-  test("tells of a deletion who holds it up", () => {
+  test("prints the finalizers that a deletion waits for", () => {
     const finalizers = [
       { name: "example.com/tap", ours: true, by: "webapp" },
       { name: "example.com/a", ours: false, by: "auditor" },
@@ -105,19 +105,19 @@ Not known   one
     expect(section("Deletion", { finalizers })).toEqual([])
   })
 
-  test("tells a message in one line, cuts a long one, and does not repeat the answer", () => {
-    const told = (message: string, answer: string) => {
+  test("prints a message in one line, cuts a long one, and does not repeat the answer", () => {
+    const printed = (message: string, answer: string) => {
       const condition = { ...notReady, message, lastTransitionTime: at(3) }
       return section("Conditions", { answer, conditions: [condition] })[0]?.replace("Ready  False  No  3s ago  ", "")
     }
-    expect(told(" a\n\n  b ", "")).toBe("a b")
-    expect(told("x".repeat(200), "")).toBe("x".repeat(200))
-    expect(told("x".repeat(201), "")).toBe(`${"x".repeat(200)}…`)
+    expect(printed(" a\n\n  b ", "")).toBe("a b")
+    expect(printed("x".repeat(200), "")).toBe("x".repeat(200))
+    expect(printed("x".repeat(201), "")).toBe(`${"x".repeat(200)}…`)
     const short = "a".repeat(40)
-    expect(told(short, `because: ${short}`)).toBe(short)
+    expect(printed(short, `because: ${short}`)).toBe(short)
     const long = "a".repeat(40).concat(".")
-    expect(told(long, `because: ${"a".repeat(40)}, and so on`)).toBe("(see above)")
-    expect(told(long, "because: b")).toBe(long)
+    expect(printed(long, `because: ${"a".repeat(40)}, and so on`)).toBe("(see above)")
+    expect(printed(long, "because: b")).toBe(long)
   })
 
   test("leaves out the age of a condition that has no time", () => {
@@ -125,12 +125,12 @@ Not known   one
     expect(section("Conditions", { conditions: [condition] })).toEqual(["Ready  False  No    m"])
   })
 
-  test("tells when the next attempt is, where that is known", () => {
+  test("prints the time of the next attempt if it is known", () => {
     expect(section("Next", { next: { at: at(-12), why: "a retry" } })).toEqual(["in 12s (10:21:25Z): a retry"])
     expect(section("Next", { next: { at: undefined, why: "some day" } })).toEqual(["some day"])
   })
 
-  test("tells what woke the object, last first, and how many more there were", () => {
+  test("prints the latest trigger first, and the number of earlier ones", () => {
     const woken = (secondsAgo: number, text: string) => ({
       kind: "resync" as const,
       source: undefined,
@@ -147,7 +147,7 @@ Not known   one
     expect(section("Woken by", { wokenBy: { waiting: true, count: 2, triggers } })).toHaveLength(2)
   })
 
-  test("tells of an attempt its result in words", () => {
+  test("prints the result of an attempt in words", () => {
     const words = (
       ["Done", "RequeueAfter", "Requeue", "Vanished", "Interrupted", "Unreachable", "Terminal", "Failed"] as const
     ).map((outcome) => section("Attempts", theRun({ outcome, message: undefined, triggers: [] }))[0])
@@ -164,7 +164,7 @@ Not known   one
     ])
   })
 
-  test("tells of an attempt what woke it, how often it came to that, and what it did", () => {
+  test("prints the trigger of an attempt, its repeats and its writes", () => {
     const all = theRun({
       outcome: "Failed",
       message: "the tap is dry",
@@ -193,7 +193,7 @@ Not known   one
     ])
   })
 
-  test("tells of ignored changes what they were, four at most", () => {
+  test("prints at most four ignored changes", () => {
     const lines = section("Ignored", {
       ignored: [
         ignored({ times: 2 }),
@@ -214,7 +214,7 @@ Not known   one
     expect(section("Ignored", { ignored: Array.from({ length: 4 }, () => ignored({})) })).toHaveLength(4)
   })
 
-  test("tells who writes the object, and by what subresource", () => {
+  test("prints the managers of the object, with their subresources", () => {
     const writers = [
       writer({}),
       writer({ manager: "a", operation: "apply", subresource: "scale", at: undefined, fields: ["spec.replicas"] }),
@@ -227,7 +227,7 @@ Not known   one
     ])
   })
 
-  test("tells of children whether they are there, and who else writes them", () => {
+  test("prints whether each child exists, and its other managers", () => {
     const child = (name: string, exists: boolean | undefined, others: Explanation["children"][number]["others"]) => ({
       kind: "Pod",
       key: `default/${name}`,
@@ -248,7 +248,7 @@ Not known   one
     ])
   })
 
-  test("tells what the process does, and what it waits for", () => {
+  test("prints what the process does, and what it waits for", () => {
     const { controller } = usual
     const process = (over: Partial<Explanation["controller"]>) =>
       section("Process", { controller: { ...controller, ...over } })
