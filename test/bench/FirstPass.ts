@@ -10,6 +10,7 @@ import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
+import * as Dockerfile from "../suites/binary/Dockerfile.ts"
 import type { Limited } from "./Table.ts"
 
 const root = join(import.meta.dir, "../..")
@@ -34,6 +35,9 @@ export const measures: ReadonlyArray<Limited> = [
   { field: "change_ms", label: "change to write in the middle of the pass, ms", limit: 1000 }
 ]
 
+/** The environment variables that the image sets. */
+const image = Object.fromEntries(Dockerfile.all("ENV").map((each) => each.split("=", 2)))
+
 /** A manager that leads, with what it reports. */
 const manage = (folder: string, kubeconfig: string, metrics: number, health: number) => {
   const files = { gaps: join(folder, "gaps.json"), log: join(folder, "log") }
@@ -45,7 +49,11 @@ const manage = (folder: string, kubeconfig: string, metrics: number, health: num
       ...["--log-format", "json"],
       ...["--metrics-bind-address", `127.0.0.1:${metrics}`, "--health-probe-bind-address", `127.0.0.1:${health}`]
     ],
-    { env: { ...process.env, LOAD_GAPS: files.gaps }, stdout: Bun.file(files.log), stderr: Bun.file(files.log) }
+    {
+      env: { ...process.env, ...image, LOAD_GAPS: files.gaps },
+      stdout: Bun.file(files.log),
+      stderr: Bun.file(files.log)
+    }
   )
   const page = async (): Promise<string> =>
     fetch(`http://127.0.0.1:${metrics}/metrics`).then(

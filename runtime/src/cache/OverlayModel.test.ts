@@ -21,6 +21,8 @@ type Command =
   | { readonly _tag: "begin" }
   /** The server makes the list that was asked for. */
   | { readonly _tag: "snapshot" }
+  /** The next object of that list arrives. */
+  | { readonly _tag: "stage" }
   | { readonly _tag: "commit" }
 
 const keys = 3
@@ -53,6 +55,7 @@ const arbitrary: FastCheck.Arbitrary<Command> = FastCheck.oneof(
   { weight: 1, arbitrary: FastCheck.constant({ _tag: "bookmark" as const }) },
   { weight: 1, arbitrary: FastCheck.constant({ _tag: "begin" as const }) },
   { weight: 1, arbitrary: FastCheck.constant({ _tag: "snapshot" as const }) },
+  { weight: 1, arbitrary: FastCheck.constant({ _tag: "stage" as const }) },
   { weight: 1, arbitrary: FastCheck.constant({ _tag: "commit" as const }) }
 )
 
@@ -80,7 +83,8 @@ type Listing =
   | {
       readonly at: number
       readonly revision: number
-      readonly objects: ReadonlyArray<KubernetesObject>
+      /** Those that have not arrived yet. */
+      readonly objects: Array<KubernetesObject>
       readonly moments: ReadonlyMap<string, number>
     }
 
@@ -199,9 +203,14 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
     }
   }
 
+  const stage = (count: number): void => {
+    if (server.listing === "no" || server.listing === "asked") return
+    follow(replica.edit({ _tag: "Stage", objects: server.listing.objects.splice(0, count) }))
+  }
+
   const commit = (): void => {
     if (server.listing === "no" || server.listing === "asked") return
-    replica.edit({ _tag: "Stage", objects: server.listing.objects })
+    stage(server.listing.objects.length)
     follow(replica.edit({ _tag: "Commit", resourceVersion: version(server.listing.revision) }))
     for (const [key, moment] of server.listing.moments) heard(key, moment)
     toldTo = server.listing.at
@@ -272,6 +281,9 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
         break
       case "snapshot":
         snapshot()
+        break
+      case "stage":
+        stage(1)
         break
       case "commit":
         commit()

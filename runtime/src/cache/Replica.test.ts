@@ -14,13 +14,17 @@ const fixture = (namespace?: string) => {
       ({ initial, object, previous, relisted, type }) =>
         `${type} ${object.metadata.name} ${previous === undefined ? "" : `${previous.metadata.resourceVersion}->`}${object.metadata.resourceVersion}${initial ? " initial" : ""}${relisted ? " relisted" : ""}`
     )
+  const stage = (...objects: ReadonlyArray<KubernetesObject>) => shown(replica.edit({ _tag: "Stage", objects }))
+  const commit = (resourceVersion: string) => shown(replica.edit({ _tag: "Commit", resourceVersion }))
   return {
     table,
     replica,
+    stage,
+    commit,
+    unstage: (object: KubernetesObject) => shown(replica.edit({ _tag: "Unstage", object })),
     list: (resourceVersion: string, ...objects: ReadonlyArray<KubernetesObject>) => {
       replica.edit({ _tag: "Begin" })
-      replica.edit({ _tag: "Stage", objects })
-      return shown(replica.edit({ _tag: "Commit", resourceVersion }))
+      return [...stage(...objects), ...commit(resourceVersion)]
     },
     apply: (resourceVersion: string, ...events: ReadonlyArray<Watch.Event>) =>
       shown(replica.edit({ _tag: "Apply", events, resourceVersion }))
@@ -86,21 +90,61 @@ describe("what subscribers are told", () => {
   })
 })
 
-test("an attempt to list that is begun anew leaves nothing of the one before", () => {
-  const { list, replica, table } = fixture()
-  replica.edit({ _tag: "Begin" })
-  replica.edit({ _tag: "Stage", objects: [web({ name: "stale", rv: "1" })] })
-  expect(table.size()).toBe(0)
-  expect(list("9", web({ name: "a", rv: "2" }))).toEqual(["added a 2 initial"])
+describe("the first list", () => {
+  test("stores each object when the object arrives, as initial", () => {
+    const { commit, replica, stage, table } = fixture()
+    replica.edit({ _tag: "Begin" })
+    expect(stage(web({ name: "a", rv: "1" }))).toEqual(["added a 1 initial"])
+    expect(stage(web({ name: "b", rv: "2" }))).toEqual(["added b 2 initial"])
+    expect([[...table.keys()], replica.synced()]).toEqual([["default/a", "default/b"], false])
+    expect(commit("9")).toEqual([])
+    expect(replica.synced()).toBe(true)
+  })
+
+  test("removes an object that only an attempt before it had, when the list is complete", () => {
+    const { commit, replica, stage, table } = fixture()
+    replica.edit({ _tag: "Begin" })
+    stage(web({ name: "gone", rv: "1" }), web({ name: "changed", rv: "2" }), web({ name: "same", rv: "3" }))
+    replica.edit({ _tag: "Begin" })
+    expect(stage(web({ name: "changed", rv: "12" }), web({ name: "same", rv: "3" }))).toEqual([
+      "updated changed 2->12 initial"
+    ])
+    expect(commit("20")).toEqual(["deleted gone 1 relisted"])
+    expect([...table.keys()]).toEqual(["default/changed", "default/same"])
+  })
+
+  test("removes an object that the server deletes before the list is complete", () => {
+    const { commit, replica, stage, table, unstage } = fixture()
+    replica.edit({ _tag: "Begin" })
+    stage(web({ name: "a", rv: "1" }), web({ name: "b", rv: "2" }))
+    expect(unstage(web({ name: "a", rv: "3" }))).toEqual(["deleted a 3 initial"])
+    expect(commit("9")).toEqual([])
+    expect([...table.keys()]).toEqual(["default/b"])
+  })
 })
 
-test("what the server takes back while it tells the initial state is not in the copy", () => {
-  const { replica, table } = fixture()
+test("a later list changes nothing before it is complete", () => {
+  const { commit, list, replica, stage, table, unstage } = fixture()
+  list("9", web({ name: "a", rv: "1" }), web({ name: "b", rv: "2" }))
   replica.edit({ _tag: "Begin" })
-  replica.edit({ _tag: "Stage", objects: [web({ name: "a", rv: "1" }), web({ name: "b", rv: "2" })] })
-  replica.edit({ _tag: "Unstage", object: web({ name: "a", rv: "3" }) })
-  replica.edit({ _tag: "Commit", resourceVersion: "9" })
-  expect([...table.keys()]).toEqual(["default/b"])
+  expect(stage(web({ name: "a", rv: "11" }), web({ name: "b", rv: "2" }), web({ name: "c", rv: "12" }))).toEqual([])
+  expect(unstage(web({ name: "b", rv: "13" }))).toEqual([])
+  expect(table.list().map(({ metadata }) => metadata.resourceVersion)).toEqual(["1", "2"])
+  expect(commit("20")).toEqual(["deleted b 2 relisted", "updated a 1->11 relisted", "added c 12 relisted"])
+})
+
+test("a write that is answered during the first list stays visible until the list is past the write", () => {
+  const { commit, replica, stage, table } = fixture()
+  replica.edit({ _tag: "Begin" })
+  replica.overlay.lay("default/a", "5", web({ name: "a", rv: "5" }))
+  replica.overlay.lay("default/b", "30", web({ name: "b", rv: "30" }))
+  stage(web({ name: "a", rv: "4" }), web({ name: "b", rv: "3" }))
+  expect(table.list().map(({ metadata }) => metadata.resourceVersion)).toEqual(["5", "30"])
+  commit("9")
+  expect([table.get("default/a"), table.get("default/b")].map((one) => one?.metadata.resourceVersion)).toEqual([
+    "4",
+    "30"
+  ])
 })
 
 test("a list from a server that was restored from a backup ends what was written and deleted before it", () => {

@@ -1,5 +1,6 @@
 /**
- * The copy that one reflector keeps: its edits become the content of a store, and changes for those who watch it.
+ * The copy that one reflector keeps. Edits fill a store and give the changes that subscribers receive. The store gets the first list
+ * object by object; a later list replaces its content at once.
  */
 import type * as Clock from "effect/Clock"
 import { type KubernetesObject, keyString } from "../resource/KubernetesObject.ts"
@@ -63,6 +64,22 @@ export const make = (options: {
     changes.push({ type: "deleted", object, ...how })
   }
 
+  const first = (): How => ({ initial: true, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() })
+
+  /** Stores objects of the first list as they arrive, so that its end does not block the event loop. Keeps those of later lists. */
+  const stage = (objects: ReadonlyArray<KubernetesObject>): ReadonlyArray<Change> => {
+    const how = first()
+    const changes: Array<Change> = []
+    for (const object of objects) {
+      const key = keyString(object.metadata)
+      if (!synced) put(key, object, how, changes)
+      const known = overlay.base(key)
+      // During a relist most objects are as they were: the new copies become garbage at once, not at the end.
+      staged.set(key, known !== undefined && isSame(known, object) ? known : object)
+    }
+    return changes
+  }
+
   const commit = (resourceVersion: string): ReadonlyArray<Change> => {
     const receivedAt = clock.unsafeCurrentTimeMillis()
     const changes: Array<Change> = []
@@ -87,16 +104,15 @@ export const make = (options: {
           overlay.relisting()
           return nothing
         case "Stage":
-          for (const object of edit.objects) {
-            const key = keyString(object.metadata)
-            const known = overlay.base(key)
-            // During a relist most objects are as they were: the new copies become garbage at once, not at the end.
-            staged.set(key, known !== undefined && isSame(known, object) ? known : object)
-          }
-          return nothing
-        case "Unstage":
-          staged.delete(keyString(edit.object.metadata))
-          return nothing
+          return stage(edit.objects)
+        case "Unstage": {
+          const key = keyString(edit.object.metadata)
+          staged.delete(key)
+          if (synced) return nothing
+          const changes: Array<Change> = []
+          drop(key, edit.object, first(), changes)
+          return changes
+        }
         case "Commit":
           return commit(edit.resourceVersion)
         case "Apply": {
