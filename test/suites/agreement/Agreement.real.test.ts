@@ -1,8 +1,6 @@
 /**
- * The embedded server beside a real kube-apiserver: the same writes, the same answers, the same objects.
- *
- * Each state of the sources has sequences of its own, and the same sources have the same sequences. To repeat a sequence that failed,
- * set `HOMEOSTAT_AGREEMENT_SEED` to its seed. `bun test/agreement.ts` tries thousands of sequences.
+ * Compares the embedded server with a real kube-apiserver on random sequences of writes, seeded by the state of the sources. To repeat
+ * a sequence that failed, set `HOMEOSTAT_AGREEMENT_SEED` to its seed. `bun test/agreement.ts` tries thousands of sequences.
  */
 import { describe, expect } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
@@ -10,7 +8,7 @@ import { real } from "@homeostat/testkit/Shared"
 import { Config, Effect } from "effect"
 import * as Agreement from "./Agreement.ts"
 
-/** As many as take about ten seconds on two cores. */
+/** They take about ten seconds on two cores. */
 const sequences = 50
 
 describe("The embedded server and kube-apiserver", () => {

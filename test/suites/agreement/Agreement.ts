@@ -1,9 +1,7 @@
 /**
- * Random sequences of writes on a real kube-apiserver and on the embedded server: after each step both have to answer the same, and to
- * hold the same object, with the same managers of its fields.
- *
- * A seed stands for one sequence. A sequence on which the two differ is shrunk, in new namespaces, to the shortest that still shows a
- * difference.
+ * Random sequences of writes on a real kube-apiserver and on the embedded server: both must answer the same after each step, and hold
+ * the same object with the same managed fields. A seed stands for one sequence. The comparison shrinks a sequence on which the servers
+ * differ, in new namespaces.
  */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Json } from "@homeostat/testkit/server/Json"
@@ -19,7 +17,6 @@ import * as Parcel from "./Parcel.ts"
 import * as Step from "./Step.ts"
 import * as Subject from "./Subject.ts"
 
-/** A sequence of writes of one object. */
 export interface Sequence {
   /** The name of its kind. */
   readonly kind: string
@@ -33,13 +30,13 @@ export interface Difference {
   readonly embedded: Json
 }
 
-/** A seed on which the two differ, and the shortest sequence that still shows it. */
+/** A seed on which the servers differ, and the shortest sequence that shows the difference. */
 export interface Disagreement extends Difference {
   readonly seed: number
   readonly sequence: Sequence
 }
 
-/** Two servers side by side. The namespace is on the real one. */
+/** Two servers. The namespace is on the real one. */
 export interface Pair {
   readonly namespace: string
   readonly real: Server.Server
@@ -48,7 +45,6 @@ export interface Pair {
 
 const subjects = [Parcel.parcel, BuiltIns.deployment, BuiltIns.service, BuiltIns.configMap, BuiltIns.job]
 
-/** Puts an embedded server beside a real one. */
 export const pair = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     yield* cluster.install(Parcel.definition)
@@ -74,7 +70,6 @@ export const dialogue = ({ kind, steps }: Sequence, name: string, object = "one"
   }
 }
 
-/** The sequences. */
 export const sequences: FastCheck.Arbitrary<Sequence> = FastCheck.oneof(
   { weight: 2, arbitrary: sequenceOf(Parcel.parcel) },
   ...subjects.slice(1).map((subject) => ({ weight: 1, arbitrary: sequenceOf(subject) }))
@@ -87,7 +82,6 @@ function sequenceOf(subject: Subject.Subject): FastCheck.Arbitrary<Sequence> {
   ).map(([first, rest]) => ({ kind: subject.kind, steps: [first, ...rest] }))
 }
 
-/** Tries the sequence of a seed. */
 export const check = (pair: Pair, seed: number): Effect.Effect<Disagreement | undefined> =>
   Effect.gen(function* () {
     const run = Runtime.runPromise(yield* Effect.runtime<never>())
@@ -99,14 +93,14 @@ export const check = (pair: Pair, seed: number): Effect.Effect<Disagreement | un
     })
     const details = yield* Effect.promise(() => FastCheck.check(property, { seed, numRuns: 1 }))
     if (!details.failed) return undefined
-    // Neither agreement nor disagreement: the comparison itself is broken, or the embedded server is.
+    // The comparison itself failed, or the embedded server did.
     const cause = details.errorInstance
     if (found === undefined) return yield* Effect.die(new Error(`seed ${seed}: ${String(cause)}`, { cause }))
     const [sequence = { kind: "", steps: [] }] = details.counterexample ?? []
     return { seed, sequence, ...found }
   })
 
-/** Tries the sequences of so many seeds, from one on, a few at a time. `report` hears of each. */
+/** Tries `count` seeds, starting with `from`, and calls `report` after each. */
 export const campaign = (
   pair: Pair,
   from: number,
@@ -121,7 +115,7 @@ export const campaign = (
 
 let objects = 0
 
-/** Takes the steps on both servers, on a new object: first on the real one, then on the embedded one at the same seconds. */
+/** Takes the steps on a new object, first on the real server, then on the embedded one at the same seconds. */
 export const play = (pair: Pair, sequence: Sequence): Effect.Effect<Difference | undefined> =>
   Effect.gen(function* () {
     const object = `o${++objects}`
@@ -136,7 +130,7 @@ export const play = (pair: Pair, sequence: Sequence): Effect.Effect<Difference |
     return step < 0 ? undefined : { step, real: theirs[step] ?? null, embedded: ours[step] ?? null }
   }).pipe(Effect.orDie)
 
-/** A disagreement for people: the seed, the steps, and where the two differ. */
+/** The seed, the steps and the differences as text. */
 export const explain = ({ embedded, real, seed, sequence, step }: Disagreement): string =>
   [
     `seed ${seed}: after step ${step} of ${sequence.kind}`,

@@ -1,8 +1,6 @@
 /**
- * Kinds of Kubernetes that are written to at random.
- *
- * No JSON patch replaces the whole object: without its apiVersion and kind, a kube-apiserver takes what is left for its internal
- * type, in which the members of metadata stand beside all others.
+ * Random values for kinds of Kubernetes. No JSON patch replaces the whole object: without apiVersion and kind, a kube-apiserver reads
+ * the rest as its internal type.
  */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as FastCheck from "effect/FastCheck"
@@ -60,7 +58,7 @@ const container = (directives: boolean): FastCheck.Arbitrary<JsonObject> =>
     3
   )
 
-/** A list; with directives, items of it may be taken away or the list be replaced. */
+/** A list. With `directives`, some lists delete an item or replace the whole list. */
 const lists = (directives: boolean, item: FastCheck.Arbitrary<JsonObject>, key: string): Value.Values => {
   if (!directives) return Value.list(item)
   const removed = item.map((value): JsonObject => ({ $patch: "delete", [key]: value[key] }))
@@ -165,10 +163,7 @@ const servicePort = Value.object(
   }
 )
 
-/**
- * No address or node port by choice: which are free is another matter on each server. A Service that gets its addresses
- * anew gets others.
- */
+/** Without chosen addresses and node ports, because each server has other free ones. */
 const serviceSpec = (directives: boolean): Value.Fields => ({
   ports: directives ? lists(true, servicePort, "port") : Value.list(servicePort),
   selector: Value.map(Value.text),
@@ -212,7 +207,6 @@ const podTemplatePointers = [
 const specOf = (fields: Value.Fields): FastCheck.Arbitrary<JsonObject> =>
   FastCheck.record({ spec: Value.some(fields, 3) })
 
-/** Deployments. */
 export const deployment: Subject = {
   apiVersion: "apps/v1",
   kind: "Deployment",
@@ -237,7 +231,6 @@ export const deployment: Subject = {
   pointers: ["/spec", "/spec/replicas", "/spec/selector", "/spec/strategy", "/spec/paused", ...podTemplatePointers]
 }
 
-/** Jobs. */
 export const job: Subject = {
   apiVersion: "batch/v1",
   kind: "Job",
@@ -258,7 +251,6 @@ export const job: Subject = {
   pointers: ["/spec", "/spec/parallelism", "/spec/suspend", "/spec/selector", ...podTemplatePointers]
 }
 
-/** Services. */
 export const service: Subject = {
   apiVersion: "v1",
   kind: "Service",
@@ -302,10 +294,7 @@ export const service: Subject = {
 const word = Value.mostly(Value.one("a", "b", ""), 1)
 const data = Value.object({ a: word }, { b: word, c: word })
 
-/**
- * ConfigMaps. Their data is never emptied as a whole, nor bytes made null: an immutable one is told by Go to have no data and
- * empty data, and bytes that are null are stored as others than those that are empty.
- */
+/** Never with empty data or null bytes: Go distinguishes them from absent data and from empty bytes. */
 export const configMap: Subject = {
   apiVersion: "v1",
   kind: "ConfigMap",

@@ -4,7 +4,6 @@ import * as Agreement from "./Agreement.ts"
 import * as Parcel from "./Parcel.ts"
 import { regressions as sequences } from "./Regressions.ts"
 
-/** All of them. */
 export const regressions: Suite = {
   name: "agreement",
   definitions: [Parcel.definition],

@@ -1,120 +1,68 @@
-/** A custom kind with a field for each thing that a structural schema can say. */
+/** A custom kind with a field for each feature of a structural schema. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as FastCheck from "effect/FastCheck"
+import * as Schema from "../comparison/Schema.ts"
 import { metadata, type Subject } from "./Subject.ts"
 import * as Value from "./Value.ts"
 
-const text = { type: "string" }
-const integer = { type: "integer" }
+const { integer, object, text, texts } = Schema
 const short = { type: "string", maxLength: 10 }
-const texts = { type: "object", additionalProperties: text }
 
-const spec = {
-  type: "object",
-  properties: {
-    copies: { type: "integer", minimum: 0, maximum: 10 },
-    image: { ...text, default: "none" },
-    items: {
-      type: "array",
-      maxItems: 10,
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["name"],
-      items: {
-        type: "object",
-        required: ["name"],
-        properties: {
-          name: short,
-          value: text,
-          weight: { type: "integer", default: 5 },
-          tags: { type: "array", "x-kubernetes-list-type": "set", items: text }
-        }
-      }
-    },
-    ports: {
-      type: "array",
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["port", "protocol"],
-      items: {
-        type: "object",
-        required: ["port"],
-        properties: { port: integer, protocol: { ...text, default: "TCP" }, title: text }
-      }
-    },
-    tags: { type: "array", "x-kubernetes-list-type": "set", items: text },
-    numbers: { type: "array", "x-kubernetes-list-type": "set", items: integer },
-    atoms: { type: "array", "x-kubernetes-list-type": "atomic", items: text },
-    plain: { type: "array", items: { type: "object", properties: { a: text, b: { ...text, default: "b" } } } },
-    granular: texts,
-    whole: { ...texts, "x-kubernetes-map-type": "atomic" },
-    block: { type: "object", "x-kubernetes-map-type": "atomic", properties: { a: text, b: text } },
-    groups: { type: "object", additionalProperties: { type: "object", properties: { a: text, b: text } } },
-    open: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-    half: {
-      type: "object",
-      "x-kubernetes-preserve-unknown-fields": true,
-      properties: { known: text, deep: { type: "object", properties: { a: text } } }
-    },
-    anything: { "x-kubernetes-preserve-unknown-fields": true },
-    amount: { "x-kubernetes-int-or-string": true },
-    maybe: { ...text, nullable: true },
-    often: { type: "array", nullable: true, items: text },
-    when: { ...text, format: "date-time" },
-    mode: { ...text, enum: ["fast", "slow"] },
-    ratio: { type: "number" },
-    settings: {
-      type: "object",
-      default: {},
-      properties: { mode: { ...text, default: "auto" }, level: { ...text, pattern: "^[a-c]*$" } }
-    },
-    range: {
-      type: "object",
-      properties: { min: integer, max: integer, fixed: short },
-      "x-kubernetes-validations": [
-        { rule: "!has(self.min) || !has(self.max) || self.min <= self.max", message: "min is above max" },
-        { rule: "!has(oldSelf.fixed) || (has(self.fixed) && self.fixed == oldSelf.fixed)", message: "fixed is fixed" }
-      ]
-    },
-    embedded: {
-      type: "object",
-      "x-kubernetes-embedded-resource": true,
-      "x-kubernetes-preserve-unknown-fields": true
-    }
-  }
-}
+const spec = object({
+  copies: { type: "integer", minimum: 0, maximum: 10 },
+  image: { ...text, default: "none" },
+  items: Schema.map(
+    ["name"],
+    { name: short, value: text, weight: { type: "integer", default: 5 }, tags: Schema.set(text) },
+    { maxItems: 10 }
+  ),
+  ports: Schema.map(["port", "protocol"], { port: integer, protocol: { ...text, default: "TCP" }, title: text }),
+  tags: Schema.set(text),
+  numbers: Schema.set(integer),
+  atoms: { type: "array", "x-kubernetes-list-type": "atomic", items: text },
+  plain: { type: "array", items: object({ a: text, b: { ...text, default: "b" } }) },
+  granular: texts,
+  whole: { ...texts, "x-kubernetes-map-type": "atomic" },
+  block: { type: "object", "x-kubernetes-map-type": "atomic", properties: { a: text, b: text } },
+  groups: { type: "object", additionalProperties: object({ a: text, b: text }) },
+  open: Schema.open,
+  half: { ...Schema.open, properties: { known: text, deep: object({ a: text }) } },
+  anything: { "x-kubernetes-preserve-unknown-fields": true },
+  amount: { "x-kubernetes-int-or-string": true },
+  maybe: { ...text, nullable: true },
+  often: { type: "array", nullable: true, items: text },
+  when: { ...text, format: "date-time" },
+  mode: { ...text, enum: ["fast", "slow"] },
+  ratio: { type: "number" },
+  settings: {
+    type: "object",
+    default: {},
+    properties: { mode: { ...text, default: "auto" }, level: { ...text, pattern: "^[a-c]*$" } }
+  },
+  range: {
+    type: "object",
+    properties: { min: integer, max: integer, fixed: short },
+    "x-kubernetes-validations": [
+      { rule: "!has(self.min) || !has(self.max) || self.min <= self.max", message: "min is above max" },
+      { rule: "!has(oldSelf.fixed) || (has(self.fixed) && self.fixed == oldSelf.fixed)", message: "fixed is fixed" }
+    ]
+  },
+  embedded: Schema.embedded
+})
 
-const status = {
-  type: "object",
-  properties: {
-    copies: integer,
-    phase: { ...text, default: "Pending" },
-    conditions: {
-      type: "array",
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["type"],
-      items: { type: "object", required: ["type"], properties: { type: text, status: text } }
-    }
-  }
-}
+const status = object({
+  copies: integer,
+  phase: { ...text, default: "Pending" },
+  conditions: Schema.map(["type"], { type: text, status: text })
+})
 
-/** Its definition. */
 export const definition = {
   metadata: { name: "parcels.agreement.example.com" },
   spec: {
     group: "agreement.example.com",
     scope: "Namespaced",
     names: { plural: "parcels", singular: "parcel", kind: "Parcel", listKind: "ParcelList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object", properties: { spec, status } } },
-        subresources: {
-          status: {},
-          scale: { specReplicasPath: ".spec.copies", statusReplicasPath: ".status.copies" }
-        }
-      }
-    ]
+    versions: [Schema.version("v1", true, object({ spec, status }), "copies")]
   }
 } satisfies JsonObject
 
@@ -191,7 +139,6 @@ const members = FastCheck.record({
   )
 })
 
-/** Parcels. */
 export const parcel: Subject = {
   apiVersion: "agreement.example.com/v1",
   kind: "Parcel",

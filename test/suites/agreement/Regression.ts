@@ -1,22 +1,31 @@
-/** A sequence on which the two servers once disagreed, and the steps that such sequences have in common. */
-import type { JsonObject } from "@homeostat/testkit/server/Json"
+/** Steps that sequences on which the two servers once disagreed have in common. */
+import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import type { Sequence } from "./Agreement.ts"
-import type { Step } from "./Step.ts"
+import type { Step, Verb } from "./Step.ts"
 
-/** A sequence, the seed that found it (0: it was thought of), and what was wrong. */
-export interface Regression extends Sequence {
-  readonly seed: number
-  readonly name: string
-}
+/** Sequences of writes of one kind, each with the name of its test. */
+export const of = (
+  kind: string,
+  sequences: { readonly [name: string]: Sequence["steps"] }
+): ReadonlyArray<Sequence & { readonly name: string }> =>
+  Object.entries(sequences).map(([name, steps]) => ({ name, kind, steps }))
+
+/** A write by the manager `ann`. */
+export const write = (verb: Verb, body: Json, rest: Omit<Step, "verb" | "body"> = {}): Step => ({
+  verb,
+  by: "ann",
+  body,
+  ...rest
+})
 
 /** Creates an object. */
-export const create = (body: JsonObject = {}): Step => ({ verb: "create", by: "ann", body })
+export const create = (body: JsonObject = {}): Step => write("create", body)
 
 /** Deletes the object as it is. */
 export const remove: Step = { verb: "delete", body: {}, version: "live" }
 
-/** The spec of a base, and more of it. */
+/** The spec of a base with more fields. */
 export const spec = (base: JsonObject, more: JsonObject = {}): JsonObject => ({
   spec: { ...J.object(base.spec), ...more }
 })

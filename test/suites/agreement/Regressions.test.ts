@@ -1,4 +1,4 @@
-/** The embedded server answers the sequences on which it once disagreed with a kube-apiserver as the kube-apiserver did. */
+/** The embedded server and a kube-apiserver agree on sequences on which they once disagreed. */
 import * as Replay from "../comparison/Replay.ts"
 import { regressions } from "./Dialogues.ts"
 

@@ -1,4 +1,4 @@
-/** A write of one object, as data: the same step is taken on two servers, on each from the object as it is there. */
+/** A write of one object as data. Each server takes the same step from its own live object. */
 import type { DraftObject, Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import * as MergePatch from "@homeostat/testkit/server/patch/MergePatch"
@@ -7,27 +7,22 @@ import type { Request } from "../comparison/Server.ts"
 import * as Subject from "./Subject.ts"
 import * as Value from "./Value.ts"
 
-/**
- * How it is written. `edit`: a PUT of the live object with the changes of a merge patch; `replace`: a PUT of what the step says
- * alone.
- */
+/** `edit` is a PUT of the live object with the changes of a merge patch, `replace` a PUT of the body alone. */
 export type Verb = "create" | "replace" | "edit" | "merge" | "json" | "strategic" | "apply" | "delete"
 
-/** A write. */
 export interface Step {
   readonly verb: Verb
   readonly subresource?: "status" | "scale" | undefined
   /** The field manager. */
   readonly by?: string | undefined
-  /** What is sent, but for the names of the object. */
+  /** The body without the names of the object. */
   readonly body?: Json | undefined
-  /** Which resourceVersion goes with it: that of the live object, that of when it was made, or none, which is the default. */
+  /** The resourceVersion to send: of the live object, of its creation, or by default none. */
   readonly version?: "live" | "first" | undefined
-  /** Parameters of the query. */
   readonly query?: { readonly [name: string]: string } | undefined
 }
 
-/** An object of a kind, where it is or shall be, and how it is there. */
+/** An object that a step writes. */
 export interface Place {
   readonly subject: Subject.Subject
   readonly namespace: string
@@ -51,7 +46,6 @@ const methods: { readonly [verb in Verb]?: string } = {
   delete: "DELETE"
 }
 
-/** The request that takes the step. */
 export const request = (step: Step, place: Place): Request => ({
   method: methods[step.verb] ?? "PATCH",
   path: pathOf(step, place),
@@ -120,11 +114,11 @@ const parameters = (...more: ReadonlyArray<Value.Fields>): FastCheck.Arbitrary<S
     }
   )
 
-/** Members and metadata in one object, now and then without some of them. */
+/** Members and metadata in one object. */
 const joined = (members: FastCheck.Arbitrary<JsonObject>) =>
   FastCheck.tuple(members, metadata).map(([members, metadata]): JsonObject => ({ ...members, ...metadata }))
 
-/** The first step: an object comes to be. */
+/** The first step: it creates the object. */
 export const making = (subject: Subject.Subject): FastCheck.Arbitrary<Step> =>
   FastCheck.record({
     verb: FastCheck.constantFrom<Verb>("create", "apply"),
@@ -132,7 +126,7 @@ export const making = (subject: Subject.Subject): FastCheck.Arbitrary<Step> =>
     body: joined(subject.members).map((members) => over(subject.base, members))
   })
 
-/** A step on an object that is there, or not any more. */
+/** A later step: the object may exist or not. */
 export const any = (subject: Subject.Subject): FastCheck.Arbitrary<Step> => {
   const members = joined(subject.members)
   const whole = members.map((body) => over(subject.base, body))
@@ -230,7 +224,7 @@ const jsonPatch = (subject: Subject.Subject): Value.Values => {
   return FastCheck.array(operation, { minLength: 1, maxLength: 3 })
 }
 
-/** Members over others, one level into them. */
+/** `base` with `members`, merged two levels deep. */
 const over = (base: JsonObject, members: JsonObject): JsonObject =>
   Object.fromEntries(
     [...new Set([...Object.keys(base), ...Object.keys(members)])].map((name) => [

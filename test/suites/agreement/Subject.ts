@@ -1,28 +1,26 @@
-/** A kind that is written to at random. */
+/** A kind that the comparison writes at random. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import type * as FastCheck from "effect/FastCheck"
 import * as Value from "./Value.ts"
 
-/** What is known of it. */
 export interface Subject {
   readonly apiVersion: string
   readonly kind: string
   readonly plural: string
-  /** The least that has to be said of an object besides its names. */
+  /** The required members of an object besides its names. */
   readonly base: JsonObject
-  /** Members besides `metadata` and `status`, by which an object is made, replaced, patched or applied. */
+  /** Members besides `metadata` and `status`. */
   readonly members: FastCheck.Arbitrary<JsonObject>
-  /** The same with the directives of a strategic merge patch. Undefined: the kind takes none. */
+  /** Members with directives. Undefined: the kind takes no strategic merge patch. */
   readonly strategic?: FastCheck.Arbitrary<JsonObject> | undefined
-  /** Members of its status. Undefined: it has no such subresource. */
+  /** Members of the status. Undefined: the kind has no status subresource. */
   readonly status?: FastCheck.Arbitrary<JsonObject> | undefined
-  /** Whether it can be scaled. */
   readonly scale: boolean
-  /** Where a JSON patch may hit. */
+  /** The paths of JSON patches. */
   readonly pointers: ReadonlyArray<string>
 }
 
-/** The path of the objects of a namespace, or of one of them. */
+/** The path of one object, or of all objects in a namespace. */
 export const path = ({ apiVersion, plural }: Subject, namespace: string, name?: string): string =>
   `${apiVersion.includes("/") ? "/apis" : "/api"}/${apiVersion}/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`
 
@@ -49,7 +47,6 @@ const labels = Value.mostly(
   "a"
 )
 
-/** A manager of a label. */
 const managed = (label: string): JsonObject => ({
   manager: `of ${label}`,
   operation: "Update",
@@ -59,7 +56,7 @@ const managed = (label: string): JsonObject => ({
   fieldsV1: { "f:metadata": { "f:labels": { [label]: {} } } }
 })
 
-/** Members of metadata that a client writes. */
+/** Metadata that a client writes. */
 export const metadata: FastCheck.Arbitrary<JsonObject> = Value.some({
   labels,
   annotations: Value.mostly(

@@ -1,7 +1,7 @@
 /** Writes of built-in kinds, as kubectl and controllers send them. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
-import { apply, create, force, type Kind, merge, on, put, type Script, spec, status } from "./Script.ts"
+import { apply, create, force, type Kind, merge, of, on, put, spec, status } from "./Script.ts"
 
 const deployments: Kind = { apiVersion: "apps/v1", kind: "Deployment", plural: "deployments" }
 const services: Kind = { apiVersion: "v1", kind: "Service", plural: "services" }
@@ -16,12 +16,9 @@ const deployment = (replicas: number, ...containers: ReadonlyArray<JsonObject>):
     template: { metadata: { labels }, spec: { containers } }
   })
 
-/** Scripts of built-in kinds. */
-export const scripts: ReadonlyArray<Script> = [
-  {
-    name: "managers create, patch and apply a Deployment",
-    kind: deployments,
-    steps: [
+export const scripts = [
+  ...of(deployments, {
+    "managers create, patch and apply a Deployment": [
       create(
         "creator",
         deployment(1, { ...container, ports: [{ containerPort: 80 }], env: [{ name: "A", value: "1" }] })
@@ -98,24 +95,16 @@ export const scripts: ReadonlyArray<Script> = [
       apply("a", spec({ replicas: "x", template: { spec: { containers: [{ name: 1 }] } } })),
       apply("a", spec({ template: { spec: { containers: [{ image: "x" }] } } })),
       apply("a", spec({ unknown: 1 }))
-    ]
-  },
-  {
-    name: "managers only apply a Deployment",
-    kind: deployments,
-    steps: [
+    ],
+    "managers only apply a Deployment": [
       apply("a", deployment(1, container)),
       apply("b", deployment(1, container)),
       apply("a", deployment(1, container)),
       apply("b", deployment(2, { ...container, image: "i:2" })),
       apply("b", spec({})),
       apply("a", spec({ replicas: null }))
-    ]
-  },
-  {
-    name: "managers scale a Deployment",
-    kind: deployments,
-    steps: [
+    ],
+    "managers scale a Deployment": [
       create("creator", deployment(1, container)),
       on("scale", merge("scaler", spec({ replicas: 3 }))),
       on("scale", merge("creator", spec({ replicas: 4 }))),
@@ -126,11 +115,9 @@ export const scripts: ReadonlyArray<Script> = [
       on("scale", merge("scaler", spec({ replicas: 0 }))),
       on("scale", merge("scaler", spec({ replicas: 1 })))
     ]
-  },
-  {
-    name: "managers apply and patch a Service",
-    kind: services,
-    steps: [
+  }),
+  ...of(services, {
+    "managers apply and patch a Service": [
       apply("a", spec({ selector: labels, ports: [{ port: 80, name: "http" }] })),
       apply("b", spec({ ports: [{ port: 443, name: "https" }] })),
       apply("a", spec({ selector: labels, ports: [{ port: 80, name: "http", targetPort: 8080 }] })),
@@ -155,12 +142,8 @@ export const scripts: ReadonlyArray<Script> = [
           ]
         })
       )
-    ]
-  },
-  {
-    name: "managers create, replace and apply a Service",
-    kind: services,
-    steps: [
+    ],
+    "managers create, replace and apply a Service": [
       create("creator", spec({ selector: labels, ports: [{ port: 80 }] })),
       put("editor", (live) => {
         const inner = J.member(live, "spec")
@@ -169,11 +152,9 @@ export const scripts: ReadonlyArray<Script> = [
       apply("a", spec({ ports: [{ port: 80, name: "x" }] })),
       on("status", merge("lb", status({ loadBalancer: { ingress: [{ ip: "10.1.2.3" }] } })))
     ]
-  },
-  {
-    name: "managers write a ConfigMap",
-    kind: configMaps,
-    steps: [
+  }),
+  ...of(configMaps, {
+    "managers write a ConfigMap": [
       create("creator", { data: { a: "1", b: "2" } }),
       apply("a", { data: { a: "1", c: "3" } }),
       apply("a", { data: { c: "4" }, immutable: false }),
@@ -194,5 +175,5 @@ export const scripts: ReadonlyArray<Script> = [
       apply("a", { data: { a: 1, b: null } }),
       apply("a", { nothing: {} })
     ]
-  }
+  })
 ]

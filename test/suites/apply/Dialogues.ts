@@ -9,7 +9,6 @@ import * as Things from "./Things.ts"
 
 const random = Array.from({ length: 12 }, (_, index) => RandomScript.script(100 + index, 24))
 
-/** All of them. */
 export const apply: Suite = {
   name: "apply",
   definitions: [Things.definition],

@@ -1,7 +1,4 @@
-/**
- * Random scripts: three managers apply (mostly with force), patch and replace a Thing in both versions. The same seed gives the same
- * script.
- */
+/** Random scripts: three managers apply, patch and replace a Thing in both versions. A seed stands for one script. */
 import type { Draft, DraftObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { apply, as, force, merge, put, type Script, type Step, spec } from "./Script.ts"
@@ -17,7 +14,7 @@ export const script = (seed: number, length: number): Script => {
   }
 }
 
-/** Throws a die with so many sides: 0 is one of them. */
+/** Returns a number from 0 to `sides` - 1. */
 type Die = (sides: number) => number
 
 const dieOf = (seed: number): Die => {

@@ -1,4 +1,4 @@
-/** Scripts of writes by several managers. Each script is the life of one object. */
+/** Scripts of writes by several managers. Each script writes one object. */
 import type { DraftObject, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
@@ -11,14 +11,13 @@ export interface Kind {
   readonly plural: string
 }
 
-/** A script. The name becomes the name of a test. */
 export interface Script {
   readonly name: string
   readonly kind: Kind
   readonly steps: ReadonlyArray<Step>
 }
 
-/** A write. `by` is the field manager. */
+/** A write. `by` is the field manager; `put` changes the live object. */
 export interface Step {
   readonly by: string
   readonly subresource?: "status" | "scale"
@@ -31,32 +30,27 @@ export interface Step {
     | { readonly apply: JsonObject; readonly force?: boolean }
 }
 
-/** POST. */
 export const create = (by: string, body: JsonObject): Step => ({ by, write: { create: body } })
-/** PUT of the live object with a change. */
 export const put = (by: string, change: (live: DraftObject) => void): Step => ({ by, write: { put: change } })
-/** A merge patch. */
 export const merge = (by: string, patch: JsonObject): Step => ({ by, write: { merge: patch } })
-/** Server-side apply. */
 export const apply = (by: string, intent: JsonObject): Step => ({ by, write: { apply: intent } })
-/** Server-side apply with `force`. */
 export const force = (by: string, intent: JsonObject): Step => ({ by, write: { apply: intent, force: true } })
-/** The same write to a subresource. */
 export const on = (subresource: "status" | "scale", step: Step): Step => ({ ...step, subresource })
-/** The same write in another version. */
 export const as = (kind: Kind, step: Step): Step => ({ ...step, as: kind })
 
-/** A body that only has a spec. */
 export const spec = (fields: JsonObject): JsonObject => ({ spec: fields })
-/** A body that only has a status. */
 export const status = (fields: JsonObject): JsonObject => ({ status: fields })
+
+/** Scripts of one kind, by the names of their tests. */
+export const of = (kind: Kind, scripts: { readonly [name: string]: Script["steps"] }): ReadonlyArray<Script> =>
+  Object.entries(scripts).map(([name, steps]) => ({ name, kind, steps }))
 
 const name = "one"
 
 const collectionOf = ({ apiVersion, plural }: Kind): string =>
   `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}/namespaces/NAMESPACE/${plural}`
 
-/** A dialogue that takes the steps one after the other, each in a second of its own. */
+/** A dialogue with each step in a second of its own. */
 export const dialogue = ({ kind, name: shows, steps }: Script): Dialogue => ({
   name: shows,
   spaced: true,

@@ -1,4 +1,4 @@
-/** The embedded server makes of built-in objects, valid and invalid, what a kube-apiserver makes of them. */
+/** The embedded server handles valid and invalid built-in objects as a kube-apiserver does. */
 import * as Replay from "../comparison/Replay.ts"
 import { builtin } from "./Dialogues.ts"
 

@@ -1,9 +1,16 @@
-/** The catalogue of built-in objects, as dialogues: each object is created, and those with steps are then changed by merge patches. */
+/** Valid and invalid built-in objects as dialogues, which create and change them. */
 import { kinds } from "@homeostat/testkit/server/builtin/BuiltInKinds"
 import * as J from "@homeostat/testkit/server/Json"
 import { apiVersionOf, type Kind } from "@homeostat/testkit/server/Kind"
 import type { Suite } from "../comparison/Dialogues.ts"
-import { catalogue } from "./Catalogue.ts"
+import { config } from "./catalogue/Config.ts"
+import { containers } from "./catalogue/Containers.ts"
+import type { Entries } from "./catalogue/Entry.ts"
+import { jobs } from "./catalogue/Jobs.ts"
+import { others } from "./catalogue/Others.ts"
+import { pods } from "./catalogue/Pods.ts"
+import { services } from "./catalogue/Services.ts"
+import { workloads } from "./catalogue/Workloads.ts"
 
 const kindOf = (object: J.JsonObject): Kind => {
   const kind = kinds.find((kind) => kind.kind === object.kind && apiVersionOf(kind) === object.apiVersion)
@@ -14,10 +21,12 @@ const kindOf = (object: J.JsonObject): Kind => {
 const collectionOf = ({ group, namespaced, plural, version }: Kind): string =>
   `/${group === "" ? "api" : `apis/${group}`}/${version}${namespaced ? "/namespaces/NAMESPACE" : ""}/${plural}`
 
-/** All of it. */
+const catalogue: Entries = { ...pods, ...containers, ...workloads, ...jobs, ...services, ...config, ...others }
+
 export const builtin: Suite = {
   name: "builtin",
-  dialogues: catalogue.map(({ name, object, steps = [] }) => {
+  dialogues: Object.entries(catalogue).map(([name, entry]) => {
+    const [object, ...steps] = J.isObject(entry) ? [entry] : entry
     const kind = kindOf(object)
     const collection = collectionOf(kind)
     const path = `${collection}/${J.text(J.at(object, "metadata", "name"))}`

@@ -1,116 +1,81 @@
-/** Entries of the catalogue: what containers say. */
-import { type Entry, pod, withContainer } from "./Entry.ts"
+/** Fields of containers and Pods. */
+import { type Entries, pod, withContainer } from "./Entry.ts"
 
-/** What containers say. */
-export const containers: ReadonlyArray<Entry> = [
-  { name: "a port out of range", object: withContainer({ ports: [{ containerPort: 70000 }] }) },
-  { name: "a port of nothing", object: withContainer({ ports: [{ name: "x" }] }) },
-  { name: "a bad name of a port", object: withContainer({ ports: [{ containerPort: 1, name: "-A--" }] }) },
-  {
-    name: "ports of the same name",
-    object: withContainer({
-      ports: [
-        { containerPort: 1, name: "x" },
-        { containerPort: 2, name: "x" }
+export const containers: Entries = {
+  "a port out of range": withContainer({ ports: [{ containerPort: 70000 }] }),
+  "a port without a number": withContainer({ ports: [{ name: "x" }] }),
+  "a bad name of a port": withContainer({ ports: [{ containerPort: 1, name: "-A--" }] }),
+  "ports of the same name": withContainer({
+    ports: [
+      { containerPort: 1, name: "x" },
+      { containerPort: 2, name: "x" }
+    ]
+  }),
+  "host ports that conflict": withContainer({
+    ports: [
+      { containerPort: 1, hostPort: 1 },
+      { containerPort: 2, hostPort: 1 }
+    ]
+  }),
+  "an unknown protocol": withContainer({ ports: [{ containerPort: 1, protocol: "ICMP" }] }),
+  "a variable without a name": withContainer({ env: [{ value: "x" }] }),
+  "a variable with a bad name": withContainer({ env: [{ name: "a=b", value: "x" }] }),
+  "a variable with both value and valueFrom": withContainer({
+    env: [{ name: "a", value: "x", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }]
+  }),
+  "a variable with an empty valueFrom": withContainer({ env: [{ name: "a", valueFrom: {} }] }),
+  "a variable from an unknown field": withContainer({
+    env: [{ name: "a", valueFrom: { fieldRef: { fieldPath: "spec.foo" } } }]
+  }),
+  "a variable from an unsupported field": withContainer({
+    env: [{ name: "a", valueFrom: { fieldRef: { fieldPath: "status.phase" } } }]
+  }),
+  "a variable from an empty key": withContainer({
+    env: [{ name: "a", valueFrom: { secretKeyRef: { name: "s", key: "" } } }]
+  }),
+  "a variable from a bad resource": withContainer({
+    env: [{ name: "a", valueFrom: { resourceFieldRef: { resource: "limits.foo" } } }]
+  }),
+  "an envFrom without a source": withContainer({ envFrom: [{ prefix: "a" }] }),
+  "a mount of an unknown volume": withContainer({ volumeMounts: [{ name: "x", mountPath: "/x" }] }),
+  "a mount without a path": withContainer({ volumeMounts: [{ name: "x" }] }, { volumes: [{ name: "x" }] }),
+  "two mounts with the same path": withContainer(
+    {
+      volumeMounts: [
+        { name: "x", mountPath: "/x" },
+        { name: "x", mountPath: "/x", subPath: "../y" }
       ]
-    })
-  },
-  {
-    name: "host ports that conflict",
-    object: withContainer({
-      ports: [
-        { containerPort: 1, hostPort: 1 },
-        { containerPort: 2, hostPort: 1 }
-      ]
-    })
-  },
-  { name: "an unknown protocol", object: withContainer({ ports: [{ containerPort: 1, protocol: "ICMP" }] }) },
-  { name: "a variable without a name", object: withContainer({ env: [{ value: "x" }] }) },
-  { name: "a variable with a bad name", object: withContainer({ env: [{ name: "a=b", value: "x" }] }) },
-  {
-    name: "a variable with a value of two kinds",
-    object: withContainer({ env: [{ name: "a", value: "x", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }] })
-  },
-  { name: "a variable from nothing", object: withContainer({ env: [{ name: "a", valueFrom: {} }] }) },
-  {
-    name: "a variable from an unknown field",
-    object: withContainer({ env: [{ name: "a", valueFrom: { fieldRef: { fieldPath: "spec.foo" } } }] })
-  },
-  {
-    name: "a variable from a field that it may not be of",
-    object: withContainer({ env: [{ name: "a", valueFrom: { fieldRef: { fieldPath: "status.phase" } } }] })
-  },
-  {
-    name: "a variable from no key",
-    object: withContainer({ env: [{ name: "a", valueFrom: { secretKeyRef: { name: "s", key: "" } } }] })
-  },
-  {
-    name: "a variable from a bad resource",
-    object: withContainer({ env: [{ name: "a", valueFrom: { resourceFieldRef: { resource: "limits.foo" } } }] })
-  },
-  { name: "variables from nothing", object: withContainer({ envFrom: [{ prefix: "a" }] }) },
-  { name: "a mount of no volume", object: withContainer({ volumeMounts: [{ name: "x", mountPath: "/x" }] }) },
-  { name: "a mount nowhere", object: withContainer({ volumeMounts: [{ name: "x" }] }, { volumes: [{ name: "x" }] }) },
-  {
-    name: "two mounts in one place",
-    object: withContainer(
-      {
-        volumeMounts: [
-          { name: "x", mountPath: "/x" },
-          { name: "x", mountPath: "/x", subPath: "../y" }
-        ]
-      },
-      { volumes: [{ name: "x" }] }
-    )
-  },
-  { name: "volumes of the same name", object: pod({ volumes: [{ name: "x" }, { name: "x" }] }) },
-  {
-    name: "a volume of two kinds",
-    object: pod({ volumes: [{ name: "x", emptyDir: {}, secret: { secretName: "s" } }] })
-  },
-  { name: "a secret without a name", object: pod({ volumes: [{ name: "x", secret: {} }] }) },
-  {
-    name: "files with bad paths",
-    object: pod({
-      volumes: [{ name: "x", configMap: { name: "m", defaultMode: 1000, items: [{ key: "", path: "../x" }] } }]
-    })
-  },
-  { name: "a probe of nothing", object: withContainer({ livenessProbe: {} }) },
-  {
-    name: "a probe with bad numbers",
-    object: withContainer({
-      livenessProbe: { httpGet: { port: 0, scheme: "FTP" }, successThreshold: 2, periodSeconds: -1 }
-    })
-  },
-  {
-    name: "a probe of two kinds",
-    object: withContainer({ readinessProbe: { exec: { command: [] }, tcpSocket: { port: "x y" } } })
-  },
-  {
-    name: "a readiness probe with a grace period",
-    object: withContainer({ readinessProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 1 } })
-  },
-  { name: "a negative amount", object: withContainer({ resources: { limits: { cpu: "-1" } } }) },
-  {
-    name: "more requested than the limit",
-    object: withContainer({ resources: { limits: { cpu: "1" }, requests: { cpu: "2" } } })
-  },
-  { name: "an unknown resource", object: withContainer({ resources: { limits: { foo: "1" } } }) },
-  { name: "part of a piece", object: withContainer({ resources: { limits: { "example.com/gpu": "500m" } } }) },
-  { name: "a user out of range", object: withContainer({ securityContext: { runAsUser: -1 } }) },
-  { name: "a bad node selector", object: pod({ nodeSelector: { "a b": "c" } }) },
-  {
-    name: "a bad toleration",
-    object: pod({ tolerations: [{ operator: "Equal", effect: "Never", tolerationSeconds: 1 }] })
-  },
-  { name: "a deadline of nothing", object: pod({ activeDeadlineSeconds: 0 }) },
-  { name: "a bad service account", object: pod({ serviceAccountName: "A" }) },
-  { name: "a priority by hand", object: pod({ priority: 5 }) },
-  { name: "an unknown priority class", object: pod({ priorityClassName: "nope" }) },
-  { name: "a system priority class", object: pod({ priorityClassName: "system-node-critical" }) },
-  {
-    name: "lifecycle of an init container",
-    object: pod({ initContainers: [{ name: "i", image: "x", livenessProbe: { tcpSocket: { port: 1 } } }] })
-  },
-  { name: "scheduling gates", object: pod({ schedulingGates: [{ name: "a.b/c" }] }) }
-]
+    },
+    { volumes: [{ name: "x" }] }
+  ),
+  "volumes of the same name": pod({ volumes: [{ name: "x" }, { name: "x" }] }),
+  "a volume with two sources": pod({ volumes: [{ name: "x", emptyDir: {}, secret: { secretName: "s" } }] }),
+  "a secret without a name": pod({ volumes: [{ name: "x", secret: {} }] }),
+  "files with bad paths": pod({
+    volumes: [{ name: "x", configMap: { name: "m", defaultMode: 1000, items: [{ key: "", path: "../x" }] } }]
+  }),
+  "an empty probe": withContainer({ livenessProbe: {} }),
+  "a probe with bad numbers": withContainer({
+    livenessProbe: { httpGet: { port: 0, scheme: "FTP" }, successThreshold: 2, periodSeconds: -1 }
+  }),
+  "a probe with two handlers": withContainer({ readinessProbe: { exec: { command: [] }, tcpSocket: { port: "x y" } } }),
+  "a readiness probe with a grace period": withContainer({
+    readinessProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 1 }
+  }),
+  "a negative quantity": withContainer({ resources: { limits: { cpu: "-1" } } }),
+  "a request above the limit": withContainer({ resources: { limits: { cpu: "1" }, requests: { cpu: "2" } } }),
+  "an unknown resource": withContainer({ resources: { limits: { foo: "1" } } }),
+  "a fraction of an extended resource": withContainer({ resources: { limits: { "example.com/gpu": "500m" } } }),
+  "a user out of range": withContainer({ securityContext: { runAsUser: -1 } }),
+  "a bad node selector": pod({ nodeSelector: { "a b": "c" } }),
+  "a bad toleration": pod({ tolerations: [{ operator: "Equal", effect: "Never", tolerationSeconds: 1 }] }),
+  "a deadline of zero": pod({ activeDeadlineSeconds: 0 }),
+  "a bad service account": pod({ serviceAccountName: "A" }),
+  "a pod with a priority number": pod({ priority: 5 }),
+  "an unknown priority class": pod({ priorityClassName: "nope" }),
+  "a system priority class": pod({ priorityClassName: "system-node-critical" }),
+  "an init container with a probe": pod({
+    initContainers: [{ name: "i", image: "x", livenessProbe: { tcpSocket: { port: 1 } } }]
+  }),
+  "scheduling gates": pod({ schedulingGates: [{ name: "a.b/c" }] })
+}

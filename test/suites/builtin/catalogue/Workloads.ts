@@ -1,108 +1,74 @@
-/** Entries of the catalogue: what makes Pods for ever. */
-import { container, core, deployment, type Entry, labels, selector, template, workload } from "./Entry.ts"
+/** Deployments and other workloads, autoscalers and disruption budgets. */
+import { container, core, deployment, type Entries, labels, of, selector, template, workload } from "./Entry.ts"
 
-/** What makes Pods for ever. */
-export const workloads: ReadonlyArray<Entry> = [
-  { name: "a deployment", object: deployment({}) },
-  {
-    name: "a deployment that is recreated",
-    object: deployment({ strategy: { type: "Recreate" }, replicas: 0, paused: false })
-  },
-  {
-    name: "a deployment as kubectl makes it",
-    object: deployment({
-      strategy: {},
-      template: {
-        metadata: { creationTimestamp: null, labels },
-        spec: { containers: [{ ...container, resources: {} }] }
+export const workloads: Entries = {
+  "a deployment": deployment({}),
+  "a deployment that is recreated": deployment({ strategy: { type: "Recreate" }, replicas: 0, paused: false }),
+  "a deployment as kubectl creates it": deployment({
+    strategy: {},
+    template: {
+      metadata: { creationTimestamp: null, labels },
+      spec: { containers: [{ ...container, resources: {} }] }
+    }
+  }),
+  "a deployment without a selector": deployment({ selector: null }),
+  "a deployment with an empty selector": deployment({ selector: {} }),
+  "a deployment whose selector does not match its template": deployment({ selector: { matchLabels: { b: "c" } } }),
+  "a deployment with a bad selector": deployment({
+    selector: {
+      matchLabels: labels,
+      matchExpressions: [
+        { key: "a", operator: "In" },
+        { key: "b c", operator: "Exists", values: ["x"] }
+      ]
+    }
+  }),
+  "a deployment with an empty template": deployment({ template: {} }),
+  "a deployment with negative numbers": deployment({ replicas: -1, minReadySeconds: -1, revisionHistoryLimit: -1 }),
+  "a deadline that cannot be met": deployment({ progressDeadlineSeconds: 5, minReadySeconds: 5 }),
+  "an unknown strategy": deployment({ strategy: { type: "Slow" } }),
+  "an unknown strategy with a surge": deployment({ strategy: { type: "Slow", rollingUpdate: { maxSurge: "30%" } } }),
+  "recreation with a rolling update": deployment({ strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } }),
+  "a rolling update without surge and unavailable pods": deployment({
+    strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: "0%" } }
+  }),
+  "invalid percentages": deployment({ strategy: { rollingUpdate: { maxSurge: "x", maxUnavailable: "101%" } } }),
+  "a deployment whose pods do not restart": deployment({
+    template: template({ restartPolicy: "Never", activeDeadlineSeconds: 1 })
+  }),
+  "bad labels of a template": deployment({ template: template({}, { labels: { ...labels, b: "c d" } }) }),
+  "a bad name of a deployment": deployment({}, { name: "D_1" }),
+  "changes of a deployment": [
+    deployment({}),
+    { change: { spec: { replicas: 3 } } },
+    { change: { metadata: { labels: { x: "y" } } } },
+    { change: { metadata: { annotations: { x: "y" } } } },
+    { change: { spec: { selector: { matchLabels: { b: "c" } } } } },
+    {
+      change: { spec: { selector: { matchLabels: { app: "b" } }, template: { metadata: { labels: { app: "b" } } } } }
+    },
+    { change: { status: { replicas: 3 } } },
+    {
+      to: "status",
+      change: {
+        metadata: { labels: { z: "z" }, annotations: { q: "q" } },
+        spec: { replicas: 9 },
+        status: { replicas: 3, readyReplicas: 1 }
       }
-    })
-  },
-  { name: "a deployment without a selector", object: deployment({ selector: null }) },
-  { name: "a deployment of an empty selector", object: deployment({ selector: {} }) },
-  { name: "a deployment that selects others", object: deployment({ selector: { matchLabels: { b: "c" } } }) },
-  {
-    name: "a deployment with a bad selector",
-    object: deployment({
-      selector: {
-        matchLabels: labels,
-        matchExpressions: [
-          { key: "a", operator: "In" },
-          { key: "b c", operator: "Exists", values: ["x"] }
-        ]
-      }
-    })
-  },
-  { name: "a deployment of no pods", object: deployment({ template: {} }) },
-  { name: "negative numbers", object: deployment({ replicas: -1, minReadySeconds: -1, revisionHistoryLimit: -1 }) },
-  { name: "a deadline that cannot be met", object: deployment({ progressDeadlineSeconds: 5, minReadySeconds: 5 }) },
-  { name: "an unknown strategy", object: deployment({ strategy: { type: "Slow" } }) },
-  {
-    name: "an unknown strategy with a surge",
-    object: deployment({ strategy: { type: "Slow", rollingUpdate: { maxSurge: "30%" } } })
-  },
-  {
-    name: "recreation with a rolling update",
-    object: deployment({ strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } })
-  },
-  {
-    name: "an update that cannot go on",
-    object: deployment({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: "0%" } } })
-  },
-  {
-    name: "shares that are none",
-    object: deployment({ strategy: { rollingUpdate: { maxSurge: "x", maxUnavailable: "101%" } } })
-  },
-  {
-    name: "pods that end",
-    object: deployment({ template: template({ restartPolicy: "Never", activeDeadlineSeconds: 1 }) })
-  },
-  {
-    name: "bad labels of a template",
-    object: deployment({ template: template({}, { labels: { ...labels, b: "c d" } }) })
-  },
-  { name: "a bad name of a deployment", object: deployment({}, { name: "D_1" }) },
-  {
-    name: "changes of a deployment",
-    object: deployment({}),
-    steps: [
-      { change: { spec: { replicas: 3 } } },
-      { change: { metadata: { labels: { x: "y" } } } },
-      { change: { metadata: { annotations: { x: "y" } } } },
-      { change: { spec: { selector: { matchLabels: { b: "c" } } } } },
-      {
-        change: { spec: { selector: { matchLabels: { app: "b" } }, template: { metadata: { labels: { app: "b" } } } } }
-      },
-      { change: { status: { replicas: 3 } } },
-      {
-        to: "status",
-        change: {
-          metadata: { labels: { z: "z" }, annotations: { q: "q" } },
-          spec: { replicas: 9 },
-          status: { replicas: 3, readyReplicas: 1 }
-        }
-      },
-      { to: "status", change: { status: { readyReplicas: 4, availableReplicas: 5, updatedReplicas: -1 } } },
-      { to: "status", change: { status: { collisionCount: 2 } } },
-      { to: "status", change: { status: { collisionCount: 1 } } }
-    ]
-  },
-  {
-    name: "a replica set",
-    object: workload("ReplicaSet"),
-    steps: [
-      { change: { spec: { replicas: 2 } } },
-      { change: { spec: { selector: { matchLabels: { b: "c" } } } } },
-      { to: "status", change: { status: { replicas: 1, readyReplicas: 2 } } }
-    ]
-  },
-  {
-    name: "a replica set without anything",
-    object: { apiVersion: "apps/v1", kind: "ReplicaSet", metadata: { name: "w" }, spec: {} }
-  },
-  {
-    name: "a stateful set",
-    object: workload("StatefulSet", {
+    },
+    { to: "status", change: { status: { readyReplicas: 4, availableReplicas: 5, updatedReplicas: -1 } } },
+    { to: "status", change: { status: { collisionCount: 2 } } },
+    { to: "status", change: { status: { collisionCount: 1 } } }
+  ],
+  "a replica set": [
+    workload("ReplicaSet"),
+    { change: { spec: { replicas: 2 } } },
+    { change: { spec: { selector: { matchLabels: { b: "c" } } } } },
+    { to: "status", change: { status: { replicas: 1, readyReplicas: 2 } } }
+  ],
+  "an empty replica set": of("apps/v1", "ReplicaSet", "w", { spec: {} }),
+  "a stateful set": [
+    workload("StatefulSet", {
       serviceName: "s",
       volumeClaimTemplates: [
         {
@@ -112,107 +78,62 @@ export const workloads: ReadonlyArray<Entry> = [
       ],
       template: template({ containers: [{ ...container, volumeMounts: [{ name: "data", mountPath: "/d" }] }] })
     }),
-    steps: [
-      { change: { spec: { replicas: 2 } } },
-      { change: { spec: { serviceName: "t" } } },
-      { change: { spec: { podManagementPolicy: "Parallel" } } },
-      { to: "status", change: { status: { replicas: 1, currentReplicas: 2 } } }
-    ]
-  },
-  {
-    name: "a bad stateful set",
-    object: workload("StatefulSet", { podManagementPolicy: "x", replicas: -1, updateStrategy: { type: "y" } })
-  },
-  {
-    name: "a stateful set with an unknown update of a partition",
-    object: workload("StatefulSet", { updateStrategy: { type: "y", rollingUpdate: { partition: 1 } } })
-  },
-  {
-    name: "a stateful set with a partition of an update on deletion",
-    object: workload("StatefulSet", { updateStrategy: { type: "OnDelete", rollingUpdate: { partition: 1 } } })
-  },
-  {
-    name: "a daemon set",
-    object: workload("DaemonSet"),
-    steps: [
-      { change: { spec: { minReadySeconds: 2 } } },
-      { change: { spec: { template: { spec: { terminationGracePeriodSeconds: 1 } } } } },
-      { change: { spec: { selector: { matchLabels: { b: "c" } } } } }
-    ]
-  },
-  {
-    name: "a bad daemon set",
-    object: workload("DaemonSet", {
-      updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } },
-      minReadySeconds: -1
-    })
-  },
-  {
-    name: "a daemon set with an unknown update of two pods",
-    object: workload("DaemonSet", { updateStrategy: { type: "y", rollingUpdate: { maxUnavailable: 2 } } })
-  },
-  {
-    name: "a replication controller",
-    object: core("ReplicationController", { spec: { template: template() } }),
-    steps: [{ change: { spec: { replicas: 5 } } }]
-  },
-  {
-    name: "a replication controller without a template",
-    object: core("ReplicationController", { spec: { replicas: -1 } })
-  },
-  {
-    name: "a controller revision",
-    object: { apiVersion: "apps/v1", kind: "ControllerRevision", metadata: { name: "r" }, revision: 1, data: { a: 1 } }
-  },
-  {
-    name: "an autoscaler",
-    object: {
-      apiVersion: "autoscaling/v2",
-      kind: "HorizontalPodAutoscaler",
-      metadata: { name: "h" },
+    { change: { spec: { replicas: 2 } } },
+    { change: { spec: { serviceName: "t" } } },
+    { change: { spec: { podManagementPolicy: "Parallel" } } },
+    { to: "status", change: { status: { replicas: 1, currentReplicas: 2 } } }
+  ],
+  "a bad stateful set": workload("StatefulSet", {
+    podManagementPolicy: "x",
+    replicas: -1,
+    updateStrategy: { type: "y" }
+  }),
+  "a stateful set with an unknown update strategy and a partition": workload("StatefulSet", {
+    updateStrategy: { type: "y", rollingUpdate: { partition: 1 } }
+  }),
+  "a stateful set with OnDelete and a partition": workload("StatefulSet", {
+    updateStrategy: { type: "OnDelete", rollingUpdate: { partition: 1 } }
+  }),
+  "a daemon set": [
+    workload("DaemonSet"),
+    { change: { spec: { minReadySeconds: 2 } } },
+    { change: { spec: { template: { spec: { terminationGracePeriodSeconds: 1 } } } } },
+    { change: { spec: { selector: { matchLabels: { b: "c" } } } } }
+  ],
+  "a bad daemon set": workload("DaemonSet", {
+    updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } },
+    minReadySeconds: -1
+  }),
+  "a daemon set with an unknown update strategy and a maximum": workload("DaemonSet", {
+    updateStrategy: { type: "y", rollingUpdate: { maxUnavailable: 2 } }
+  }),
+  "a replication controller": [
+    core("ReplicationController", { spec: { template: template() } }),
+    { change: { spec: { replicas: 5 } } }
+  ],
+  "a replication controller without a template": core("ReplicationController", { spec: { replicas: -1 } }),
+  "a controller revision": of("apps/v1", "ControllerRevision", "r", { revision: 1, data: { a: 1 } }),
+  "an autoscaler": [
+    of("autoscaling/v2", "HorizontalPodAutoscaler", "h", {
       spec: { scaleTargetRef: { kind: "Deployment", name: "d", apiVersion: "apps/v1" }, maxReplicas: 3 }
-    },
-    steps: [{ change: { spec: { maxReplicas: 4, behavior: { scaleUp: {} } } } }]
-  },
-  {
-    name: "an older autoscaler",
-    object: {
-      apiVersion: "autoscaling/v1",
-      kind: "HorizontalPodAutoscaler",
-      metadata: { name: "h1" },
-      spec: {
-        scaleTargetRef: { kind: "Deployment", name: "d", apiVersion: "apps/v1" },
-        maxReplicas: 3,
-        targetCPUUtilizationPercentage: 50
-      }
+    }),
+    { change: { spec: { maxReplicas: 4, behavior: { scaleUp: {} } } } }
+  ],
+  "an autoscaler of autoscaling/v1": of("autoscaling/v1", "HorizontalPodAutoscaler", "h1", {
+    spec: {
+      scaleTargetRef: { kind: "Deployment", name: "d", apiVersion: "apps/v1" },
+      maxReplicas: 3,
+      targetCPUUtilizationPercentage: 50
     }
-  },
-  {
-    name: "a bad autoscaler",
-    object: {
-      apiVersion: "autoscaling/v2",
-      kind: "HorizontalPodAutoscaler",
-      metadata: { name: "h" },
-      spec: { scaleTargetRef: { kind: "", name: "" }, minReplicas: 5, maxReplicas: 3 }
-    }
-  },
-  {
-    name: "a disruption budget",
-    object: {
-      apiVersion: "policy/v1",
-      kind: "PodDisruptionBudget",
-      metadata: { name: "b" },
-      spec: { minAvailable: 1, selector }
-    },
-    steps: [{ change: { spec: { minAvailable: 2 } } }]
-  },
-  {
-    name: "a bad disruption budget",
-    object: {
-      apiVersion: "policy/v1",
-      kind: "PodDisruptionBudget",
-      metadata: { name: "b" },
-      spec: { minAvailable: -1, maxUnavailable: "200%" }
-    }
-  }
-]
+  }),
+  "a bad autoscaler": of("autoscaling/v2", "HorizontalPodAutoscaler", "h", {
+    spec: { scaleTargetRef: { kind: "", name: "" }, minReplicas: 5, maxReplicas: 3 }
+  }),
+  "a disruption budget": [
+    of("policy/v1", "PodDisruptionBudget", "b", { spec: { minAvailable: 1, selector } }),
+    { change: { spec: { minAvailable: 2 } } }
+  ],
+  "a bad disruption budget": of("policy/v1", "PodDisruptionBudget", "b", {
+    spec: { minAvailable: -1, maxUnavailable: "200%" }
+  })
+}
