@@ -95,6 +95,11 @@ describe("Anything else is refused with what to write", () => {
       "rest+https://host:99999",
       'has "host:99999" for a host: it must be a host name or address, and a port if it is not 443'
     ],
+    [
+      "rest+https://host:65536",
+      'has "host:65536" for a host: it must be a host name or address, and a port if it is not 443'
+    ],
+    ["rest+https://host:0", 'has "host:0" for a host: it must be a host name or address, and a port if it is not 443'],
     ["file:///var/backups", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
     ["/var/backups", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
     ["local:/a", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
@@ -194,6 +199,10 @@ describe("The environment", () => {
       expect(names.filter((name) => /COMMAND|REPOSITORY|^PATH$|^LD_|PROXY|_FILE$/.test(name))).toEqual([])
     }
   })
+})
+
+test("A REST server may have any port from 1 to 65535", () => {
+  for (const port of [1, 65_535]) expect(refusal(`rest+https://host:${port}`)).toBeUndefined()
 })
 
 test("The name of a property that every object has is not a scheme", () => {

@@ -147,10 +147,14 @@ describe("A mover may do nothing but its work", () => {
     expect(container.securityContext?.readOnlyRootFilesystem).toBe(true)
   })
   test("it writes to the volume that is restored, and to one that is the destination", () => {
-    const { container } = made({
+    const { container, spec } = made({
       spec: { destination: "pvc://backups/cart" },
       claims: [{ name: "target", readOnly: false }]
     })
+    expect(spec.volumes?.slice(0, 2)).toEqual([
+      { name: "data-0", persistentVolumeClaim: { claimName: "target" } },
+      { name: "repository", persistentVolumeClaim: { claimName: "backups" } }
+    ])
     expect(container.volumeMounts?.slice(0, 2)).toEqual([
       { name: "data-0", mountPath: "/data/target" },
       { name: "repository", mountPath: "/repository" }

@@ -309,6 +309,11 @@ describe("A Job", () => {
       "preflight backup forget prune"
     )
     expect(operations({}, { ...fresh, lastPruneTime: "2026-11-13T10:00:01Z" }, kept)).toBe("preflight backup forget")
+    // Later than now by the interval at most: the clocks of two machines differ.
+    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-27T10:00:00Z" }, kept)).toBe("preflight backup forget")
+    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-27T10:00:01Z" }, kept)).toBe(
+      "preflight backup forget prune"
+    )
     expect(operations({}, { ...fresh, lastCheckTime: "2026-10-21T10:00:00Z" })).toBe("preflight backup check")
     expect(operations({}, { ...fresh, lastPruneTime: "2026-11-20T08:00:00Z" }, { ...kept, pruneInterval: "2h" })).toBe(
       "preflight backup forget prune"

@@ -93,6 +93,12 @@ describe("phase", () => {
       "Degraded"
     ],
     [
+      "Deploying, not Degraded, when a complete one has a pod too many",
+      app({ status: running }),
+      { ...complete, replicas: 3 },
+      "Deploying"
+    ],
+    [
       "Deploying when a new generation wants more pods than there are",
       app({ generation: 2, replicas: 3, status: running }),
       complete,
@@ -138,6 +144,22 @@ describe("conditions", () => {
     expect(status.phase).toBe("Failed")
     expect(condition(status, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message: "it is Helm's" })
     expect(condition(status, "Ready")?.status).toBe("False")
+  })
+  test("of a rollout that goes on tells how many pods run the spec, and else that some are not ready", () => {
+    const found = (status: Deployment["status"]) =>
+      condition(
+        see(app(), deployment({ ...complete, availableReplicas: 1, readyReplicas: 1, ...status })),
+        "DeploymentReady"
+      )
+    expect(found({})).toMatchObject({ reason: "ReplicasNotReady", message: "1/2 ready" })
+    expect(found({ updatedReplicas: 1, replicas: 1 })).toMatchObject({
+      reason: "RolloutInProgress",
+      message: "1/2 ready: 1 of 2 pods run the present spec"
+    })
+    expect(found({ replicas: 3 })).toMatchObject({
+      reason: "RolloutInProgress",
+      message: "1/2 ready: 2 of 2 pods run the present spec, the old revision still serves"
+    })
   })
   test("a quota that blocks pods is Stalled with the quota's words", () => {
     const status = see(
@@ -187,6 +209,75 @@ describe("conditions", () => {
   })
 })
 
+describe("the whole status", () => {
+  const unjudged = {
+    status: "Unknown",
+    reason: "RolloutInProgress",
+    message: "The rollout of the present spec has not begun"
+  } as const
+  const theirs = { reason: "NotOwned", message: "Service cart is another's" } as const
+  const at = { lastTransitionTime: now, observedGeneration: 1 }
+  const offered = {
+    type: "ServiceReady",
+    status: "True",
+    reason: "Available",
+    message: "Service cart offers port 8080"
+  }
+  const stale = { replicas: 0, updatedReplicas: 0, readyReplicas: 0, availableReplicas: 0 }
+  const selector = "app.kubernetes.io/managed-by=webapp-controller,app=cart"
+
+  test("of a complete one", () =>
+    expect(see(app(), deployment(complete))).toEqual({
+      ...complete,
+      phase: "Running",
+      selector,
+      conditions: [
+        { type: "Ready", status: "True", reason: "AllReplicasReady", message: "2/2 ready", ...at },
+        { type: "DeploymentReady", status: "True", reason: "AllReplicasReady", message: "2/2 ready", ...at },
+        { ...offered, status: "True", ...at }
+      ]
+    }))
+  test("of one whose Deployment has no status yet", () =>
+    expect(see(app(), deployment(undefined))).toEqual({
+      ...stale,
+      observedGeneration: 1,
+      phase: "Pending",
+      selector,
+      conditions: [
+        { type: "Ready", ...unjudged, reason: "ReplicasNotReady", ...at },
+        { type: "DeploymentReady", ...unjudged, ...at },
+        { ...offered, status: "True", ...at },
+        { type: "Reconciling", ...unjudged, status: "True", ...at }
+      ]
+    }))
+  test("of one whose Service is another's", () => {
+    const options = { deployment: deployment(complete), pods: [], scaledByOthers: false, now }
+    expect(observe(app(), { ...options, service: { problem: theirs } })).toEqual({
+      ...complete,
+      phase: "Failed",
+      selector,
+      conditions: [
+        { type: "Ready", status: "False", ...theirs, ...at },
+        { type: "DeploymentReady", status: "True", reason: "AllReplicasReady", message: "2/2 ready", ...at },
+        { type: "ServiceReady", status: "False", ...theirs, ...at },
+        { type: "Stalled", status: "True", ...theirs, ...at }
+      ]
+    })
+  })
+  test("of one whose Deployment does not exist, and is another's", () =>
+    expect(see(app(), { problem: theirs })).toEqual({
+      ...stale,
+      observedGeneration: 1,
+      phase: "Failed",
+      conditions: [
+        { type: "Ready", status: "False", ...theirs, ...at },
+        { type: "DeploymentReady", status: "False", ...theirs, ...at },
+        { ...offered, status: "True", ...at },
+        { type: "Stalled", status: "True", ...theirs, ...at }
+      ]
+    }))
+})
+
 describe("trouble of pods", () => {
   test("is looked for in the newest revision only", () => {
     const old = pod({ hash: "old", at: "2026-11-20T08:00:00Z", status: pulling })
@@ -197,6 +288,45 @@ describe("trouble of pods", () => {
     const [good, bad] = [pod({ hash: "one" }), pod({ hash: "two", status: pulling })]
     expect(podTrouble([good, bad])?.reason).toBe("ImagePullFailed")
     expect(podTrouble([bad, good])?.reason).toBe("ImagePullFailed")
+  })
+  const waits = (reason: string, over: object = {}): Pod["status"] => ({
+    containerStatuses: [
+      {
+        ...{ name: "app", image: "x", imageID: "", ready: false, restartCount: 0 },
+        state: { waiting: { reason } },
+        ...over
+      }
+    ]
+  })
+  const terminated = (reason?: string) => ({
+    lastState: { terminated: { exitCode: 137, ...(reason !== undefined && { reason }) } }
+  })
+  const troubles: ReadonlyArray<readonly [status: Pod["status"], reason: string | undefined, message?: string]> = [
+    [waits("ErrImagePull"), "ImagePullFailed", "ErrImagePull"],
+    [waits("InvalidImageName"), "ImagePullFailed", "InvalidImageName"],
+    [waits("CreateContainerConfigError"), "ContainerConfigError", "CreateContainerConfigError"],
+    [waits("CreateContainerError"), "ContainerConfigError", "CreateContainerError"],
+    [waits("CrashLoopBackOff", terminated()), "CrashLoopBackOff", "CrashLoopBackOff (exit code 137)"],
+    [
+      waits("CrashLoopBackOff", terminated("OOMKilled")),
+      "CrashLoopBackOff",
+      "CrashLoopBackOff (exit code 137, OOMKilled)"
+    ],
+    [waits("CrashLoopBackOff", { name: "proxy" }), "CrashLoopBackOff", "container proxy: CrashLoopBackOff"],
+    [waits("ContainerCreating"), undefined],
+    [{ conditions: [{ type: "PodScheduled", status: "False" }] }, "Unschedulable", "a pod finds no node"],
+    [{ conditions: [{ type: "PodScheduled", status: "True" }] }, undefined],
+    [{ conditions: [{ type: "Ready", status: "False" }] }, undefined]
+  ]
+  for (const [at, [status, reason, message]] of troubles.entries()) {
+    test(`has a reason of its own: ${at + 1}. ${message ?? "none"}`, () =>
+      expect(podTrouble([pod({ status })])).toEqual(
+        reason === undefined ? undefined : { reason, message: message ?? "" }
+      ))
+  }
+  test("is not looked for in a pod that is being deleted", () => {
+    const { metadata, ...rest } = pod({ status: pulling })
+    expect(podTrouble([{ ...rest, metadata: { ...metadata, deletionTimestamp: now } }])).toBeUndefined()
   })
   test("names the node that isn't there", () => {
     const unschedulable = pod({

@@ -8,7 +8,7 @@ import * as Store from "./Store.ts"
 
 const fixture = (namespace?: string) => {
   const table = Store.make()
-  const replica = Replica.make({ table, namespace, clock: Clock.make() })
+  const replica = Replica.make({ table, namespace, clock: { ...Clock.make(), unsafeCurrentTimeMillis: () => 42 } })
   const shown = (changes: ReadonlyArray<Store.Change>): ReadonlyArray<string> =>
     changes.map(
       ({ initial, object, previous, relisted, type }) =>
@@ -73,6 +73,22 @@ describe("what subscribers are told", () => {
         put(web({ name: "a", rv: "12" }))
       )
     ).toEqual(["updated a 1->10", "deleted a 11", "added a 12"])
+  })
+
+  test("when a change was received, and whether it came with a list", () => {
+    const { list, replica } = fixture()
+    list("9", web({ name: "a", rv: "1" }))
+    const events = [put(web({ name: "a", rv: "10" })), gone(web({ name: "a", rv: "11" }))]
+    const how = { initial: false, relisted: false, receivedAt: 42 }
+    expect(replica.edit({ _tag: "Apply", events, resourceVersion: "11" })).toMatchObject([
+      { type: "updated", ...how },
+      { type: "deleted", ...how }
+    ])
+    replica.edit({ _tag: "Begin" })
+    replica.edit({ _tag: "Stage", objects: [web({ name: "b", rv: "12" })] })
+    expect(replica.edit({ _tag: "Commit", resourceVersion: "12" })).toMatchObject([
+      { type: "added", initial: false, relisted: true, receivedAt: 42 }
+    ])
   })
 
   test("nothing about an event that tells nothing new, or a deletion of what is not there", () => {

@@ -68,6 +68,13 @@ describe("the answer to a write", () => {
     expect(tag(Write.meaning(byMetadata, scope(Resource.metadataOnly(WebApp))))).toBe("Present")
   })
 
+  test("without a kind is the object, unless only its metadata was asked for", () => {
+    const { kind: _, ...nameless } = { kind: "", ...web({ name: "a", rv: "7" }) }
+    expect(tag(Write.meaning(write({ object: nameless }), scope(WebApp)))).toBe("Present")
+    const byMetadata = write({ resource: Resource.metadataOnly(WebApp), object: nameless })
+    expect(tag(Write.meaning(byMetadata, scope(WebApp)))).toBe("nothing")
+  })
+
   test("says that the object left a selector that it does not match, and nothing when only the server can decide", () => {
     expect(tag(Write.meaning(write(), scope(WebApp, "app=a")))).toBe("Present")
     expect(Write.meaning(write(), scope(WebApp, "app=b"))).toEqual({

@@ -77,6 +77,11 @@ describe("a rejected object is described", () => {
       `${start}spec.password: Invalid value: must be longer`
     ],
     [
+      "without a secret value that nothing follows",
+      rejected("spec.password", "Invalid value: hunter2 hunter3"),
+      `${start}spec.password: Invalid value`
+    ],
+    [
       "without the values of a Secret",
       rejected("data[key]", 'Invalid value: "hunter2": must be longer', "Secret"),
       'The API server refuses PATCH /x: Secret "a" is invalid: data[key]: Invalid value: must be longer'

@@ -69,3 +69,12 @@ test("a refusal to grant permissions names the first of them only", () => {
   expect(message).toContain(`not currently held: {APIGroups:[""], Resources:["bindings"]`)
   expect(message.length).toBeLessThan(400)
 })
+
+test("the reason of an error is the missing permission, or else its message", () => {
+  const [[, forbidden, line] = [], , [, quota] = []] = cases
+  const errorOf = (message = "", status = 403) =>
+    ApiError.fromStatus({ method: "GET", path: "/x" }, { kind: "Status", message }, status)
+  expect(Right.reasonOf(errorOf(forbidden))).toBe(line ?? "")
+  expect(Right.reasonOf(errorOf(quota))).toBe(errorOf(quota).message)
+  expect(Right.reasonOf(errorOf("no such thing", 404))).toBe(errorOf("no such thing", 404).message)
+})

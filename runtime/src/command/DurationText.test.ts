@@ -21,3 +21,9 @@ describe("A duration", () => {
     test(`"${text}" is refused`, () => expect(millis(text)).toBeUndefined())
   }
 })
+
+test("A duration may have a least one", () => {
+  const parse = DurationText.parse({ atLeast: "1m" })
+  expect(parse("1m")).toEqual(Either.right(Duration.minutes(1)))
+  expect(parse("59999ms")).toEqual(Either.left('invalid duration: "59999ms" (must be at least 1m)'))
+})

@@ -139,3 +139,14 @@ test("a permission is declared by its group, its resource and its verb", () => {
   expect(permission("rbac.authorization.k8s.io", "roles", "bind")).toBe(true)
   expect(permission("rbac.authorization.k8s.io", "roles", "escalate")).toBe(true)
 })
+
+test("each name of a permission stands for its verbs", () => {
+  const { apply, create, get, list, patch, update, use, watch } = Access
+  const verbsOf = (each: (resource: typeof Secret) => Access.Access) => each(Secret).verbs.map(String)
+  expect([get, list, watch, create, update, patch, Access.delete, use].flatMap(verbsOf)).toEqual([
+    ...["get", "list", "watch", "create", "update", "patch", "delete", "use"]
+  ])
+  expect([apply, Access.bind, Access.escalate, Access.impersonate].flatMap(verbsOf)).toEqual([
+    ...["create", "patch", "bind", "escalate", "impersonate"]
+  ])
+})

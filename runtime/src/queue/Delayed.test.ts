@@ -39,3 +39,13 @@ test("entries come out by time and then in the order they went in, whatever is a
     { numRuns: 1000, seed: Seed.current() }
   )
 })
+
+test("what is drained is visited once, and is gone", () => {
+  const delayed = Delayed.make<never>()
+  for (const key of ["a", "b"]) delayed.add(new Entry<never>(key))
+  const visited: Array<string> = []
+  delayed.drain(({ key }) => visited.push(key))
+  expect(visited.sort()).toEqual(["a", "b"])
+  expect(delayed.size()).toBe(0)
+  expect(delayed.first()).toBeUndefined()
+})

@@ -152,6 +152,29 @@ describe("a journal", () => {
     expect(journal.of("default/a")?.ignored.map(({ predicate }) => predicate)).toEqual(["6", "7", "8"])
   })
 
+  test("counts the bytes of an attempt by the length of each text that it keeps", () => {
+    const bytesOf = (over: Parameters<typeof attempt>[0]): number => {
+      const journal = Journal.make()
+      journal.record(attempt(over))
+      return journal.size().bytes
+    }
+    const long = "x".repeat(100)
+    const triggered = (key: string) => ({
+      triggers: [{ kind: "watch.added" as const, at: 0, source: { kind: "Widget", key, resourceVersion: "1" } }]
+    })
+    const written = (name: string) => ({ exchanges: [patched({ request: { ...patched().request, name } })] })
+    const corrected = (key: string, field = "f", reason = "drift" as const) => ({
+      corrections: [{ kind: "Pod", key, reason, fields: [field] }]
+    })
+    expect(bytesOf(triggered("")) - bytesOf({})).toBe(200)
+    expect(bytesOf(triggered(long)) - bytesOf(triggered(""))).toBe(100)
+    expect(bytesOf(written(long)) - bytesOf(written("a"))).toBe(99)
+    expect(bytesOf(corrected(long)) - bytesOf(corrected(""))).toBe(100)
+    expect(bytesOf(corrected("", long)) - bytesOf(corrected("", "f"))).toBe(99)
+    expect(bytesOf(corrected("", "")) - bytesOf({})).toBe(130)
+    expect(bytesOf({ key: long }) - bytesOf({ key: "" })).toBe(100)
+  })
+
   test("counts the bytes of three ignored changes, since a fourth takes the place of the first", () => {
     const journal = Journal.make()
     const bytes = [0, 1, 2, 3, 4].map((count) => {
