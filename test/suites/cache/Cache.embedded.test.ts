@@ -1,6 +1,4 @@
-/**
- * The cache on an API server: what its watches, errors and restarts look like from here.
- */
+/** The cache on an API server: its own writes, errors and restarts. */
 import { describe, expect } from "bun:test"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -10,11 +8,12 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 import * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Option } from "effect"
+import { open } from "../comparison/Schema.ts"
 import { cacheOf, lines, recovers, until } from "./Caches.ts"
 
 describe.concurrent("reading own writes", () => {
   Shared.cluster(
-    "every answered write is read at once, in full, metadata-only and selected caches, and every event is told",
+    "full, metadata-only and selected caches contain every answered write at once and emit every event",
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace()
@@ -24,9 +23,9 @@ describe.concurrent("reading own writes", () => {
           const partial = yield* Cache.informer(Resource.metadataOnly(ConfigMap))
           const odd = yield* Cache.informer(ConfigMap, { labelSelector: "n=1" })
           yield* cache.synced
-          let told = 0
+          let received = 0
           full.subscribe((changes) => {
-            told += changes.filter(({ initial }) => !initial).length
+            received += changes.filter(({ initial }) => !initial).length
           })
           const writer = (name: string) =>
             Effect.gen(function* () {
@@ -53,8 +52,8 @@ describe.concurrent("reading own writes", () => {
             })
           const names = Array.from({ length: 16 }, (_, n) => `own-${n}`)
           yield* Effect.forEach(names, writer, { concurrency: "unbounded", discard: true })
-          yield* until("all events", () => told === 16 * 3 * 6)
-          // Another object's event or a bookmark is what tells a selected watch that it is past the last writes.
+          yield* until("all events", () => received === 16 * 3 * 6)
+          // A selected watch learns from another event or a bookmark that it has passed the last writes.
           yield* Client.create(ConfigMap, { metadata: { namespace, name: "end", labels: { n: "1" } } })
           yield* until("nothing overlaid", () => cache.informers().every((informer) => informer.state().overlaid === 0))
           expect([...full.store.keys(namespace)].filter((key) => key.includes("own"))).toEqual([])
@@ -62,28 +61,26 @@ describe.concurrent("reading own writes", () => {
       })
   )
 
-  Shared.cluster(
-    "an object with a finalizer is there until the finalizer is taken off, and then may be made again",
-    (cluster) =>
-      Effect.gen(function* () {
-        const namespace = yield* cluster.namespace()
-        yield* Effect.gen(function* () {
-          const informer = yield* Cache.informer(ConfigMap)
-          yield* informer.synced
-          for (let round = 0; round < 20; round++) {
-            const key = { namespace, name: `finalized-${round}` }
-            const read = Effect.map(Cache.get(ConfigMap, key), Option.getOrUndefined)
-            yield* Client.create(ConfigMap, { metadata: { ...key, finalizers: ["example.com/f"] } })
-            yield* Client.delete(ConfigMap, key)
-            expect((yield* read)?.metadata.deletionTimestamp).toBeDefined()
-            yield* Client.patch(ConfigMap, key, Patch.merge({ metadata: { finalizers: null } }))
-            expect(yield* read).toBeUndefined()
-            yield* Client.create(ConfigMap, { metadata: { ...key, labels: { again: "yes" } } })
-            expect((yield* read)?.metadata.labels).toEqual({ again: "yes" })
-          }
-          yield* until("nothing overlaid", () => informer.state().overlaid === 0)
-        }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
-      })
+  Shared.cluster("an object with a finalizer stays until its removal, and can then be created again", (cluster) =>
+    Effect.gen(function* () {
+      const namespace = yield* cluster.namespace()
+      yield* Effect.gen(function* () {
+        const informer = yield* Cache.informer(ConfigMap)
+        yield* informer.synced
+        for (let round = 0; round < 20; round++) {
+          const key = { namespace, name: `finalized-${round}` }
+          const read = Effect.map(Cache.get(ConfigMap, key), Option.getOrUndefined)
+          yield* Client.create(ConfigMap, { metadata: { ...key, finalizers: ["example.com/f"] } })
+          yield* Client.delete(ConfigMap, key)
+          expect((yield* read)?.metadata.deletionTimestamp).toBeDefined()
+          yield* Client.patch(ConfigMap, key, Patch.merge({ metadata: { finalizers: null } }))
+          expect(yield* read).toBeUndefined()
+          yield* Client.create(ConfigMap, { metadata: { ...key, labels: { again: "yes" } } })
+          expect((yield* read)?.metadata.labels).toEqual({ again: "yes" })
+        }
+        yield* until("nothing overlaid", () => informer.state().overlaid === 0)
+      }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
+    })
   )
 })
 
@@ -100,47 +97,40 @@ const crd = {
     group: "cache.example.com",
     scope: "Namespaced",
     names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
-      }
-    ]
+    versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: open } }]
   }
 }
 
-describe.concurrent("a kind that cannot be followed", () => {
-  Shared.cluster("is waited for until its CRD is installed, and again when that was deleted", (cluster) =>
+describe.concurrent("a kind that the cache cannot watch", () => {
+  Shared.cluster("syncs once its CRD is installed, and again after the CRD was deleted and installed", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
       yield* Effect.gen(function* () {
         const informer = yield* Cache.informer(Thing)
-        const told: Array<string> = []
-        informer.subscribe((changes) => told.push(...lines(changes)))
+        const events: Array<string> = []
+        informer.subscribe((changes) => events.push(...lines(changes)))
         const is = (status: Cache.State["status"]) => until(status, () => informer.state().status === status)
         yield* is("missing")
         expect(informer.state().problem).toContain("install its CustomResourceDefinition")
         yield* cluster.install(crd)
         yield* is("synced")
         yield* Client.create(Thing, { metadata: { namespace, name: "a" } })
-        yield* until("the event", () => told.length === 1)
+        yield* until("the event", () => events.length === 1)
         yield* cluster.request("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crdName}`)
         yield* is("missing")
         yield* cluster.install(crd)
         yield* is("synced")
         yield* Client.create(Thing, { metadata: { namespace, name: "b" } })
-        yield* until("the event", () => told.length === 3)
-        expect(told).toEqual(["added a", "deleted a", "added b"])
+        yield* until("the event", () => events.length === 3)
+        expect(events).toEqual(["added a", "deleted a", "added b"])
         yield* cluster.request("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${crdName}`)
       }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
     })
   )
 })
 
-describe.concurrent("a resourceVersion that cannot be gone on from", () => {
-  Shared.cluster("because it is in the future, as after a restored backup, is given up for a new list", (cluster) =>
+describe.concurrent("a resourceVersion from which no watch can continue", () => {
+  Shared.cluster("because it is in the future, as after a restored backup, causes a new list", (cluster) =>
     recovers(cluster, "99999999", "empty")
   )
 })

@@ -1,6 +1,4 @@
-/**
- * The cache on API servers that take rights away, are killed, or were started with less than others.
- */
+/** The cache without permissions, on a killed server, and on a server without WatchList. */
 import { describe, expect } from "bun:test"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -9,7 +7,7 @@ import { real } from "@homeostat/testkit/Shared"
 import { Effect } from "effect"
 import { cacheOf, recovers, until } from "./Caches.ts"
 
-describe("a kind that cannot be followed", () => {
+describe("a kind that the cache cannot watch", () => {
   real("names the missing permission, and recovers within seconds of the grant", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
@@ -28,9 +26,9 @@ describe("a kind that cannot be followed", () => {
   )
 })
 
-describe("a resourceVersion that cannot be gone on from", () => {
+describe("a resourceVersion from which no watch can continue", () => {
   real(
-    "because it is too old is given up for a new list, and a killed server is gone on with where it was",
+    "because it expired causes a new list, and a killed server does not",
     (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace()
@@ -47,20 +45,20 @@ describe("a resourceVersion that cannot be gone on from", () => {
           expect(informer.store.get(`${namespace}/${metadata.name}`)).toBeDefined()
           return informer.state()
         }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
-        // A write of the server's own just before its end, which nobody was told of, makes ours too old: then once more.
+        // An own write of the server just before its end can expire the resourceVersion: then the test runs again.
         const state = yield* Effect.repeat(killed, { times: 2, until: ({ relists }) => relists === 0 })
         expect(state.relists).toBe(0)
         expect(state.reasons.broken).toBeGreaterThan(0)
-        // A server that has just started remembers nothing of what was before.
+        // A new server has no old revisions.
         yield* recovers(cluster, "1", "expired")
       }),
-    // Its own: the server is killed.
+    // Its own server, because the test kills it.
     { audit: true, timeoutMillis: 240_000 }
   )
 })
 
 real(
-  "a server without WatchList is listed in pages",
+  "the cache lists a server without WatchList in pages",
   (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()

@@ -1,4 +1,4 @@
-/** What tests of the cache begin with, and what they wait for. */
+/** Fixtures of the tests of the cache. */
 import { expect } from "bun:test"
 import { layer as fileSystem } from "@effect/platform-bun/BunFileSystem"
 import * as Cache from "@homeostat/runtime/cache/Cache"
@@ -11,11 +11,11 @@ import { Clock, Effect, Layer } from "effect"
 const clientOf = (kubeconfig: string) =>
   Layer.orDie(Client.layerKubeConfig({ kubeconfig })).pipe(Layer.provide(fileSystem))
 
-/** A client of who the kubeconfig says, and a cache of some namespaces on it. */
+/** A client of the kubeconfig, and a cache of some namespaces. */
 export const cacheOf = (kubeconfig: string, namespaces: ReadonlyArray<string>) =>
   Cache.layer({ namespaces }).pipe(Layer.provideMerge(clientOf(kubeconfig)))
 
-/** Waits, closely. */
+/** Waits with a poll every 10 ms. */
 export const until = (what: string, condition: () => boolean, millis = 40_000): Effect.Effect<void> =>
   Effect.gen(function* () {
     const start = yield* Clock.currentTimeMillis
@@ -26,11 +26,11 @@ export const until = (what: string, condition: () => boolean, millis = 40_000): 
     }
   })
 
-/** What an informer told, one line each. */
+/** One line for each change. */
 export const lines = (changes: ReadonlyArray<Cache.Change>): ReadonlyArray<string> =>
   changes.map(({ initial, object, type }) => `${type} ${object.metadata.name}${initial ? " initial" : ""}`)
 
-/** An informer of ConfigMaps that goes on from another resourceVersion than it should, in watches of two seconds. */
+/** An informer of ConfigMaps that continues from a wrong resourceVersion, in watches of two seconds. */
 const misled = (cluster: ControlPlane, namespace: string, resourceVersion: string) =>
   Effect.gen(function* () {
     const client = yield* Client.Client
@@ -56,18 +56,17 @@ const misled = (cluster: ControlPlane, namespace: string, resourceVersion: strin
     return { misleading, informer: handle.informer, client }
   }).pipe(Effect.provide(clientOf(cluster.admin.kubeconfigPath)))
 
-/** A watch that began with a resourceVersion that is not to be had is given up for a new list, which tells nothing twice. */
+/** A watch from a wrong resourceVersion causes a new list, which emits nothing twice. */
 export const recovers = (cluster: ControlPlane, resourceVersion: string, reason: "expired" | "empty") =>
   Effect.gen(function* () {
     const namespace = yield* cluster.namespace()
     const { client, informer, misleading } = yield* misled(cluster, namespace, resourceVersion)
     yield* client.create(ConfigMap, { metadata: { namespace, name: "before" } })
-    const told: Array<string> = []
-    informer.subscribe((changes) => told.push(...lines(changes).filter((line) => !line.includes("kube-root-ca"))))
+    const events: Array<string> = []
+    informer.subscribe((changes) => events.push(...lines(changes).filter((line) => !line.includes("kube-root-ca"))))
     yield* until("a new list", () => informer.state().reasons[reason] !== undefined, 40_000)
     misleading.now = false
     yield* client.create(ConfigMap, { metadata: { namespace, name: "after" } })
-    yield* until("the event", () => told.includes("added after"), 40_000)
-    // Listing anew tells nothing twice.
-    expect(told.filter((line) => line.includes("before"))).toHaveLength(1)
+    yield* until("the event", () => events.includes("added after"), 40_000)
+    expect(events.filter((line) => line.includes("before"))).toHaveLength(1)
   })

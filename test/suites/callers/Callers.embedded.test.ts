@@ -1,4 +1,4 @@
-/** Secure metrics, as far as a cluster that knows no tokens can tell. */
+/** Secure metrics on a cluster without tokens. */
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import * as Managed from "../Managed.ts"
 import * as Keeper from "./Keeper.ts"
 
 describe.concurrent("Secure metrics", () => {
-  Shared.cluster("are for nobody without a token, or with one that the API server does not know", (cluster) =>
+  Shared.cluster("refuse callers without a token that the API server knows", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("callers")
       const program = yield* Keeper.start(cluster, ["--metrics-secure", `--namespace=${namespace}`])
@@ -32,7 +32,7 @@ describe.concurrent("Secure metrics", () => {
     })
   )
 
-  Shared.cluster("show the certificate of a folder, and the next one without a restart", (cluster) =>
+  Shared.cluster("use the certificate of a folder, and a new one without a restart", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("callers")
       const folder = yield* Directory.make

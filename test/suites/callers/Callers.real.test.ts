@@ -1,4 +1,4 @@
-/** Who may ask a manager, as a real API server says it. */
+/** Permissions of callers on a real API server. */
 import { describe, expect } from "bun:test"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect } from "effect"
@@ -6,7 +6,7 @@ import * as Managed from "../Managed.ts"
 import * as Keeper from "./Keeper.ts"
 
 describe.concurrent("Secure metrics", () => {
-  Shared.real("are for service accounts that may get them, and the generated roles are enough to tell", (cluster) =>
+  Shared.real("accept service accounts with permission, and need only the generated roles", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("callers")
       const account = `${namespace}/manager`
@@ -16,7 +16,7 @@ describe.concurrent("Secure metrics", () => {
         `--namespace=${namespace}`,
         `--service-account=${account}`
       ])
-      // Two tests of one run would have one ClusterRole.
+      // Each test needs a ClusterRole of its own.
       const named = roles.stdout.replace(/^( *name: )keeper$/gm, `$1${namespace}`)
       expect((yield* cluster.kubectl(["apply", "--filename=-"], { stdin: named })).stderr).toBe("")
       const manager = yield* cluster.addUser({ name: `system:serviceaccount:${namespace}:manager` })
@@ -29,17 +29,17 @@ describe.concurrent("Secure metrics", () => {
       yield* program.written(/Controller keeper starts/)
       const get = { path: "/metrics", verbs: ["get"] }
       const reader = yield* Keeper.account(cluster, namespace, "prometheus", get)
-      const stranger = yield* Keeper.account(cluster, namespace, "stranger", undefined)
+      const none = yield* Keeper.account(cluster, namespace, "none", undefined)
       const other = yield* Keeper.account(cluster, namespace, "other", { path: "/why", verbs: ["get"] })
 
       const page = yield* Managed.eventually(
-        "that the right to read is known",
+        "that the permission to read is in effect",
         Keeper.ask(metrics, { token: reader.token }),
         ({ status }) => status !== 403
       )
       expect(page.status).toBe(200)
       expect(page.body).toContain("controller_runtime_max_concurrent_reconciles")
-      for (const { token, user } of [stranger, other]) {
+      for (const { token, user } of [none, other]) {
         expect(yield* Keeper.ask(metrics, { token })).toEqual({
           status: 403,
           body: `${user} may not get /metrics: add to a ClusterRole {"nonResourceURLs":["/metrics"],"verbs":["get"]}\n`
@@ -52,20 +52,20 @@ describe.concurrent("Secure metrics", () => {
       for (const token of ["rubbish", Keeper.unsigned, `${reader.token}x`, reader.token.slice(0, -8)]) {
         expect((yield* Keeper.ask(metrics, { token })).status).toBe(401)
       }
-      // The right to read is not one to ask in other ways.
+      // The permission is for GET only.
       expect((yield* Keeper.ask(metrics, { token: reader.token, method: "HEAD" })).status).toBe(403)
       const plain = yield* Effect.either(Effect.tryPromise(() => fetch(`http://${at}/metrics`)))
       expect(plain._tag).toBe("Left")
       const warnings = Keeper.lines(program).filter(({ level }) => level !== "info")
       expect(warnings).toEqual([])
-      for (const token of [reader.token, stranger.token, "rubbish"]) expect(program.stderr()).not.toContain(token)
+      for (const token of [reader.token, none.token, "rubbish"]) expect(program.stderr()).not.toContain(token)
     })
   )
 
-  Shared.real("are for nobody where the manager may not ask, which its log says", (cluster) =>
+  Shared.real("refuse all callers while the manager lacks the permission to review tokens, which it logs", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("callers")
-      const manager = yield* cluster.addUser({ name: `nobody-${namespace}` })
+      const manager = yield* cluster.addUser({ name: `no-permissions-${namespace}` })
       const program = yield* Keeper.start(cluster, ["--metrics-secure", `--namespace=${namespace}`], {
         kubeconfig: manager.kubeconfigPath
       })
@@ -83,7 +83,7 @@ describe.concurrent("Secure metrics", () => {
 })
 
 describe.concurrent("The log levels of a manager", () => {
-  Shared.real("are set by who may, from elsewhere too", (cluster) =>
+  Shared.real("accept remote callers with permission", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("callers")
       const program = yield* Keeper.start(cluster, [`--namespace=${namespace}`])
@@ -92,14 +92,18 @@ describe.concurrent("The log levels of a manager", () => {
       const path = "/loglevel"
       const reader = yield* Keeper.account(cluster, namespace, "reader", { path, verbs: ["get"] })
       const writer = yield* Keeper.account(cluster, namespace, "writer", { path, verbs: ["get", "put"] })
-      // As if a proxy had passed it on: then its own address says nothing.
+      // A forwarded request does not count as local.
       const headers = { "x-forwarded-for": "10.0.0.7" }
       const from = ({ token }: { readonly token?: string }, method?: string) =>
         Effect.map(
           Keeper.ask(`${loglevel}${method === undefined ? "" : "?level=debug"}`, { token, headers, method }),
           ({ status }) => status
         )
-      yield* Managed.eventually("that the right to set is known", from(writer, "PUT"), (status) => status === 200)
+      yield* Managed.eventually(
+        "that the permission to set is in effect",
+        from(writer, "PUT"),
+        (status) => status === 200
+      )
       expect([yield* from(reader), yield* from(reader, "PUT"), yield* from(writer, "DELETE")]).toEqual([200, 403, 403])
       expect([yield* from({}), yield* from({}, "PUT")]).toEqual([401, 401])
       expect((yield* Keeper.ask(loglevel)).body).toStartWith("all: debug, started with info\n")

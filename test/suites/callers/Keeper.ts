@@ -1,4 +1,4 @@
-/** The fixture as a process, and who asks it. */
+/** The fixture as a process, and its callers. */
 import { join } from "node:path"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Effect } from "effect"
@@ -8,7 +8,7 @@ import * as Home from "../client/Home.ts"
 
 const command = [process.execPath, join(import.meta.dir, "fixtures", "keeper.ts")]
 
-/** Starts it, with ports of its own. */
+/** Starts the fixture on free ports. */
 export const start = (
   cluster: ControlPlane,
   flags: ReadonlyArray<string>,
@@ -19,7 +19,7 @@ export const start = (
     ...environment
   })
 
-/** Runs another verb of it to its end. */
+/** Runs another verb of the fixture to its end. */
 export const run = (cluster: ControlPlane, args: ReadonlyArray<string>) =>
   Effect.flatMap(Running.start([...command, ...args], Binary.bare(cluster.directory)), (program) =>
     program.ended("40 seconds")
@@ -27,10 +27,10 @@ export const run = (cluster: ControlPlane, args: ReadonlyArray<string>) =>
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 
-/** A JSON Web Token that no cluster has signed. */
+/** A JSON Web Token without a valid signature. */
 export const unsigned = `${part({ alg: "RS256" })}.${part({ sub: "made-up" })}.c2lnbmF0dXJl`
 
-/** Its log so far. */
+/** The log so far. */
 export const lines = (program: Running.Running): ReadonlyArray<Readonly<Record<string, unknown>>> =>
   program
     .stderr()
@@ -38,18 +38,17 @@ export const lines = (program: Running.Running): ReadonlyArray<Readonly<Record<s
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line))
 
-/** Where it serves metrics or probes. */
+/** The address of metrics or probes. */
 export const address = (program: Running.Running, what: "metrics" | "probes") =>
   Effect.map(program.written(new RegExp(`Serves ${what} on `)), (line) => / on ([0-9.]+:\d+)/.exec(line)?.[1] ?? "")
 
-/** What a URL answers to whoever shows a token, or to somebody who can't be local; and the certificate is not looked at. */
+/** The answer to a request, without a check of the certificate. */
 export const ask = (
   url: string,
   options: {
     readonly token?: string | undefined
     readonly method?: string | undefined
     readonly headers?: Readonly<Record<string, string>> | undefined
-    readonly ca?: string | undefined
   } = {}
 ) =>
   Effect.promise(async () => {
@@ -60,12 +59,12 @@ export const ask = (
         ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
         ...options.headers
       },
-      tls: options.ca === undefined ? { rejectUnauthorized: false } : { ca: options.ca }
+      tls: { rejectUnauthorized: false }
     })
     return { status: response.status, body: await response.text() }
   })
 
-/** A token of a new service account that may do this with this path, and no more. */
+/** A token of a new service account whose only permission is the rule. */
 export const account = (
   cluster: ControlPlane,
   namespace: string,

@@ -1,4 +1,4 @@
-/** What a manager logs: how much, as it is set while it runs, and never a secret. */
+/** The log of a manager: levels that change at run time, and no secrets. */
 import { describe, expect } from "bun:test"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ import * as Keeper from "./Keeper.ts"
 const value = "hunter2-correct-horse-battery-staple"
 const encoded = Buffer.from(value).toString("base64")
 
-/** A ConfigMap that the controller is to take care of, and the Secret that it reads. */
+/** A ConfigMap of the controller, and its Secret. */
 const create = (cluster: ControlPlane, namespace: string, name: string, data = {}) =>
   Effect.gen(function* () {
     const of = (kind: string) => `/api/v1/namespaces/${namespace}/${kind}`
@@ -23,7 +23,7 @@ const create = (cluster: ControlPlane, namespace: string, name: string, data = {
     })
   })
 
-/** Has the object reconciled once more. */
+/** Triggers a reconcile. */
 const touch = (cluster: ControlPlane, namespace: string, name: string) =>
   cluster.request("PATCH", `/api/v1/namespaces/${namespace}/configmaps/${name}`, {
     contentType: "application/merge-patch+json",
@@ -36,15 +36,14 @@ const about =
     line.msg === msg
 
 describe.concurrent("The log level of a controller", () => {
-  Shared.cluster("is set from loopback while it works, and ends when its time is over", (cluster) =>
+  Shared.cluster("changes by a request from loopback, and returns when its time ends", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("logs")
       const program = yield* Keeper.start(cluster, [`--namespace=${namespace}`])
       const loglevel = `http://${yield* Keeper.address(program, "probes")}/loglevel`
       yield* create(cluster, namespace, "one")
       yield* program.written(/Controller keeper starts/)
-      const told = (msg: string) => Keeper.lines(program).filter(about(msg)).length
-      /** Reconciles it for sure. */
+      const logged = (msg: string) => Keeper.lines(program).filter(about(msg)).length
       const reconciles = Effect.map(
         Keeper.ask(`http://${program.stderr().match(/Serves metrics on ([\d.:]+)/)?.[1]}/metrics`),
         ({ body }) => Number(/^controller_runtime_reconcile_total\{[^}]*result="success"\} (\d+)$/m.exec(body)?.[1])
@@ -56,35 +55,35 @@ describe.concurrent("The log level of a controller", () => {
       })
       yield* Managed.eventually("that it is reconciled", reconciles, (count) => count > 0)
       yield* again
-      expect(told("Has read it")).toBe(0)
+      expect(logged("Has read it")).toBe(0)
 
       const set = yield* Keeper.ask(`${loglevel}?level=debug&controller=keeper&for=4s`, { method: "PUT" })
       expect(set.body).toMatch(/^all: info\ncontroller=keeper: debug until \S+ \(4s\)\n$/)
       yield* again
-      const debug = told("Has read it")
+      const debug = logged("Has read it")
       expect(debug).toBeGreaterThan(0)
       expect(Keeper.lines(program).filter(({ msg }) => String(msg).startsWith("Reconciled in"))).not.toEqual([])
       yield* Managed.eventually(
-        "that the level is as before",
+        "the end of the level",
         Keeper.ask(loglevel),
         ({ body }) => body === "all: info\ncontroller=keeper: as above\n"
       )
-      const before = told("Has read it")
+      const before = logged("Has read it")
       yield* again
-      expect(told("Has read it")).toBe(before)
+      expect(logged("Has read it")).toBe(before)
     })
   )
 })
 
-describe.concurrent("A line inside of a reconcile", () => {
+describe.concurrent("A line of a reconcile", () => {
   for (const traced of [true, false]) {
-    Shared.cluster(`says which, of what, by whom${traced ? ", and in which span" : ""}`, (cluster) =>
+    Shared.cluster(`names the reconcile, the object and the controller${traced ? ", and the span" : ""}`, (cluster) =>
       Effect.gen(function* () {
         const namespace = yield* cluster.namespace("logs")
         const program = yield* Keeper.start(
           cluster,
           [`--namespace=${namespace}`, "--log-level=trace"],
-          // Nobody listens there, which is nothing to a manager.
+          // No collector listens there.
           traced ? { OTEL_TRACES_EXPORTER: "otlp", OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" } : {}
         )
         yield* create(cluster, namespace, "one")
@@ -112,7 +111,7 @@ describe.concurrent("A line inside of a reconcile", () => {
 })
 
 describe.concurrent("A secret", () => {
-  Shared.cluster("is in nothing that a manager says, however much it says", (cluster) =>
+  Shared.cluster("is in no output of a manager at any level", (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace("logs")
       const folder = yield* Directory.make
@@ -121,7 +120,7 @@ describe.concurrent("A secret", () => {
       yield* Effect.promise(() => writeFile(kubeconfig, Kubeconfig.render({ ...cluster.admin, token })))
       const program = yield* Keeper.start(cluster, [`--namespace=${namespace}`, "--log-level=trace"], {
         kubeconfig,
-        // The spans are part of what is looked through.
+        // The search includes the spans.
         OTEL_TRACES_EXPORTER: "console"
       })
       const probes = yield* Keeper.address(program, "probes")
@@ -131,24 +130,24 @@ describe.concurrent("A secret", () => {
       yield* program.written(/Reconciled in/)
       yield* program.written(/Reconcile failed.*not a key/)
       const shown: Array<string> = []
-      const look = (url: string, headers = {}) =>
+      const fetched = (url: string, headers = {}) =>
         Effect.map(Keeper.ask(url, { token, headers }), ({ body }) => void shown.push(body))
       for (const name of ["one", "two"]) {
-        yield* look(`http://${probes}/why?kind=configmap&namespace=${namespace}&name=${name}`)
+        yield* fetched(`http://${probes}/why?kind=configmap&namespace=${namespace}&name=${name}`)
       }
       for (const path of ["/healthz?verbose", "/readyz?verbose", "/loglevel", "/nothing"]) {
-        yield* look(`http://${probes}${path}`)
+        yield* fetched(`http://${probes}${path}`)
       }
-      yield* look(`http://${metrics}/metrics`)
-      yield* look(`http://${metrics}/metrics`, { accept: "application/openmetrics-text" })
-      // Of a caller who is not local, the token is shown to the API server.
-      yield* look(`http://${probes}/loglevel`, { "x-forwarded-for": "10.0.0.7" })
+      yield* fetched(`http://${metrics}/metrics`)
+      yield* fetched(`http://${metrics}/metrics`, { accept: "application/openmetrics-text" })
+      // The manager sends the token of a remote caller to the API server.
+      yield* fetched(`http://${probes}/loglevel`, { "x-forwarded-for": "10.0.0.7" })
       const events = yield* cluster.request("GET", `/apis/events.k8s.io/v1/namespaces/${namespace}/events`)
       yield* program.signal("SIGTERM")
       const { stderr, stdout } = yield* program.ended("40 seconds")
       const key = cluster.admin.key?.split("\n")[2]
       const all = [stderr, stdout, events.body, ...shown].join("\n")
-      // It was there to be shown:
+      // The output contains the places of the secret:
       expect(stderr).toContain('\\"token\\":\\"<redacted>\\"')
       expect(stdout).toContain("reconcile keeper")
       expect(shown.join("\n")).toContain("controller_runtime_reconcile_total")

@@ -1,14 +1,10 @@
-/**
- * A forward proxy for HTTPS, as companies have them: it connects (CONNECT) to whatever it is asked for, and records that.
- */
+/** A forward proxy for HTTPS that connects (CONNECT) to every target and records the requests. */
 import * as net from "node:net"
 import { Effect, type Scope } from "effect"
 
-/** A CONNECT that arrived. */
 export interface Asked {
-  /** `host:port`, as the client wrote it. */
+  /** `host:port` as the client sent it. */
   readonly target: string
-  /** The `Proxy-Authorization`. */
   readonly authorization: string | undefined
 }
 
@@ -19,15 +15,15 @@ export interface ConnectProxy {
   readonly asked: () => ReadonlyArray<Asked>
   /** Ends all tunnels. */
   readonly cut: Effect.Effect<void>
-  /** Refuses everything from now on, with this status line: `407 Proxy Authentication Required`. */
+  /** Refuses all further requests with a status line such as `407 Proxy Authentication Required`. */
   readonly refuse: (status: string | undefined) => void
 }
 
 /**
- * Starts it on a free port.
+ * Starts the proxy on a free port.
  *
- * @param hosts where hosts are that only the proxy knows: all of them at 127.0.0.1
- * @param credentials `name:password`, without which it refuses
+ * @param hosts names that the proxy resolves to 127.0.0.1
+ * @param credentials the required `name:password`
  */
 export const start = (
   hosts: ReadonlyArray<string> = [],

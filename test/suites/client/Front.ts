@@ -1,8 +1,6 @@
 /**
- * A server of the test's own in front of the API server, which ends TLS itself: its certificate can be replaced, and it can
- * keep an answer from arriving after the API server has done what was asked.
- *
- * It passes on the token of a request; one without a token becomes the administrator's.
+ * A server in front of the API server that terminates TLS. Tests replace its certificate, and drop answers of the API server. A request
+ * without a token becomes the administrator's.
  */
 import * as http2 from "node:http2"
 import type { Socket } from "node:net"
@@ -10,13 +8,13 @@ import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Port from "@homeostat/testkit/envtest/Port"
 import { Effect, type Scope } from "effect"
 
-/** A certificate and its key, PEM. */
+/** A certificate and its key as PEM. */
 interface Pair {
   readonly certificate: string
   readonly key: string
 }
 
-/** A request that has arrived, and, when it was passed on, what the API server said. */
+/** A forwarded request, and the status from the API server. */
 export interface Passed {
   readonly method: string
   readonly path: string
@@ -25,10 +23,10 @@ export interface Passed {
   readonly status: number | undefined
 }
 
-/** What becomes of an answer: it is passed on, its connection (or stream) is broken instead, or nothing ever comes. */
+/** Forward the answer, break its connection or stream, or never answer. */
 export type Fate = "pass" | "cut" | "silence"
 
-/** What a server says that does not do what was asked. */
+/** An answer in place of the API server's. */
 export interface Refusal {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -38,17 +36,17 @@ export interface Refusal {
 /** The front, until the end of the Scope. */
 export interface Front {
   readonly url: string
-  /** What has been answered by the API server, oldest first. */
+  /** The answered requests, oldest first. */
   readonly passed: () => ReadonlyArray<Passed>
-  /** From now on, answers that are not watches have the fate that this says. */
+  /** Sets the fate of all further answers except watches. */
   readonly answers: (fate: (passed: Passed) => Fate) => void
-  /** From now on, requests to which this gives an answer are not passed on. */
+  /** Requests for which this returns an answer do not reach the API server. */
   readonly instead: (refuse: (method: string, path: string) => Refusal | undefined) => void
-  /** Ends all connections, and goes on at the same port with another certificate. */
+  /** Closes all connections and listens on the same port with another certificate. */
   readonly present: (pair: Pair) => Effect.Effect<void>
 }
 
-/** HTTP/1.1 needs these for itself, HTTP/2 does not know them. */
+/** Headers of HTTP/1.1 that HTTP/2 does not have. */
 const ofConnection = ["connection", "host", "transfer-encoding", "content-length", "keep-alive"]
 
 const bodyOf = async (request: http2.Http2ServerRequest): Promise<string> => {
@@ -57,10 +55,10 @@ const bodyOf = async (request: http2.Http2ServerRequest): Promise<string> => {
   return Buffer.concat(parts).toString()
 }
 
-/** Its types know HTTP/2 alone; a request over HTTP/1.1 has no stream. */
+/** The types omit that a request over HTTP/1.1 has no stream. */
 const streamOf = (request: http2.Http2ServerRequest): http2.ServerHttp2Stream | undefined => request.stream
 
-/** Starts it on a free port, one that no outgoing connection takes while another certificate is put in place. */
+/** Starts the front on a free port outside the ports of outgoing connections. */
 export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front, never, Scope.Scope> =>
   Effect.gen(function* () {
     const passed: Array<Passed> = []
@@ -75,7 +73,7 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
           ...(admin.key !== undefined && { key: admin.key })
         }
       }),
-      nobody: new Bun.FetchSession({ tls: { ...(admin.ca !== undefined && { ca: admin.ca }) } })
+      anonymous: new Bun.FetchSession({ tls: { ...(admin.ca !== undefined && { ca: admin.ca }) } })
     }
 
     const handle = async (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse): Promise<void> => {
@@ -94,7 +92,7 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
       const left = new AbortController()
       response.on("close", () => left.abort())
       const { authorization } = headers
-      const answer = await session[authorization === undefined ? "admin" : "nobody"].fetch(admin.server + url, {
+      const answer = await session[authorization === undefined ? "admin" : "anonymous"].fetch(admin.server + url, {
         method,
         headers: {
           ...headers,
@@ -132,7 +130,7 @@ export const start = ({ admin }: ControlPlane, pair: Pair): Effect.Effect<Front,
         const server = http2.createSecureServer({ cert: chosen.certificate, key: chosen.key, allowHTTP1: true })
         server.once("error", (error) => resume(Effect.fail(error)))
         server.on("request", (request, response) => {
-          // Either side may have gone; the other is told.
+          // Either side may be closed: this closes the other.
           handle(request, response).catch(() => (streamOf(request) ?? request.socket).destroy())
         })
         server.on("secureConnection", (socket) => {

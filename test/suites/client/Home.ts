@@ -1,7 +1,4 @@
-/**
- * Where a test's manager would live: a folder with a kubeconfig and the files that it names, which others may replace, an
- * environment, and a clock that can be put forward. And those who hold credentials: service accounts of a namespace.
- */
+/** A folder with a kubeconfig and its files, an environment, and a clock that tests advance; and tokens of service accounts. */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,6 +8,8 @@ import * as Client from "@homeostat/runtime/client/Client"
 import type { KubeConfigError } from "@homeostat/runtime/client/KubeConfig"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import * as Envtest from "@homeostat/testkit/envtest/Envtest"
+import { real } from "@homeostat/testkit/Shared"
 import { Clock, ConfigProvider, Duration, Effect, Layer, Logger, Schema, type Scope } from "effect"
 
 /** A cluster entry and a user entry, as kubeconfigs have them. */
@@ -19,7 +18,7 @@ export interface Entries {
   readonly user: object
 }
 
-/** Runs an effect as a program at home would. */
+/** Runs an effect with the client and the cache, at the time of the home. */
 export type Run = <A, E, R>(
   effect: Effect.Effect<A, E, R>
 ) => Effect.Effect<A, E, Exclude<R, Client.Client | Cache.Cache>>
@@ -27,25 +26,21 @@ export type Run = <A, E, R>(
 /** The folder, until the end of the Scope. */
 export interface Home {
   readonly path: (name: string) => string
-  /** Puts a file in place, at once and as a whole, as a kubelet does. */
+  /** Replaces a file atomically, as a kubelet does. */
   readonly put: (name: string, text: string) => string
-  /** Puts the kubeconfig in place. */
+  /** Replaces the kubeconfig. */
   readonly configure: (entries: Entries) => void
-  /**
-   * Makes the client that the kubeconfig leads to, and the cache of a namespace on it. Gives what runs an effect with them, at
-   * the time of this home.
-   */
+  /** Creates the client of the kubeconfig and its cache of the namespace. */
   readonly open: (
     namespace: string,
     variables?: Record<string, string>
   ) => Effect.Effect<Run, KubeConfigError, Scope.Scope>
-  /** Puts the clock forward. What sleeps goes on sleeping: only those who look at the time notice. */
+  /** Advances the clock. Sleeps do not end earlier. */
   readonly later: (duration: Duration.DurationInput) => Effect.Effect<void>
-  /** What was logged as a warning so far. */
+  /** The warnings in the log so far. */
   readonly warnings: () => ReadonlyArray<string>
 }
 
-/** An empty home. */
 export const make: Effect.Effect<Home, never, Scope.Scope> = Effect.gen(function* () {
   const folder = yield* Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "homeostat-home-"))),
@@ -73,7 +68,7 @@ export const make: Effect.Effect<Home, never, Scope.Scope> = Effect.gen(function
   const logger = Logger.make(({ logLevel, message }) => {
     if (logLevel.label === "WARN") warnings.push(String(message))
   })
-  const athome = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  const atHome = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     effect.pipe(Effect.withClock(clock), Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
   return {
     path,
@@ -95,11 +90,11 @@ export const make: Effect.Effect<Home, never, Scope.Scope> = Effect.gen(function
         Layer.provide(fileSystem),
         Layer.build,
         Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))),
-        athome,
+        atHome,
         Effect.map(
           (context): Run =>
             (effect) =>
-              athome(Effect.provide(effect, context))
+              atHome(Effect.provide(effect, context))
         )
       ),
     later: (duration) =>
@@ -110,14 +105,20 @@ export const make: Effect.Effect<Home, never, Scope.Scope> = Effect.gen(function
   }
 })
 
-/** The entry of the control plane itself. */
+/** The cluster entry of the control plane. */
 export const clusterOf = ({ ca, url }: ControlPlane) => ({
   server: url,
   ...(ca !== undefined && { "certificate-authority-data": base64(ca) })
 })
 
-/** Text as kubeconfigs have it in line. */
 export const base64 = (text: string): string => Buffer.from(text).toString("base64")
+
+/** The user entry of the administrator. */
+export const userOf = ({ admin }: ControlPlane) => ({
+  ...(admin.token !== undefined && { token: admin.token }),
+  ...(admin.cert !== undefined && { "client-certificate-data": base64(admin.cert) }),
+  ...(admin.key !== undefined && { "client-key-data": base64(admin.key) })
+})
 
 const Review = Schema.parseJson(
   Schema.Struct({
@@ -132,7 +133,7 @@ const Review = Schema.parseJson(
   })
 )
 
-/** Who the API server says that we are. */
+/** The user info that the API server has of the client. */
 export const whoAmI = Client.raw({
   method: "POST",
   path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -142,10 +143,10 @@ export const whoAmI = Client.raw({
   Effect.map(({ status }) => status.userInfo)
 )
 
-/** The name of who we are. */
+/** The name that the API server has of the client. */
 export const name = Effect.map(whoAmI, ({ username }) => username)
 
-/** A new namespace in which everybody who has credentials of these tests may do everything. */
+/** A new namespace in which every authenticated user has all permissions. */
 export const namespace = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     const made = yield* cluster.namespace("client")
@@ -159,17 +160,17 @@ export const namespace = (cluster: ControlPlane) =>
     return made
   })
 
-/** A token that can be made invalid. */
+/** A token that a test can revoke. */
 export interface Token {
   readonly user: string
   readonly text: string
-  /** Ends it, and waits until the API server, which remembers good tokens for ten seconds, refuses it. */
+  /** Revokes the token, and waits until the API server, which caches valid tokens for ten seconds, refuses it. */
   readonly end: Effect.Effect<void>
 }
 
 const TokenRequest = Schema.parseJson(Schema.Struct({ status: Schema.Struct({ token: Schema.String }) }))
 
-/** A token of a new service account; bound to a Secret, with which it ends. */
+/** A token of a new service account, bound to a Secret. */
 export const token = (cluster: ControlPlane, at: string, account: string): Effect.Effect<Token> =>
   Effect.gen(function* () {
     const of = (kind: string) => `/api/v1/namespaces/${at}/${kind}`
@@ -195,9 +196,30 @@ export const token = (cluster: ControlPlane, at: string, account: string): Effec
     }
   }).pipe(Effect.orDie)
 
-/** A watch of the namespace's ConfigMaps, synced, that knows how often it began anew. */
+/** A synced informer of the namespace's ConfigMaps. */
 export const watching = Effect.gen(function* () {
   const informer = yield* Cache.informer(ConfigMap)
   yield* informer.synced
   return informer
 })
+
+export interface Scene {
+  readonly cluster: ControlPlane
+  readonly home: Home
+  readonly namespace: string
+}
+
+/** A test with a home and a namespace. */
+export const test = <A, E>(name: string, body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope>) =>
+  real(
+    name,
+    (cluster) =>
+      Effect.gen(function* () {
+        return yield* body({ cluster, home: yield* make, namespace: yield* namespace(cluster) })
+      }),
+    Envtest.everything
+  )
+
+/** The tokens of two service accounts. */
+export const tokens = ({ cluster, namespace }: Pick<Scene, "cluster" | "namespace">) =>
+  Effect.all([token(cluster, namespace, "one"), token(cluster, namespace, "two")])

@@ -1,6 +1,3 @@
-/**
- * A life of WebApps whose manager does not hear of every fifth of its writes: they come to be as if it did.
- */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -13,9 +10,9 @@ import * as Managed from "../Managed.ts"
 import * as Scene from "../webapp/Scene.ts"
 import * as Front from "./Front.ts"
 
-describe("A manager that misses the answers to every fifth of its writes", () => {
+describe("A manager that misses the answer to every fifth write", () => {
   Scene.real.empty(
-    "makes each child once and tells of it once, and goes on with every change of its WebApps",
+    "creates each child and records its Event once, and applies each change of its WebApps",
     (scene) =>
       Effect.gen(function* () {
         const { cluster, namespace } = scene
@@ -48,7 +45,7 @@ describe("A manager that misses the answers to every fifth of its writes", () =>
         expect(deployments.items.map((deployment) => Scene.containerOf(deployment)?.image)).toEqual(
           names.map(() => "registry.test/web:2")
         )
-        // Generation 2 is the change of the image: nothing was written for nothing.
+        // Generation 2 is the change of the image: there was no other write.
         expect(deployments.items.map(({ metadata }) => metadata.generation)).toEqual(names.map(() => 2))
 
         const counted = (name: string) =>

@@ -1,13 +1,8 @@
-/**
- * The way to the API server through a proxy: of the kubeconfig, or of the environment by the rules of Go's clients. The proxy
- * knows a host by a name that nobody else knows, so that what does not go through it does not arrive.
- */
+/** Proxies of the kubeconfig and of the environment. Only the proxy can resolve `host`. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { ConfigMap } from "@homeostat/runtime/resource/BuiltIn"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
-import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import { real } from "@homeostat/testkit/Shared"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as ConnectProxy from "./ConnectProxy.ts"
@@ -17,44 +12,36 @@ const host = "kube.example.test"
 
 const portOf = (cluster: ControlPlane): string => new URL(cluster.url).port
 
-/** The API server by the name that only the proxy knows; its certificate is for another. */
+/** The API server by the name that only the proxy resolves. */
 const remote = (cluster: ControlPlane) => ({
   ...Home.clusterOf(cluster),
   server: `https://${host}:${portOf(cluster)}`,
   "tls-server-name": "kubernetes"
 })
 
-const userOf = ({ admin }: ControlPlane) => ({
-  ...(admin.token !== undefined && { token: admin.token }),
-  ...(admin.cert !== undefined && { "client-certificate-data": Home.base64(admin.cert) }),
-  ...(admin.key !== undefined && { "client-key-data": Home.base64(admin.key) })
-})
-
 describe("Through a proxy", () => {
-  real(
-    "of the kubeconfig goes everything, loopback and NO_PROXY too, with its name and password; a watch that it cuts resumes",
-    (cluster) =>
+  Home.test(
+    "of the kubeconfig the client sends all requests, with name and password, and resumes its watches",
+    ({ cluster, home, namespace }) =>
       Effect.gen(function* () {
-        const home = yield* Home.make
-        const namespace = yield* Home.namespace(cluster)
         const proxy = yield* ConnectProxy.start([], "me:a b")
         home.configure({
           cluster: { ...Home.clusterOf(cluster), "proxy-url": `http://me:a%20b@127.0.0.1:${proxy.port}` },
-          user: userOf(cluster)
+          user: Home.userOf(cluster)
         })
         const run = yield* home.open(namespace, { NO_PROXY: "*" })
         const informer = yield* run(Home.watching)
         const make = (name: string) => run(Client.create(ConfigMap, { metadata: { namespace, name } }))
         const told = (name: string) =>
           Managed.eventually(
-            `the watch tells of ${name}`,
+            `the watch reports ${name}`,
             Effect.sync(() => informer.store.get(`${namespace}/${name}`)?.metadata.resourceVersion),
             (version) => version !== undefined
           )
         yield* make("one")
         yield* told("one")
         const asked = proxy.asked()
-        // HTTP/1.1: a tunnel for the watch, and others for what is asked meanwhile.
+        // HTTP/1.1 needs a tunnel for the watch and others for further requests.
         expect(asked.length).toBeGreaterThan(1)
         for (const each of asked) {
           expect(each).toEqual({
@@ -64,7 +51,7 @@ describe("Through a proxy", () => {
         }
 
         yield* proxy.cut
-        // A create is not sent twice, and a connection that died unseen is not known before: this one may be lost.
+        // The client does not repeat a create, so a broken connection may fail the first request.
         yield* Managed.eventually("requests pass again", run(Client.list(ConfigMap, { namespace })), () => true)
         yield* cluster.request("POST", `/api/v1/namespaces/${namespace}/configmaps`, {
           body: { metadata: { name: "two" } }
@@ -72,74 +59,67 @@ describe("Through a proxy", () => {
         yield* told("two")
         expect(informer.state()).toMatchObject({ relists: 0 })
         expect(informer.state().restarts).toBeGreaterThan(0)
-      }),
-    Envtest.everything
+      })
   )
 
-  real(
-    "of the environment goes a server by its name, unless NO_PROXY names it; loopback never does",
-    (cluster) =>
-      Effect.gen(function* () {
-        const proxy = yield* ConnectProxy.start([host])
-        const namespace = yield* Home.namespace(cluster)
-        const port = portOf(cluster)
-        const version = (entry: object, variables: Record<string, string>) =>
-          Effect.gen(function* () {
-            const home = yield* Home.make
-            home.configure({ cluster: entry, user: userOf(cluster) })
-            const before = proxy.asked().length
-            const run = yield* home.open(namespace, variables)
-            // Not for long: a name server that cannot be reached says so late, or never.
-            const asked = Client.raw({ method: "GET", path: "/version", timeoutMillis: 10_000 })
-            const result = yield* Effect.either(run(asked))
-            return {
-              through: proxy.asked().length > before,
-              result: result._tag === "Right" ? result.right.status : result.left._tag
-            }
-          }).pipe(Effect.scoped)
+  Home.test("of the environment the client reaches servers outside NO_PROXY and loopback", ({ cluster, namespace }) =>
+    Effect.gen(function* () {
+      const proxy = yield* ConnectProxy.start([host])
+      const port = portOf(cluster)
+      const version = (entry: object, variables: Record<string, string>) =>
+        Effect.gen(function* () {
+          const home = yield* Home.make
+          home.configure({ cluster: entry, user: Home.userOf(cluster) })
+          const before = proxy.asked().length
+          const run = yield* home.open(namespace, variables)
+          // Name servers that cannot be reached answer late or never.
+          const asked = Client.raw({ method: "GET", path: "/version", timeoutMillis: 10_000 })
+          const result = yield* Effect.either(run(asked))
+          return {
+            through: proxy.asked().length > before,
+            result: result._tag === "Right" ? result.right.status : result.left._tag
+          }
+        }).pipe(Effect.scoped)
 
-        const through = { through: true, result: 200 }
-        // Nobody else knows the name: that it is not found tells that it was tried directly.
-        const directly = { through: false, result: "Transport" }
-        for (const [except, expected] of [
-          ["", through],
-          ["other.test,127.0.0.1,10.0.0.0/8", through],
-          [`${host}:1`, through],
-          [host, directly],
-          [`other.test, ${host}:${port}`, directly],
-          [".example.test", directly],
-          ["example.test", directly],
-          ["*", directly]
-        ] as const) {
-          const variables = { HTTPS_PROXY: proxy.url, NO_PROXY: except }
-          const seen = yield* version(remote(cluster), variables)
-          expect<unknown>({ except, ...seen }).toEqual({ except, ...expected })
-        }
-        // An address that is nowhere: by its network, too, it is not the proxy's.
-        const nowhere = { ...remote(cluster), server: `https://127.1.2.3:${port}` }
-        for (const entry of [Home.clusterOf(cluster), nowhere, { ...nowhere, server: `https://localhost:${port}` }]) {
-          expect((yield* version(entry, { HTTPS_PROXY: proxy.url })).through).toBe(false)
-        }
-        const elsewhere = { ...remote(cluster), server: "https://203.0.113.1:1" }
-        proxy.refuse("502 Bad Gateway")
-        expect(yield* version(elsewhere, { https_proxy: proxy.url, NO_PROXY: "198.51.100.0/24" })).toEqual({
-          through: true,
-          result: "Transport"
-        })
-      }),
-    Envtest.everything
+      const through = { through: true, result: 200 }
+      // A direct request does not find the name.
+      const directly = { through: false, result: "Transport" }
+      for (const [except, expected] of [
+        ["", through],
+        ["other.test,127.0.0.1,10.0.0.0/8", through],
+        [`${host}:1`, through],
+        [host, directly],
+        [`other.test, ${host}:${port}`, directly],
+        [".example.test", directly],
+        ["example.test", directly],
+        ["*", directly]
+      ] as const) {
+        const variables = { HTTPS_PROXY: proxy.url, NO_PROXY: except }
+        const seen = yield* version(remote(cluster), variables)
+        expect<unknown>({ except, ...seen }).toEqual({ except, ...expected })
+      }
+      // Loopback by its network.
+      const nowhere = { ...remote(cluster), server: `https://127.1.2.3:${port}` }
+      for (const entry of [Home.clusterOf(cluster), nowhere, { ...nowhere, server: `https://localhost:${port}` }]) {
+        expect((yield* version(entry, { HTTPS_PROXY: proxy.url })).through).toBe(false)
+      }
+      const elsewhere = { ...remote(cluster), server: "https://203.0.113.1:1" }
+      proxy.refuse("502 Bad Gateway")
+      expect(yield* version(elsewhere, { https_proxy: proxy.url, NO_PROXY: "198.51.100.0/24" })).toEqual({
+        through: true,
+        result: "Transport"
+      })
+    })
   )
 
-  real(
-    "that wants a password, or is down, a request fails soon, and says which proxy it was",
-    (cluster) =>
+  Home.test(
+    "that requires a password or is down, requests fail soon with the name of the proxy",
+    ({ cluster, home, namespace }) =>
       Effect.gen(function* () {
-        const home = yield* Home.make
-        const namespace = yield* Home.namespace(cluster)
         const proxy = yield* ConnectProxy.start([host], "me:right")
         const failure = (url: string) =>
           Effect.gen(function* () {
-            home.configure({ cluster: { ...remote(cluster), "proxy-url": url }, user: userOf(cluster) })
+            home.configure({ cluster: { ...remote(cluster), "proxy-url": url }, user: Home.userOf(cluster) })
             const run = yield* home.open(namespace)
             const error = yield* run(Effect.flip(Client.list(ConfigMap, { namespace })))
             return { message: error.message }
@@ -150,7 +130,7 @@ describe("Through a proxy", () => {
         expect(denied.message).toBe(
           `${list}: the proxy does not let us through: does its URL have the right name and password? (407 Proxy Authentication Required) (proxy http://127.0.0.1:${proxy.port} to https://${host}:${portOf(cluster)}, PROXY_DENIED)`
         )
-        // Without a retry: nothing changes before somebody changes the URL.
+        // The client does not retry: the URL stays wrong.
         expect(proxy.asked()).toHaveLength(1)
 
         const gone = yield* Effect.scoped(Effect.map(ConnectProxy.start(), ({ port }) => port))
@@ -158,7 +138,6 @@ describe("Through a proxy", () => {
         expect(down.message).toBe(
           `${list}: connection refused, nothing listens there (proxy http://127.0.0.1:${gone} to https://${host}:${portOf(cluster)}, ECONNREFUSED)`
         )
-      }),
-    Envtest.everything
+      })
   )
 })

@@ -1,7 +1,4 @@
-/**
- * A server that is overloaded or about to go, and says so before it does anything: what it asks for is kept to, and what may
- * be sent again is.
- */
+/** The client waits as an overloaded server requires, and repeats what it may repeat. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -13,16 +10,16 @@ import * as Shared from "@homeostat/testkit/Shared"
 import { Clock, Effect, Layer, Logger, LogLevel } from "effect"
 import * as Front from "./Front.ts"
 
-/** As kube-apiserver says it when it has too many requests: no Status, but text. */
+/** As kube-apiserver answers too many requests: with text, not with a Status. */
 const overloaded: Front.Refusal = {
   status: 429,
   headers: { "content-type": "text/plain; charset=utf-8", "retry-after": "1" },
   body: "Too many requests, please try again later.\n"
 }
-/** As a load balancer says it whose server has gone. */
+/** As a load balancer answers without a server. */
 const unavailable: Front.Refusal = { status: 503, headers: { "content-type": "text/html" }, body: "<h1>503</h1>" }
 
-/** Does something while the first requests are refused; gives the outcome, how often it was sent and how long it took. */
+/** Refuses the first `times` requests, and passes the result, the count of requests and the duration to `judge`. */
 const refused = <A, E>(
   name: string,
   refusal: Front.Refusal,
@@ -56,7 +53,7 @@ const create = (namespace: string) => Client.create(ConfigMap, { metadata: { nam
 
 describe.concurrent("A server that refuses", () => {
   refused(
-    "with 429 and a text is asked again after the time that it names, for a create too: it did nothing",
+    "with 429 and a text gets the same request after Retry-After, also a create",
     overloaded,
     2,
     create,
@@ -68,7 +65,7 @@ describe.concurrent("A server that refuses", () => {
   )
 
   refused(
-    "with 429 for longer than a request waits is told of, with what it said",
+    "with 429 for longer than a request waits fails the request with its message",
     overloaded,
     99,
     create,
@@ -78,13 +75,13 @@ describe.concurrent("A server that refuses", () => {
         retryAfterMillis: 1_000,
         message: expect.stringContaining("Too many requests, please try again later.")
       })
-      // Five times, unless the machine is so slow that the time is over before.
+      // Five requests, or fewer on a slow machine.
       expect(outcome.sent).toBeWithin(3, 6)
     }
   )
 
   refused(
-    "with 503 is asked again for what may be repeated",
+    "with 503 gets an idempotent request again",
     unavailable,
     2,
     (namespace) => Client.apply(ConfigMap, { metadata: { namespace, name: "one" } }, { fieldManager: "test" }),
@@ -94,7 +91,7 @@ describe.concurrent("A server that refuses", () => {
     }
   )
 
-  refused("with 503 is not asked again for a create, which it may have made", unavailable, 1, create, (outcome) => {
+  refused("with 503 does not get a create again", unavailable, 1, create, (outcome) => {
     expect(outcome.result).toMatchObject({ _tag: "ServerError", code: 503 })
     expect(outcome.sent).toBe(1)
   })

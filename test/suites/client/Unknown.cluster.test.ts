@@ -1,7 +1,4 @@
-/**
- * Writes whose answer is lost after the API server did them: nothing is done twice that must not be, and whoever looks again
- * finds out. In front of the API server stands one that breaks the stream (HTTP/2) or the connection (HTTP/1.1).
- */
+/** Lost answers: a front breaks the stream (HTTP/2) or the connection (HTTP/1.1) after the API server did the write. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
@@ -18,15 +15,15 @@ import * as Front from "./Front.ts"
 interface Scene {
   readonly front: Front.Front
   readonly namespace: string
-  /** Does something, with the first `lost` answers to it lost. */
+  /** Runs the effect and loses its first `lost` answers. */
   readonly losing: <A, E>(
     effect: Effect.Effect<A, E, Client.Client>,
     lost?: number,
     fate?: Front.Fate
   ) => Effect.Effect<A, E>
-  /** What went to the API server since the last time that something was lost: method and status. */
+  /** Method and status of the requests since the last `losing`. */
   readonly sent: () => ReadonlyArray<string>
-  /** As it is, asked for without the front. */
+  /** The object, read without the front. */
   readonly stored: (name: string) => Effect.Effect<ConfigMap, unknown>
 }
 
@@ -81,8 +78,8 @@ for (const protocol of ["http2", "http1.1"] as const) {
       Envtest.everything
     )
 
-  describe.concurrent(`An answer that is lost on ${protocol}`, () => {
-    lost("to a create leaves it unknown; it is not sent again, and the object is there once", (scene) =>
+  describe.concurrent(`A lost answer on ${protocol}`, () => {
+    lost("to a create leaves the outcome unknown: the client does not repeat it, and the object exists once", (scene) =>
       Effect.gen(function* () {
         const { losing, namespace, sent, stored } = scene
         const object = { metadata: { namespace, name: "one" }, data: { a: "1" } }
@@ -103,18 +100,20 @@ for (const protocol of ["http2", "http1.1"] as const) {
       })
     )
 
-    lost("to a patch leaves it unknown; it is not sent again", ({ losing, namespace, sent, stored }) =>
-      Effect.gen(function* () {
-        const key = { namespace, name: "one" }
-        yield* losing(Client.create(ConfigMap, { metadata: key }), 0)
-        const change = Client.patch(ConfigMap, key, Patch.merge({ data: { a: "1" } }))
-        expect(yield* Effect.flip(losing(change))).toMatchObject(unknown)
-        expect(sent()).toEqual(["PATCH 200"])
-        expect((yield* stored("one")).data).toEqual({ a: "1" })
-      })
+    lost(
+      "to a patch leaves the outcome unknown: the client does not repeat it",
+      ({ losing, namespace, sent, stored }) =>
+        Effect.gen(function* () {
+          const key = { namespace, name: "one" }
+          yield* losing(Client.create(ConfigMap, { metadata: key }), 0)
+          const change = Client.patch(ConfigMap, key, Patch.merge({ data: { a: "1" } }))
+          expect(yield* Effect.flip(losing(change))).toMatchObject(unknown)
+          expect(sent()).toEqual(["PATCH 200"])
+          expect((yield* stored("one")).data).toEqual({ a: "1" })
+        })
     )
 
-    lost("to an apply is asked for again: the same once more changes nothing", ({ losing, namespace, sent, stored }) =>
+    lost("to an apply makes the client repeat it, which changes nothing", ({ losing, namespace, sent, stored }) =>
       Effect.gen(function* () {
         const wanted = { metadata: { namespace, name: "one" }, data: { a: "1" } }
         const applied = yield* losing(Client.apply(ConfigMap, wanted, { fieldManager: "test" }), 2)
@@ -126,20 +125,18 @@ for (const protocol of ["http2", "http1.1"] as const) {
       })
     )
 
-    lost(
-      "to a delete is asked for again: it is gone, which is what was wanted",
-      ({ losing, namespace, sent, stored }) =>
-        Effect.gen(function* () {
-          const key = { namespace, name: "one" }
-          const { metadata } = yield* losing(Client.create(ConfigMap, { metadata: key }), 0)
-          const end = Client.delete(ConfigMap, key, { uid: metadata.uid })
-          expect(yield* Effect.flip(losing(end))).toMatchObject({ _tag: "NotFound" })
-          expect(sent()).toEqual(["DELETE 200", "DELETE 404"])
-          expect(yield* Effect.flip(stored("one"))).toMatchObject({ _tag: "NotFound" })
-        })
+    lost("to a delete makes the client repeat it, which finds no object", ({ losing, namespace, sent, stored }) =>
+      Effect.gen(function* () {
+        const key = { namespace, name: "one" }
+        const { metadata } = yield* losing(Client.create(ConfigMap, { metadata: key }), 0)
+        const end = Client.delete(ConfigMap, key, { uid: metadata.uid })
+        expect(yield* Effect.flip(losing(end))).toMatchObject({ _tag: "NotFound" })
+        expect(sent()).toEqual(["DELETE 200", "DELETE 404"])
+        expect(yield* Effect.flip(stored("one"))).toMatchObject({ _tag: "NotFound" })
+      })
     )
 
-    lost("to a replace of one version is asked for again: a conflict, with our own write", (scene) =>
+    lost("to a replace of one version makes the client repeat it, which conflicts with its own write", (scene) =>
       Effect.gen(function* () {
         const { losing, namespace, sent, stored } = scene
         const before = yield* losing(Client.create(ConfigMap, { metadata: { namespace, name: "one" } }), 0)
@@ -150,14 +147,14 @@ for (const protocol of ["http2", "http1.1"] as const) {
       })
     )
 
-    lost("to a read is asked for again", ({ losing, namespace, sent }) =>
+    lost("to a read makes the client repeat it", ({ losing, namespace, sent }) =>
       Effect.gen(function* () {
         yield* losing(Client.list(ConfigMap, { namespace }), 2)
         expect(sent()).toEqual(["GET 200", "GET 200", "GET 200"])
       })
     )
 
-    lost("that never comes is unknown when the time of the request is over", ({ losing, namespace, sent }) =>
+    lost("that never comes leaves the outcome unknown when the request times out", ({ losing, namespace, sent }) =>
       Effect.gen(function* () {
         const object = { metadata: { namespace, name: "one" } }
         const slow = losing(Client.create(ConfigMap, object, { timeoutMillis: 5_000 }), 1, "silence")
@@ -166,7 +163,7 @@ for (const protocol of ["http2", "http1.1"] as const) {
       })
     )
 
-    lost("is not published as a write, and one that is repeated is published once", ({ losing, namespace }) =>
+    lost("is not published as a write, and a repeated write is published once", ({ losing, namespace }) =>
       Effect.gen(function* () {
         const told: Array<string> = []
         yield* losing(

@@ -1,4 +1,4 @@
-/** The embedded server under many clients and watchers: nothing that happens is lost, told twice or out of order. */
+/** Many clients and watchers use the embedded server: no event is lost, repeated or out of order. */
 import { describe, expect } from "bun:test"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
 import * as Transport from "@homeostat/runtime/client/Transport"
@@ -13,7 +13,7 @@ const size: Load.Size = { objects: 420, clients: 16, watchers: 20, changes: true
 
 const byRevision = (one: Load.Event, other: Load.Event): number => one.revision - other.revision
 
-/** What there is after these events, in the order of names. */
+/** The objects after these events, sorted by name. */
 const left = (events: ReadonlyArray<Load.Event>): ReadonlyArray<Load.Event> => {
   const objects = new Map<string, Load.Event>()
   for (const event of events) {
@@ -32,19 +32,19 @@ const judge = ({ answered, seen, written }: Load.Result): void => {
     expect(listed).toEqual([...left(written.filter(({ revision }) => revision <= since))])
     expect(events).toEqual(written.filter(({ revision }) => revision > since))
   }
-  // Some have begun in the middle of it.
+  // Some watches began during the writes.
   expect(seen.filter(({ listed }) => listed.length > 0).length).toBeGreaterThan(0)
 }
 
 describe("16 clients and 20 watchers", () => {
-  live("in memory: each watcher sees each object's every revision once, in order", () =>
+  live("in memory: each watcher receives each revision of each object once, in order", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
       judge(yield* Load.run(server, Memory.make(server), size))
     })
   )
 
-  live("over HTTP: each watcher sees each object's every revision once, in order", () =>
+  live("over HTTP: each watcher receives each revision of each object once, in order", () =>
     Effect.gen(function* () {
       const server = yield* ApiServer.make()
       const { url } = yield* Http.serve(server)

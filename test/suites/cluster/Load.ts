@@ -1,4 +1,4 @@
-/** Many clients that write ConfigMaps at once, and many watchers: over any transport, in memory or a network. */
+/** Many clients that write ConfigMaps concurrently, and many watchers, over any transport. */
 import type { Request } from "@homeostat/runtime/client/Request"
 import type { Streaming } from "@homeostat/runtime/client/Response"
 import type { Transport } from "@homeostat/runtime/client/Transport"
@@ -6,50 +6,47 @@ import type { ApiServer } from "@homeostat/testkit/server/ApiServer"
 import * as Json from "@homeostat/testkit/server/Json"
 import { Data, Effect, Fiber } from "effect"
 
-/** How much. */
 export interface Size {
   readonly objects: number
   readonly clients: number
   readonly watchers: number
-  /** Whether each object is changed after it was made, and every third one deleted then. */
+  /** Whether clients change each object, and then delete every third one. */
   readonly changes: boolean
 }
 
-/** What happened to an object, and at which revision. */
 export interface Event {
   readonly type: string
   readonly name: string
   readonly revision: number
 }
 
-/** What one watcher was told. */
+/** The list and the events of one watcher. */
 export interface Seen {
-  /** What it had listed when its watch began; it began at that revision. */
+  /** The list at `since`, the revision from which the watch began. */
   readonly listed: ReadonlyArray<Event>
   readonly since: number
   readonly events: ReadonlyArray<Event>
 }
 
-/** What came of it. */
 export interface Result {
-  /** All that happened, as the store has it. */
+  /** All events of the store. */
   readonly written: ReadonlyArray<Event>
-  /** What the clients were answered. */
+  /** The answers to the clients. */
   readonly answered: ReadonlyArray<Event>
   readonly seen: ReadonlyArray<Seen>
 }
 
-/** A request was not answered as it has to be. */
+/** A request failed. */
 export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly message: string }> {}
 
 type Wire = Transport["Type"]
 
 const collection = "/api/v1/namespaces/default/configmaps"
 
-/** The object after which there is no other one: by it the watchers know that they have seen all. */
+/** The last object, which ends the watches. */
 const last = "last"
 
-/** Runs it. Every other watcher begins when a tenth of the objects has been written. */
+/** Runs the load. Every other watcher begins after a tenth of the writes. */
 export const run = (server: ApiServer, wire: Wire, size: Size) =>
   Effect.gen(function* () {
     const written: Array<Event> = []

@@ -1,10 +1,10 @@
 /**
- * The form in which an answer is compared and recorded: the answer without what differs from run to run.
+ * The comparable and recorded form of an answer, without the parts that differ between runs:
  *
  * - uids, resourceVersions, addresses, node ports and continue tokens that the server chose are numbered in the order in which they first appear;
  * - times near the beginning of the dialogue become seconds since its beginning, `T+3`;
  * - the namespace is `NAMESPACE`;
- * - messages are free of Go's random order and of Go's internal types, see `Words.ts`.
+ * - messages have no random order and no internal types of Go, see `Words.ts`.
  */
 import { sorted } from "@homeostat/testkit/server/crd/Sorted"
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
@@ -17,13 +17,12 @@ export interface Comparer {
   readonly request: (request: Request) => Json
   /** `headers` names the response headers to compare, in lower case. `live` is the object after the request. */
   readonly answer: (answer: Answer, live: JsonObject | undefined, headers?: ReadonlyArray<string>) => JsonObject
-  /** Any other value, or text. */
   readonly value: (value: Json) => Json
-  /** The opposite of `request`: the words of a comparable request become the values that this dialogue has seen. */
+  /** The opposite of `request`: restores the values of this dialogue. */
   readonly restored: (request: Json) => Json
 }
 
-/** Patterns for values in JSON that a server chooses. A backslash stands before the quotes of JSON that a message quotes. */
+/** Values in JSON that a server chooses. Messages quote JSON with backslashes. */
 const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?: "number"]> = [
   ["uid", /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   [
@@ -34,25 +33,25 @@ const generated: ReadonlyArray<readonly [what: string, pattern: RegExp, number?:
   ["port", /(?<="(?:nodePort|healthCheckNodePort)":)\d+/g, "number"],
   ["port", /(?<="(?:nodePort|healthCheckNodePort)\\+":)\d+/g],
   ["port", /(?<=Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}/g],
-  // In YAML, in a table (`80:30123/TCP`) and in what kubectl describes.
+  // In YAML, in a table (`80:30123/TCP`) and in the output of kubectl describe.
   ["port", /(?<=\bnodePort: |\b\d+:|\bNodePort: +\S+ +)3[0-2]\d{3}\b/g],
   ["hash", /\b[0-9A-F]{128}\b/g],
   ["continue", /(?<="continue":")[^"]+(?=")|(?<=[?&]continue=)[^&"]+/g]
 ]
 
-/** A time in a header, or in what kubectl describes. */
+/** A time in a header, or in the output of kubectl describe. */
 const httpDate = /\b\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d (?:GMT|UTC|[+-]\d{4})/g
 
 const timestamp = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 
-/** How far from the beginning of its dialogue a time may be, in seconds. Other times are constants of the dialogue. */
+/** The limit for times of the server, in seconds from the beginning. Other times are constants of the dialogue. */
 const nearSeconds = 48 * 3600
 
 /** A comparer for a dialogue that began at `began`, in milliseconds since 1970. */
 export const make = (namespace: string, began: number): Comparer => {
   const words = new Map<string, string>()
   const counts = new Map<string, number>()
-  /** Values that the dialogue has chosen itself: they are compared as they are. */
+  /** Values from requests of the dialogue, which stay as they are. */
   const chosen = new Set<string>()
   const numbered = (what: string, value: string): string => {
     const key = `${what} ${value}`
@@ -103,7 +102,7 @@ export const make = (namespace: string, began: number): Comparer => {
       for (const [value] of text.matchAll(pattern)) if (!words.has(`${what} ${value}`)) chosen.add(`${what} ${value}`)
     }
   }
-  /** A deleted object releases its addresses and ports: another object may get them. */
+  /** A deleted object releases its addresses and ports. */
   const release = (live: string): void => {
     for (const key of words.keys()) {
       const [what = "", value = ""] = key.split(" ")
@@ -136,7 +135,7 @@ export const make = (namespace: string, began: number): Comparer => {
   }
 }
 
-/** The same without the times of the server, for answers of two runs whose seconds differ. Managers are sorted by their times. */
+/** The value without times of the server, whose seconds differ between runs. */
 export const withoutTimes = (value: Json): Json =>
   JSON.parse(JSON.stringify(value).replaceAll(/\bT\+-?\d+(?: and -?\d+ years)?/g, "T"), (name, member: Json) =>
     name === "managedFields" && J.isList(member)

@@ -1,7 +1,4 @@
-/**
- * A dialogue: requests that a client sends one after the other, and what a server answers. The same dialogue takes place with a
- * kube-apiserver, whose answers are recorded, and with the embedded server.
- */
+/** Dialogues: successive requests to a kube-apiserver, whose answers are recorded, and to the embedded server. */
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { Data, Effect } from "effect"
@@ -9,7 +6,7 @@ import * as Comparable from "./Comparable.ts"
 import type { Answer, Request, Server } from "./Server.ts"
 import * as Words from "./Words.ts"
 
-/** What a step can depend on. */
+/** The values that a step can use. */
 export interface Seen {
   readonly namespace: string
   /** The object at the path `reads`, before the step. */
@@ -23,7 +20,7 @@ export interface Seen {
   readonly restored: Comparable.Comparer["restored"]
 }
 
-/** A request, or how to make it from the answers before. `NAMESPACE` in a request stands for the dialogue's namespace. */
+/** A request, alone or from earlier answers. `NAMESPACE` stands for the namespace of the dialogue. */
 export type Step = Request | ((seen: Seen) => Request)
 
 /** A part of the body of an answer for a path. */
@@ -31,22 +28,22 @@ export type Part = (path: string, body: Json) => Json
 
 /** A dialogue in a namespace of its own. */
 export interface Dialogue {
-  /** What it shows; the key of its recording. */
+  /** The key of its recording. */
   readonly name: string
   readonly steps: ReadonlyArray<Step>
-  /** A path that is read after each step, and compared with it. */
+  /** A path to read and compare after each step. */
   readonly reads?: string | undefined
   /** Names of response headers to compare, in lower case. */
   readonly headers?: ReadonlyArray<string> | undefined
-  /** Parts of messages that each server puts into words of its own: they are not compared. */
+  /** Parts of messages that are not compared. */
   readonly unlike?: RegExp | undefined
-  /** What is compared of a body, where it is not all of it. */
+  /** The compared part of a body; default: the whole. */
   readonly compared?: Part | undefined
-  /** Reduces a real body to the part that the embedded server serves. It applies to the answers of the latter alone. */
+  /** The part of a real body that the embedded server serves. */
   readonly served?: Part | undefined
-  /** It would meet other tests on a control plane that they share, as objects outside of namespaces do. */
+  /** The dialogue would disturb other tests on a shared control plane. */
   readonly alone?: boolean | undefined
-  /** Each step gets a second of its own, so that its times differ from those of the step before. */
+  /** Each step has a second of its own. */
   readonly spaced?: boolean | undefined
 }
 
@@ -58,13 +55,13 @@ export interface Exchange {
   readonly answer: JsonObject
 }
 
-/** Says when the step with this index begins, in milliseconds since 1970, and may wait for that time. */
+/** Waits for the beginning of a step and returns it, in milliseconds since 1970. */
 export type Pace = (index: number) => Effect.Effect<number>
 
-/** A second ended while the server answered, so the times in its answer are unknown. The dialogue can be repeated. */
+/** A second ended while the server answered. The dialogue can be repeated. */
 export class Straddled extends Data.TaggedError("Straddled")<{ readonly dialogue: string }> {}
 
-/** Has the dialogue in a namespace, and deletes the objects that it created. */
+/** Plays the dialogue in a namespace, and deletes the objects that it created. */
 export const play = (
   server: Server,
   { compared = (_, body) => body, headers, name, reads, steps, unlike }: Dialogue,
@@ -113,14 +110,14 @@ export const play = (
     })
     return Effect.ensuring(
       body,
-      // The objects of a custom kind go before their definition.
+      // In reverse order: objects of a custom kind before their definition.
       Effect.suspend(() =>
         Effect.forEach([...created].reverse(), (path) => remove(server, path, pace), { discard: true })
       )
     )
   })
 
-/** Remembers the path of an object that a request has created. */
+/** Notes the path of a created object. */
 const note = (created: Set<string>, { method, path }: Request, { body, status }: Answer): void => {
   if (status !== 201) return
   const [resource = ""] = path.split("?")
@@ -129,7 +126,7 @@ const note = (created: Set<string>, { method, path }: Request, { body, status }:
   else if (method === "POST" && name !== "" && !resource.endsWith(`/${name}`)) created.add(`${resource}/${name}`)
 }
 
-/** Deletes an object: a Service holds an address, and an object outside of namespaces is in the way of other dialogues. */
+/** Deletes an object, which would disturb other dialogues. */
 const remove = (server: Server, path: string, pace: Pace): Effect.Effect<void> =>
   Effect.gen(function* () {
     const now = yield* pace(0)

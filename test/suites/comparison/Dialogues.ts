@@ -1,4 +1,4 @@
-/** Suites of dialogues, and how the answers of a kube-apiserver are recorded. */
+/** Suites of dialogues, and their recordings. */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import type { Json } from "@homeostat/testkit/server/Json"
@@ -19,13 +19,13 @@ export interface Suite {
   readonly concurrency?: number | undefined
 }
 
-/** The entry that an exchange with a server becomes in a recording. */
+/** The entry of a dialogue in a recording. */
 export const entry = (exchanges: ReadonlyArray<Dialogue.Exchange>): Recording.Entry => ({
   asked: Recording.digest(exchanges.map(({ asked }) => asked)),
   answers: exchanges.map(({ answer, at }) => [at, answer])
 })
 
-/** An entry without answers for the definitions of a suite, if it has any. Descriptions may change without a new recording. */
+/** An entry for the definitions of a suite. Descriptions may change without a new recording. */
 export const definitionsOf = ({ definitions = [] }: Suite): Recording.Entries => {
   const asked = JSON.stringify(definitions, (name, value) =>
     name === "description" && typeof value === "string" ? undefined : value
@@ -33,7 +33,7 @@ export const definitionsOf = ({ definitions = [] }: Suite): Recording.Entries =>
   return new Map(definitions.length === 0 ? [] : [["definitions", { asked: Recording.digest(asked), answers: [] }]])
 }
 
-/** When a recorded exchange was answered, in seconds since the beginning of the dialogue, for each of an entry. */
+/** The times of the answers of an entry, in seconds since the beginning of the dialogue. */
 export const secondsOf = ({ answers }: Recording.Entry): ReadonlyArray<number> =>
   answers.map((answer) => J.number(J.list(answer)[0]) ?? 0)
 
@@ -41,7 +41,7 @@ export const secondsOf = ({ answers }: Recording.Entry): ReadonlyArray<number> =
 export const answersOf = ({ answers }: Recording.Entry): ReadonlyArray<Json> =>
   answers.map((answer) => J.list(answer)[1] ?? null)
 
-/** Waits for a moment from which a request ends within the same second; with `spaced`, for one of the next second. */
+/** Waits until a request can end within the current second; with `spaced`, within the next one. */
 export const pace =
   (spaced: boolean): Dialogue.Pace =>
   (index) =>
@@ -53,7 +53,7 @@ export const pace =
       return yield* Clock.currentTimeMillis
     })
 
-/** Has a dialogue with a real server. A dialogue that straddled a second begins again. */
+/** Plays a dialogue with a real server. A dialogue that straddles a second begins again. */
 export const real = (server: Server.Server, dialogue: Dialogue.Dialogue, namespace: string) =>
   Effect.retry(Dialogue.play(reduced(server, dialogue), dialogue, namespace, pace(dialogue.spaced === true)), {
     while: ({ _tag }) => _tag === "Straddled",
@@ -68,7 +68,7 @@ const reduced =
       served === undefined ? answer : { ...answer, body: served(request.path, answer.body) }
     )
 
-/** Has a dialogue with a real server, in a new namespace. */
+/** Plays a dialogue with a real server in a new namespace. */
 export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -77,7 +77,7 @@ export const live = (cluster: ControlPlane, dialogue: Dialogue.Dialogue) =>
     })
   )
 
-/** The suite as something that `bun run record` records: several dialogues at a time. */
+/** The suite for `bun run record`. */
 export const recorded = (suite: Suite): Recording.Recorded => ({
   name: suite.name,
   record: (cluster) =>

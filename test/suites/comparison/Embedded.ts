@@ -1,4 +1,4 @@
-/** The embedded server in memory, asked at the times at which a real server answered. */
+/** The embedded server at the times of a real server's answers. */
 import * as ApiServer from "@homeostat/testkit/server/ApiServer"
 import type { Json } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
@@ -7,7 +7,7 @@ import * as Dialogue from "./Dialogue.ts"
 import type * as Dialogues from "./Dialogues.ts"
 import * as Server from "./Server.ts"
 
-/** When every replay begins, in milliseconds since 1970. */
+/** The beginning of every replay, in milliseconds since 1970. */
 const beginning = Date.parse("2027-03-04T05:06:07Z")
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -18,13 +18,13 @@ export const make = ({ definitions = [] }: Pick<Dialogues.Suite, "definitions">)
     const server = Server.embedded(yield* ApiServer.make({ seed: 1 }))
     for (const definition of definitions) {
       const body = JSON.parse(JSON.stringify(definition)) as Json
-      const { body: said, status } = yield* server({ method: "POST", path: definitionsPath, body }, beginning)
-      if (status !== 201) return yield* Effect.dieMessage(`the definition was refused: ${JSON.stringify(said)}`)
+      const { body: answer, status } = yield* server({ method: "POST", path: definitionsPath, body }, beginning)
+      if (status !== 201) return yield* Effect.dieMessage(`the definition was refused: ${JSON.stringify(answer)}`)
     }
     return server
   }).pipe(Effect.withClock({ ...Clock.make(), unsafeCurrentTimeMillis: () => beginning }))
 
-/** Has a dialogue with an embedded server in a new namespace. Each step has its second, counted from the beginning of the dialogue. */
+/** Plays a dialogue with an embedded server in a new namespace, each step at its second. */
 export const replay = (
   server: Server.Server,
   dialogue: Dialogue.Dialogue,
@@ -36,10 +36,7 @@ export const replay = (
     Dialogue.play(server, dialogue, namespace, (step) => Effect.succeed(beginning + (seconds[step] ?? 0) * 1000))
   )
 
-/**
- * The answer of the embedded server, to be compared with the real one. A kube-apiserver that panics over a request does not answer:
- * then the embedded server has to refuse the request, and both have to hold the same object as before.
- */
+/** The embedded answer to compare. Where a kube-apiserver panics and does not answer, the embedded server must refuse. */
 export const besides = (embedded: Json, real: Json | undefined): Json => {
   const { live, status } = J.object(embedded)
   if (J.at(real, "status") !== Server.silent || (J.number(status) ?? 0) < 400) return embedded

@@ -1,7 +1,4 @@
-/**
- * The recorded answers of a kube-apiserver, one file for each suite: `recording.json` in the suite's folder. The unit lane compares
- * the embedded cluster with them, and `bun run record` makes them.
- */
+/** Recorded answers of a kube-apiserver: `recording.json` in the folder of a suite, written by `bun run record`. */
 import { createHash } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -11,17 +8,15 @@ import type { Json } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { Data, type Effect } from "effect"
 
-/** What was recorded under a name. */
 export interface Entry {
-  /** The digest of what was asked: it changes with the catalogue, and then the entry is stale. */
+  /** The digest of the requests. Other requests make the entry stale. */
   readonly asked: string
   readonly answers: ReadonlyArray<Json>
 }
 
-/** All entries of a suite, by name. */
 export type Entries = ReadonlyMap<string, Entry>
 
-/** What `bun run record` records in one file. */
+/** One file of `bun run record`. */
 export interface Recorded {
   /** The folder below `test/suites` that holds the recording. */
   readonly name: string
@@ -30,7 +25,7 @@ export interface Recorded {
   readonly record: (cluster: ControlPlane) => Effect.Effect<Entries, unknown>
 }
 
-/** A recording does not fit the catalogue or the version that is tested. */
+/** A recording does not fit the catalogue or the version of Kubernetes. */
 export class Stale extends Data.TaggedError("Stale")<{ readonly suite: string; readonly reason: string }> {
   override get message(): string {
     return `stale recording: ${this.suite}: ${this.reason} (run "bun run record ${this.suite}")`
@@ -41,20 +36,19 @@ const root = join(import.meta.dir, "..", "..")
 const suites = join(root, "suites")
 const module = join(root, "cluster", "envtest", "assets", "controlplane", "go.mod")
 
-/** The version of Kubernetes that the repository builds its control plane from, such as `v1.37.1`. */
+/** The version of the control plane, such as `v1.37.1`. */
 export const version: string = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(module, "utf8"))?.[1] ?? ""
 
-/** A digest of what was asked. */
 export const digest = (asked: Json): string =>
   createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 16)
 
 const file = (suite: string): string => join(suites, suite, "recording.json")
 
-/** The entries of a suite. Throws `Stale` if they are of another version of Kubernetes. */
+/** The entries of a suite. Throws `Stale` for another version of Kubernetes. */
 export const read = (suite: string): Entries => {
   const recording = JSON.parse(readFileSync(file(suite), "utf8"))
   if (recording.version !== version) {
-    throw new Stale({ suite, reason: `made of ${recording.version}, but the control plane is ${version}` })
+    throw new Stale({ suite, reason: `recorded with ${recording.version}, but the control plane is ${version}` })
   }
   return new Map(
     Object.entries<Entry>(recording.entries).map(([name, { answers, asked }]) => [
@@ -75,10 +69,9 @@ export const write = (suite: string, entries: Entries): void => {
   writeFileSync(file(suite), `{"version":"${version}","entries":{\n${lines.join(",\n")}\n}}\n`)
 }
 
-/** Stand in the file for a live object that equals the body of the answer, or the live object of the answer before. */
+/** Replace a live object that equals the body, or the live object before. */
 const same = { body: "SAME AS BODY", before: "SAME AS BEFORE" }
 
-/** The answers with another live object in each of them. */
 const withLive = (
   answers: ReadonlyArray<Json>,
   other: (live: Json, body: Json | undefined) => Json | undefined

@@ -1,11 +1,10 @@
-/** The tests that compare the embedded server with a recording. */
 import { expect, test } from "bun:test"
 import { Effect, Exit, Scope } from "effect"
 import * as Dialogues from "./Dialogues.ts"
 import * as Embedded from "./Embedded.ts"
 import * as Recording from "./Recording.ts"
 
-/** A test for each dialogue: the embedded server answers as the recorded kube-apiserver did. For the unit lane. */
+/** Tests of the unit lane that compare the embedded server with a recording, one for each dialogue. */
 export const tests = (suite: Dialogues.Suite): void => {
   const { dialogues, name } = suite
   const recording = Recording.read(name)

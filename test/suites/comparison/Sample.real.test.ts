@@ -1,7 +1,4 @@
-/**
- * A sample of the recorded dialogues, had once more with a kube-apiserver: a wrong recording is found. Each state of the sources has a
- * sample of its own, see `Seed.fixture.ts`.
- */
+/** Compares a random sample of the recordings with a kube-apiserver, seeded by the state of the sources. */
 import { describe, expect } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { real } from "@homeostat/testkit/Shared"
@@ -12,11 +9,11 @@ import * as Dialogues from "./Dialogues.ts"
 import * as Recording from "./Recording.ts"
 import { dialogues as suites } from "./Suites.ts"
 
-/** How many dialogues of a suite, and the longest that one may take, in seconds. The sample takes less than 20 seconds. */
+/** The dialogues of each suite, and the limit for each, in seconds. The sample takes less than 20 seconds. */
 const most = 7
 const longest = 5
 
-/** The dialogues of a suite that can be had on a control plane that other tests use, with what is recorded of them. */
+/** The recorded dialogues that a shared control plane can play. */
 const candidatesOf = (suite: Dialogues.Suite) => {
   const recording = Recording.read(suite.name)
   return suite.dialogues.flatMap((dialogue) => {
@@ -36,7 +33,7 @@ const choice = FastCheck.tuple(
 )
 
 describe("A sample of the recorded dialogues", () => {
-  real("has the same answers of a kube-apiserver again", (cluster) =>
+  real("gets the recorded answers of a kube-apiserver", (cluster) =>
     Effect.gen(function* () {
       const sample = FastCheck.sample(choice, { seed: Seed.current(), numRuns: 1 }).flat(2)
       yield* cluster.install(...suites.flatMap(({ definitions = [] }) => definitions))

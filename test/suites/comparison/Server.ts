@@ -6,7 +6,6 @@ import * as J from "@homeostat/testkit/server/Json"
 import { Clock, Effect } from "effect"
 import * as Raw from "../conformance/Raw.ts"
 
-/** A request to either server. */
 export interface Request {
   readonly method: string
   readonly path: string
@@ -21,16 +20,12 @@ export interface Request {
   /** Default `application/json`. */
   readonly accept?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
-  /**
-   * A part of the expected answer: a real server is asked again until it answers so, for ten seconds at most. It needs a moment before
-   * it serves a new kind, for instance. The embedded server is asked once.
-   */
+  /** A part of the expected answer. A real server gets the request again until it gives this part, for ten seconds at most. */
   readonly until?: JsonObject | undefined
-  /** How long a real server needs after its answer before the next request, in milliseconds. */
+  /** The pause after the answer of a real server, in milliseconds. */
   readonly pauseMillis?: number | undefined
 }
 
-/** An answer. */
 export interface Answer {
   readonly status: number
   /** The headers by their names in lower case. */
@@ -41,13 +36,13 @@ export interface Answer {
   readonly at: number | undefined
 }
 
-/** Answers a request. `now` is the time of the embedded server, in milliseconds since 1970; a real server has its own. */
+/** Answers a request. `now` is the time of the embedded server, in milliseconds since 1970. */
 export type Server = (request: Request, now: number) => Effect.Effect<Answer>
 
-/** The status for a request that got no answer: a kube-apiserver panics over a few of them. */
+/** The status without an answer: a kube-apiserver panics over a few requests. */
 export const silent = 0
 
-/** A real server on this machine, which shares the clock of this process. */
+/** A real server on this machine. */
 export const real = (user: User): Server => {
   const once: Server = ({ accept, contentType, headers, method, path, ...request }, now) =>
     Effect.gen(function* () {
@@ -80,7 +75,6 @@ const includes = (value: Json | undefined, part: Json | undefined): boolean => {
   return J.isObject(value) && Object.keys(part).every((name) => includes(value[name], part[name]))
 }
 
-/** An embedded server. */
 export const embedded =
   (server: ApiServer): Server =>
   ({ accept = "application/json", contentType = "application/json", headers, method, path, ...request }, now) => {
@@ -106,13 +100,12 @@ export const embedded =
       )
   }
 
-/** The bytes or the text of a body. */
 const sent = ({ body, encoding, raw }: Pick<Request, "body" | "encoding" | "raw">) => {
   if (raw !== undefined) return encoding === undefined ? raw : new Uint8Array(Buffer.from(raw, encoding))
   return body === undefined ? undefined : JSON.stringify(body)
 }
 
-/** The embedded server warns of kinds that no controller of the embedded cluster acts on. A kube-apiserver has no such warning. */
+/** Removes the warning about kinds without a controller, which a kube-apiserver does not have. */
 const withoutIdle = ({ warning, ...headers }: Answer["headers"]): Answer["headers"] => {
   const left = warning?.replace(/(?:, )?299 - "the embedded cluster stores a \w+, and nothing comes of it"$/, "") ?? ""
   return left === "" ? headers : { ...headers, warning: left }

@@ -13,10 +13,9 @@ import { patch } from "../patch/Dialogues.ts"
 import * as Dialogues from "./Dialogues.ts"
 import type { Recorded } from "./Recording.ts"
 
-/** Those of dialogues with a kube-apiserver. */
+/** Suites of dialogues. */
 export const dialogues: ReadonlyArray<Dialogues.Suite> = [apply, backup, builtin, conformance, crd, patch, regressions]
 
-/** All of them. */
 export const suites: ReadonlyArray<Recorded> = [
   ...dialogues.map(Dialogues.recorded),
   documents,

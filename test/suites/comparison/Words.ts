@@ -1,7 +1,4 @@
-/**
- * The words of an answer in the form in which they are compared: without what depends on the random order of Go's maps, and without
- * the parts that show Go's internal types, which the embedded server does not have.
- */
+/** The comparable words of an answer, without the random order of Go's maps and without Go's internal types. */
 import { sorted } from "@homeostat/testkit/server/crd/Sorted"
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
@@ -24,10 +21,7 @@ export const ofBody = (body: Json): Json => {
   }
 }
 
-/**
- * Whether Go finds a cause in the random order of a map: an owner that conflicts, a label or an annotation, or a field of a
- * custom object. The other metadata of objects has an order.
- */
+/** Whether a cause comes from a map of Go: a conflicting owner, a label, an annotation, or a field of a custom object. */
 const isRandom =
   ({ group }: JsonObject) =>
   ({ field, reason }: JsonObject): boolean =>
@@ -37,13 +31,13 @@ const isRandom =
 
 const isCustom = (group: string): boolean => group.includes(".") && !group.endsWith(".k8s.io")
 
-/** The causes, those that are random sorted among themselves. */
+/** The causes with the random ones sorted. */
 const inOrder = (causes: ReadonlyArray<JsonObject>, random: (cause: JsonObject) => boolean) => {
   const sorted = causes.filter(random).sort((one, other) => (sentence(one) < sentence(other) ? -1 : 1))
   return causes.map((cause) => (random(cause) ? (sorted.shift() ?? cause) : cause))
 }
 
-/** The causes as a message lists them, each of them once. */
+/** The distinct causes as a message lists them. */
 const listOf = (causes: ReadonlyArray<JsonObject>): string => `[${[...new Set(causes.map(sentence))].join(", ")}]`
 
 const sentence = ({ field, message }: JsonObject): string => `${J.text(field) ?? ""}: ${J.text(message) ?? ""}`
@@ -53,27 +47,27 @@ const ofCause = (cause: JsonObject): JsonObject => ({ ...cause, message: plain(J
 const plain = (text: string): string => rules.reduce((left, rule) => rule(left), text)
 
 const rules: ReadonlyArray<(text: string) => string> = [
-  // A patch that does not result in an object of the type quotes the result: of some types with the members in Go's order.
+  // A quoted result of a patch may have its members in Go's order.
   (text) =>
     text.replace(/(?<=Invalid value: )"\{(?:[^"\\]|\\.)*\}"/g, (quoted) =>
       JSON.stringify(JSON.stringify(sorted(JSON.parse(JSON.parse(quoted)))))
     ),
-  // A pod template is shown with the fields of the internal type.
+  // A pod template with the fields of the internal type.
   (text) => text.replace(/(?<=Invalid value: )\{"(?:(?!Invalid value).)*?(?=: field is immutable)/g, template),
-  // Go tells labels that are empty from labels that are absent.
+  // Go distinguishes empty from absent labels.
   (text) => text.replace(/(?<=Invalid value: )(?:null|\{\})(?=: `selector` does not match)/g, "NO LABELS"),
-  // Go has types for some texts, which no schema names.
+  // Go has types for some strings that no schema names.
   (text) =>
     text.replace(/(?<=into Go struct field \S+ of type )v1\.(?:\w+Policy|ServiceAffinity|ServiceType)$/, "string"),
-  // An object that a patch copies into a map of texts is read in the order of its Go type: the first wrong member is told.
+  // Go reports the first wrong member in the order of its type.
   (text) =>
     text.replace(
       /(?<=cannot unmarshal )\w+(?= into Go struct field \S+\.(?:labels|selector) of type string$)/,
       "VALUE"
     ),
-  // A change of an immutable field shows a diff of the internal types.
+  // The diff of an immutable field shows internal types.
   (text) => text.replace(/(?<=\n)@@ .*/s, ""),
-  // An apply meets fields in the random order of a map: it tells their mistakes in that order, and none after an undeclared field.
+  // An apply reports mistakes in the random order of a map, up to the first undeclared field.
   (text) =>
     text.replace(/(?<=^failed to create typed patch object \(.*\): )(?:errors:\n)?(.*)$/s, (_, mistakes: string) =>
       mistakes.includes(undeclared) ? undeclared : mistakes.split("\n").sort().join("\n")
@@ -84,7 +78,7 @@ const template = (value: string): string => (/"[cC]ontainers":/.test(value) ? "P
 
 const undeclared = "field not declared in schema"
 
-/** The object with `…` for the parts of its texts that match. */
+/** The object with `…` for matching parts of its texts. */
 export const without = (object: JsonObject, unlike: RegExp | undefined): JsonObject => {
   const each = (value: Json): Json => {
     if (typeof value === "string") return unlike === undefined ? value : value.replace(unlike, "…")

@@ -1,4 +1,4 @@
-/** K. Kinds that are built in, as far as no webhook and no authorizer is needed. */
+/** K. Built-in kinds. */
 import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
@@ -6,7 +6,7 @@ import { conformance } from "./Case.ts"
 import { refused } from "./Refusal.ts"
 
 describe.concurrent("K. Built-in kinds", () => {
-  conformance(123, "reviews are answered and not kept", {}, (scene) =>
+  conformance(123, "the server answers reviews and does not store them", {}, (scene) =>
     Effect.gen(function* () {
       const root = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
       const review = {
@@ -33,7 +33,7 @@ describe.concurrent("K. Built-in kinds", () => {
     })
   )
 
-  conformance(128, "the namespaces of the system are there to stay", {}, (scene) =>
+  conformance(128, "the server refuses to delete the system namespaces", {}, (scene) =>
     Effect.gen(function* () {
       for (const name of ["default", "kube-system"]) {
         expect(yield* scene.done("GET", `/api/v1/namespaces/${name}`)).toMatchObject({

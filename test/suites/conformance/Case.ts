@@ -1,7 +1,4 @@
-/**
- * A case of the conformance suite: what any API server must do, told in one sentence, shown on the cluster of the lane. The
- * numbers are those of the list that the suite was made from; the starred ones matter most.
- */
+/** Cases of the conformance suite, which hold for every API server and run on the cluster of the lane. */
 import * as AtEnd from "@homeostat/testkit/envtest/AtEnd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Lane from "@homeostat/testkit/Lane"
@@ -10,22 +7,21 @@ import { Cause, Data, Effect, Exit, Schedule, type Scope } from "effect"
 import { type Gap, gaps } from "./Gaps.ts"
 import * as Scene from "./Scene.ts"
 
-/** What a case is besides its sentence. */
 export interface Options {
-  /** One of the forty that matter most. */
+  /** One of the forty most important cases. */
   readonly starred?: boolean | undefined
-  /** It shows what kube-controller-manager and the server do together. */
+  /** The case needs kube-controller-manager. */
   readonly needsControllers?: boolean | undefined
 }
 
-/** A case that is in the list of gaps passes. */
+/** A case in the list of gaps passes. */
 export class NoGap extends Data.TaggedError("NoGap")<{ readonly number: number }> {
   override get message(): string {
-    return `case ${this.number} passes: take it off the list`
+    return `case ${this.number} passes (remove it from the gaps)`
   }
 }
 
-/** A case, as a test in a namespace of its own. */
+/** A test in a namespace of its own. */
 export const conformance = <E>(
   number: number,
   title: string,
@@ -42,7 +38,7 @@ export const conformance = <E>(
   )
 }
 
-/** Waits until what is looked at is as the assertions in `look` want it: the last of them to fail says what it is instead. */
+/** Repeats `look` until its assertions pass, for 40 seconds at most. */
 export const eventually = <A, E, R>(look: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   look.pipe(
     Effect.sandbox,
@@ -78,7 +74,7 @@ const report = async (): Promise<void> => {
 const counted = <A, E, R>(starred: boolean, run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.onExit(run, (exit) => Effect.sync(() => note(starred, Exit.isSuccess(exit) ? "passed" : "failed")))
 
-/** Succeeds if the case fails by the refusal of its gap. */
+/** Succeeds if the case fails with the refusal of its gap. */
 const refused = <E, R>(
   number: number,
   starred: boolean,

@@ -1,19 +1,18 @@
-/** A conversion webhook: the far end of a definition whose versions are not the same. */
+/** A conversion webhook. */
 import * as Certificates from "@homeostat/testkit/envtest/Certificates"
 import * as Json from "@homeostat/testkit/server/Json"
 import { Effect, type Scope } from "effect"
 
-/** The webhook, until the end of the Scope. */
 export interface Converter {
-  /** For the definition: how it is reached. */
+  /** The client configuration for the definition. */
   readonly clientConfig: Json.JsonObject
-  /** The reviews that have arrived, the last at the end. */
+  /** The received reviews, oldest first. */
   readonly reviews: ReadonlyArray<Json.JsonObject>
-  /** Has it fail from now on, with this message. */
+  /** Fails all further reviews with this message. */
   readonly fail: (message: string) => void
 }
 
-/** Starts one that gives each object the wanted version, and notes in `spec.converted` how often it has been asked. */
+/** Starts a webhook that sets the desired version and `spec.converted`. */
 export const start: Effect.Effect<Converter, never, Scope.Scope> = Effect.gen(function* () {
   const authority = yield* Certificates.authority
   const { certificate, key } = yield* authority.server({ dns: ["localhost"], ip: ["127.0.0.1"] })

@@ -1,4 +1,4 @@
-/** J. The lives of custom resource definitions. */
+/** J. Custom resource definitions. */
 import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
@@ -9,7 +9,6 @@ import { refused } from "./Refusal.ts"
 
 const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
 
-/** The versions of a definition that has two. */
 const versions = (second: Json.JsonObject = {}): ReadonlyArray<Json.JsonObject> => [
   { name: "v1", served: true, storage: true, schema },
   { name: "v2", served: true, storage: false, schema, ...second }
@@ -22,13 +21,12 @@ const conditions = (definition: Json.Json | undefined): ReadonlyArray<string> =>
   )
 
 describe.concurrent("J. Definitions", () => {
-  // The list that the suite was made from has the objects of a list go in one review: they go one by one, as they are decoded.
-  conformance(116, "a conversion webhook converts what is read, and its failure is 500", {}, (scene) =>
+  conformance(116, "a conversion webhook converts objects that a client reads, and its failure is 500", {}, (scene) =>
     Effect.gen(function* () {
       const converter = yield* Converter.start
       const { clientConfig } = converter
       const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig } }
-      const things = yield* Definitions.install(scene, { more: { versions: versions(), conversion } })
+      const things = yield* Definitions.install(scene, { versions: versions(), conversion })
       const v2 = Definitions.of(scene, things.group, "v2")
       yield* Definitions.served(scene, v2.path())
       const asked = () => converter.reviews.length
@@ -66,14 +64,14 @@ describe.concurrent("J. Definitions", () => {
     })
   )
 
-  conformance(117, "a kind whose names are taken is not established", {}, (scene) =>
+  conformance(117, "a definition whose names another one has is not established", {}, (scene) =>
     Effect.gen(function* () {
-      const things = yield* Definitions.install(scene, {})
+      const things = yield* Definitions.install(scene)
       const conflict = (names: Json.JsonObject, expected: string) =>
         Effect.gen(function* () {
           const name = `${names.plural}.${things.group}`
           yield* Effect.addFinalizer(() => Effect.ignore(scene.request("DELETE", `${Definitions.path}/${name}`)))
-          const definition = Definitions.definition(things.group, { more: { names } })
+          const definition = Definitions.definition(things.group, { names })
           yield* scene.done("POST", Definitions.path, { json: { ...definition, metadata: { name } } })
           yield* eventually(
             Effect.map(scene.done("GET", `${Definitions.path}/${name}`), (made) =>
@@ -89,9 +87,9 @@ describe.concurrent("J. Definitions", () => {
     })
   )
 
-  conformance(118, "a definition goes with its objects, and takes no new ones meanwhile", {}, (scene) =>
+  conformance(118, "the deletion of a definition deletes its objects, and the server refuses new ones", {}, (scene) =>
     Effect.gen(function* () {
-      const things = yield* Definitions.install(scene, {})
+      const things = yield* Definitions.install(scene)
       const own = `${Definitions.path}/things.${things.group}`
       yield* things.create("free")
       yield* things.create("kept", { metadata: { finalizers: ["example.com/f"] } })

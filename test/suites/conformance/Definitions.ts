@@ -1,31 +1,23 @@
-/** Kinds that one case defines for itself, in a group of its own. */
+/** Kinds of one case, in groups of their own. */
 import * as Json from "@homeostat/testkit/server/Json"
 import { Effect, type Scope } from "effect"
+import * as Schema from "../comparison/Schema.ts"
 import { eventually } from "./Case.ts"
 import type * as Raw from "./Raw.ts"
 import type { Scene } from "./Scene.ts"
 
-/** Where definitions are. */
 export const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-/** What is special about a definition. */
-export interface Options {
-  /** More members of the definition's `spec`. */
-  readonly more?: Json.JsonObject | undefined
-}
 
 /** A kind `Thing` of a group of its own. */
 export interface Things {
   readonly group: string
   /** The path of the namespace's things, or of one of them. */
   readonly path: (name?: string) => string
-  /** A thing to be sent. */
   readonly thing: (name: string, members?: Json.JsonObject) => Json.JsonObject
   readonly create: (name: string, members?: Json.JsonObject) => Effect.Effect<Json.JsonObject, Raw.NoAnswer>
 }
 
-/** The definition of things, to be sent. */
-export const definition = (group: string, { more }: Options): Json.JsonObject => ({
+export const definition = (group: string, more: Json.JsonObject = {}): Json.JsonObject => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: `things.${group}` },
@@ -38,44 +30,35 @@ export const definition = (group: string, { more }: Options): Json.JsonObject =>
         name: "v1",
         served: true,
         storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-              status: { type: "object", "x-kubernetes-preserve-unknown-fields": true }
-            }
-          }
-        }
+        schema: { openAPIV3Schema: Schema.object({ spec: Schema.open, status: Schema.open }) }
       }
     ],
     ...more
   }
 })
 
-/** A group that nobody has. */
+/** An unused group. */
 export const newGroup = (): string => `g${crypto.randomUUID().slice(0, 8)}.example.com`
 
-/** Defines things until the end of the Scope, and waits until they can be listed. */
-export const install = (scene: Scene, options: Options): Effect.Effect<Things, Raw.NoAnswer, Scope.Scope> =>
+/** Defines things until the end of the Scope, and waits until the server lists them. */
+export const install = (scene: Scene, more?: Json.JsonObject): Effect.Effect<Things, Raw.NoAnswer, Scope.Scope> =>
   Effect.gen(function* () {
     const group = newGroup()
     const things = of(scene, group)
     yield* removed(scene, group)
-    yield* scene.done("POST", path, { json: definition(group, options) })
+    yield* scene.done("POST", path, { json: definition(group, more) })
     yield* served(scene, things.path())
     return things
   })
 
-/** Has the definition deleted at the end of the Scope, if there is one then. */
+/** Deletes the definition at the end of the Scope. */
 export const removed = (scene: Scene, group: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.addFinalizer(() => Effect.ignore(scene.request("DELETE", `${path}/things.${group}`)))
 
-/** Waits until the path can be listed. */
+/** Waits until the server lists the path. */
 export const served = (scene: Scene, path: string): Effect.Effect<unknown, Raw.NoAnswer> =>
   eventually(scene.done("GET", path))
 
-/** Things of a group. */
 export const of = (scene: Scene, group: string, version = "v1"): Things => {
   const thing = (name: string, members: Json.JsonObject = {}): Json.JsonObject => ({
     apiVersion: `${group}/${version}`,

@@ -14,13 +14,11 @@ const remove = (scene: Scene, path: string, deleteOptions?: Json.JsonObject) =>
     json: deleteOptions && { kind: "DeleteOptions", apiVersion: "v1", ...deleteOptions }
   })
 
-/** Sets the finalizers of a WebApp. */
 const finalizers = (scene: Scene, name: string, json: ReadonlyArray<string> | null) =>
   scene.request("PATCH", scene.webapps(name), { json: { metadata: { finalizers: json } }, contentType: mergePatch })
 
 const finalized = { metadata: { finalizers: ["example.com/f"] } }
 
-/** A reference to an owner. */
 const ownedBy = (owner: Json.JsonObject, more: Json.JsonObject = {}): Json.JsonObject => ({
   apiVersion: Json.text(owner.apiVersion) ?? "",
   kind: Json.text(owner.kind) ?? "",
@@ -29,13 +27,12 @@ const ownedBy = (owner: Json.JsonObject, more: Json.JsonObject = {}): Json.JsonO
   ...more
 })
 
-/** Creates a ConfigMap with these owners. */
 const dependent = (scene: Scene, name: string, metadata: Json.JsonObject) =>
   scene.done("POST", scene.path("configmaps"), { json: configMap(name, { metadata }) })
 
 const status = (scene: Scene, path: string) => Effect.map(scene.request("GET", path), (answer) => answer.status)
 
-/** Waits until it is gone. */
+/** Waits until the path is 404. */
 const gone = (scene: Scene, path: string) =>
   eventually(Effect.map(status(scene, path), (is) => expect([path, is]).toEqual([path, 404])))
 
@@ -44,7 +41,7 @@ describe.concurrent("I. Garbage collection", () => {
 
   conformance(
     99,
-    "in the background, the owner goes at once and its dependents follow",
+    "a background deletion removes the owner at once and its dependents later",
     { ...controllers, starred: true },
     (scene) =>
       Effect.gen(function* () {
@@ -58,7 +55,7 @@ describe.concurrent("I. Garbage collection", () => {
 
   conformance(
     100,
-    "in the foreground, the owner goes last, but does not wait for those that don't block",
+    "a foreground deletion removes the owner after its blocking dependents, before the others",
     controllers,
     (scene) =>
       Effect.gen(function* () {
@@ -91,7 +88,7 @@ describe.concurrent("I. Garbage collection", () => {
       })
   )
 
-  conformance(101, "as orphans, the dependents stay without their owner", controllers, (scene) =>
+  conformance(101, "an orphaning deletion leaves the dependents without their owner", controllers, (scene) =>
     Effect.gen(function* () {
       const owner = yield* scene.create("w")
       yield* dependent(scene, "d", { ownerReferences: [ownedBy(owner)] })
@@ -101,7 +98,7 @@ describe.concurrent("I. Garbage collection", () => {
     })
   )
 
-  conformance(102, "what has another owner stays with it", controllers, (scene) =>
+  conformance(102, "a dependent with another owner stays", controllers, (scene) =>
     Effect.gen(function* () {
       const first = ownedBy(yield* scene.create("a"))
       const second = ownedBy(yield* scene.create("b"))
@@ -115,36 +112,40 @@ describe.concurrent("I. Garbage collection", () => {
     })
   )
 
-  conformance(105, "a namespace goes with its contents, and takes nothing new meanwhile", controllers, (scene) =>
-    Effect.gen(function* () {
-      const namespace = `/api/v1/namespaces/${scene.namespace}`
-      yield* scene.create("free")
-      yield* scene.create("w", finalized)
-      const answer = yield* remove(scene, namespace)
-      expect(answer.status).toBe(200)
-      expect(answer.body).toMatchObject({ kind: "Namespace", status: { phase: "Terminating" } })
-      const post = yield* scene.request("POST", scene.path("configmaps"), { json: configMap("new") })
-      refused(
-        post,
-        403,
-        "Forbidden",
-        `configmaps "new" is forbidden: unable to create new content in namespace ${scene.namespace} because it is being terminated`,
-        {
-          name: "new",
-          kind: "configmaps",
-          causes: [
-            {
-              reason: "NamespaceTerminating",
-              message: `namespace ${scene.namespace} is being terminated`,
-              field: "metadata.namespace"
-            }
-          ]
-        }
-      )
-      yield* gone(scene, scene.webapps("free"))
-      expect(yield* status(scene, namespace)).toBe(200)
-      yield* finalizers(scene, "w", null)
-      yield* gone(scene, namespace)
-    })
+  conformance(
+    105,
+    "the deletion of a namespace deletes its contents, and the server refuses new ones",
+    controllers,
+    (scene) =>
+      Effect.gen(function* () {
+        const namespace = `/api/v1/namespaces/${scene.namespace}`
+        yield* scene.create("free")
+        yield* scene.create("w", finalized)
+        const answer = yield* remove(scene, namespace)
+        expect(answer.status).toBe(200)
+        expect(answer.body).toMatchObject({ kind: "Namespace", status: { phase: "Terminating" } })
+        const post = yield* scene.request("POST", scene.path("configmaps"), { json: configMap("new") })
+        refused(
+          post,
+          403,
+          "Forbidden",
+          `configmaps "new" is forbidden: unable to create new content in namespace ${scene.namespace} because it is being terminated`,
+          {
+            name: "new",
+            kind: "configmaps",
+            causes: [
+              {
+                reason: "NamespaceTerminating",
+                message: `namespace ${scene.namespace} is being terminated`,
+                field: "metadata.namespace"
+              }
+            ]
+          }
+        )
+        yield* gone(scene, scene.webapps("free"))
+        expect(yield* status(scene, namespace)).toBe(200)
+        yield* finalizers(scene, "w", null)
+        yield* gone(scene, namespace)
+      })
   )
 })

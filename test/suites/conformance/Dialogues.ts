@@ -1,4 +1,4 @@
-/** What every API server does with the requests of a client, as dialogues about WebApps. */
+/** Requests about WebApps as dialogues. */
 import * as J from "@homeostat/testkit/server/Json"
 import type { Part } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
@@ -10,14 +10,13 @@ import * as Writes from "./Writes.ts"
 
 const dialogues = [...Writes.dialogues, ...Kinds.dialogues, ...Reads.dialogues, ...Malformed.dialogues]
 
-/** A list without its resourceVersion, which grows with the writes of other dialogues. */
+/** A list without its resourceVersion, which writes of other dialogues raise. */
 const compared: Part = (_, body) => {
   if (J.at(body, "items") === undefined && J.at(body, "rows") === undefined) return body
   const { resourceVersion, ...metadata } = J.object(J.at(body, "metadata"))
   return { ...J.object(body), metadata: { ...metadata, hasRevision: resourceVersion !== undefined } }
 }
 
-/** All of them. */
 export const conformance: Suite = {
   name: "conformance",
   definitions: [WebApps.definition],

@@ -1,4 +1,4 @@
-/** A. What is served, in which shapes, and what is said about it. */
+/** A. Discovery. */
 import { describe, expect } from "bun:test"
 import * as Json from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
@@ -7,14 +7,13 @@ import type { Scene } from "./Scene.ts"
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-/** The member of a list that is called so. */
 const named = (list: Json.Json | undefined, name: string, member = "name"): Json.JsonObject =>
   Json.objects(list).find((item) => item[member] === name) ?? {}
 
 const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
 describe.concurrent("A. Discovery and negotiation", () => {
-  conformance(1, "GET /apis as aggregated discovery tells of kinds and subresources", { starred: true }, (scene) =>
+  conformance(1, "GET /apis as aggregated discovery lists kinds and subresources", { starred: true }, (scene) =>
     eventually(
       Effect.gen(function* () {
         const answer = yield* scene.request("GET", "/apis", { accept: aggregated })
@@ -57,7 +56,7 @@ describe.concurrent("A. Discovery and negotiation", () => {
     )
   )
 
-  conformance(2, "GET /apis as plain JSON, or as the v2beta1 that is gone, is the list of groups", {}, (scene) =>
+  conformance(2, "GET /apis as plain JSON, or as the removed v2beta1, is the list of groups", {}, (scene) =>
     eventually(
       Effect.gen(function* () {
         for (const accept of ["application/json", aggregated.replace("v=v2", "v=v2beta1")]) {
@@ -75,7 +74,7 @@ describe.concurrent("A. Discovery and negotiation", () => {
     )
   )
 
-  conformance(3, "GET of a group version is the list of its resources and subresources", {}, (scene) =>
+  conformance(3, "GET of a group version lists its resources and subresources", {}, (scene) =>
     eventually(
       Effect.gen(function* () {
         const { body } = yield* scene.request("GET", "/apis/example.com/v1")
@@ -104,7 +103,7 @@ describe.concurrent("A. Discovery and negotiation", () => {
     )
   )
 
-  conformance(4, "a version that is not served and a path that is nothing are a 404 in plain text", {}, (scene) =>
+  conformance(4, "an unserved version and an unknown path are a 404 in plain text", {}, (scene) =>
     Effect.gen(function* () {
       for (const path of ["/apis/example.com/v9/webapps", "/nope", "/apis/example.com/v1/nothings"]) {
         const answer = yield* scene.request("GET", path)
@@ -118,7 +117,7 @@ describe.concurrent("A. Discovery and negotiation", () => {
     })
   )
 
-  conformance(5, "the index of OpenAPI v3 names documents by their hash, which may be cached for ever", {}, (scene) =>
+  conformance(5, "the index of OpenAPI v3 names immutable documents by their hash", {}, (scene) =>
     eventually(
       Effect.gen(function* () {
         const path = yield* openApiPath(scene)
@@ -134,7 +133,7 @@ describe.concurrent("A. Discovery and negotiation", () => {
     )
   )
 
-  conformance(6, "the OpenAPI document of a custom kind has what kubectl asks it for", {}, (scene) =>
+  conformance(6, "the OpenAPI document of a custom kind has the parts that kubectl reads", {}, (scene) =>
     eventually(
       Effect.gen(function* () {
         const { body } = yield* scene.request("GET", yield* openApiPath(scene))
@@ -154,7 +153,7 @@ describe.concurrent("A. Discovery and negotiation", () => {
 })
 
 describe.concurrent("A. Tables and metadata", () => {
-  conformance(14, "the version and the health are told", {}, (scene) =>
+  conformance(14, "the server serves its version and its health", {}, (scene) =>
     Effect.gen(function* () {
       const version = yield* scene.request("GET", "/version")
       expect(version.body).toMatchObject({ major: "1", gitVersion: expect.stringMatching(/^v1\.\d+\./) })

@@ -1,22 +1,18 @@
-/**
- * The cases that the embedded server does not pass, and what it says instead. Each has to fail by exactly this refusal: a case that passes
- * or fails for another reason fails the run.
- */
+/** The cases that the embedded server fails. A case that passes, or fails with another message, fails the run. */
 
-/** A known gap. */
 export interface Gap {
   /** What the embedded server lacks. */
   readonly reason: string
-  /** A part of the message by which it refuses. */
+  /** A part of its error message. */
   readonly refusal: string
 }
 
-/** The gaps, by the number of the case. */
+/** By the number of the case. */
 export const gaps: ReadonlyMap<number, Gap> = new Map([
   [
     116,
     {
-      reason: "it converts nothing but the apiVersion",
+      reason: "it converts only the apiVersion",
       refusal: "the embedded API server does not support conversion webhooks: the strategy has to be None"
     }
   ]

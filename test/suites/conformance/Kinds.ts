@@ -1,6 +1,8 @@
-/** What the schema of a custom kind does to its objects, how a server serves definitions, and objects of built-in kinds. */
+/** Schemas of custom kinds, definitions, and objects of built-in kinds. */
+
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import type { Dialogue } from "../comparison/Dialogue.ts"
+import * as Schema from "../comparison/Schema.ts"
 import type { Request } from "../comparison/Server.ts"
 import { pod } from "./Objects.ts"
 import { about, create, get, having, patch, pathOf, post, put } from "./Requests.ts"
@@ -86,7 +88,7 @@ const version = (name: string, more: JsonObject = {}, spec: JsonObject = {}) => 
   ...more
 })
 
-const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+const { open } = Schema
 
 /** Defines Things in a group, and waits until the server serves all versions. */
 const define = (group: string, ...versions: ReadonlyArray<ReturnType<typeof version>>): ReadonlyArray<Request> => [
@@ -217,5 +219,4 @@ const builtIn: ReadonlyArray<Dialogue> = [
   }
 ]
 
-/** All of them. */
 export const dialogues: ReadonlyArray<Dialogue> = [...schemas, ...definitions, ...builtIn]

@@ -79,7 +79,7 @@ const bodies: ReadonlyArray<Dialogue> = [
     ]
   },
   {
-    name: "the server refuses other media types than those that it accepts",
+    name: "the server refuses unknown media types of bodies",
     steps: [
       "application/json; charset=utf-8",
       "application/json;",
@@ -231,5 +231,4 @@ const queries: ReadonlyArray<Dialogue> = [
   }
 ]
 
-/** All of them. */
 export const dialogues: ReadonlyArray<Dialogue> = [...bodies, ...queries]

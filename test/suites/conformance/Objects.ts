@@ -1,7 +1,6 @@
-/** Objects of built-in kinds that the cases send. */
+/** Objects of built-in kinds. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 
-/** A Pod with one container, and more of its spec. */
 export const pod = (name: string, spec: JsonObject = {}): JsonObject => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -9,7 +8,6 @@ export const pod = (name: string, spec: JsonObject = {}): JsonObject => ({
   spec: { containers: [{ name: "c", image: "i" }], ...spec }
 })
 
-/** A ConfigMap. */
 export const configMap = (name: string, members: JsonObject = {}): JsonObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",

@@ -1,23 +1,19 @@
-/**
- * Requests to an API server as they go over the wire: everything about them is the test's, and everything that comes back is
- * shown to it.
- */
+/** Requests to an API server with all details of their answers. */
 import type { User } from "@homeostat/testkit/envtest/User"
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import { Data, Effect, type Scope } from "effect"
 
-/** There was no answer, or none in time. */
+/** No answer within `limitMillis`. */
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly request: string; readonly reason: string }> {
   override get message(): string {
     return `${this.request}: ${this.reason}`
   }
 }
 
-/** What may go with a request besides its method and path. */
 export interface Options {
   /** Sent as JSON. */
   readonly json?: Json | undefined
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: string | Uint8Array<ArrayBuffer> | undefined
   /** Default `application/json` when there is a body. */
   readonly contentType?: string | undefined
@@ -26,42 +22,41 @@ export interface Options {
   readonly headers?: { readonly [name: string]: string } | undefined
 }
 
-/** An answer, whatever its status. */
+/** An answer with any status. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The text as JSON; undefined when it is none. */
+  /** The text as JSON, if it is JSON. */
   readonly body: Json | undefined
 }
 
-/** What a watch sends: one line. */
+/** One line of a watch. */
 export interface Frame {
   readonly type: string
   readonly object: JsonObject
 }
 
-/** A watch that was answered, until the end of its Scope. */
+/** An answered watch, until the end of its Scope. */
 export interface Watch {
   readonly status: number
   readonly headers: Headers
   /** The next frame; undefined at the end of the stream. */
   readonly next: Effect.Effect<Frame | undefined, NoAnswer>
-  /** So many frames. */
+  /** The next `count` frames. */
   readonly take: (count: number) => Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
-  /** The frames up to the first that is so, and this one. */
+  /** The frames up to the first match. */
   readonly until: (is: (frame: Frame) => boolean) => Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
   /** All frames up to the end of the stream. */
   readonly rest: Effect.Effect<ReadonlyArray<Frame>, NoAnswer>
 }
 
-/** Who asks, and so who manages what is written without a field manager. */
+/** Also the field manager of writes without one. */
 export const userAgent = "conformance"
 
-/** How long an answer, or the next frame of a watch, may take. */
+/** The limit for an answer and for each frame of a watch. */
 export const limitMillis = 40_000
 
-/** Sends one request, and reads the answer to its end. */
 export const request = (
   user: User,
   method: string,
@@ -74,7 +69,7 @@ export const request = (
     return { status: response.status, headers: response.headers, text, body: parsed(text) }
   })
 
-/** Starts a watch: `path` says all of it, `watch=true` too. */
+/** Starts the watch at `path`, which contains `watch=true`. */
 export const watch = (user: User, path: string, options: Options = {}): Effect.Effect<Watch, NoAnswer, Scope.Scope> =>
   Effect.gen(function* () {
     const name = `GET ${path}`
@@ -100,7 +95,7 @@ export const watch = (user: User, path: string, options: Options = {}): Effect.E
     }
   })
 
-/** Reads frames until `enough` is so or the stream ends. */
+/** Reads frames until `enough` holds or the stream ends. */
 const collected = (next: Watch["next"], enough: (frames: ReadonlyArray<Frame>) => boolean): Watch["rest"] =>
   Effect.gen(function* () {
     const frames: Array<Frame> = []

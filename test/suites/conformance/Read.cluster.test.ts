@@ -9,14 +9,13 @@ import { webapp } from "./WebApps.ts"
 
 const items = (list: Json.Json | undefined): ReadonlyArray<Json.JsonObject> => Json.objects(Json.at(list, "items"))
 
-/** The names of a list's items. */
 const names = (list: Json.Json | undefined): ReadonlyArray<Json.Json | undefined> =>
   items(list).map((item) => Json.at(item, "metadata", "name"))
 
 const list = (scene: Scene, query: string) => scene.request("GET", `${scene.webapps()}?${query}`)
 
 describe.concurrent("C. Get and list", () => {
-  conformance(34, "LIST in pages: all of them are of the same revision", { starred: true }, (scene) =>
+  conformance(34, "all pages of a LIST have the same revision", { starred: true }, (scene) =>
     Effect.gen(function* () {
       for (const name of ["a", "b", "c", "d", "e"]) yield* scene.create(name)
       const seen: Array<Json.Json | undefined> = []
@@ -35,24 +34,20 @@ describe.concurrent("C. Get and list", () => {
     })
   )
 
-  conformance(
-    35,
-    "a page of a selection says nothing of what remains; what is created meanwhile is not seen",
-    {},
-    (scene) =>
-      Effect.gen(function* () {
-        const metadata = { labels: { a: "b" } }
-        for (const name of ["a", "b", "c"]) yield* scene.create(name, { metadata })
-        const first = yield* list(scene, "limit=2&labelSelector=a%3Db")
-        expect(names(first.body)).toEqual(["a", "b"])
-        expect(first.body).not.toHaveProperty("metadata.remainingItemCount")
-        yield* scene.create("d", { metadata })
-        const more = Json.text(Json.at(first.body, "metadata", "continue")) ?? ""
-        expect(more).not.toBe("")
-        const second = yield* list(scene, `limit=2&labelSelector=a%3Db&continue=${more}`)
-        expect(names(second.body)).toEqual(["c"])
-        expect(revision(second.body)).toBe(revision(first.body))
-      })
+  conformance(35, "pages of a selection have no remaining count and omit later objects", {}, (scene) =>
+    Effect.gen(function* () {
+      const metadata = { labels: { a: "b" } }
+      for (const name of ["a", "b", "c"]) yield* scene.create(name, { metadata })
+      const first = yield* list(scene, "limit=2&labelSelector=a%3Db")
+      expect(names(first.body)).toEqual(["a", "b"])
+      expect(first.body).not.toHaveProperty("metadata.remainingItemCount")
+      yield* scene.create("d", { metadata })
+      const more = Json.text(Json.at(first.body, "metadata", "continue")) ?? ""
+      expect(more).not.toBe("")
+      const second = yield* list(scene, `limit=2&labelSelector=a%3Db&continue=${more}`)
+      expect(names(second.body)).toEqual(["c"])
+      expect(revision(second.body)).toBe(revision(first.body))
+    })
   )
 
   conformance(36, "the server refuses a continue token beside a resourceVersion", {}, (scene) =>
@@ -65,7 +60,7 @@ describe.concurrent("C. Get and list", () => {
     })
   )
 
-  conformance(40, "a resource version asks for that revision, or for one not older", {}, (scene) =>
+  conformance(40, "a LIST at a resourceVersion has that revision, or one not older", {}, (scene) =>
     Effect.gen(function* () {
       const a = revision(yield* scene.create("a"))
       const b = revision(yield* scene.create("b"))

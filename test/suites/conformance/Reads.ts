@@ -1,4 +1,4 @@
-/** What a server reads: objects, lists, selections and tables. */
+/** Reads of objects, lists, selections and tables. */
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import { pod } from "./Objects.ts"
 import { create, get, pathOf, post, raw, webapps } from "./Requests.ts"
@@ -16,7 +16,6 @@ const metadata = (kind: string): Partial<{ readonly accept: string }> => ({
 /** 3 h, 30 min and 30 s in milliseconds: the server shows it as 3h30m. */
 const age = 12_630_000
 
-/** All of them. */
 export const dialogues: ReadonlyArray<Dialogue> = [
   { name: "an absent object is not found", headers: ["content-type"], steps: [get()] },
   {

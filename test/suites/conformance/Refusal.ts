@@ -1,4 +1,4 @@
-/** What a refusal must be, to the letter. */
+/** Exact refusals. */
 import { expect } from "bun:test"
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import type * as Raw from "./Raw.ts"
@@ -10,7 +10,6 @@ export interface Refused {
   readonly name?: string | undefined
 }
 
-/** What is wrong with an object: the reason, the field, and what is said of it. */
 export type Cause = readonly [reason: string, field: string, message: string]
 
 /** Asserts that a request was refused with exactly this Status. */
@@ -41,7 +40,7 @@ export const invalid = (
   { group, kind, name = "" }: Refused,
   ...causes: ReadonlyArray<Cause>
 ): void => {
-  // What is said twice is one in the message, but two among the causes.
+  // The message lists repeated causes once.
   const all = [...new Set(causes.map(([, field, message]) => `${field}: ${message}`))]
   const type = group === undefined ? kind : `${kind}.${group}`
   refused(
@@ -58,5 +57,5 @@ export const invalid = (
   )
 }
 
-/** Options of a request that are refused. */
+/** Refused options of a request. */
 export const options = (kind: string): Refused => ({ kind, group: "meta.k8s.io" })

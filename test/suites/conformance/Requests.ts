@@ -11,10 +11,8 @@ export const pathOf = (resource: string): string => {
   return `/${group === undefined ? "api" : `apis/${group}`}/${version}/namespaces/NAMESPACE/${plural}`
 }
 
-/** The path of all WebApps of the namespace. */
 export const webapps = pathOf(`${WebApps.groupVersion}/webapps`)
 
-/** The path of `w`. */
 export const w = `${webapps}/w`
 
 const contentTypes = {
@@ -27,10 +25,8 @@ const contentTypes = {
 /** Reads `w` or another path. */
 export const get = (path = w, more: Partial<Request> = {}): Request => ({ method: "GET", path, ...more })
 
-/** Sends a new object. */
 export const post = (path: string, body: Json): Request => ({ method: "POST", path, body })
 
-/** Creates a WebApp. */
 export const create = (members: JsonObject = {}, name: string | undefined = "w", query = ""): Request =>
   post(`${webapps}${query}`, WebApps.webapp(name, members))
 
@@ -75,7 +71,6 @@ export const put =
     body: change(J.object(index === undefined ? live : answers[index]?.body))
   })
 
-/** The object with more metadata. */
 export const having = (object: JsonObject, metadata: JsonObject): JsonObject => ({
   ...object,
   metadata: { ...J.object(object.metadata), ...metadata }

@@ -1,6 +1,4 @@
-/**
- * What each case begins with: a namespace of its own on a cluster that serves WebApps, and plain requests.
- */
+/** A namespace on a cluster that serves WebApps, and requests of the administrator. */
 import { expect } from "bun:test"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Json from "@homeostat/testkit/server/Json"
@@ -8,7 +6,6 @@ import { Effect, type Exit, type Scope } from "effect"
 import * as Raw from "./Raw.ts"
 import * as WebApps from "./WebApps.ts"
 
-/** A namespace, as the administrator. */
 export interface Scene {
   readonly cluster: ControlPlane
   readonly namespace: string
@@ -19,19 +16,18 @@ export interface Scene {
   readonly request: (method: string, path: string, options?: Raw.Options) => Effect.Effect<Raw.Answer, Raw.NoAnswer>
   /** The body of an answer of 200 or 201; any other fails the test. */
   readonly done: (method: string, path: string, options?: Raw.Options) => Effect.Effect<Json.JsonObject, Raw.NoAnswer>
-  /** Creates a WebApp, and gives it as stored. */
+  /** Creates a WebApp and returns the stored object. */
   readonly create: (name: string, members?: Json.JsonObject) => Effect.Effect<Json.JsonObject, Raw.NoAnswer>
   readonly watch: (path: string, options?: Raw.Options) => Effect.Effect<Raw.Watch, Raw.NoAnswer, Scope.Scope>
 }
 
-/** A new namespace of the cluster. */
 export const make = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     yield* installed(cluster)
     return of(cluster, yield* cluster.namespace("conformance"))
   })
 
-/** A namespace that is there. */
+/** An existing namespace. */
 export const of = (cluster: ControlPlane, namespace: string): Scene => {
   const request: Scene["request"] = (method, path, options) => Raw.request(cluster.admin, method, path, options)
   const done: Scene["done"] = (method, path, options) =>
@@ -57,7 +53,7 @@ export const of = (cluster: ControlPlane, namespace: string): Scene => {
   }
 }
 
-/** The resource version, as a number that can be compared. */
+/** The resourceVersion as a number. */
 export const revision = (object: Json.Json | undefined): number => {
   const text = Json.text(Json.at(object, "metadata", "resourceVersion")) ?? ""
   expect(text).toMatch(/^[1-9][0-9]*$/)
@@ -66,7 +62,7 @@ export const revision = (object: Json.Json | undefined): number => {
 
 const installations = new WeakMap<ControlPlane, Promise<Exit.Exit<void, unknown>>>()
 
-/** The kind is installed once per control plane, by the first case that comes. */
+/** Installs the kind once per control plane. */
 const installed = (cluster: ControlPlane): Effect.Effect<void, unknown> =>
   Effect.suspend(() => {
     const made = installations.get(cluster) ?? Effect.runPromiseExit(cluster.install(WebApps.definition))

@@ -1,18 +1,17 @@
-/** Requests of which not even the first line is as a client would write it: what `fetch` would correct or refuse to send. */
+/** Requests that `fetch` would correct or refuse to send. */
 import * as net from "node:net"
 import * as tls from "node:tls"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { Effect } from "effect"
 import { limitMillis, NoAnswer } from "./Raw.ts"
 
-/** An answer as it came over the wire. */
 export interface Answer {
   readonly status: number
-  /** The body, put together when it came in chunks. */
+  /** The body, joined from its chunks. */
   readonly text: string
 }
 
-/** Sends `METHOD TARGET HTTP/1.1` as it is given, with these headers more, and reads the answer to the end of the connection. */
+/** Sends `METHOD TARGET HTTP/1.1` with these headers, and reads the answer up to the end of the connection. */
 export const request = (
   user: User,
   method: string,
@@ -53,7 +52,7 @@ export const request = (
   )
 }
 
-/** Reads the answer, a character for each byte. */
+/** Parses an answer that has one character for each byte. */
 const parsed = (answer: string): Answer | undefined => {
   const end = answer.indexOf("\r\n\r\n")
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1]

@@ -9,7 +9,7 @@ const put = (scene: Scene, object: Json.JsonObject, name = "w") =>
   scene.request("PUT", scene.webapps(name), { json: object })
 
 describe.concurrent("E. Update", () => {
-  conformance(65, "of 20 that count up side by side, trying again after 409, none is lost", {}, (scene) =>
+  conformance(65, "20 concurrent increments that retry after 409 all count", {}, (scene) =>
     Effect.gen(function* () {
       yield* scene.create("w", { spec: { replicas: 0 } })
       const increment: Effect.Effect<void, unknown> = Effect.gen(function* () {

@@ -8,19 +8,15 @@ import { invalid, options } from "./Refusal.ts"
 import { revision, type Scene } from "./Scene.ts"
 import { webapp } from "./WebApps.ts"
 
-/** A frame in short: its type and the name of its object. */
 const short = ({ object, type }: Raw.Frame): string => `${type} ${Json.at(object, "metadata", "name")}`
 
 const shorts = (frames: ReadonlyArray<Raw.Frame>): ReadonlyArray<string> => frames.map(short)
 
-/** The revision of the newest list. */
 const now = (scene: Scene) => Effect.map(scene.done("GET", scene.webapps()), revision)
 
-/** Watches the WebApps of the namespace. */
 const watch = (scene: Scene, query = "", accept?: string) =>
   scene.watch(`${scene.webapps()}?watch=true${query}`, { accept })
 
-/** Sets members of a WebApp. */
 const merge = (scene: Scene, name: string, patch: Json.JsonObject) =>
   scene.done("PATCH", scene.webapps(name), { json: patch, contentType: "application/merge-patch+json" })
 
@@ -31,30 +27,26 @@ const initial = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 const endOfInitial = { "k8s.io/initial-events-end": "true" }
 
 describe.concurrent("D. Events", () => {
-  conformance(
-    44,
-    "a watch from a list's revision has each change once, in order, and nothing else",
-    { starred: true },
-    (scene) =>
-      Effect.gen(function* () {
-        yield* scene.create("old")
-        const from = yield* now(scene)
-        const events = yield* watch(scene, `&resourceVersion=${from}`)
-        expect(events.headers.get("content-type")).toBe("application/json")
-        yield* scene.create("w")
-        yield* merge(scene, "w", { spec: { image: "b" } })
-        yield* remove(scene, "w")
-        yield* scene.create("end")
-        const frames = yield* events.take(4)
-        expect(shorts(frames)).toEqual(["ADDED w", "MODIFIED w", "DELETED w", "ADDED end"])
-        const revisions = frames.map(({ object }) => revision(object))
-        expect([from, ...revisions]).toEqual([from, ...revisions].sort((one, other) => one - other))
-        expect(new Set(revisions).size).toBe(4)
-        expect(frames[2]?.object).toMatchObject({ kind: "WebApp", spec: { image: "b" } })
-      })
+  conformance(44, "a watch from a list's revision has each change once and in order", { starred: true }, (scene) =>
+    Effect.gen(function* () {
+      yield* scene.create("old")
+      const from = yield* now(scene)
+      const events = yield* watch(scene, `&resourceVersion=${from}`)
+      expect(events.headers.get("content-type")).toBe("application/json")
+      yield* scene.create("w")
+      yield* merge(scene, "w", { spec: { image: "b" } })
+      yield* remove(scene, "w")
+      yield* scene.create("end")
+      const frames = yield* events.take(4)
+      expect(shorts(frames)).toEqual(["ADDED w", "MODIFIED w", "DELETED w", "ADDED end"])
+      const revisions = frames.map(({ object }) => revision(object))
+      expect([from, ...revisions]).toEqual([from, ...revisions].sort((one, other) => one - other))
+      expect(new Set(revisions).size).toBe(4)
+      expect(frames[2]?.object).toMatchObject({ kind: "WebApp", spec: { image: "b" } })
+    })
   )
 
-  conformance(45, "a watch without a revision begins with what is there", { starred: true }, (scene) =>
+  conformance(45, "a watch without a revision begins with the existing objects", { starred: true }, (scene) =>
     Effect.gen(function* () {
       yield* scene.create("a")
       yield* scene.create("b")
@@ -65,37 +57,43 @@ describe.concurrent("D. Events", () => {
     })
   )
 
-  conformance(46, "sendInitialEvents ends what is there with a bookmark that says so", { starred: true }, (scene) =>
-    Effect.gen(function* () {
-      const a = revision(yield* scene.create("a"))
-      const b = revision(yield* scene.create("b"))
-      const events = yield* watch(scene, `${initial}&allowWatchBookmarks=true`)
-      const frames = yield* events.take(3)
-      expect(shorts(frames.slice(0, 2)).toSorted()).toEqual(["ADDED a", "ADDED b"])
-      expect(frames[2]).toEqual({
-        type: "BOOKMARK",
-        object: {
-          kind: "WebApp",
-          apiVersion: "example.com/v1",
-          metadata: { resourceVersion: expect.any(String), annotations: endOfInitial }
-        }
+  conformance(
+    46,
+    "sendInitialEvents ends the existing objects with an annotated bookmark",
+    { starred: true },
+    (scene) =>
+      Effect.gen(function* () {
+        const a = revision(yield* scene.create("a"))
+        const b = revision(yield* scene.create("b"))
+        const events = yield* watch(scene, `${initial}&allowWatchBookmarks=true`)
+        const frames = yield* events.take(3)
+        expect(shorts(frames.slice(0, 2)).toSorted()).toEqual(["ADDED a", "ADDED b"])
+        expect(frames[2]).toEqual({
+          type: "BOOKMARK",
+          object: {
+            kind: "WebApp",
+            apiVersion: "example.com/v1",
+            metadata: { resourceVersion: expect.any(String), annotations: endOfInitial }
+          }
+        })
+        expect(revision(frames[2]?.object)).toBeGreaterThanOrEqual(Math.max(a, b))
+        yield* scene.create("c")
+        // Bookmarks may come at any time.
+        const live = (yield* events.until(({ type }) => type !== "BOOKMARK")).slice(-1)
+        expect(shorts(live)).toEqual(["ADDED c"])
+        const configMaps = yield* scene.watch(
+          `${scene.path("configmaps")}?watch=true${initial}&allowWatchBookmarks=true`
+        )
+        const mark = (yield* configMaps.until(({ type }) => type === "BOOKMARK")).at(-1)
+        expect(mark?.object).toMatchObject({
+          kind: "ConfigMap",
+          apiVersion: "v1",
+          metadata: { annotations: endOfInitial }
+        })
       })
-      expect(revision(frames[2]?.object)).toBeGreaterThanOrEqual(Math.max(a, b))
-      yield* scene.create("c")
-      // Others may come at any time.
-      const live = (yield* events.until(({ type }) => type !== "BOOKMARK")).slice(-1)
-      expect(shorts(live)).toEqual(["ADDED c"])
-      const configMaps = yield* scene.watch(`${scene.path("configmaps")}?watch=true${initial}&allowWatchBookmarks=true`)
-      const mark = (yield* configMaps.until(({ type }) => type === "BOOKMARK")).at(-1)
-      expect(mark?.object).toMatchObject({
-        kind: "ConfigMap",
-        apiVersion: "v1",
-        metadata: { annotations: endOfInitial }
-      })
-    })
   )
 
-  conformance(47, "sendInitialEvents needs its match, and bookmarks come only to whom allows them", {}, (scene) =>
+  conformance(47, "sendInitialEvents needs its match, and only allowed bookmarks come", {}, (scene) =>
     Effect.gen(function* () {
       yield* scene.create("a")
       const events = yield* watch(scene, initial)
@@ -123,7 +121,7 @@ describe.concurrent("D. Events", () => {
 
   conformance(
     48,
-    "what leaves the selection is DELETED as it was, at the revision of the change",
+    "an object that leaves the selection is DELETED as it was, at the revision of the change",
     { starred: true },
     (scene) =>
       Effect.gen(function* () {
@@ -137,7 +135,7 @@ describe.concurrent("D. Events", () => {
       })
   )
 
-  conformance(49, "what enters the selection is ADDED", { starred: true }, (scene) =>
+  conformance(49, "an object that enters the selection is ADDED", { starred: true }, (scene) =>
     Effect.gen(function* () {
       yield* scene.create("w")
       const events = yield* watch(scene, `&labelSelector=a%3Db&resourceVersion=${yield* now(scene)}`)
@@ -147,7 +145,7 @@ describe.concurrent("D. Events", () => {
     })
   )
 
-  conformance(50, "a watch of one name sees only that", {}, (scene) =>
+  conformance(50, "a watch of one name has only events of that object", {}, (scene) =>
     Effect.gen(function* () {
       const events = yield* watch(scene, `&fieldSelector=metadata.name%3Dw&resourceVersion=${yield* now(scene)}`)
       yield* scene.create("v")
@@ -158,7 +156,7 @@ describe.concurrent("D. Events", () => {
     })
   )
 
-  conformance(53, "a PUT that changes nothing keeps the revision and is no event", { starred: true }, (scene) =>
+  conformance(53, "a PUT that changes nothing keeps the revision and causes no event", { starred: true }, (scene) =>
     Effect.gen(function* () {
       const made = yield* scene.create("w", { spec: { image: "a" } })
       const events = yield* watch(scene, `&resourceVersion=${revision(made)}`)
@@ -183,7 +181,7 @@ describe.concurrent("D. Events", () => {
     })
   )
 
-  conformance(56, "a watch of a namespace sees nothing of others, one of the cluster sees all", {}, (scene) =>
+  conformance(56, "a watch of a namespace has only its events, and a watch of the cluster has all", {}, (scene) =>
     Effect.gen(function* () {
       const other = yield* scene.cluster.namespace("conformance")
       const from = yield* now(scene)
@@ -200,8 +198,8 @@ describe.concurrent("D. Events", () => {
   )
 })
 
-describe.concurrent("D. Ends, bookmarks and shapes", () => {
-  conformance(51, "a watch from a revision that is gone is one ERROR of 410, and the end", { starred: true }, (scene) =>
+describe.concurrent("D. Ends, bookmarks and media types", () => {
+  conformance(51, "a watch from an expired revision is one ERROR of 410", { starred: true }, (scene) =>
     Effect.gen(function* () {
       const events = yield* watch(scene, "&resourceVersion=1")
       expect(events.status).toBe(200)
@@ -223,7 +221,7 @@ describe.concurrent("D. Ends, bookmarks and shapes", () => {
     })
   )
 
-  conformance(52, "a watch ends after timeoutSeconds, with a bookmark before if that is allowed", {}, (scene) =>
+  conformance(52, "a watch ends after timeoutSeconds, with an allowed bookmark before", {}, (scene) =>
     Effect.gen(function* () {
       yield* scene.create("w")
       const began = Date.now()
@@ -252,7 +250,7 @@ describe.concurrent("D. Ends, bookmarks and shapes", () => {
     })
   )
 
-  conformance(57, "a watch of metadata has nothing but metadata", {}, (scene) =>
+  conformance(57, "a watch of metadata has only metadata", {}, (scene) =>
     Effect.gen(function* () {
       yield* scene.create("a", { spec: { image: "a" } })
       const events = yield* watch(scene, "", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io")
@@ -265,8 +263,7 @@ describe.concurrent("D. Ends, bookmarks and shapes", () => {
     })
   )
 
-  // The list that the suite was made from expects an error 504; the server waits for the revision as long as the watch may last.
-  conformance(58, "a watch from a future revision waits, and one that its client left is forgotten", {}, (scene) =>
+  conformance(58, "a watch from a future revision waits, and the server survives a closed watch", {}, (scene) =>
     Effect.gen(function* () {
       const future = (yield* now(scene)) + 1_000_000
       const events = yield* watch(scene, `&resourceVersion=${future}&timeoutSeconds=5`)
@@ -279,7 +276,7 @@ describe.concurrent("D. Ends, bookmarks and shapes", () => {
     })
   )
 
-  conformance(59, "all watchers see one order, one that comes back from its last revision too", {}, (scene) =>
+  conformance(59, "all watches have one order, also a watch resumed from its last revision", {}, (scene) =>
     Effect.gen(function* () {
       const from = `&resourceVersion=${yield* now(scene)}`
       const one = yield* watch(scene, from)

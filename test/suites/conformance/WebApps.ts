@@ -1,19 +1,15 @@
-/**
- * The kind of the cases: `webapps.example.com/v1`. Its schema has one field for each thing that a structural schema can say.
- */
+/** The custom kind of the cases, with a field for each feature of a structural schema. */
 
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
+import * as Schema from "../comparison/Schema.ts"
 
-/** The group and version. */
 export const groupVersion = "example.com/v1"
 
-const string = { type: "string" }
-const integer = { type: "integer" }
-// What a rule reads has a limit, as its cost is estimated.
+const { integer, text: string } = Schema
+// A field in a rule needs a limit, because the server estimates the cost of the rule.
 const short = { type: "string", maxLength: 20 }
 
-/** The structural schema of `spec`. */
 const spec = {
   type: "object",
   properties: {
@@ -22,34 +18,19 @@ const spec = {
     color: string,
     startedAt: { type: "string", format: "date-time" },
     paused: { type: "boolean" },
-    // Lists and maps, by how they are merged.
-    ports: {
-      type: "array",
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["name"],
-      items: {
-        type: "object",
-        required: ["name"],
-        properties: { name: string, port: integer, protocol: { type: "string", default: "TCP" } }
-      }
-    },
-    tags: { type: "array", "x-kubernetes-list-type": "set", items: string },
+    ports: Schema.map(["name"], { name: string, port: integer, protocol: { type: "string", default: "TCP" } }),
+    tags: Schema.set(string),
     args: { type: "array", items: string },
     settings: { type: "object", additionalProperties: string },
-    // What is kept, dropped and filled in.
-    nested: {
-      type: "object",
-      properties: { size: { type: "integer", default: 3 }, label: string }
-    },
-    anything: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+    nested: Schema.object({ size: { type: "integer", default: 3 }, label: string }),
+    anything: Schema.open,
     embedded: {
       type: "object",
       "x-kubernetes-embedded-resource": true,
-      properties: { spec: { type: "object", properties: { size: integer } } }
+      properties: { spec: Schema.object({ size: integer }) }
     },
     target: { "x-kubernetes-int-or-string": true },
     nullable: { type: "string", nullable: true },
-    // What values may be.
     limited: {
       type: "object",
       required: ["mode"],
@@ -83,22 +64,13 @@ const spec = {
   }
 }
 
-const status = {
-  type: "object",
-  properties: {
-    replicas: integer,
-    selector: string,
-    phase: string,
-    conditions: {
-      type: "array",
-      "x-kubernetes-list-type": "map",
-      "x-kubernetes-list-map-keys": ["type"],
-      items: { type: "object", required: ["type"], properties: { type: string, status: string } }
-    }
-  }
-}
+const status = Schema.object({
+  replicas: integer,
+  selector: string,
+  phase: string,
+  conditions: Schema.map(["type"], { type: string, status: string })
+})
 
-/** The definition. */
 export const definition = {
   metadata: { name: "webapps.example.com" },
   spec: {
@@ -125,13 +97,12 @@ export const definition = {
           { name: "Started", type: "date", jsonPath: ".spec.startedAt" },
           { name: "Number", type: "integer", jsonPath: ".spec.color" }
         ],
-        schema: { openAPIV3Schema: { type: "object", properties: { spec, status } } }
+        schema: { openAPIV3Schema: Schema.object({ spec, status }) }
       }
     ]
   }
 }
 
-/** A WebApp to be sent. */
 export const webapp = (name: string | undefined, members: JsonObject = {}): JsonObject => ({
   apiVersion: groupVersion,
   kind: "WebApp",

@@ -1,4 +1,4 @@
-/** Requests with odd first lines, too large bodies and odd options of watches, over HTTP. Numbers from 201 are ours. */
+/** Requests with odd first lines, too large bodies and odd options of watches. */
 import { describe, expect } from "bun:test"
 import type * as Json from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
@@ -42,7 +42,7 @@ describe.concurrent("The wire", () => {
     })
   )
 
-  conformance(212, "an empty or unknown value of watch asks for a watch", {}, (scene) =>
+  conformance(212, "an empty or unknown value of watch starts a watch", {}, (scene) =>
     answers((query) => scene.request("GET", `${scene.webapps()}?timeoutSeconds=1&watch=${query}`), {
       // A watch during which no WebApp changes has an empty body.
       maybe: "200 ",
@@ -62,7 +62,7 @@ describe.concurrent("The wire", () => {
     })
   )
 
-  conformance(214, "the server answers odd paths as the paths that they come to", {}, (scene) =>
+  conformance(214, "the server resolves odd paths", {}, (scene) =>
     Effect.gen(function* () {
       yield* scene.create("w")
       const paths: { readonly [name: string]: string } = { "{webapps}": scene.webapps(), "{long}": "w".repeat(10_000) }

@@ -1,4 +1,4 @@
-/** What a server stores of a WebApp, and what it refuses to store. */
+/** Writes of WebApps. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import type { Dialogue, Step } from "../comparison/Dialogue.ts"
@@ -63,7 +63,7 @@ const creations: ReadonlyArray<Dialogue> = [
     withMetadata({ ownerReferences: [owner, owner], finalizers: ["x"] })
   ),
   {
-    name: "fieldValidation says whether the server refuses, reports or ignores unknown and repeated fields",
+    name: "the server refuses, reports or ignores unknown and repeated fields by fieldValidation",
     steps: [
       ...[
         "?fieldValidation=Strict",
@@ -102,7 +102,7 @@ const updates: ReadonlyArray<Dialogue> = [
     put((object) => having(object, { name: "v" }))
   ),
   about(
-    "a change of the spec is a new generation, one of labels is not, and the server keeps its own metadata",
+    "a change of the spec raises the generation, a change of labels does not, and the server keeps its own metadata",
     create({ spec: { image: "a" } }),
     put((object) => ({ ...object, spec: { image: "b" } })),
     put((object) => having(object, { labels: { a: "b" } })),
@@ -110,7 +110,6 @@ const updates: ReadonlyArray<Dialogue> = [
   )
 ]
 
-/** Members of the metadata of an answered object. */
 const metadataOf = (answer: Answer | undefined, ...names: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(names.map((name) => [name, J.at(answer?.body, "metadata", name) ?? null]))
 
@@ -134,7 +133,7 @@ const patches: ReadonlyArray<Dialogue> = [
     )
   ),
   about(
-    "a JSON patch does all of its operations or none",
+    "a JSON patch applies all of its operations or none",
     create({ spec: { image: "a", args: ["a", "b"], settings: { "x/y~z": "1" } } }),
     patch("json", [
       { op: "test", path: "/spec/image", value: "a" },
@@ -163,7 +162,7 @@ const patches: ReadonlyArray<Dialogue> = [
     patch("merge", webapp("w", { spec: { image: "a" } }), `${w}?force=true`)
   ),
   about(
-    "the manager of an update is named by the query, otherwise by the agent",
+    "the query names the manager of an update, by default the user agent",
     apply("m1", { spec: { image: "a", color: "red" } }),
     { ...patch("merge", { spec: { image: "b" } }), headers: { "user-agent": "some-agent/v1.2 (linux)" } },
     {
@@ -232,7 +231,7 @@ const deletions: ReadonlyArray<Dialogue> = [
     ({ answers }) => remove({ preconditions: metadataOf(answers[3], "resourceVersion", "uid") })
   ),
   about(
-    "the server makes a finalizer of a propagation policy, and refuses other policies",
+    "the server turns a propagation policy into a finalizer, and refuses unknown policies",
     create(),
     remove({ propagationPolicy: "Bogus" }),
     remove({ propagationPolicy: "Foreground", orphanDependents: true }),
@@ -263,5 +262,4 @@ const deletions: ReadonlyArray<Dialogue> = [
   )
 ]
 
-/** All of them. */
 export const dialogues: ReadonlyArray<Dialogue> = [...creations, ...updates, ...patches, ...subresources, ...deletions]

@@ -1,7 +1,4 @@
-/**
- * A cluster on which the same scene is played: a real one in real time, or the embedded one in virtual time. In both, the test
- * is the kubelet.
- */
+/** A cluster for scenes: a real one in real time, or the embedded one in virtual time. The test acts as the kubelet. */
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as ApiServer from "@homeostat/testkit/server/ApiServer"
 import * as Controllers from "@homeostat/testkit/server/controllers/Controllers"
@@ -13,20 +10,19 @@ import type { Answer } from "../comparison/Server.ts"
 import * as Server from "../comparison/Server.ts"
 import * as Raw from "../conformance/Raw.ts"
 
-/** An answer that was not expected, or a state that did not come. */
+/** A request failed, or a state did not come. */
 export class SceneFailed extends Data.TaggedError("SceneFailed")<{ readonly message: string }> {}
 
-/** What a scene needs of a cluster. */
 export interface Cluster {
   /** A PATCH is a merge patch. */
   readonly send: (method: string, path: string, body?: JsonObject) => Effect.Effect<Answer>
-  /** Lets the controllers do what they can, or some time pass. */
+  /** Lets the controllers work, or time pass. */
   readonly wait: Effect.Effect<void>
-  /** What a list of these has gone through since a resourceVersion, the objects as they were written. */
+  /** The versions of the objects at a path since a resourceVersion. */
   readonly history: (path: string, since: string) => Effect.Effect<ReadonlyArray<JsonObject>, SceneFailed>
 }
 
-/** Parsed, or not expected. */
+/** The parsed body of a successful answer. */
 export const request = (
   cluster: Cluster,
   method: string,
@@ -69,7 +65,7 @@ export const embedded: Effect.Effect<Cluster, never, Scope.Scope> = Effect.gen(f
   let passed = yield* Clock.currentTimeMillis
   return {
     send: sending(Server.embedded(server)),
-    // Time only passes when the controllers have nothing to do before it.
+    // Time passes when the controllers are idle.
     wait: Effect.gen(function* () {
       yield* loop.idle
       passed += 500

@@ -10,7 +10,7 @@ import type { Played } from "./Story.ts"
 /** The entry that a scene becomes in a recording. */
 export const entry = ({ asked, story }: Played): Entry => ({ asked: Recording.digest(asked), answers: [story] })
 
-/** All scenes, one after the other: a message of the scheduler has the number of nodes. */
+/** All scenes, one after the other, because messages of the scheduler contain the number of nodes. */
 export const stories: Recorded = {
   name: "controllers",
   plane: { controllers: true, scheduler: true },

@@ -1,34 +1,31 @@
-/** A scene: what happens in one namespace, while the test is the kubelet. */
+/** A scene in one namespace. */
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import { at, objects, text } from "@homeostat/testkit/server/Json"
 import { Clock, Effect } from "effect"
 import { type Cluster, request, SceneFailed } from "./Cluster.ts"
 import { type Played, played } from "./Story.ts"
 
-/** What a scene is played with. */
 export interface Scene {
   readonly namespace: string
-  /** Lets the controllers do what they can, or some time pass. */
+  /** Lets the controllers work, or time pass. */
   readonly wait: Effect.Effect<void>
   readonly get: (path: string) => Effect.Effect<JsonObject, SceneFailed>
   readonly create: (kind: string, body: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
   readonly change: (path: string, patch: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
   readonly remove: (path: string, propagationPolicy?: string) => Effect.Effect<unknown, SceneFailed>
-  /** Waits until it holds. */
   readonly until: (what: string, holds: Effect.Effect<boolean, SceneFailed>) => Effect.Effect<void, SceneFailed>
   /** Runs the pods that have a node, and ends those that are deleted, once. */
   readonly kubelet: Effect.Effect<void, SceneFailed>
   /** Ends the pods of a Job with an exit code. */
   readonly exit: (job: string, code: number) => Effect.Effect<void, SceneFailed>
-  /** Asks for the eviction of each pod of a Job. */
+  /** Evicts each pod of a Job. */
   readonly evict: (job: string) => Effect.Effect<void, SceneFailed>
-  /** Anything else, of the namespace or not. A PATCH is a merge patch. */
+  /** Any other request. A PATCH is a merge patch. */
   readonly send: (method: string, path: string, body?: JsonObject) => Effect.Effect<JsonObject, SceneFailed>
-  /** The objects of a plural as they were written since a resourceVersion. */
+  /** The versions of all objects of a kind since a resourceVersion. */
   readonly history: (kind: string, since: string) => Effect.Effect<ReadonlyArray<JsonObject>, SceneFailed>
 }
 
-/** Where kinds are. */
 const paths: { readonly [kind: string]: string } = {
   pods: "/api/v1",
   services: "/api/v1",
@@ -43,7 +40,7 @@ const paths: { readonly [kind: string]: string } = {
   poddisruptionbudgets: "/apis/policy/v1"
 }
 
-/** Plays a scene in a namespace of its own. */
+/** Plays a scene in a new namespace. */
 export const play = (
   cluster: Cluster,
   script: (scene: Scene) => Effect.Effect<void, SceneFailed>
@@ -73,7 +70,7 @@ const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene =>
   const pathOf = (path: string) => `${paths[path.split(/[/?]/)[0] ?? ""]}/namespaces/${namespace}/${path}`
   const get = (path: string) => request(cluster, "GET", pathOf(path))
   const change = (path: string, patch: JsonObject) => request(cluster, "PATCH", pathOf(path), patch)
-  /** Notes what the script asks for. */
+  /** Records the request of the script. */
   const noting = <A>(what: ReadonlyArray<Json | undefined>, effect: Effect.Effect<A, SceneFailed>) =>
     Effect.suspend(() => {
       asked.push(JSON.parse(JSON.stringify(what).replaceAll(namespace, "NAMESPACE")) as Json)
@@ -97,7 +94,7 @@ const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene =>
             if (yield* holds) return
             yield* cluster.wait
           }
-          return yield* new SceneFailed({ message: `waited in vain for ${what}` })
+          return yield* new SceneFailed({ message: `timed out waiting for ${what}` })
         })
       ),
     kubelet: Effect.gen(function* () {
@@ -105,7 +102,7 @@ const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene =>
       for (const pod of objects((yield* get("pods")).items)) {
         const name = text(at(pod, "metadata", "name")) ?? ""
         if (at(pod, "metadata", "deletionTimestamp") !== undefined) {
-          // One that is not to be restarted has failed by that, and is seen so before it goes.
+          // A deleted pod without restarts fails before its removal.
           if (at(pod, "spec", "restartPolicy") === "Never" && at(pod, "status", "phase") === "Running") {
             yield* change(`pods/${name}/status`, { status: ended(143, time) })
             yield* cluster.wait
@@ -114,7 +111,7 @@ const make = (cluster: Cluster, namespace: string, asked: Array<Json>): Scene =>
         } else if (at(pod, "status", "phase") === "Pending" && at(pod, "spec", "nodeName") !== undefined) {
           const ready = { type: "Ready", status: "True", lastTransitionTime: time }
           const conditions = [...objects(at(pod, "status", "conditions")), ready]
-          // One after the other is seen, on both clusters.
+          // Both clusters see one pod after the other.
           yield* cluster.wait
           yield* change(`pods/${name}/status`, {
             status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], conditions }
@@ -161,5 +158,5 @@ const ended = (exitCode: number, finishedAt: string): JsonObject => {
 
 const timestamp = (millis: number): string => `${new Date(millis).toISOString().slice(0, 19)}Z`
 
-/** A number that is there. */
+/** The number, or 0. */
 export const number = (value: Json | undefined): number => (typeof value === "number" ? value : 0)

@@ -1,6 +1,4 @@
-/**
- * The scenes that are played on both clusters.
- */
+/** The scenes of all controllers. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { at, objects } from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
@@ -8,7 +6,7 @@ import { type Cluster, request, type SceneFailed } from "./Cluster.ts"
 import * as JobScenes from "./JobScenes.ts"
 import { number, type Scene } from "./Scene.ts"
 import * as SchedulingScenes from "./SchedulingScenes.ts"
-import { conditionIs, holds, isGone, job, pods, type Script } from "./Script.ts"
+import { conditionIs, holds, isGone, job, noPods, pods, type Script, scripts } from "./Script.ts"
 
 const template = (image: string, labels: JsonObject = { app: "d" }): JsonObject => ({
   metadata: { labels },
@@ -20,7 +18,7 @@ const deployment = (spec: JsonObject = {}): JsonObject => ({
   spec: { replicas: 2, selector: { matchLabels: { app: "d" } }, template: template("i:1"), ...spec }
 })
 
-/** Runs pods until a rollout is over and nothing of it is left. */
+/** Runs pods until a rollout has completed. */
 const rollsOut = (scene: Scene, replicas: number) =>
   scene.until(
     "the rollout",
@@ -45,66 +43,60 @@ const started = (scene: Scene, spec?: JsonObject) =>
     yield* rollsOut(scene, number(at(made, "spec", "replicas")))
   })
 
-/** By name: what it shows. */
 export const scenes: { readonly [name: string]: Script } = {
   ...JobScenes.scenes,
   ...SchedulingScenes.scenes,
+  ...scripts({
+    *"a Deployment becomes available"(scene) {
+      yield* started(scene)
+    },
 
-  "a Deployment becomes available": (scene) => started(scene),
-
-  "a Deployment rolls out another image": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment rolls out another image"(scene) {
       yield* started(scene, { replicas: 3 })
       yield* scene.change("deployments/d", { spec: { template: template("i:2") } })
       yield* rollsOut(scene, 3)
-    }),
+    },
 
-  "a Deployment goes back to its first image": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment rolls back to its first image"(scene) {
       yield* started(scene, { replicas: 1 })
       for (const image of ["i:2", "i:1"]) {
         yield* scene.change("deployments/d", { spec: { template: template(image) } })
         yield* rollsOut(scene, 1)
       }
-    }),
+    },
 
-  "a Deployment that recreates its pods": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment that recreates its pods"(scene) {
       yield* started(scene, { strategy: { type: "Recreate" } })
       yield* scene.change("deployments/d", { spec: { template: template("i:2") } })
       yield* rollsOut(scene, 2)
-    }),
+    },
 
-  "a Deployment is scaled up and down": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment is scaled up and down"(scene) {
       yield* started(scene)
       for (const replicas of [4, 1, 0]) {
         yield* scene.change("deployments/d", { spec: { replicas } })
         yield* rollsOut(scene, replicas)
       }
-    }),
+    },
 
-  "a Deployment is paused and resumed": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment is paused and resumed"(scene) {
       yield* started(scene)
       yield* scene.change("deployments/d", { spec: { paused: true, template: template("i:2") } })
       yield* scene.until("the pause", holds(scene, "deployments/d", conditionIs("Progressing", "DeploymentPaused")))
       yield* scene.change("deployments/d", { spec: { paused: false } })
       yield* rollsOut(scene, 2)
-    }),
+    },
 
-  "a Deployment does not get on": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment makes no progress"(scene) {
       yield* scene.create("deployments", deployment({ progressDeadlineSeconds: 2 }))
       yield* scene.until(
         "the deadline",
         holds(scene, "deployments/d", conditionIs("Progressing", "ProgressDeadlineExceeded"))
       )
       yield* rollsOut(scene, 2)
-    }),
+    },
 
-  "a Deployment keeps only so many old ReplicaSets": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment keeps old ReplicaSets up to its limit"(scene) {
       yield* started(scene, { replicas: 1, revisionHistoryLimit: 1 })
       for (const image of ["i:2", "i:3"]) {
         yield* scene.change("deployments/d", { spec: { template: template(image) } })
@@ -114,29 +106,23 @@ export const scenes: { readonly [name: string]: Script } = {
         "the clean-up",
         holds(scene, "replicasets", ({ items }) => objects(items).length === 2)
       )
-    }),
+    },
 
-  "a Deployment waits until its pods have been ready for a while": (scene) => started(scene, { minReadySeconds: 2 }),
+    *"a Deployment waits for minReadySeconds"(scene) {
+      yield* started(scene, { minReadySeconds: 2 })
+    },
 
-  "a Deployment is deleted in the background": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment is deleted in the background"(scene) {
       yield* started(scene)
       yield* scene.remove("deployments/d", "Background")
-      yield* scene.until(
-        "the end",
-        Effect.zipRight(
-          scene.kubelet,
-          holds(scene, "pods", ({ items }) => objects(items).length === 0)
-        )
-      )
+      yield* noPods(scene)
       yield* scene.until(
         "the ReplicaSet's end",
         holds(scene, "replicasets", ({ items }) => objects(items).length === 0)
       )
-    }),
+    },
 
-  "a Deployment is deleted in the foreground": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment is deleted in the foreground"(scene) {
       yield* started(scene)
       yield* scene.remove("deployments/d", "Foreground")
       yield* scene.until(
@@ -147,18 +133,16 @@ export const scenes: { readonly [name: string]: Script } = {
       )
       yield* scene.get("deployments/d")
       yield* scene.until("the end", Effect.zipRight(scene.kubelet, isGone(scene, "deployments/d")))
-    }),
+    },
 
-  "a Deployment is deleted and leaves its pods": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment is deleted and orphans its pods"(scene) {
       yield* started(scene)
       yield* scene.remove("deployments/d", "Orphan")
       yield* scene.until("the end", isGone(scene, "deployments/d"))
       yield* pods(scene, 2)
-    }),
+    },
 
-  "a Deployment is scaled in the middle of a rollout": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment is scaled in the middle of a rollout"(scene) {
       const rollingUpdate = { maxSurge: 3, maxUnavailable: 2 }
       yield* started(scene, { replicas: 10, strategy: { type: "RollingUpdate", rollingUpdate } })
       yield* scene.change("deployments/d", { spec: { template: template("i:2") } })
@@ -169,14 +153,13 @@ export const scenes: { readonly [name: string]: Script } = {
       yield* scene.until("more pods", has(18))
       yield* scene.change("deployments/d", { spec: { replicas: 6 } })
       yield* scene.until("fewer pods", has(9))
-    }),
+    },
 
-  "a Deployment whose pods are refused": (scene) =>
-    Effect.gen(function* () {
+    *"a Deployment whose pods are refused"(scene) {
       const spec = { priorityClassName: "none", containers: [{ name: "c", image: "i" }] }
       yield* scene.create("deployments", deployment({ template: { metadata: { labels: { app: "d" } }, spec } }))
       yield* scene.until("the failure", holds(scene, "deployments/d", conditionIs("ReplicaFailure", "FailedCreate")))
-      // Then the next attempt is seconds away.
+      // After ten attempts the next one is seconds away.
       const often = (event: JsonObject) => event.reason === "FailedCreate" && number(event.count) >= 10
       yield* scene.until(
         "ten attempts",
@@ -184,10 +167,9 @@ export const scenes: { readonly [name: string]: Script } = {
       )
       yield* scene.change("deployments/d", { spec: { template: { spec: { priorityClassName: null } } } })
       yield* rollsOut(scene, 2)
-    }),
+    },
 
-  "a ReplicaSet adopts a pod, and lets one go": (scene) =>
-    Effect.gen(function* () {
+    *"a ReplicaSet adopts a pod and releases it"(scene) {
       const labels = { app: "d" }
       yield* scene.create("pods", { ...template("i"), metadata: { name: "lone", labels } })
       const spec = { replicas: 2, selector: { matchLabels: labels }, template: template("i") }
@@ -203,10 +185,9 @@ export const scenes: { readonly [name: string]: Script } = {
       yield* scene.change("pods/lone", { metadata: { labels: { app: "other" } } })
       yield* pods(scene, 3)
       yield* scene.until("the release", owned(2))
-    }),
+    },
 
-  "a Service and a budget follow their pods": (scene) =>
-    Effect.gen(function* () {
+    *"a Service and a budget follow their pods"(scene) {
       const selector = { app: "d" }
       yield* scene.create("services", {
         metadata: { name: "s", labels: { is: "served" } },
@@ -223,10 +204,9 @@ export const scenes: { readonly [name: string]: Script } = {
         "the endpoints",
         holds(scene, "endpoints/s", ({ subsets }) => objects(subsets).length === 1)
       )
-    }),
+    },
 
-  "a Job succeeds": (scene) =>
-    Effect.gen(function* () {
+    *"a Job succeeds"(scene) {
       yield* scene.create("jobs", job("j", { completions: 2, parallelism: 2 }))
       yield* pods(scene, 2)
       yield* scene.kubelet
@@ -236,39 +216,35 @@ export const scenes: { readonly [name: string]: Script } = {
       )
       yield* scene.exit("j", 0)
       yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
-    }),
+    },
 
-  "a Job succeeds index by index": (scene) =>
-    Effect.gen(function* () {
+    *"a Job succeeds index by index"(scene) {
       yield* scene.create("jobs", job("j", { completionMode: "Indexed", completions: 3, parallelism: 2 }))
       yield* pods(scene, 2)
       yield* scene.exit("j", 0)
       yield* pods(scene, 3)
       yield* scene.exit("j", 0)
       yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
-    }),
+    },
 
-  "a Job fails too often": (scene) =>
-    Effect.gen(function* () {
+    *"a Job fails too often"(scene) {
       yield* scene.create("jobs", job("j", { backoffLimit: 1 }))
       yield* pods(scene, 1)
       yield* scene.exit("j", 1)
       yield* pods(scene, 2)
       yield* scene.exit("j", 1)
       yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Failed", "BackoffLimitExceeded")))
-    }),
+    },
 
-  "a Job fails by its policy": (scene) =>
-    Effect.gen(function* () {
+    *"a Job fails by its policy"(scene) {
       const rules = [{ action: "FailJob", onExitCodes: { operator: "In", values: [42] } }]
       yield* scene.create("jobs", job("j", { podFailurePolicy: { rules } }))
       yield* pods(scene, 1)
       yield* scene.exit("j", 42)
       yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Failed", "PodFailurePolicy")))
-    }),
+    },
 
-  "a Job ignores a failure": (scene) =>
-    Effect.gen(function* () {
+    *"a Job ignores a failure"(scene) {
       const rules = [{ action: "Ignore", onExitCodes: { operator: "In", values: [3] } }]
       yield* scene.create("jobs", job("j", { backoffLimit: 0, podFailurePolicy: { rules } }))
       yield* pods(scene, 1)
@@ -276,10 +252,9 @@ export const scenes: { readonly [name: string]: Script } = {
       yield* pods(scene, 2)
       yield* scene.exit("j", 0)
       yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
-    }),
+    },
 
-  "a Job takes too long": (scene) =>
-    Effect.gen(function* () {
+    *"a Job exceeds its deadline"(scene) {
       yield* scene.create("jobs", job("j", { activeDeadlineSeconds: 2 }))
       yield* pods(scene, 1)
       yield* scene.kubelet
@@ -287,46 +262,38 @@ export const scenes: { readonly [name: string]: Script } = {
         "its end",
         Effect.zipRight(scene.kubelet, holds(scene, "jobs/j", conditionIs("Failed", "DeadlineExceeded")))
       )
-    }),
+    },
 
-  "a Job is suspended and resumed": (scene) =>
-    Effect.gen(function* () {
+    *"a Job is suspended and resumed"(scene) {
       yield* scene.create("jobs", job("j"))
       yield* pods(scene, 1)
       yield* scene.kubelet
       yield* scene.change("jobs/j", { spec: { suspend: true } })
       yield* scene.until("the suspension", holds(scene, "jobs/j", conditionIs("Suspended", "JobSuspended")))
-      yield* scene.until(
-        "its pods' end",
-        Effect.zipRight(
-          scene.kubelet,
-          holds(scene, "pods", ({ items }) => objects(items).length === 0)
-        )
-      )
+      yield* noPods(scene)
       yield* scene.change("jobs/j", { spec: { suspend: false } })
       yield* pods(scene, 1)
       yield* scene.exit("j", 0)
       yield* scene.until("its end", holds(scene, "jobs/j", conditionIs("Complete", "CompletionsReached")))
-    }),
+    },
 
-  "a Job goes some time after its end": (scene) =>
-    Effect.gen(function* () {
+    *"a Job expires after its end"(scene) {
       yield* scene.create("jobs", job("j", { ttlSecondsAfterFinished: 1 }))
       yield* pods(scene, 1)
       yield* scene.exit("j", 0)
       yield* scene.until("its end", isGone(scene, "jobs/j"))
       yield* pods(scene, 0)
-    }),
+    },
 
-  "a pod finds no node": (scene) =>
-    Effect.gen(function* () {
+    *"a pod fits on no node"(scene) {
       const spec = { nodeSelector: { is: "nowhere" }, containers: [{ name: "c", image: "i" }] }
       yield* scene.create("pods", { metadata: { name: "p" }, spec })
       yield* scene.until("the refusal", holds(scene, "pods/p", conditionIs("PodScheduled", "Unschedulable")))
-    })
+    }
+  })
 }
 
-/** Makes sure that there is the node on which all pods are. */
+/** Creates the node of all pods, unless it exists. */
 export const withNode = (cluster: Cluster): Effect.Effect<Cluster, SceneFailed> =>
   Effect.gen(function* () {
     const { status } = yield* cluster.send("POST", "/api/v1/nodes", { metadata: { name: "node" } })

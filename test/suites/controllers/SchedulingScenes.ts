@@ -1,11 +1,9 @@
-/**
- * Which node a pod gets, and what it is told while there is none.
- */
+/** Scheduling: the nodes of pods, and the conditions of pods without a node. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { at } from "@homeostat/testkit/server/Json"
 import { Effect } from "effect"
 import type { Scene } from "./Scene.ts"
-import { conditionIs, holds, type Script } from "./Script.ts"
+import { type Body, conditionIs, holds, type Script, scripts } from "./Script.ts"
 
 const pod = (name: string, spec: JsonObject = {}): JsonObject => ({
   metadata: { name },
@@ -29,9 +27,9 @@ const isPlaced = (scene: Scene, name: string) =>
     holds(scene, `pods/${name}`, (found) => at(found, "spec", "nodeName") !== undefined)
   )
 
-/** Runs a script with one more node; how many there are, messages say. */
+/** Runs a script with a second node. */
 const withNode =
-  (name: string, spec: JsonObject, labels: JsonObject, script: Script): Script =>
+  (name: string, spec: JsonObject, labels: JsonObject, body: Body): Script =>
   (scene) =>
     Effect.gen(function* () {
       const path = "/api/v1/nodes"
@@ -40,7 +38,7 @@ const withNode =
       yield* scene.send("PATCH", `${path}/${name}/status`, {
         status: { conditions: [{ type: "Ready", status: "True" }], capacity, allocatable: capacity }
       })
-      yield* script(scene).pipe(Effect.ensuring(Effect.ignore(scene.send("DELETE", `${path}/${name}`))))
+      yield* Effect.gen(() => body(scene)).pipe(Effect.ensuring(Effect.ignore(scene.send("DELETE", `${path}/${name}`))))
     })
 
 const claim = (name: string, spec: JsonObject = {}): JsonObject => ({
@@ -50,9 +48,9 @@ const claim = (name: string, spec: JsonObject = {}): JsonObject => ({
 
 const using = (name: string): JsonObject => ({ volumes: [{ name: "v", persistentVolumeClaim: { claimName: name } }] })
 
-/** Makes a volume for a claim, and takes it away in the end. */
+/** Runs a script with a volume for the claim `data`. */
 const withVolume =
-  (script: Script, spec: JsonObject = {}): Script =>
+  (body: Body, spec: JsonObject = {}): Script =>
   (scene) =>
     Effect.gen(function* () {
       const path = "/api/v1/persistentvolumes"
@@ -68,13 +66,13 @@ const withVolume =
           ...spec
         }
       })
-      // Its phase is a change that the scheduler hears of.
+      // The change of the phase wakes the scheduler.
       const isAvailable = Effect.map(
         scene.send("GET", `${path}/${name}`),
         (volume) => at(volume, "status", "phase") === "Available"
       )
       yield* scene.until("the volume to be available", isAvailable)
-      yield* script(scene).pipe(Effect.ensuring(Effect.ignore(scene.send("DELETE", `${path}/${name}`))))
+      yield* Effect.gen(() => body(scene)).pipe(Effect.ensuring(Effect.ignore(scene.send("DELETE", `${path}/${name}`))))
     })
 
 const isBound = (scene: Scene) =>
@@ -83,130 +81,120 @@ const isBound = (scene: Scene) =>
     holds(scene, "persistentvolumeclaims/data", (found) => at(found, "status", "phase") === "Bound")
   )
 
-/** By name: what it shows. */
 export const scenes: { readonly [name: string]: Script } = {
-  "a pod is pinned to a node by its name": withNode("scene-pinned", {}, {}, (scene) =>
-    Effect.gen(function* () {
-      yield* scene.create("pods", pod("p", affinity(onNode("scene-pinned"))))
-      yield* isPlaced(scene, "p")
-      yield* scene.create("pods", pod("q", affinity(onNode("node"))))
-      yield* isPlaced(scene, "q")
-    })
-  ),
-
-  "a pod is pinned to a node that is not there": (scene) =>
-    Effect.gen(function* () {
+  ...scripts({
+    *"a pod is pinned to a missing node"(scene) {
       yield* scene.create("pods", pod("p", affinity(onNode("lost"))))
       yield* isRefused(scene, "p")
-    }),
+    },
 
-  "a pod is pinned to a node that is not there, of two": withNode("scene-second", {}, {}, (scene) =>
-    Effect.gen(function* () {
-      yield* scene.create("pods", pod("p", affinity(onNode("lost"))))
-      yield* isRefused(scene, "p")
-    })
-  ),
-
-  "a pod is pinned to a node that is cordoned, until that is over": withNode(
-    "scene-cordoned",
-    { unschedulable: true },
-    {},
-    (scene) =>
-      Effect.gen(function* () {
-        yield* scene.create("pods", pod("p", affinity(onNode("scene-cordoned"))))
-        yield* isRefused(scene, "p")
-        yield* scene.send("PATCH", "/api/v1/nodes/scene-cordoned", { spec: { unschedulable: null } })
-        yield* isPlaced(scene, "p")
-      })
-  ),
-
-  "a pod is pinned to a node that is tainted, and tolerates it or not": withNode(
-    "scene-tainted",
-    { taints: [{ key: "team", value: "a", effect: "NoSchedule" }] },
-    {},
-    (scene) =>
-      Effect.gen(function* () {
-        yield* scene.create("pods", pod("p", affinity(onNode("scene-tainted"))))
-        yield* isRefused(scene, "p")
-        const tolerations = [{ key: "team", operator: "Equal", value: "a", effect: "NoSchedule" }]
-        yield* scene.create("pods", pod("q", { ...affinity(onNode("scene-tainted")), tolerations }))
-        yield* isPlaced(scene, "q")
-        const exists = [{ key: "team", operator: "Exists" }]
-        yield* scene.create("pods", pod("r", { ...affinity(onNode("scene-tainted")), tolerations: exists }))
-        yield* isPlaced(scene, "r")
-      })
-  ),
-
-  "a pod says what it wants of a node's labels": withNode("scene-labelled", {}, { disk: "ssd", cores: "8" }, (scene) =>
-    Effect.gen(function* () {
-      const expressions: ReadonlyArray<[string, JsonObject]> = [
-        ["in", { key: "disk", operator: "In", values: ["nvme", "ssd"] }],
-        ["exists", { key: "disk", operator: "Exists" }],
-        ["more", { key: "cores", operator: "Gt", values: ["4"] }],
-        ["fewer", { key: "cores", operator: "Lt", values: ["9"] }]
-      ]
-      for (const [name, expression] of expressions) {
-        yield* scene.create("pods", pod(name, affinity({ matchExpressions: [expression] })))
-        yield* isPlaced(scene, name)
-      }
-      const not = { matchExpressions: [{ key: "disk", operator: "DoesNotExist" }] }
-      yield* scene.create("pods", pod("not", affinity(not)))
-      yield* isPlaced(scene, "not")
-      const other = { matchExpressions: [{ key: "disk", operator: "NotIn", values: ["ssd"] }] }
-      yield* scene.create("pods", pod("other", affinity(other)))
-      yield* isPlaced(scene, "other")
-      // The one or the other.
-      const either = affinity(onNode("lost"), { matchExpressions: [{ key: "disk", operator: "Exists" }] })
-      yield* scene.create("pods", pod("either", either))
-      yield* isPlaced(scene, "either")
-      const none = { matchExpressions: [{ key: "disk", operator: "In", values: ["tape"] }] }
-      yield* scene.create("pods", pod("none", affinity(none)))
-      yield* isRefused(scene, "none")
-      yield* scene.create("pods", pod("both", { ...affinity(onNode("node")), nodeSelector: { disk: "ssd" } }))
-      yield* isRefused(scene, "both")
-    })
-  ),
-
-  "a pod finds no node, for several reasons": withNode("scene-cordoned", { unschedulable: true }, {}, (scene) =>
-    Effect.gen(function* () {
-      yield* scene.create("pods", pod("p", { nodeSelector: { is: "nowhere" } }))
-      yield* isRefused(scene, "p")
-    })
-  ),
-
-  "a pod with a claim that is not there, until it is": withVolume((scene) =>
-    Effect.gen(function* () {
-      yield* scene.create("pods", pod("p", using("data")))
-      yield* isRefused(scene, "p")
-      yield* scene.create("persistentvolumeclaims", claim("data", { volumeName: `volume-${scene.namespace}` }))
-      yield* isPlaced(scene, "p")
-    })
-  ),
-
-  "a pod with a claim that no volume is bound to": (scene) =>
-    Effect.gen(function* () {
+    *"a pod with an unbound claim"(scene) {
       yield* scene.create("persistentvolumeclaims", claim("data"))
       yield* scene.create("pods", pod("p", using("data")))
       yield* isRefused(scene, "p")
-    }),
+    }
+  }),
 
-  "a pod goes where its volume is": withNode(
+  "a pod is pinned to a node by its name": withNode("scene-pinned", {}, {}, function* (scene) {
+    yield* scene.create("pods", pod("p", affinity(onNode("scene-pinned"))))
+    yield* isPlaced(scene, "p")
+    yield* scene.create("pods", pod("q", affinity(onNode("node"))))
+    yield* isPlaced(scene, "q")
+  }),
+
+  "a pod is pinned to a missing node in a cluster with two nodes": withNode("scene-second", {}, {}, function* (scene) {
+    yield* scene.create("pods", pod("p", affinity(onNode("lost"))))
+    yield* isRefused(scene, "p")
+  }),
+
+  "a pod is pinned to a node until the node is uncordoned": withNode(
+    "scene-cordoned",
+    { unschedulable: true },
+    {},
+    function* (scene) {
+      yield* scene.create("pods", pod("p", affinity(onNode("scene-cordoned"))))
+      yield* isRefused(scene, "p")
+      yield* scene.send("PATCH", "/api/v1/nodes/scene-cordoned", { spec: { unschedulable: null } })
+      yield* isPlaced(scene, "p")
+    }
+  ),
+
+  "pods are pinned to a tainted node with and without a toleration": withNode(
+    "scene-tainted",
+    { taints: [{ key: "team", value: "a", effect: "NoSchedule" }] },
+    {},
+    function* (scene) {
+      yield* scene.create("pods", pod("p", affinity(onNode("scene-tainted"))))
+      yield* isRefused(scene, "p")
+      const tolerations = [{ key: "team", operator: "Equal", value: "a", effect: "NoSchedule" }]
+      yield* scene.create("pods", pod("q", { ...affinity(onNode("scene-tainted")), tolerations }))
+      yield* isPlaced(scene, "q")
+      const exists = [{ key: "team", operator: "Exists" }]
+      yield* scene.create("pods", pod("r", { ...affinity(onNode("scene-tainted")), tolerations: exists }))
+      yield* isPlaced(scene, "r")
+    }
+  ),
+
+  "pods select nodes by their labels": withNode("scene-labelled", {}, { disk: "ssd", cores: "8" }, function* (scene) {
+    const expressions: ReadonlyArray<[string, JsonObject]> = [
+      ["in", { key: "disk", operator: "In", values: ["nvme", "ssd"] }],
+      ["exists", { key: "disk", operator: "Exists" }],
+      ["more", { key: "cores", operator: "Gt", values: ["4"] }],
+      ["fewer", { key: "cores", operator: "Lt", values: ["9"] }]
+    ]
+    for (const [name, expression] of expressions) {
+      yield* scene.create("pods", pod(name, affinity({ matchExpressions: [expression] })))
+      yield* isPlaced(scene, name)
+    }
+    const not = { matchExpressions: [{ key: "disk", operator: "DoesNotExist" }] }
+    yield* scene.create("pods", pod("not", affinity(not)))
+    yield* isPlaced(scene, "not")
+    const other = { matchExpressions: [{ key: "disk", operator: "NotIn", values: ["ssd"] }] }
+    yield* scene.create("pods", pod("other", affinity(other)))
+    yield* isPlaced(scene, "other")
+    const either = affinity(onNode("lost"), { matchExpressions: [{ key: "disk", operator: "Exists" }] })
+    yield* scene.create("pods", pod("either", either))
+    yield* isPlaced(scene, "either")
+    const none = { matchExpressions: [{ key: "disk", operator: "In", values: ["tape"] }] }
+    yield* scene.create("pods", pod("none", affinity(none)))
+    yield* isRefused(scene, "none")
+    yield* scene.create("pods", pod("both", { ...affinity(onNode("node")), nodeSelector: { disk: "ssd" } }))
+    yield* isRefused(scene, "both")
+  }),
+
+  "a pod fits on no node for several reasons": withNode(
+    "scene-cordoned",
+    { unschedulable: true },
+    {},
+    function* (scene) {
+      yield* scene.create("pods", pod("p", { nodeSelector: { is: "nowhere" } }))
+      yield* isRefused(scene, "p")
+    }
+  ),
+
+  "a pod waits for a missing claim": withVolume(function* (scene) {
+    yield* scene.create("pods", pod("p", using("data")))
+    yield* isRefused(scene, "p")
+    yield* scene.create("persistentvolumeclaims", claim("data", { volumeName: `volume-${scene.namespace}` }))
+    yield* isPlaced(scene, "p")
+  }),
+
+  "a pod runs on the node of its volume": withNode(
     "scene-volume",
     {},
     { "kubernetes.io/hostname": "scene-volume" },
-    (scene) =>
-      withVolume(
-        () =>
-          Effect.gen(function* () {
-            yield* scene.create("persistentvolumeclaims", claim("data", { volumeName: `volume-${scene.namespace}` }))
-            yield* isBound(scene)
-            yield* scene.create("pods", pod("p", using("data")))
-            yield* isPlaced(scene, "p")
-            yield* scene.create("pods", pod("q", { ...using("data"), ...affinity(onNode("node")) }))
-            yield* isRefused(scene, "q")
-            // When the volume goes, a real scheduler looks again.
-            yield* scene.remove("pods/q")
-          }),
+    function* (scene) {
+      yield* withVolume(
+        function* () {
+          yield* scene.create("persistentvolumeclaims", claim("data", { volumeName: `volume-${scene.namespace}` }))
+          yield* isBound(scene)
+          yield* scene.create("pods", pod("p", using("data")))
+          yield* isPlaced(scene, "p")
+          yield* scene.create("pods", pod("q", { ...using("data"), ...affinity(onNode("node")) }))
+          yield* isRefused(scene, "q")
+          // The removal of the volume would make a real scheduler try again.
+          yield* scene.remove("pods/q")
+        },
         {
           nodeAffinity: {
             required: {
@@ -217,22 +205,22 @@ export const scenes: { readonly [name: string]: Script } = {
           }
         }
       )(scene)
+    }
   ),
 
-  "a volume that one pod at a time may have": withVolume(
-    (scene) =>
-      Effect.gen(function* () {
-        const accessModes = ["ReadWriteOncePod"]
-        yield* scene.create(
-          "persistentvolumeclaims",
-          claim("data", { accessModes, volumeName: `volume-${scene.namespace}` })
-        )
-        yield* isBound(scene)
-        yield* scene.create("pods", pod("p", using("data")))
-        yield* isPlaced(scene, "p")
-        yield* scene.create("pods", pod("q", using("data")))
-        yield* isRefused(scene, "q")
-      }),
+  "a volume with the access mode ReadWriteOncePod": withVolume(
+    function* (scene) {
+      const accessModes = ["ReadWriteOncePod"]
+      yield* scene.create(
+        "persistentvolumeclaims",
+        claim("data", { accessModes, volumeName: `volume-${scene.namespace}` })
+      )
+      yield* isBound(scene)
+      yield* scene.create("pods", pod("p", using("data")))
+      yield* isPlaced(scene, "p")
+      yield* scene.create("pods", pod("q", using("data")))
+      yield* isRefused(scene, "q")
+    },
     { accessModes: ["ReadWriteOncePod"] }
   )
 }

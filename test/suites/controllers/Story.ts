@@ -1,6 +1,6 @@
 /**
- * The story that a scene makes: which conditions each object had, one after the other, and the objects that are left, with their
- * Events. It leaves out what differs from run to run: times, versions, the names of pods and the hashes of templates.
+ * The story of a scene: the successive conditions of each object, and the remaining objects with their Events, without times, versions,
+ * names of pods and hashes of templates.
  */
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
@@ -9,15 +9,14 @@ import * as Comparable from "../comparison/Comparable.ts"
 import type { SceneFailed } from "./Cluster.ts"
 import type { Scene } from "./Scene.ts"
 
-/** A story. */
 export type Story = {
   /** By object and type of condition: `True Reason: message`, one after the other. */
   readonly conditions: { readonly [object: string]: { readonly [type: string]: ReadonlyArray<string> } }
-  /** By plural: each object, and how many there are that only differ in their names. */
+  /** By plural: each object, and the count of those that differ only in their names. */
   readonly objects: { readonly [plural: string]: ReadonlyArray<readonly [count: number, object: Json]> }
 }
 
-/** The kinds with conditions whose objects a scene follows. */
+/** The kinds whose conditions a story contains. */
 const followed = ["deployments", "replicasets", "jobs"]
 
 const plurals = [
@@ -31,7 +30,7 @@ const plurals = [
   "events"
 ]
 
-/** The story of a scene since a resourceVersion, and what the scene asked for. */
+/** The requests of a scene, and its story since a resourceVersion. */
 export const played = (
   scene: Scene,
   asked: ReadonlyArray<Json>,
@@ -60,7 +59,6 @@ export const played = (
     return { asked: wanted, story: { conditions, objects: Object.fromEntries(counts) } }
   })
 
-/** The requests of a scene, and the story that the scene made. */
 export interface Played {
   readonly asked: ReadonlyArray<Json>
   readonly story: Story
@@ -78,13 +76,13 @@ const conditionsOf = (history: ReadonlyArray<JsonObject>): Story["conditions"] =
     const about = `${J.text(one.kind)} ${nameOf(one)}`
     const types = conditions[about] ?? {}
     conditions[about] = types
-    // The conditions of an object that is deleted depend on the pace of its deletion.
+    // The conditions of a deleted object depend on the pace of its deletion.
     if (J.at(one, "metadata", "deletionTimestamp") !== undefined) continue
     for (const { message, reason, status, type } of J.objects(J.at(one, "status", "conditions"))) {
-      const said = types[`${type}`] ?? []
-      types[`${type}`] = said
+      const seen = types[`${type}`] ?? []
+      types[`${type}`] = seen
       const now = `${status} ${reason}: ${message}`
-      if (said.at(-1) !== now) said.push(now)
+      if (seen.at(-1) !== now) seen.push(now)
     }
   }
   return conditions
@@ -93,16 +91,16 @@ const conditionsOf = (history: ReadonlyArray<JsonObject>): Story["conditions"] =
 /** The parts of Events that depend on the pace of the controllers. */
 const steady = (one: JsonObject): ReadonlyArray<JsonObject> => {
   const { kind } = J.object(one.involvedObject)
-  // The scheduler may look at a pod after its claim was made and before it is bound.
+  // The scheduler may try a pod between the creation and the binding of its claim.
   if (/unbound immediate PersistentVolumeClaims. not found$/.test(J.text(one.message) ?? "")) return []
-  // The real Job controller waits a second for more changes before it tries again, and the embedded one does not.
+  // Only the real Job controller waits a second for more changes before it retries.
   if (one.reason === "FailedCreate" && kind === "Job") return [{ ...one, count: "SOME" }]
   return [one]
 }
 
 const nameOf = (one: JsonObject): string => J.text(J.at(one, "metadata", "name")) ?? ""
 
-/** The names that a story has for generated values. */
+/** The names of generated values in a story. */
 const aliases = (
   found: ReadonlyArray<JsonObject>
 ): ReadonlyArray<readonly [generated: string | RegExp, alias: string]> => {
@@ -120,13 +118,13 @@ const aliases = (
     ...uids,
     ...names,
     ...hashes,
-    // An Event has the time in its name, and the scheduler the name of its machine.
+    // The name of an Event contains its time, and the scheduler reports the name of its machine.
     [/(?<=\.)[0-9a-f]{16}(?=")/g, "TIME"],
     [/(?<="reportingInstance":"default-scheduler-)[^"]*/g, "MACHINE"]
   ]
 }
 
-/** The object with its managers in an order that does not depend on the seconds in which they wrote. */
+/** The object with its managers in a steady order. */
 const unordered = (one: JsonObject): JsonObject => {
   const metadata = J.object(one.metadata)
   return { ...one, metadata: { ...metadata, managedFields: J.objects(metadata.managedFields).toSorted(byText) } }

@@ -1,14 +1,15 @@
-/** The Backup kind of reference/controllers.md 1.4, as far as rules and formats go. */
+/** A Backup kind with rules and formats. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 
 const text = (maxLength: number, more: JsonObject = {}): JsonObject => ({ type: "string", maxLength, ...more })
+const ruled = (maxLength: number, rule: string, message: string): JsonObject =>
+  text(maxLength, { "x-kubernetes-validations": [{ rule, message }] })
 const immutable = (name: string, field: string): JsonObject => ({
   rule: `self.${field} == oldSelf.${field}`,
   message: `${name} is immutable: delete the Backup and create it again`,
   fieldPath: `.${field}`
 })
 
-/** The definition. */
 export const backups: JsonObject = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
@@ -49,46 +50,31 @@ export const backups: JsonObject = {
                   }
                 ],
                 properties: {
-                  source: text(253, {
-                    "x-kubernetes-validations": [
-                      {
-                        rule: "self.matches('^((pvc|deployment|statefulset)/)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",
-                        message: "source is a name, or pvc/, deployment/ or statefulset/ and a name"
-                      }
-                    ]
-                  }),
-                  schedule: text(100, {
-                    "x-kubernetes-validations": [
-                      {
-                        rule: "self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)(-random)?|@every .+|(\\\\S+\\\\s+){4}\\\\S+)$') && !self.contains('TZ')",
-                        message: "schedule is five fields or one of @daily, @every …"
-                      }
-                    ]
-                  }),
-                  destination: text(1024, {
-                    "x-kubernetes-validations": [
-                      {
-                        rule: "self.matches('^(s3|rest[+]https?|gs|azure|b2|pvc)://[^@]+$') && !self.contains('@')",
-                        message: "no such destination"
-                      }
-                    ]
-                  }),
-                  retentionPolicy: text(50, {
-                    "x-kubernetes-validations": [
-                      {
-                        rule: "self == '' || self.matches('^([1-9][0-9]{0,3}y)?([1-9][0-9]{0,3}m)?([1-9][0-9]{0,3}w)?([1-9][0-9]{0,3}d)?([1-9][0-9]{0,3}h)?$')",
-                        message: "retentionPolicy is like 1y6m or 30d"
-                      }
-                    ]
-                  }),
-                  timeZone: text(64, {
-                    "x-kubernetes-validations": [
-                      {
-                        rule: "self.matches('^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$') && self != 'Local'",
-                        message: "timeZone is an IANA name"
-                      }
-                    ]
-                  }),
+                  source: ruled(
+                    253,
+                    "self.matches('^((pvc|deployment|statefulset)/)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",
+                    "source is a name, or pvc/, deployment/ or statefulset/ and a name"
+                  ),
+                  schedule: ruled(
+                    100,
+                    "self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)(-random)?|@every .+|(\\\\S+\\\\s+){4}\\\\S+)$') && !self.contains('TZ')",
+                    "schedule is five fields or one of @daily, @every …"
+                  ),
+                  destination: ruled(
+                    1024,
+                    "self.matches('^(s3|rest[+]https?|gs|azure|b2|pvc)://[^@]+$') && !self.contains('@')",
+                    "no such destination"
+                  ),
+                  retentionPolicy: ruled(
+                    50,
+                    "self == '' || self.matches('^([1-9][0-9]{0,3}y)?([1-9][0-9]{0,3}m)?([1-9][0-9]{0,3}w)?([1-9][0-9]{0,3}d)?([1-9][0-9]{0,3}h)?$')",
+                    "retentionPolicy is like 1y6m or 30d"
+                  ),
+                  timeZone: ruled(
+                    64,
+                    "self.matches('^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$') && self != 'Local'",
+                    "timeZone is an IANA name"
+                  ),
                   suspend: { type: "boolean", default: false },
                   startingDeadlineSeconds: { type: "integer", format: "int64", minimum: 10, nullable: true },
                   concurrencyPolicy: text(10, { enum: ["Forbid", "Replace"], default: "Forbid" }),
@@ -159,7 +145,6 @@ export const backups: JsonObject = {
 
 const right: JsonObject = { source: "pvc/data", destination: "s3://bucket/prefix", retentionPolicy: "30d" }
 
-/** Specs. */
 export const specs: ReadonlyArray<JsonObject> = [
   right,
   { ...right, schedule: "0 2 * * *", timeZone: "Europe/Berlin", hooks: { pre: [{ command: ["sync"] }] } },

@@ -1,7 +1,7 @@
-/** CustomResourceDefinitions to be sent to a server: right ones, and one for each common mistake. */
+/** Valid CustomResourceDefinitions, and one for each common mistake. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 
-/** A definition with one version, whose spec has this schema. */
+/** A definition with one version, whose spec has the schema. */
 export const defined = (
   plural: string,
   schema: JsonObject,
@@ -34,11 +34,11 @@ export const defined = (
 /** `Widget` of `widgets`. */
 export const kindOf = (plural: string): string => `${plural.charAt(0).toUpperCase()}${plural.slice(1, -1)}`
 
+/** A definition of Things with an empty spec. */
+const things = (options: Parameters<typeof defined>[2]) => defined("things", { type: "object" }, options)
 const one = (schema: JsonObject) => defined("things", { type: "object", properties: { x: schema } })
 /** A definition with one rule at the spec. */
-export const ruled = (rule: JsonObject): JsonObject => rules(rule)
-
-const rules = (...rules: ReadonlyArray<JsonObject>) =>
+export const ruled = (rule: JsonObject): JsonObject =>
   defined("things", {
     type: "object",
     properties: {
@@ -47,7 +47,7 @@ const rules = (...rules: ReadonlyArray<JsonObject>) =>
       l: { type: "array", maxItems: 10, items: { type: "integer" } },
       a: { type: "object", properties: { b: { type: "string" } } }
     },
-    "x-kubernetes-validations": rules
+    "x-kubernetes-validations": [rule]
   })
 const versions = (...versions: ReadonlyArray<JsonObject>) => defined("things", {}, { spec: { versions } })
 const version = (name: string, more: JsonObject = {}): JsonObject => ({
@@ -58,50 +58,46 @@ const version = (name: string, more: JsonObject = {}): JsonObject => ({
   ...more
 })
 const column = (more: JsonObject) =>
-  defined(
-    "things",
-    { type: "object" },
-    { version: { additionalPrinterColumns: [{ name: "C", type: "string", jsonPath: ".spec.c", ...more }] } }
-  )
-const scaled = (scale: JsonObject) => defined("things", { type: "object" }, { version: { subresources: { scale } } })
+  things({ version: { additionalPrinterColumns: [{ name: "C", type: "string", jsonPath: ".spec.c", ...more }] } })
+const scaled = (scale: JsonObject) => things({ version: { subresources: { scale } } })
+const byKey = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] }
 const selectable = (...paths: ReadonlyArray<string>) =>
   defined(
     "things",
     { type: "object", properties: { s: { type: "string" }, n: { type: "number" }, o: { type: "object" } } },
     { version: { selectableFields: paths.map((jsonPath) => ({ jsonPath })) } }
   )
-const names = (more: JsonObject) =>
-  defined("things", { type: "object" }, { spec: { names: { plural: "things", kind: "Thing", ...more } } })
+const names = (more: JsonObject) => things({ spec: { names: { plural: "things", kind: "Thing", ...more } } })
 
-/** By what is special about each. */
+/** By their special feature. */
 export const definitions: { readonly [about: string]: JsonObject } = {
   plain: one({ type: "string" }),
-  "another name": { ...one({ type: "string" }), metadata: { name: "wrong.crd.example.com" } },
+  "mismatched name": { ...one({ type: "string" }), metadata: { name: "wrong.crd.example.com" } },
   "no kind": names({ kind: "" }),
-  "kind of capitals": names({ kind: "Thing_1" }),
+  "kind with capitals": names({ kind: "Thing_1" }),
   "short name": names({ shortNames: ["ok", "No_t"] }),
   categories: names({ categories: ["All"] }),
   "list kind is kind": names({ listKind: "Thing" }),
   "no group": defined("things", {}, { spec: { group: "" } }),
   "group without a dot": defined("things", {}, { spec: { group: "example" } }),
-  "group of capitals": defined("things", {}, { spec: { group: "Example.com" } }),
+  "group with capitals": defined("things", {}, { spec: { group: "Example.com" } }),
   "protected group": {
-    ...defined("things", { type: "object" }, { spec: { group: "x.k8s.io" } }),
+    ...things({ spec: { group: "x.k8s.io" } }),
     metadata: { name: "things.x.k8s.io" }
   },
-  "no scope": defined("things", { type: "object" }, { spec: { scope: "" } }),
-  "wrong scope": defined("things", { type: "object" }, { spec: { scope: "Somewhere" } }),
+  "no scope": things({ spec: { scope: "" } }),
+  "wrong scope": things({ spec: { scope: "Somewhere" } }),
   "no schema": defined("things", {}, { version: { schema: null } }),
   "no versions": versions(),
   "no storage version": versions(version("v1")),
   "two storage versions": versions(version("v1", { storage: true }), version("v2", { storage: true })),
   "same version twice": versions(version("v1", { storage: true }), version("v1")),
-  "version of capitals": versions(version("V1", { storage: true })),
+  "version with capitals": versions(version("V1", { storage: true })),
   "deprecation warning without deprecated": versions(version("v1", { storage: true, deprecationWarning: "x" })),
   "empty deprecation warning": versions(version("v1", { storage: true, deprecated: true, deprecationWarning: "" })),
   "no type": one({}),
-  "no type at the root": defined("things", { type: "object" }, { root: { type: null } }),
-  "string at the root": defined("things", { type: "object" }, { root: { type: "string" } }),
+  "no type at the root": things({ root: { type: null } }),
+  "string at the root": things({ root: { type: "string" } }),
   "unknown type": one({ type: "text" }),
   "null type": one({ type: "null" }),
   "array without items": one({ type: "array" }),
@@ -117,7 +113,7 @@ export const definitions: { readonly [about: string]: JsonObject } = {
     anyOf: [{ required: ["y"] }]
   }),
   "items only in not": one({ type: "array", items: { type: "string" }, not: { items: { minLength: 1 } } }),
-  "items of nothing in not": one({ type: "string", not: { items: { minLength: 1 } } }),
+  "items of a string in not": one({ type: "string", not: { items: { minLength: 1 } } }),
   "int or string": one({ "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] }),
   "int or string and preserving": one({
     "x-kubernetes-int-or-string": true,
@@ -128,11 +124,7 @@ export const definitions: { readonly [about: string]: JsonObject } = {
     properties: { a: { type: "string" } },
     additionalProperties: { type: "string" }
   }),
-  "additionalProperties at the root": defined(
-    "things",
-    { type: "object" },
-    { root: { additionalProperties: { type: "string" }, properties: null } }
-  ),
+  "additionalProperties at the root": things({ root: { additionalProperties: { type: "string" }, properties: null } }),
   "additionalProperties false": one({ type: "object", additionalProperties: false }),
   "metadata with labels": defined(
     "things",
@@ -149,7 +141,7 @@ export const definitions: { readonly [about: string]: JsonObject } = {
   reference: one({ type: "object", $ref: "#/x" }),
   "pattern properties": one({ type: "object", patternProperties: { a: { type: "string" } } }),
   "broken pattern": one({ type: "string", pattern: "a(b" }),
-  "pattern that looks ahead": one({ type: "string", pattern: "^(?=a)b" }),
+  "pattern with a lookahead": one({ type: "string", pattern: "^(?=a)b" }),
   "not preserving": one({ type: "object", "x-kubernetes-preserve-unknown-fields": false }),
   "preserving at the spec": defined("things", {}, { spec: { preserveUnknownFields: true } }),
   "embedded without type": one({
@@ -157,7 +149,7 @@ export const definitions: { readonly [about: string]: JsonObject } = {
     "x-kubernetes-preserve-unknown-fields": true
   }),
   "embedded without properties": one({ type: "object", "x-kubernetes-embedded-resource": true }),
-  "nullable at the root": defined("things", { type: "object" }, { root: { nullable: true } }),
+  "nullable at the root": things({ root: { nullable: true } }),
   "unknown list type": one({ type: "array", items: { type: "string" }, "x-kubernetes-list-type": "bag" }),
   "list type of an object": one({ type: "object", "x-kubernetes-list-type": "set" }),
   "set of objects": one({ type: "array", items: { type: "object" }, "x-kubernetes-list-type": "set" }),
@@ -168,17 +160,15 @@ export const definitions: { readonly [about: string]: JsonObject } = {
   }),
   "map without keys": one({ type: "array", items: { type: "object" }, "x-kubernetes-list-type": "map" }),
   "keys without map": one({ type: "array", items: { type: "object" }, "x-kubernetes-list-map-keys": ["k"] }),
-  "keys that are no properties": one({
+  "keys that are not properties": one({
     type: "array",
     items: { type: "object" },
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["k"]
+    ...byKey
   }),
   "keys that are not required": one({
     type: "array",
     items: { type: "object", properties: { k: { type: "string" } } },
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["k"]
+    ...byKey
   }),
   "keys that are objects": one({
     type: "array",
@@ -189,8 +179,7 @@ export const definitions: { readonly [about: string]: JsonObject } = {
   "map of strings": one({
     type: "array",
     items: { type: "string" },
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["k"]
+    ...byKey
   }),
   "unknown map type": one({ type: "object", "x-kubernetes-map-type": "loose" }),
   "map type of a list": one({ type: "array", items: { type: "string" }, "x-kubernetes-map-type": "atomic" }),
@@ -205,47 +194,37 @@ export const definitions: { readonly [about: string]: JsonObject } = {
   "default in metadata": defined("things", {}, { root: { properties: { metadata: { type: "object", default: {} } } } }),
   "unknown format": one({ type: "string", format: "telephone" }),
   "column without type": column({ type: "" }),
-  "column of another type": column({ type: "text" }),
-  "column of another format": column({ format: "text" }),
+  "column with an unknown type": column({ type: "text" }),
+  "column with an unknown format": column({ format: "text" }),
   "column without path": column({ jsonPath: "" }),
-  "column with another path": column({ jsonPath: "spec.c" }),
+  "column with an invalid path": column({ jsonPath: "spec.c" }),
   "column without a name": column({ name: "" }),
   "scale without paths": scaled({ specReplicasPath: "", statusReplicasPath: "" }),
-  "scale of other paths": scaled({
+  "scale with invalid paths": scaled({
     specReplicasPath: ".replicas",
     statusReplicasPath: "status.replicas",
     labelSelectorPath: ".metadata.labels"
   }),
-  "status and rules at the root": defined(
-    "things",
-    { type: "object" },
-    { root: { minProperties: 1 }, version: { subresources: { status: {} } } }
-  ),
+  "status and rules at the root": things({ root: { minProperties: 1 }, version: { subresources: { status: {} } } }),
   "selectable metadata": selectable(".metadata.name"),
   "selectable number": selectable(".spec.n", ".spec.o"),
   "selectable twice": selectable(".spec.s", ".spec.s"),
-  "selectable nothing": selectable(".spec.z", "spec.s", ".spec['s']", ""),
-  "conversion of another strategy": defined(
-    "things",
-    { type: "object" },
-    { spec: { conversion: { strategy: "Magic" } } }
-  ),
-  "conversion None with a webhook": defined(
-    "things",
-    { type: "object" },
-    { spec: { conversion: { strategy: "None", webhook: { conversionReviewVersions: ["v1"] } } } }
-  ),
-  "no rule": rules({ rule: " " }),
-  "rule with an empty message": rules({ rule: "true", message: " " }),
-  "rule with line breaks in its message": rules({ rule: "true", message: "a\nb" }),
-  "rule with line breaks and no message": rules({ rule: "true\n&& true" }),
-  "rule with an unknown reason": rules({ rule: "true", reason: "Because" }),
-  "rule with an empty message expression": rules({ rule: "true", messageExpression: " " }),
-  "rule with a field path to nowhere": rules({ rule: "true", fieldPath: ".z" }),
-  "rule with a field path": rules({ rule: "self.n > 0", fieldPath: ".a.b" }),
-  "rule that is no truth": rules({ rule: "self.n" }),
-  "rule with a message expression that is no text": rules({ rule: "true", messageExpression: "self.n" }),
-  "rule with optionalOldSelf for nothing": rules({ rule: "true", optionalOldSelf: true }),
+  "selectable unknown paths": selectable(".spec.z", "spec.s", ".spec['s']", ""),
+  "conversion with an unknown strategy": things({ spec: { conversion: { strategy: "Magic" } } }),
+  "conversion None with a webhook": things({
+    spec: { conversion: { strategy: "None", webhook: { conversionReviewVersions: ["v1"] } } }
+  }),
+  "no rule": ruled({ rule: " " }),
+  "rule with an empty message": ruled({ rule: "true", message: " " }),
+  "rule with line breaks in its message": ruled({ rule: "true", message: "a\nb" }),
+  "rule with line breaks and no message": ruled({ rule: "true\n&& true" }),
+  "rule with an unknown reason": ruled({ rule: "true", reason: "Because" }),
+  "rule with an empty message expression": ruled({ rule: "true", messageExpression: " " }),
+  "rule with an unknown field path": ruled({ rule: "true", fieldPath: ".z" }),
+  "rule with a field path": ruled({ rule: "self.n > 0", fieldPath: ".a.b" }),
+  "rule that is not a boolean": ruled({ rule: "self.n" }),
+  "rule with a message expression that is not a string": ruled({ rule: "true", messageExpression: "self.n" }),
+  "rule with a needless optionalOldSelf": ruled({ rule: "true", optionalOldSelf: true }),
   "rule of oldSelf in a list": one({
     type: "array",
     maxItems: 5,
@@ -253,21 +232,20 @@ export const definitions: { readonly [about: string]: JsonObject } = {
   })
 }
 
-/** A definition. */
 export const first = defined(
   "firsts",
   { type: "object" },
   { spec: { names: { plural: "firsts", singular: "both", kind: "Both", shortNames: ["bo", "th"] } } }
 )
 
-/** Another definition, some of whose names the first one has. */
+/** A definition with some names of the first one. */
 export const second = defined(
   "seconds",
   { type: "object" },
   { spec: { names: { plural: "seconds", singular: "second", kind: "Both", shortNames: ["bo", "ok"] } } }
 )
 
-/** Rules that a server does not compile, by the kind of mistake. */
+/** Rules that a server does not compile. */
 export const uncompilable: ReadonlyArray<string> = [
   "self.nope == 1",
   "self.n ==",

@@ -1,4 +1,4 @@
-/** Definitions of custom kinds and objects of them, valid and invalid, as dialogues. */
+/** Valid and invalid definitions and custom objects as dialogues. */
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import type { JsonObject } from "@homeostat/testkit/server/Json"
@@ -26,13 +26,13 @@ const object = (plural: string, more: JsonObject): JsonObject => ({
   ...more
 })
 
-/** Defines a kind, and waits until it is served. A kube-apiserver holds up objects of a kind that is younger than two seconds. */
+/** Defines a kind, and waits until a kube-apiserver accepts objects of it, two seconds later. */
 const define = (plural: string, definition: JsonObject): ReadonlyArray<Request> => [
   post(definitionsPath, definition),
   { method: "GET", path: objectsPath(plural), until: { status: 200 }, pauseMillis: 2_100 }
 ]
 
-/** Tries to replace the object that the step with this index has stored. */
+/** A dry run that replaces the object which the step with this index stored. */
 const replaceStored =
   (index: number, plural: string, more: JsonObject, below = ""): Step =>
   ({ answers }) => ({
@@ -41,7 +41,7 @@ const replaceStored =
     body: { ...J.object(answers[index]?.body), ...more }
   })
 
-/** How a compiler of CEL tells what is wrong. */
+/** The words of a CEL compiler. */
 const compilers = /(?<=compilation failed: ERROR: <input>:).*/s
 
 const definitions: ReadonlyArray<Dialogue> = [
@@ -55,7 +55,7 @@ const definitions: ReadonlyArray<Dialogue> = [
     steps: [post(`${definitionsPath}${dry}`, Definitions.ruled({ rule }))]
   })),
   {
-    name: "a definition gives way to another one that has its names",
+    name: "a definition loses names to an older one",
     steps: [
       ...define("firsts", Definitions.first),
       post(definitionsPath, Definitions.second),
@@ -68,7 +68,7 @@ const definitions: ReadonlyArray<Dialogue> = [
   }
 ]
 
-/** A dialogue for each object of a kind that is there. */
+/** A dialogue for each object of a kind. */
 const created = (about: string, plural: string, objects: ReadonlyArray<JsonObject>): ReadonlyArray<Dialogue> =>
   objects.map((more) => ({
     name: `${about}: ${JSON.stringify(more)}`,
@@ -76,12 +76,12 @@ const created = (about: string, plural: string, objects: ReadonlyArray<JsonObjec
   }))
 
 const objects: ReadonlyArray<Dialogue> = [
-  ...created("an object is pruned, filled in and checked", "widgets", [
+  ...created("the server prunes, defaults and validates an object", "widgets", [
     ...Objects.specs.map((spec) => ({ spec: { name: "abc", ...spec } })),
     ...Objects.wholes
   ]),
   ...created(
-    "a text of a format",
+    "a string with a format",
     "widgets",
     Object.entries(Objects.texts).flatMap(([format, texts]) =>
       texts.map((text) => ({ spec: { name: "abc", [format]: text } }))
@@ -95,7 +95,7 @@ const objects: ReadonlyArray<Dialogue> = [
 ]
 
 const rules: ReadonlyArray<Dialogue> = [
-  ...[...Gauges.rules.map((rule) => ({ rule })), ...Gauges.told].map((rule, index) => {
+  ...[...Gauges.rules.map((rule) => ({ rule })), ...Gauges.messages].map((rule, index) => {
     const plural = `gauge${index}s`
     const [definition, spec] = Gauges.gauge(rule, plural)
     return {
@@ -116,7 +116,7 @@ const rules: ReadonlyArray<Dialogue> = [
   })
 ]
 
-/** An object is stored while its kind is loose, and changed when the kind is strict. */
+/** Stores an object under a loose schema, and changes it under a strict one. */
 const ratchet = (plural: string, changes: ReadonlyArray<Step>): ReadonlyArray<Step> => [
   ...define(plural, Ratchets.loose(plural)),
   post(objectsPath(plural), object(plural, { spec: Ratchets.spec })),
@@ -131,7 +131,7 @@ const ratchet = (plural: string, changes: ReadonlyArray<Step>): ReadonlyArray<St
     body: { spec: Ratchets.strict(plural).spec ?? null },
     contentType: "application/merge-patch+json"
   },
-  // The new schema is in use as soon as it refuses an object.
+  // Waits until the server uses the new schema.
   {
     ...post(`${objectsPath(plural)}${dry}`, object(plural, { metadata: { name: "b" }, spec: { all: "long" } })),
     until: { status: 422 }
@@ -175,7 +175,6 @@ const named = (definition: JsonObject): CustomResourceDefinition => ({
   metadata: J.texts(definition.metadata)
 })
 
-/** All of it. */
 export const crd: Suite = {
   name: "crd",
   definitions: [...[Objects.everything, Backups.backups].map(named), webApp],

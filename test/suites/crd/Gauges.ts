@@ -1,5 +1,6 @@
-/** A kind for rules in CEL, rules to be asked of one object of it, and rules for changes. */
+/** A kind for CEL rules, rules for one object, and rules for changes. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
+import * as Schema from "../comparison/Schema.ts"
 import { defined } from "./Definitions.ts"
 
 const text: JsonObject = { type: "string", maxLength: 20 }
@@ -20,31 +21,24 @@ const properties: JsonObject = {
   bytes: { type: "string", format: "byte", maxLength: 20 },
   o: { type: "object", properties: { "x-y": text, "a.b": text, "a/b": text, a__b: text, namespace: text, in: text } },
   none: text,
-  items: {
-    type: "array",
-    maxItems: 5,
-    "x-kubernetes-list-type": "map",
-    "x-kubernetes-list-map-keys": ["k"],
-    items: { type: "object", required: ["k"], properties: { k: text, v: { type: "integer" } } }
-  }
+  items: Schema.map(["k"], { k: text, v: { type: "integer" } }, { maxItems: 5 })
 }
 
-/** The kind of this plural with a rule at its spec. */
+/** The definition with a rule at its spec. */
 export const gauges = (rule: JsonObject, plural: string): JsonObject =>
   defined(plural, { type: "object", properties, "x-kubernetes-validations": [rule] })
 
-/** The members of an object that a text names. */
+/** The members whose names the text contains. */
 const named = (members: JsonObject, text: string): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([name]) => new RegExp(`\\b${name}\\b`).test(text)))
 
-/** The kind with those fields of the spec that the rule names, and an object of it. */
+/** The definition with the fields that the rule names, and a spec. */
 export const gauge = (rule: JsonObject, plural: string): readonly [definition: JsonObject, spec: JsonObject] => {
   const text = JSON.stringify(rule)
   const schema = { type: "object", properties: named(properties, text), "x-kubernetes-validations": [rule] }
   return [defined(plural, schema), named(spec, text)]
 }
 
-/** The object of which the rules are asked. */
 export const spec: JsonObject = {
   n: 3,
   m: 5,
@@ -67,7 +61,7 @@ export const spec: JsonObject = {
   ]
 }
 
-/** Rules: whether the spec keeps them, and what a server says where not, is compared. */
+/** Rules that the spec keeps or breaks. */
 export const rules: ReadonlyArray<string> = [
   "self.n < self.m",
   "self.n > self.m",
@@ -176,7 +170,7 @@ export const rules: ReadonlyArray<string> = [
 ]
 
 /** Rules with messages, reasons and paths. */
-export const told: ReadonlyArray<JsonObject> = [
+export const messages: ReadonlyArray<JsonObject> = [
   { rule: "self.n > 5", message: "n is small" },
   { rule: "self.n > 5", messageExpression: "'s is ' + self.s" },
   { rule: "self.n > 5", message: "fallback", messageExpression: "self.mp['z']" },
@@ -192,7 +186,6 @@ export const told: ReadonlyArray<JsonObject> = [
   { rule: "self.n > 5\n  || false", message: " two lines " }
 ]
 
-/** Changes: the rule, the old spec, the new one. */
 export const changes: ReadonlyArray<readonly [rule: JsonObject, old: JsonObject, next: JsonObject]> = [
   [{ rule: "self.n == oldSelf.n", message: "n is immutable" }, spec, { ...spec, n: 4 }],
   [{ rule: "self.n == oldSelf.n", message: "n is immutable" }, spec, { ...spec, m: 4 }],

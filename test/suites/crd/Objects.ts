@@ -1,5 +1,6 @@
-/** Objects of custom kinds with all that a schema can ask for: right ones, and one for each mistake. */
+/** Valid custom objects, and one for each mistake. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
+import * as Schema from "../comparison/Schema.ts"
 import { defined } from "./Definitions.ts"
 
 const formats =
@@ -7,7 +8,9 @@ const formats =
     " "
   )
 
-/** A kind with a field for everything. */
+const pair = Schema.object({ a: { type: "string" }, b: { type: "string" } })
+
+/** A kind with a field for each feature of a schema. */
 export const everything = defined(
   "widgets",
   {
@@ -26,17 +29,8 @@ export const everything = defined(
       choice: { type: "integer", enum: [1, 2] },
       flag: { type: "boolean", default: true },
       list: { type: "array", minItems: 1, maxItems: 2, items: { type: "string", maxLength: 3 } },
-      set: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
-      map: {
-        type: "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["k"],
-        items: {
-          type: "object",
-          required: ["k"],
-          properties: { k: { type: "string" }, v: { type: "integer", maximum: 5 } }
-        }
-      },
+      set: Schema.set({ type: "string" }),
+      map: Schema.map(["k"], { k: { type: "string" }, v: { type: "integer", maximum: 5 } }),
       pairs: {
         type: "array",
         "x-kubernetes-list-type": "map",
@@ -62,39 +56,19 @@ export const everything = defined(
       nothing: { type: "string", nullable: true },
       nullableEnum: { type: "string", nullable: true, enum: ["a"] },
       anything: { "x-kubernetes-preserve-unknown-fields": true },
-      open: {
-        type: "object",
-        "x-kubernetes-preserve-unknown-fields": true,
-        properties: { closed: { type: "object", properties: { a: { type: "string" } } } }
-      },
-      closed: {
-        type: "object",
-        properties: {
-          a: { type: "string", default: "A" },
-          b: { type: "object", properties: { c: { type: "integer", default: 7 } } }
-        }
-      },
+      open: { ...Schema.open, properties: { closed: Schema.object({ a: { type: "string" } }) } },
+      closed: Schema.object({
+        a: { type: "string", default: "A" },
+        b: Schema.object({ c: { type: "integer", default: 7 } })
+      }),
       filled: { type: "object", default: {}, properties: { x: { type: "string", default: "X" } } },
-      resource: {
-        type: "object",
-        "x-kubernetes-embedded-resource": true,
-        "x-kubernetes-preserve-unknown-fields": true
-      },
-      any: {
-        type: "object",
-        properties: { a: { type: "string" }, b: { type: "string" } },
-        anyOf: [{ required: ["a"] }, { required: ["b"] }]
-      },
-      one: {
-        type: "object",
-        properties: { a: { type: "string" }, b: { type: "string" } },
-        oneOf: [{ required: ["a"] }, { required: ["b"] }]
-      },
+      resource: Schema.embedded,
+      any: { ...pair, anyOf: [{ required: ["a"] }, { required: ["b"] }] },
+      one: { ...pair, oneOf: [{ required: ["a"] }, { required: ["b"] }] },
       all: { type: "string", allOf: [{ minLength: 2 }, { pattern: "^a" }] },
       not: { type: "string", not: { enum: ["no"] } },
       better: {
-        type: "object",
-        properties: { a: { type: "string" }, b: { type: "string" } },
+        ...pair,
         anyOf: [{ properties: { a: { minLength: 3 } } }, { properties: { a: { minLength: 4 }, b: { minLength: 1 } } }]
       },
       best: { type: "string", anyOf: [{ minLength: 5, pattern: "^a" }, { maxLength: 1 }] },
@@ -102,16 +76,14 @@ export const everything = defined(
     }
   },
   {
-    root: {
-      required: ["spec"]
-    },
+    root: { required: ["spec"] },
     version: {
       subresources: { status: {}, scale: { specReplicasPath: ".spec.count", statusReplicasPath: ".status.count" } }
     }
   }
 )
 
-/** The spec of an object of it, and what becomes of it is compared. Each has a right name besides. */
+/** Specs besides a valid name. */
 export const specs: ReadonlyArray<JsonObject> = [
   {},
   { name: "toolong" },
@@ -200,7 +172,6 @@ export const specs: ReadonlyArray<JsonObject> = [
   { name: "ABCDEFG", count: 0, letter: "z", list: [1], closed: { a: 1 } }
 ]
 
-/** Texts for the formats. */
 export const texts: { readonly [format: string]: ReadonlyArray<string> } = {
   datetime: [
     "2024-01-01T00:00:00Z",
@@ -232,7 +203,7 @@ export const texts: { readonly [format: string]: ReadonlyArray<string> } = {
   telephone: ["whatever"]
 }
 
-/** Whole objects of it; without apiVersion and kind: those of the kind. */
+/** Whole objects, by default with the apiVersion and kind of the definition. */
 export const wholes: ReadonlyArray<JsonObject> = [
   {},
   { spec: null },
@@ -248,7 +219,6 @@ export const wholes: ReadonlyArray<JsonObject> = [
   { spec: { name: "abc" }, metadata: "x" }
 ]
 
-/** Specs of WebApps. */
 export const webApps: ReadonlyArray<JsonObject> = [
   { image: "registry.test/web:1" },
   { image: "registry.test/web:1", replicas: 3, port: 80 },

@@ -1,4 +1,4 @@
-/** A kind that was loose when an object was stored, and is strict when that is changed. */
+/** A kind whose schema becomes strict after an object is stored. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { defined } from "./Definitions.ts"
 
@@ -57,22 +57,19 @@ const kind = (plural: string, strict: boolean): JsonObject => {
   })
 }
 
-/** The kind when the object is stored. */
 export const loose = (plural: string): JsonObject => kind(plural, false)
 
-/** The kind when it is changed. */
 export const strict = (plural: string): JsonObject => kind(plural, true)
 
-/** What is stored. */
+const pairs = (...pairs: ReadonlyArray<readonly [k: string, v: number]>) => pairs.map(([k, v]) => ({ k, v }))
+
+/** The stored spec. */
 export const spec: JsonObject = {
   a: "TOO LONG",
   b: "b",
   nested: { y: "z" },
   atomic: ["long"],
-  map: [
-    { k: "a", v: 9 },
-    { k: "b", v: 1 }
-  ],
+  map: pairs(["a", 9], ["b", 1]),
   set: ["x", "x"],
   labels: { a: "long", b: "b" },
   one: {},
@@ -80,7 +77,7 @@ export const spec: JsonObject = {
   was: "was"
 }
 
-/** What is sent instead of it. */
+/** The new specs. */
 export const next: ReadonlyArray<JsonObject> = [
   spec,
   { ...spec, b: "c" },
@@ -91,34 +88,10 @@ export const next: ReadonlyArray<JsonObject> = [
   { ...spec, nested: { y: "q" } },
   { ...spec, nested: {} },
   { ...spec, atomic: ["long", "b"] },
-  {
-    ...spec,
-    map: [
-      { k: "b", v: 1 },
-      { k: "a", v: 9 }
-    ]
-  },
-  {
-    ...spec,
-    map: [
-      { k: "a", v: 8 },
-      { k: "b", v: 1 }
-    ]
-  },
-  {
-    ...spec,
-    map: [
-      { k: "a", v: 9 },
-      { k: "b", v: 9 }
-    ]
-  },
-  {
-    ...spec,
-    map: [
-      { k: "a", v: 9 },
-      { k: "c", v: 4 }
-    ]
-  },
+  { ...spec, map: pairs(["b", 1], ["a", 9]) },
+  { ...spec, map: pairs(["a", 8], ["b", 1]) },
+  { ...spec, map: pairs(["a", 9], ["b", 9]) },
+  { ...spec, map: pairs(["a", 9], ["c", 4]) },
   { ...spec, set: ["y", "y"] },
   { ...spec, labels: { a: "long", b: "c" } },
   { ...spec, labels: { a: "longer", b: "b" } },
@@ -130,7 +103,7 @@ export const next: ReadonlyArray<JsonObject> = [
   {}
 ]
 
-/** What is sent as the status of an object whose phase is of old. */
+/** New statuses of an object with an old phase. */
 export const statuses: ReadonlyArray<JsonObject> = [
   { phase: "Old" },
   { phase: "Old", other: "x" },
