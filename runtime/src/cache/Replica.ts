@@ -22,8 +22,6 @@ export interface Replica {
 /** The properties that all changes of one edit share. */
 type How = Pick<Change, "initial" | "relisted" | "receivedAt">
 
-const nothing: ReadonlyArray<Change> = []
-
 const isSame = (a: KubernetesObject, b: KubernetesObject): boolean =>
   a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid
 
@@ -64,12 +62,8 @@ export const make = (options: {
     changes.push({ type: "deleted", object, ...how })
   }
 
-  const first = (): How => ({ initial: true, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() })
-
   /** Stores objects of the first list as they arrive, so that its end does not block the event loop. Keeps those of later lists. */
-  const stage = (objects: ReadonlyArray<KubernetesObject>): ReadonlyArray<Change> => {
-    const how = first()
-    const changes: Array<Change> = []
+  const stage = (objects: ReadonlyArray<KubernetesObject>, how: How, changes: Array<Change>): void => {
     for (const object of objects) {
       const key = keyString(object.metadata)
       if (!synced) put(key, object, how, changes)
@@ -77,20 +71,16 @@ export const make = (options: {
       // During a relist most objects are as they were: the new copies become garbage at once, not at the end.
       staged.set(key, known !== undefined && isSame(known, object) ? known : object)
     }
-    return changes
   }
 
-  const commit = (resourceVersion: string): ReadonlyArray<Change> => {
-    const receivedAt = clock.unsafeCurrentTimeMillis()
-    const changes: Array<Change> = []
+  const commit = (resourceVersion: string, how: How, changes: Array<Change>): void => {
     overlay.relisted(resourceVersion)
     const gone = Array.from(overlay.keys()).filter((key) => !staged.has(key))
-    for (const key of gone) drop(key, undefined, { initial: false, relisted: true, receivedAt }, changes)
-    const how = { initial: !synced, relisted: synced, receivedAt }
-    for (const [key, object] of staged) put(key, object, how, changes)
+    for (const key of gone) drop(key, undefined, { ...how, initial: false, relisted: true }, changes)
+    const found = { ...how, relisted: synced }
+    for (const [key, object] of staged) put(key, object, found, changes)
     staged = new Map()
     synced = true
-    return changes
   }
 
   return {
@@ -98,26 +88,26 @@ export const make = (options: {
     overlay,
     synced: () => synced,
     edit: (edit) => {
+      const how: How = { initial: !synced, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() }
+      const changes: Array<Change> = []
       switch (edit._tag) {
         case "Begin":
           staged = new Map()
           overlay.relisting()
-          return nothing
+          break
         case "Stage":
-          return stage(edit.objects)
+          stage(edit.objects, how, changes)
+          break
         case "Unstage": {
           const key = keyString(edit.object.metadata)
           staged.delete(key)
-          if (synced) return nothing
-          const changes: Array<Change> = []
-          drop(key, edit.object, first(), changes)
-          return changes
+          if (!synced) drop(key, edit.object, how, changes)
+          break
         }
         case "Commit":
-          return commit(edit.resourceVersion)
-        case "Apply": {
-          const how = { initial: false, relisted: false, receivedAt: clock.unsafeCurrentTimeMillis() }
-          const changes: Array<Change> = []
+          commit(edit.resourceVersion, how, changes)
+          break
+        case "Apply":
           for (const event of edit.events) {
             switch (event.type) {
               case "ADDED":
@@ -130,9 +120,8 @@ export const make = (options: {
             }
           }
           overlay.passed(edit.resourceVersion)
-          return changes
-        }
       }
+      return changes
     }
   }
 }
