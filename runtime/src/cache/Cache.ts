@@ -1,10 +1,10 @@
 /**
- * The local picture of the cluster: one informer for each kind that someone declared, fed by watches, read without a request.
+ * A local copy of the cluster: one informer for each declared kind, fed by watches. Reads send no request.
  *
- * A read gives what the watch has told, with our own writes on top: whoever wrote an object finds it written, at once and
- * without waiting. Writes of others appear when the watch tells them.
+ * A read returns the state that the watch has delivered, with the manager's own writes on top. A reconcile reads its own writes at
+ * once. Writes of other managers appear when the watch delivers them.
  *
- * Needs the rights to list and watch each kind that is declared, in the namespaces that are followed.
+ * The cache needs the permissions to list and watch each declared kind in the namespaces that it follows.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -31,9 +31,9 @@ export type { Change, Selection } from "./Store.ts"
 /** The `items` that match their schema, and `invalid`, as `Client.list` gives them: a controller that counts objects needs both. */
 export type List<A> = Decoding.Decoded<A>
 
-/** What else an informer is told apart by, and what it can be searched by. */
+/** The settings of an informer. */
 export interface InformerOptions {
-  /** Only objects that match are followed. Another selector is another informer. */
+  /** The informer follows only objects that match. Each selector of a kind has its own informer. */
   readonly labelSelector?: string | undefined
   /**
    * Added to those that the informer has. Dies with {@link Index.Conflict} if two of one kind and name have different functions, whatever
@@ -44,35 +44,35 @@ export interface InformerOptions {
   readonly transform?: Transform.Transform | undefined
 }
 
-/** Reads of the local picture. */
+/** Reads of the local copy. */
 export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
   Cache,
   {
-    /** The informer of a kind, started if it is not there. It lives as long as the cache. */
+    /** Returns the informer of a kind, and starts one if there is none. It runs until the scope of the cache closes. */
     readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
     /**
-     * An object, as of now. Of a kind that is followed with several label selectors and none without, any of them has it. Dies, with a
-     * message that says so, if the key of a namespaced kind has no namespace, if no informer of the kind was declared, or the namespace is not
-     * followed: reading what is not followed is a mistake in the program. Before the informer has synced, absence means nothing.
+     * Returns the cached object. If every informer of the kind has a label selector, the object may come from any of them. Dies with
+     * {@link Undeclared} if the key of a namespaced kind has no namespace, if the kind has no informer, or if the cache does not follow
+     * the namespace. Before the informer has synced, a missing object proves nothing.
      *
-     * Of a kind that controllers own and do not watch, the cache holds an object only if one of them owns it. Any other object that is
-     * there is read from the API server, which may fail.
+     * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. `get` reads any other existing
+     * object from the API server, which may fail.
      */
     readonly get: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
       key: ObjectKey
     ) => Effect.Effect<Option.Option<A>, ApiError | Resource.InvalidObject>
     /**
-     * Objects that match, in no particular order. Of a kind that controllers own and do not watch, objects that none of them owns are
-     * left out: a warning says so once. Dies as `get` does.
+     * Returns the objects that match, in no particular order. If controllers own a kind and do not watch it, `list` omits objects that
+     * none of them owns, and logs one warning. Dies as `get` does.
      */
     readonly list: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
       selection?: Selection
     ) => Effect.Effect<List<A>>
     /**
-     * Objects that name `owner`, by its UID, as an owner, controlling or not. A namespaced owner has dependents in its own namespace
-     * only, as in Kubernetes: a reference in another namespace counts for nothing. As `list` otherwise.
+     * Returns the objects whose ownerReferences contain the UID of `owner`, as a controller or not. A namespaced owner has dependents
+     * only in its own namespace, as in Kubernetes. Otherwise as `list`.
      */
     readonly byOwner: <A extends KubernetesObject>(
       resource: Resource.Resource<A, never>,
@@ -93,7 +93,7 @@ export interface Options {
 const sourceOf =
   (client: Context.Tag.Service<Client.Client>, resource: Resource.Any, labelSelector: string | undefined) =>
   (namespace: string | undefined): Source => ({
-    // The reflector has rules of its own for what fails, and has to see each failure.
+    // The reflector has its own rules for retries, so it must see each error.
     page: (options) => client.page(resource, { ...options, namespace, labelSelector, retry: false }),
     watch: (options) => client.watch(resource, { ...options, namespace, labelSelector })
   })
@@ -106,14 +106,13 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
   const handles = new Map<string, Informer.Handle>()
   /** The indexes by kind and name: reads of a kind search the informers of all its selectors. */
   const definitions = new Map<string, Index.Definition>()
-  /** Kinds of which it was reported that lists left out objects. */
-  const toldPartial = new Set<string>()
+  /** The kinds for which `list` has logged that it omitted objects. */
+  const reportedPartial = new Set<string>()
   const metered = yield* Metered.make(() => Array.from(handles.values(), ({ informer }) => informer))
   const namespaces: ReadonlyArray<string | undefined> =
     options.namespaces === undefined || options.namespaces.length === 0 ? [undefined] : [...new Set(options.namespaces)]
 
-  // Informers are children of this fiber, not of the reconcile that happened to ask first: they are no part of its span, nor
-  // do they log under its fields.
+  // Informers are children of this fiber, so they do not run in the span and the log fields of the reconcile that asked first.
   const declared = yield* Queue.unbounded<Informer.Handle>()
   yield* Queue.take(declared).pipe(
     Effect.flatMap((handle) => Effect.forkIn(handle.run, scope)),
@@ -159,8 +158,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     })
 
   /**
-   * Where to read a kind: in the informer without a selector, or else in all that there are, since each follows objects that
-   * somebody declared; with an index, in those that have it.
+   * The stores to read a kind from: that of the informer without a selector, or else those of all its informers. With an index,
+   * only those that have the index.
    */
   const stores = (resource: Resource.Any, index = ""): ReadonlyArray<Store> => {
     const known = read.get(resource) ?? new Map<string, ReadonlyArray<Store>>()
@@ -169,7 +168,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     known.set(index, found)
     return found
   }
-  /** By kind and index, as long as no informer and no index is added. */
+  /** The stores by kind and index. A new informer or index clears it. */
   let read = new WeakMap<Resource.Any, Map<string, ReadonlyArray<Store>>>()
   const storesOf = (resource: Resource.Any, index: string | undefined): ReadonlyArray<Store> => {
     const identity = Resource.identityOf(resource)
@@ -189,7 +188,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return able.length > 0 ? able : followed
   }
 
-  /** What several stores have, each object once. */
+  /** Reads several stores and returns each object once. */
   const together = (
     found: ReadonlyArray<Store>,
     read: (store: Store) => ReadonlyArray<KubernetesObject>
@@ -199,7 +198,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
     return [...new Map(found.flatMap(read).map((object) => [keyString(object.metadata), object])).values()]
   }
 
-  /** Fails for a key that the cache does not watch, as its absence would mean nothing. */
+  /** Throws if the cache does not follow the namespace, where a missing object would prove nothing. */
   const mustFollow = (resource: Resource.Any, namespace: string | undefined): void => {
     if (namespace === undefined || namespaces.some((one) => one === undefined || one === namespace)) return
     throw new Undeclared({
@@ -233,8 +232,8 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
         const whole = all.filter((object) => !Transform.isPartial(resource, object))
         const listed = Decoding.all(resource, whole)
         const name = Resource.nameOf(resource)
-        if (whole.length === all.length || toldPartial.has(name)) return listed
-        toldPartial.add(name)
+        if (whole.length === all.length || reportedPartial.has(name)) return listed
+        reportedPartial.add(name)
         return Effect.zipRight(
           Effect.logWarning(
             `Cache.list left out ${name} that no controller owns: the cache has them whole only where a controller declares the kind in watches, or a transform for it`
@@ -259,7 +258,7 @@ export const make = Effect.fnUntraced(function* (options: Options = {}) {
 /** A cache over the Client. */
 export const layer = (options?: Options): Layer.Layer<Cache, never, Client.Client> => Layer.scoped(Cache, make(options))
 
-/** One operation, where the tag and `flatMap` would be three: reconciles read the cache several times. */
+/** One Effect operation, where the tag and `flatMap` need three: a reconcile reads the cache several times. */
 const using = <A, E>(use: (cache: Context.Tag.Service<Cache>) => Effect.Effect<A, E>): Effect.Effect<A, E, Cache> =>
   Effect.withFiberRuntime((fiber) => use(Context.get(fiber.currentContext as Context.Context<Cache>, Cache)))
 

@@ -5,18 +5,18 @@ import * as Data from "effect/Data"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 
 /**
- * What to index by.
+ * An index: its name, and the values of an object.
  *
- * `values` is given the wire object and must be a function of it alone: the values of the previous object are computed
- * again when it is replaced. It may return the same value twice, and nothing for objects that are not of interest. An
- * object for which it throws is not in the index: one odd object must not stop a watch.
+ * `values` gets the wire object and must depend on it alone: the store calls it again for the previous object when it replaces
+ * the object. `values` may return duplicates, and an empty array for objects to leave out. An object for which `values` throws is
+ * not in the index.
  */
 export interface Definition {
   readonly name: string
   readonly values: (object: KubernetesObject) => ReadonlyArray<string>
 }
 
-/** Two indexes of one kind have the same name and different functions, so a search would use the wrong one. */
+/** Two indexes of one kind have the same name and different functions. */
 export class Conflict extends Data.TaggedError("IndexConflict")<{ readonly message: string }> {}
 
 /** An index in use. */

@@ -1,5 +1,5 @@
 /**
- * One kind in the cache: its store, who is told of changes, and how it is doing.
+ * One kind in the cache: its store, its listeners and its state.
  */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
@@ -23,43 +23,43 @@ import * as Transform from "./Transform.ts"
 import * as Watcher from "./Watcher.ts"
 import * as Write from "./Write.ts"
 
-/** How an informer is doing. */
+/** The state of an informer. */
 export interface State {
   /**
-   * - `syncing`: the first list is not complete, and nothing is in the way
-   * - `synced`: it follows the server
-   * - `failing`: a request fails and is retried; once synced, what it has stays and may be old
-   * - `missing`: the server does not serve the kind; once synced, what it has stays
+   * - `syncing`: the first list is not complete, and no request has failed
+   * - `synced`: the informer follows the server
+   * - `failing`: a request fails and is retried; a synced informer keeps its objects, which may be old
+   * - `missing`: the server does not serve the kind; a synced informer keeps its objects
    */
   readonly status: "syncing" | "synced" | "failing" | "missing"
-  /** Whether the state was complete once, whatever happened since. */
+  /** Whether the first list has completed. */
   readonly synced: boolean
-  /** What is in the way, in one line that names the kind and, if that is it, the missing permission. */
+  /** The problem in one line, with the kind and the missing permission, if that is the cause. */
   readonly problem: string | undefined
-  /** The same, for code. With several namespaces that of the first one that has any. */
+  /** The same, for code. With several namespaces, that of the first namespace with a problem. */
   readonly cause: Problem.Problem | undefined
-  /** How far the copy is; with several namespaces the furthest. */
+  /** The resourceVersion of the copy; with several namespaces, the latest. */
   readonly resourceVersion: string | undefined
   /** Watches resumed. */
   readonly restarts: number
   /** The number of lists after the first. */
   readonly relists: number
-  /** Both by reason. */
+  /** Restarts and relists by reason. */
   readonly reasons: { readonly [reason in Reflector.Reason]?: number }
-  /** When the server last sent anything, in ms of the Clock. */
+  /** When the server last sent objects or events, in ms of the Clock. */
   readonly lastEventAt: number | undefined
   /** The number of objects with an own write that the watch has not delivered yet. */
   readonly overlaid: number
-  /** For how long nothing was heard, bookmarks included, in ms. Since it began, before the first word; the longest of several watches. */
+  /** Milliseconds since the server last sent anything, including bookmarks, or since the start. With several watches, the longest. */
   readonly idleMillis: number
-  /** What an object takes as JSON, in characters: the mean of a sample of those that arrived. 0 before the first. */
+  /** The mean length of an object's JSON, in characters, from a sample. 0 before the first object. */
   readonly meanSize: number
 }
 
-/** Called with changes in order, once per chunk, after the store has them. It must not block. */
+/** Receives changes in order, once per chunk, after the store has them. A listener must not block. */
 export type Listener = (changes: ReadonlyArray<Store.Change>) => void
 
-/** One kind, followed by one watch per namespace, shared by all who want it. */
+/** One kind, followed by one watch per namespace and shared by all controllers. */
 export interface Informer {
   readonly resource: Resource.Any
   readonly labelSelector: string | undefined
@@ -67,32 +67,31 @@ export interface Informer {
   readonly namespaces: ReadonlyArray<string>
   readonly store: Store.Store
   /**
-   * Tells `listener` of every change from now on; the answer ends that. What is in the store already is told at once, as
-   * added and initial, so that it does not matter when one subscribes. A listener that throws is reported in the log and
-   * stays subscribed.
+   * Calls `listener` with every change from now on, until the returned function is called. The listener gets the stored objects at
+   * once, as added and initial. If a listener throws, the informer logs the error and keeps the subscription.
    */
   readonly subscribe: (listener: Listener) => () => void
-  /** Waits for the first complete state, which listeners have been told of by then. For ever, if it never comes: see `state`. */
+  /** Waits until the first list is complete and the listeners have received it. Has no timeout: `state` has the problem. */
   readonly synced: Effect.Effect<void>
   readonly state: () => State
 }
 
-/** An informer, and what its owner does with it. */
+/** An informer, and the operations of the cache that owns it. */
 export interface Handle {
   readonly informer: Informer
-  /** Watches the server until it is interrupted. Run it once. */
+  /** Watches the server until interrupted. Run it once. */
   readonly run: Effect.Effect<void>
-  /** A write of ours was answered. */
+  /** Takes the answer to an own write. */
   readonly written: (write: Writes.Write) => void
   readonly addIndex: (definition: Index.Definition) => void
 }
 
-/** What an informer is made from. */
+/** The settings of an informer. */
 export interface Options {
   readonly resource: Resource.Any
   readonly labelSelector?: string | undefined
   readonly indexes?: ReadonlyArray<Index.Definition> | undefined
-  /** Each gets a watch of its own; `undefined` stands for all namespaces. */
+  /** Each has its own watch; `undefined` stands for all namespaces. */
   readonly namespaces: ReadonlyArray<string | undefined>
   readonly source: (namespace: string | undefined) => Source
   /** The parts of each object that are kept; all of them by default. */
@@ -102,7 +101,7 @@ export interface Options {
   readonly counted?: Watcher.Sink["counted"] | undefined
 }
 
-/** One namespace: the copy, and what its reflector last said. */
+/** The copy of one namespace, and the state of its reflector. */
 interface Feed {
   readonly replica: Replica.Replica
   state: Reflector.State | undefined
@@ -131,8 +130,8 @@ export const make = (options: Options): Handle => {
   let restarts = 0
   let relists = 0
   let lastEventAt: number | undefined
-  /** Whether the transform has failed once: it is reported once. */
-  let blundered = false
+  /** Whether the informer has reported that the transform failed. */
+  let isTransformReported = false
 
   const feeds: ReadonlyArray<Feed> = options.namespaces.map((namespace) => ({
     replica: Replica.make({ table, namespace, clock }),
@@ -149,8 +148,8 @@ export const make = (options: Options): Handle => {
       if (isSameVersion(kept, object)) return kept
       throw new Error("a transform must keep name, namespace, uid and resourceVersion")
     } catch (defect) {
-      if (!blundered) defects.push(defect)
-      blundered = true
+      if (!isTransformReported) defects.push(defect)
+      isTransformReported = true
       return object
     }
   }
@@ -159,14 +158,14 @@ export const make = (options: Options): Handle => {
     try {
       listener(changes)
     } catch (defect) {
-      // One listener's mistake must not end the watch that the others live on.
+      // The error of one listener must not end the watch of the others.
       defects.push(defect)
     }
   }
 
   const isSynced = (): boolean => feeds.every(({ replica }) => replica.synced())
 
-  /** A resumed watch that has not broken again for a while is well, also if nothing has happened since. */
+  /** The problem of a resumed watch is over when the watch has held for {@link unbrokenMillis}, with or without events. */
   const problemOf = ({ movedAt, state }: Feed): Problem.Problem | undefined => {
     const isOver =
       state?.problem?.isInStream === true &&
@@ -180,12 +179,12 @@ export const make = (options: Options): Handle => {
       ? undefined
       : Problem.describe(feed.state.problem, resource, feed.replica.namespace)
 
-  /** A server that asks once to be left for a moment, as while it sets up a new kind's storage, is well and is asked again. */
-  const isMoment = ({ state }: Feed): boolean => state?.problem?.kind === "throttled" && state.failures < 2
+  /** One answer of 429 is not worth a report: the server sends it while it creates the storage of a new kind. */
+  const isBrief = ({ state }: Feed): boolean => state?.problem?.kind === "throttled" && state.failures < 2
 
-  /** What people should know about, each thing once. */
+  /** Logs a new problem, a recovery, and the errors of listeners, each once. */
   const report = (feed: Feed): Effect.Effect<void> | undefined => {
-    const problem = isMoment(feed) ? undefined : describe(feed)
+    const problem = isBrief(feed) ? undefined : describe(feed)
     const thrown = defects.splice(0)
     if (problem === feed.reported && thrown.length === 0) return undefined
     const lines: Array<Effect.Effect<void>> = thrown.map((defect) =>
@@ -233,7 +232,7 @@ export const make = (options: Options): Handle => {
     return options.transform === undefined ? source : Transform.through(source, keep)
   }
 
-  /** A defect is a mistake of ours, or an answer that no API server gives: it must not leave a copy that quietly grows old. */
+  /** Restarts a watch after a defect, which would otherwise leave a stale copy unnoticed. */
   const follow = (feed: Feed): Effect.Effect<never> =>
     Watcher.run(sourceOf(feed), sink(feed)).pipe(
       Effect.catchAllDefect((defect) =>
@@ -274,7 +273,7 @@ export const make = (options: Options): Handle => {
     }
   }
 
-  /** The copy that an object of this key is in. */
+  /** The copy that holds objects with this key. */
   const replicaOf = (key: string): Replica.Replica | undefined => {
     const namespace = parseKey(key).namespace
     return feeds.find(({ replica }) => replica.namespace === undefined || replica.namespace === namespace)?.replica
@@ -286,7 +285,7 @@ export const make = (options: Options): Handle => {
     namespaces: options.namespaces.filter((namespace) => namespace !== undefined),
     store: table,
     subscribe: (listener) => {
-      // A wrapper of its own, so that one function can be subscribed twice.
+      // A wrapper, so that one function can subscribe twice.
       const subscribed: Listener = (changes) => listener(changes)
       listeners.add(subscribed)
       if (table.size() > 0) {

@@ -1,6 +1,6 @@
 /**
- * Label selectors as the API server reads them (`app=web,tier in (a,b),!legacy`), decided here: a cache limited by one has
- * to know whether an object we have just written still belongs to it.
+ * Label selectors as the API server evaluates them (`app=web,tier in (a,b),!legacy`). A cache with a selector needs them to decide
+ * whether an object that the manager has just written still belongs to the cache.
  */
 
 /** Labels of an object. */
@@ -17,7 +17,7 @@ const equality = new RegExp(`^(${key})\\s*(==|=|!=)\\s*(${value})$`)
 const membership = new RegExp(`^(${key})\\s+(in|notin)\\s*\\(([-A-Za-z0-9_.,\\s]*)\\)$`)
 const existence = new RegExp(`^(!?)\\s*(${key})$`)
 
-/** As the API server does, a requirement of "not this value" is met by an object without the label. */
+/** As in the API server, `!=` and `notin` match an object without the label. */
 const requirement = (text: string): Requirement | undefined => {
   const equal = equality.exec(text)
   if (equal !== null) {
@@ -53,7 +53,7 @@ const split = (text: string): ReadonlyArray<string> => {
 
 const none: Labels = {}
 
-/** The selector as a predicate; `undefined` if it is not one that this function understands. Empty selects everything. */
+/** The selector as a predicate; `undefined` if the syntax is unknown. An empty selector matches every object. */
 export const parse = (selector: string | undefined): LabelSelector | undefined => {
   if (selector === undefined || selector.trim() === "") return () => true
   const requirements: Array<Requirement> = []

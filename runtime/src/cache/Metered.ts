@@ -1,7 +1,6 @@
 /**
- * What the cache's metrics are fed from: why watches are resumed and states asked for anew, as it happens, and the number of
- * objects, about how large they are, and for how long nothing was heard, when somebody reads. They go by kind, however many
- * informers follow it.
+ * Feeds the metrics of the cache, by kind. Restarts and relists are counted when they happen. The number of objects, their size and
+ * the idle time are computed at each scrape.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -12,17 +11,17 @@ import type { Informer } from "./Informer.ts"
 import type { Reason } from "./Reflector.ts"
 import type { Sink } from "./Watcher.ts"
 
-/** The feeder of one cache. */
+/** The metrics of one cache. */
 export interface Metered {
-  /** Counts for a kind, which has its series from then on. */
+  /** The counters of a kind. The call creates the series at 0. */
   readonly counted: (kind: string) => Sink["counted"]
 }
 
-/** The reasons that there are for each: they have a series from the start, at 0. */
+/** The reasons of each counter. Each has a series from the start, at 0. */
 const restarts: ReadonlyArray<Reason> = ["ended", "broken", "idle", "error"]
 const relists: ReadonlyArray<Reason> = ["expired", "refused", "empty", "idle"]
 
-/** Feeds the metrics of the fiber's registry, until the scope closes. */
+/** Feeds the metrics of the fiber's registry until the scope closes. */
 export const make = (informers: () => ReadonlyArray<Informer>): Effect.Effect<Metered, never, Scope.Scope> =>
   Effect.gen(function* () {
     const registry = yield* Metrics

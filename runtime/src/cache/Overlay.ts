@@ -1,45 +1,44 @@
 /**
- * Read-your-writes: answers to our own writes, on top of the state that the watch has delivered.
+ * Read-your-writes: the answers to own writes, on top of the state that the watch has delivered.
  *
- * The truth is the watch. A response is shown in its place only while it is known to be ahead of the watch, that is while
- * its resourceVersion is greater than every one the watch has reached; that comparison also decides the case in which the
- * event came first, which is more than half of all. A resourceVersion that is not a number is never laid: it could be
- * behind, and would then hide the present. A deletion is remembered by UID, which is never used twice, so it can neither
- * hide a new object of the same name nor be undone by a late event. What it does not cover: who deletes by name an object
- * that the watch has not shown yet still sees the one that had the name before, until the watch has told of its end.
+ * The watch decides. The overlay shows an answer only while its resourceVersion is greater than every resourceVersion that the watch
+ * has reached. In more than half of all writes the event arrives before the answer; the same comparison covers that case. The overlay
+ * ignores a resourceVersion that is not a number, because the answer could be older than the watch. It keeps deletions by UID, so a
+ * deletion can neither hide a new object of the same name nor be undone by a late event. One case is not covered: after a delete by
+ * name of an object that the watch has not delivered yet, reads show the previous object of that name until its deletion arrives.
  *
- * Each watch has its own overlay: "passed" is a statement about one stream of events.
+ * Each watch has its own overlay, because resourceVersions are compared within one stream of events.
  */
 import * as Bounded from "../resource/Bounded.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as ResourceVersion from "./ResourceVersion.ts"
 import type { Table } from "./Store.ts"
 
-/** What one watch says and what own writes say, merged into a {@link Table}. */
+/** The objects of one watch and the answers to own writes, merged into a {@link Table}. */
 export interface Overlay {
-  /** What the watch last said about `key`. */
+  /** The last state of `key` that the watch delivered. */
   readonly base: (key: string) => KubernetesObject | undefined
-  /** The keys of which the watch says that there is an object. Valid until the next change. */
+  /** The keys of the objects that the watch has delivered. Valid until the next change. */
   readonly keys: () => Iterable<string>
-  /** The watch says that `key` now is `object`, or is gone. */
+  /** Takes the state of `key` from the watch; `undefined` if the object was deleted. */
   readonly watched: (key: string, object: KubernetesObject | undefined) => void
-  /** The watch has told everything up to `resourceVersion`: what own writes said before that ends. */
+  /** The watch has delivered everything up to `resourceVersion`: answers up to that version are no longer shown. */
   readonly passed: (resourceVersion: string) => void
-  /** A list is about to be asked for. It will cover every write that has been answered by now. */
+  /** A list is about to be requested. It will contain every write that has been answered so far. */
   readonly relisting: () => void
-  /** That list is complete, as of `resourceVersion`; its objects are told through `watched` next. */
+  /** That list is complete as of `resourceVersion`; `watched` gets its objects next. */
   readonly relisted: (resourceVersion: string) => void
   /**
-   * A write was answered: `key` is `object`, or, if `object` is absent, not in this cache any more (it left the selector).
-   * Nothing happens if the watch is past that already.
+   * Takes the answer to a write: `key` is `object`, or, without `object`, no longer matches the selector. Ignored if the watch is
+   * past that resourceVersion.
    */
   readonly lay: (key: string, resourceVersion: string, object: KubernetesObject | undefined) => void
   /**
-   * A deletion was answered: the object with `uid` is gone. `resourceVersion` is that of the last state, if the answer had
-   * it: should the watch show the object at a later one, it lives after all.
+   * Takes the answer to a deletion of the object with `uid`. `resourceVersion` is that of the last state, if the answer contained it.
+   * If the watch delivers the object at a later resourceVersion, the object still exists.
    */
   readonly bury: (key: string, uid: string, resourceVersion: string | undefined) => void
-  /** How many keys show something else than the watch said. Goes back to zero when the watch has caught up. */
+  /** The number of keys whose shown state differs from the watch. Returns to zero when the watch has caught up. */
   readonly size: () => number
 }
 
@@ -49,11 +48,11 @@ interface Laid {
   readonly sequence: number
 }
 
-/** A key that shows something else than its `base`. */
+/** A key whose shown state differs from its `base`. */
 interface Cover {
   base: KubernetesObject | undefined
   laid: Laid | undefined
-  /** The object in `base` was deleted by us; the watch has not said so yet. */
+  /** An own write deleted the object in `base`, and the watch has not delivered the deletion. */
   buried: boolean
 }
 
@@ -69,23 +68,23 @@ interface Death {
   readonly sequence: number
 }
 
-/** How many deleted UIDs the overlay keeps for late events and responses, which come within seconds. */
+/** The number of deleted UIDs that the overlay keeps for late events and answers, which arrive within seconds. */
 const deaths = 8192
 
 /**
- * Keys covered at once. Reached only when a watch has been down for long while writes went on. Then the oldest show what the watch
- * said last: so many at a time that it costs nearly nothing per write.
+ * The limit of covered keys. It is reached only when a watch has been down for long and writes continued. Then the oldest covers are
+ * dropped, {@link givenUp} at a time, so that the cost per write stays small.
  */
 const covers = 8192
 const givenUp = 1024
 
-/** An overlay that shows itself in `table`, for the part of it that lies in `namespace` (default: all of it). */
+/** An overlay that writes to `table`, for the objects of `namespace` (default: all namespaces). */
 export const make = (table: Table, namespace?: string): Overlay => {
   const covered = new Map<string, Cover>()
   const dead = new Map<string, Death>()
   /**
-   * What the watch will pass, in that order, from `passing` on: so that an event costs as much as it ends, and not as much as is
-   * laid (4,000 laid and ended one by one: 10 ms instead of 200). What was laid over since then is still in it.
+   * The answers in the order in which the watch will pass them, from `passing` on. An event then costs only the entries that it ends
+   * (4,000 answers one by one: 10 ms instead of 200). Entries that a later answer replaced stay in the list.
    */
   let expected: Array<Expected> = []
   let passing = 0
@@ -135,7 +134,7 @@ export const make = (table: Table, namespace?: string): Overlay => {
     refresh(key, each)
   }
 
-  /** Gives up the oldest covers when there are too many. */
+  /** Drops the oldest covers when there are too many. */
   const bound = (): void => {
     if (covered.size <= covers) return
     for (const [key, each] of covered) {
@@ -150,14 +149,14 @@ export const make = (table: Table, namespace?: string): Overlay => {
       expected = expected.filter(({ key, sequence }) => covered.get(key)?.laid?.sequence === sequence)
       passing = 0
     }
-    // Answers come nearly in the order of their writes: the place is at the end, or close to it.
+    // Answers arrive nearly in the order of their writes, so the position is at the end or close to it.
     let at = expected.length
     for (let before = expected[at - 1]; before !== undefined && before.order > entry.order; before = expected[at - 1])
       at--
     expected.splice(Math.max(at, passing), 0, entry)
   }
 
-  /** Ends what was laid up to here. */
+  /** Removes the answers up to this resourceVersion. */
   const pass = (reached: number): void => {
     position = reached
     for (let next = expected[passing]; next !== undefined && next.order <= reached; next = expected[++passing]) {
@@ -197,8 +196,8 @@ export const make = (table: Table, namespace?: string): Overlay => {
     },
     relisted: (resourceVersion) => {
       position = ResourceVersion.order(resourceVersion)
-      // What was answered before the list was asked for is in it, whatever the numbers say: a server restored from a backup
-      // counts from an earlier one, and may have a deleted object again.
+      // The list contains every write that was answered before the request. Numbers cannot decide this: a server that was restored
+      // from a backup counts from an earlier resourceVersion, and may have a deleted object again.
       for (const [uid, death] of dead) if (death.sequence <= listing) dead.delete(uid)
       for (const [key, each] of covered) {
         const { laid } = each
@@ -210,11 +209,11 @@ export const make = (table: Table, namespace?: string): Overlay => {
     lay: (key, resourceVersion, object) => {
       const order = ResourceVersion.order(resourceVersion)
       if (order === undefined || (position !== undefined && order <= position)) return
-      // Before a first list there is no position; what the table holds may be newer even so.
+      // Before the first list there is no position, but the table may hold a newer object.
       const current = covered.get(key)?.laid?.order ?? ResourceVersion.order(table.get(key)?.metadata.resourceVersion)
       if (current !== undefined && current >= order) return
       const target = cover(key)
-      // The late answer to a write of what we have deleted since: what the watch shows before it is older still.
+      // A late answer to a write of an object that an own write has deleted since.
       const dying = object !== undefined && dead.size > 0 && isDead(object)
       target.laid = { object: dying ? undefined : object, order, sequence: ++sequence }
       expect({ key, order, sequence })
@@ -231,7 +230,7 @@ export const make = (table: Table, namespace?: string): Overlay => {
       const existing = covered.get(key)
       if (shown === undefined && existing === undefined) return
       const target = existing ?? cover(key)
-      // What is below is older still: there is nothing to see until the watch is past the write.
+      // The state below is older: reads show no object until the watch is past the write.
       if (target.laid?.object?.metadata.uid === uid) target.laid = { ...target.laid, object: undefined }
       if (shown !== undefined) target.buried = true
       refresh(key, target)

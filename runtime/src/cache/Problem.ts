@@ -1,17 +1,17 @@
 /**
- * What keeps a copy from being current, sorted by what to do about it.
+ * The errors that keep a copy from being current, by how the reflector reacts.
  */
 import { type ApiError, askedMillis } from "../client/ApiError.ts"
 import * as Resource from "../resource/Resource.ts"
 
 /**
- * - `expired`: the resourceVersion or the token is too old (or cannot be right): ask for the present state
- * - `missing`: the kind is not served
+ * - `expired`: the resourceVersion or the continue token is too old, or impossible: the reflector lists again
+ * - `missing`: the server does not serve the kind
  * - `denied`: no permission, or no valid credentials
- * - `refused`: the server does not understand the request
- * - `throttled`: the server asks to be left alone
- * - `unreachable`: no answer
- * - `unavailable`: any other failure of the server
+ * - `refused`: the server does not accept the request
+ * - `throttled`: the server answered 429
+ * - `unreachable`: the server did not answer
+ * - `unavailable`: any other error of the server
  */
 export type Kind = "expired" | "missing" | "denied" | "refused" | "throttled" | "unreachable" | "unavailable"
 
@@ -21,13 +21,13 @@ export interface Problem {
   /** The permission that the request needed. */
   readonly verb: "list" | "watch"
   readonly message: string
-  /** Absent when the server gave none: it ended the initial state early. */
+  /** Absent when the server ended the initial events early, without an error. */
   readonly error: ApiError | undefined
-  /** The watch was accepted, and failed then. */
+  /** The watch failed after the server had accepted it. */
   readonly isInStream?: boolean
 }
 
-/** What a failure means to a copy. */
+/** The kind of an error. */
 export const kindOf = (error: ApiError): Kind => {
   switch (error._tag) {
     case "Expired":
@@ -55,7 +55,7 @@ export const kindOf = (error: ApiError): Kind => {
   }
 }
 
-/** The failure of a request that needed `verb`. */
+/** The problem of a request that needed `verb`. */
 export const of = (error: ApiError, verb: Problem["verb"]): Problem => ({
   kind: kindOf(error),
   verb,
@@ -64,8 +64,8 @@ export const of = (error: ApiError, verb: Problem["verb"]): Problem => ({
 })
 
 /**
- * First and longest delay, in ms, before they are lengthened by up to half. What appears (a server, a CRD, a right) shall be
- * noticed within seconds; of a server that comes back, all that follows has to happen within five, but after a long outage.
+ * The first and the longest delay in ms, before jitter adds up to half. The reflector must notice a new CRD or permission within
+ * seconds. After a short outage of the server, the informers must be current within five seconds.
  */
 const delays: { readonly [kind in Kind]: readonly [base: number, cap: number] } = {
   expired: [200, 30_000],
@@ -77,13 +77,13 @@ const delays: { readonly [kind in Kind]: readonly [base: number, cap: number] } 
   unavailable: [200, 30_000]
 }
 
-/** After so many connections in a row that failed, some five minutes, the delay grows: all watches of all managers add up. */
+/** After this many failed connections in a row, about five minutes, the delay grows: the watches of all managers add up. */
 export const patientAttempts = 128
 
-/** The longest delay to a server that cannot be reached for long, in ms: that of client-go. */
+/** The longest delay in ms during a long outage, as in client-go. */
 export const longOutageMillis = 30_000
 
-/** How long to wait after the `attempt`-th failure (from 1) in a row, in ms, and not shorter than the server asked for. */
+/** The delay in ms after the `attempt`-th failure (from 1) in a row, at least `atLeast`. */
 export const delay = (kind: Kind, attempt: number, atLeast = 0): number => {
   const [base, cap] = delays[kind]
   const late = kind === "unreachable" ? attempt - patientAttempts : 0
@@ -91,11 +91,11 @@ export const delay = (kind: Kind, attempt: number, atLeast = 0): number => {
   return Math.max(atLeast, Math.min(cap, base * 2 ** Math.min(attempt - 1, 16)))
 }
 
-/** How long the server asks to be left alone, in ms. */
+/** The Retry-After of the server, in ms; 0 if it sent none. */
 export const retryAfter = (error: ApiError | undefined): number =>
   (error === undefined ? undefined : askedMillis(error)) ?? 0
 
-/** One line that names the kind, where, what fails, and what would help. */
+/** One line with the verb, the kind, the namespace, the error and the fix. */
 export const describe = (problem: Problem, resource: Resource.Any, namespace: string | undefined): string => {
   const where = !resource.namespaced
     ? ""

@@ -40,7 +40,7 @@ const bookmark = (resourceVersion: string, initialEventsEnd = false): Watch.Even
   initialEventsEnd
 })
 const error = (code: number, reason: string): Watch.Event => ({ type: "ERROR", error: refusal(code, reason) })
-const told = (...events: ReadonlyArray<Watch.Event>): Input => ({ _tag: "Told", events })
+const received = (...events: ReadonlyArray<Watch.Event>): Input => ({ _tag: "Received", events })
 const failed = (failure: ApiError.ApiError): Input => ({ _tag: "Failed", error: failure })
 
 const inputs: { readonly [name: string]: Input } = {
@@ -48,19 +48,19 @@ const inputs: { readonly [name: string]: Input } = {
   opened: { _tag: "Opened" },
   "last page": { _tag: "Listed", page: { items: [web({ name: "a", rv: "9" })], resourceVersion: "20" } },
   "page of more": { _tag: "Listed", page: { items: [], resourceVersion: "20", continue: "c2" } },
-  "an event": told(added("a", "11")),
-  "a bookmark": told(bookmark("12")),
-  "a bookmark of where we are": told(bookmark("10")),
-  "the end of the initial events and more": told(
+  "an event": received(added("a", "11")),
+  "a bookmark": received(bookmark("12")),
+  "a bookmark of where we are": received(bookmark("10")),
+  "the end of the initial events and more": received(
     added("a", "3"),
     { type: "DELETED", object: web({ name: "b", rv: "4" }) },
     bookmark("20", true),
     added("c", "21")
   ),
-  "410 in the watch": told(added("a", "11"), error(410, "Expired")),
-  "429 in the watch": told(error(429, "TooManyRequests")),
-  "400 in the watch": told(error(400, "BadRequest")),
-  "404 in the watch": told(error(404, "NotFound")),
+  "410 in the watch": received(added("a", "11"), error(410, "Expired")),
+  "429 in the watch": received(error(429, "TooManyRequests")),
+  "400 in the watch": received(error(400, "BadRequest")),
+  "404 in the watch": received(error(404, "NotFound")),
   "410": failed(refusal(410, "Expired")),
   "404": failed(refusal(404, "")),
   "403": failed(refusal(403, "Forbidden")),
@@ -317,7 +317,7 @@ describe("delays", () => {
     const failing = after(asking, failed(unreachable), elapsed, refusing, elapsed, refusing, elapsed)
     expect(failing).toMatchObject({ failures: 2, losses: 1 })
     expect(after(failing, opened)).toMatchObject({ failures: 2, losses: 1 })
-    expect(after(failing, opened, told(added("a", "11")))).toMatchObject({ failures: 0, losses: 0 })
+    expect(after(failing, opened, received(added("a", "11")))).toMatchObject({ failures: 0, losses: 0 })
   })
 
   test("are short again for a server that was away for long and is not ready yet", () => {
@@ -344,14 +344,14 @@ describe("a resourceVersion that the server has not reached", () => {
   })
 
   test("is not assumed when one of them said something", () => {
-    const heard = after(watching, clean, opened, clean, opened, told(bookmark("11")), clean, opened)
+    const heard = after(watching, clean, opened, clean, opened, received(bookmark("11")), clean, opened)
     expect(show(heard, clean)).toBe("restarted:ended, ask resume 11")
   })
 
   test("is given up after two idle watches in a row, but not after two with life in between", () => {
     const once = after(watching, idle, opened)
     expect(show(once, idle)).toBe("relisted:idle, begin, ask stream")
-    expect(show(after(once, told(bookmark("10"))), idle)).toBe("restarted:idle, ask resume 10")
+    expect(show(after(once, received(bookmark("10"))), idle)).toBe("restarted:idle, ask resume 10")
     expect(show(after(once, clean, opened), idle)).toBe("restarted:idle, ask resume 10")
   })
 })
@@ -359,12 +359,12 @@ describe("a resourceVersion that the server has not reached", () => {
 describe("asking for the state anew", () => {
   test("waits longer and longer while it brings no event", () => {
     const expired = failed(refusal(410, "Expired"))
-    const synced = (state: State) => after(state, opened, told(bookmark("20", true)))
+    const synced = (state: State) => after(state, opened, received(bookmark("20", true)))
     const once = synced(after(watching, expired))
     expect(show(once, expired)).toBe("relisted:expired, wait 200 then stream")
     const twice = synced(after(once, expired, elapsed))
     expect(show(twice, expired)).toBe("relisted:expired, wait 400 then stream")
-    expect(show(after(twice, told(added("a", "21"))), expired)).toBe("relisted:expired, begin, ask stream")
+    expect(show(after(twice, received(added("a", "21"))), expired)).toBe("relisted:expired, begin, ask stream")
   })
 
   test("asks for initial events again that the server refused before", () => {
@@ -399,7 +399,7 @@ describe("a problem", () => {
 
   for (const [what, end, message] of [
     ["breaks", failed(unreachable), "ECONNREFUSED"],
-    ["reports an error", told(error(500, "InternalError")), "InternalError"]
+    ["reports an error", received(error(500, "InternalError")), "InternalError"]
   ] as const) {
     test(`is a watch that ${what} five times without news, until it brings news`, () => {
       const four = after(watching, ...Array.from({ length: 4 }, () => [end, elapsed, opened]).flat())
@@ -409,14 +409,14 @@ describe("a problem", () => {
       expect(five.problem?.message).toContain(message)
       const accepted = after(five, elapsed, opened)
       expect(accepted.problem).toEqual(five.problem)
-      expect(after(accepted, told(bookmark("10"))).problem).toEqual(five.problem)
-      expect(after(accepted, told(bookmark("11")))).toMatchObject({ problem: undefined, breaks: 0 })
+      expect(after(accepted, received(bookmark("10"))).problem).toEqual(five.problem)
+      expect(after(accepted, received(bookmark("11")))).toMatchObject({ problem: undefined, breaks: 0 })
     })
 
     test(`makes the reflector ask for the state when a watch ${what} for the tenth time at one resourceVersion`, () => {
       const nine = after(watching, ...Array.from({ length: 9 }, () => [end, elapsed, opened]).flat())
       expect(show(nine, end)).toMatch(/^relisted:(broken|error), begin, ask stream$/)
-      expect(after(nine, told(bookmark("11")), end)).toMatchObject({ breaks: 1 })
+      expect(after(nine, received(bookmark("11")), end)).toMatchObject({ breaks: 1 })
     })
   }
 
@@ -425,7 +425,7 @@ describe("a problem", () => {
     const cut = after(streaming, short)
     expect(cut.problem?.message).toBe("the server ended the watch before the initial state was complete")
     expect(after(cut, elapsed, opened).problem).toEqual(cut.problem)
-    expect(after(cut, elapsed, opened, told(bookmark("20", true))).problem).toBeUndefined()
+    expect(after(cut, elapsed, opened, received(bookmark("20", true))).problem).toBeUndefined()
   })
 })
 

@@ -1,18 +1,18 @@
 /**
- * How a copy of one kind is kept in step with the API server, as a table of transitions. `step` is pure: what happened goes
- * in, what to do comes out. `Watcher.run` does it.
+ * Lists and watches one kind, as a state machine. `step` is pure: it takes an input and returns the next state and the actions.
+ * `Watcher.run` executes the actions.
  *
- * The way of a reflector:
+ * A reflector works in three steps:
  *
- * 1. It asks for the present state: with a watch that begins with it (WatchList), or, where the server refuses that, in
- *    pages. The copy is replaced as a whole when the state is complete, never before.
- * 2. It applies the events that follow. Every event and bookmark moves the resourceVersion from which it can go on.
- * 3. A watch that ended goes on from there. Only a resourceVersion that is too old (or that cannot be right) sends it back
- *    to 1, or a watch that breaks at one resourceVersion {@link breakLimit} times; an overloaded or absent server does not.
+ * 1. It lists: with a watch that sends the initial events (WatchList), or in pages if the server refuses WatchList. A later list
+ *    replaces the copy only when the list is complete.
+ * 2. It applies the events that follow. Every event and bookmark moves the resourceVersion from which it can resume.
+ * 3. It resumes a watch that ended. It lists again only if the resourceVersion is too old or impossible, or if the watch breaks
+ *    {@link breakLimit} times at one resourceVersion. An overloaded or unreachable server does not cause a list.
  *
- * What it guarantees: objects appear in the copy in the order of their writes; a state may be skipped, the last one never is;
- * no answer of the server, and no silence, stops it for good. A request that fails leaves the copy as it is, also one that says
- * that the kind is not served: the watch reports the deletion of all objects before a deleted CRD is gone.
+ * Objects appear in the copy in the order of their writes. The copy may skip a state, but never the last one. No answer of the server,
+ * and no missing answer, stops the reflector. A failed request leaves the copy as it is, even a 404 for the kind: before a deleted
+ * CRD is gone, the watch delivers the deletion of all its objects.
  */
 import type { ApiError } from "../client/ApiError.ts"
 import type * as Watch from "../client/Watch.ts"
@@ -20,106 +20,106 @@ import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Problem from "./Problem.ts"
 import type { Page } from "./Source.ts"
 
-/** What is asked of the server. */
+/** A request to the server. */
 export type Request =
-  /** The present state and then events, in one watch. */
+  /** A watch that sends the initial events first. */
   | { readonly _tag: "Stream" }
-  /** A page of the present state; the first one has no `continue`. */
+  /** A page of a list; the first page has no `continue`. */
   | { readonly _tag: "List"; readonly continue: string | undefined }
   /** Events after `resourceVersion`. */
   | { readonly _tag: "Resume"; readonly resourceVersion: string }
 
-/** Where a reflector is. */
+/** The phase of a reflector. */
 export type Phase =
   | { readonly _tag: "Waiting"; readonly request: Request }
   | { readonly _tag: "Asking"; readonly request: Request }
-  /** A watch is telling the present state. */
+  /** A watch sends the initial events. */
   | { readonly _tag: "Streaming" }
-  /** A watch is telling what happens; `quiet` until it has told anything new. */
+  /** A watch sends events; `quiet` until the first new one. */
   | { readonly _tag: "Watching"; readonly quiet: boolean }
 
-/** Everything a reflector remembers. The objects are not in it: they are in the copy. */
+/** The state of a reflector, without the objects, which are in the copy. */
 export interface State {
   readonly phase: Phase
-  /** `stream` until the server does not complete the present state. */
+  /** `stream` until the server does not complete the initial events. */
   readonly strategy: "stream" | "pages"
-  /** How far the copy is; `undefined` while there is none. */
+  /** The resourceVersion of the copy; `undefined` before the first list. */
   readonly resourceVersion: string | undefined
-  /** Requests that were refused and watches that the server broke off since it last told anything. */
+  /** Refused requests and watches that the server broke off since the last event. */
   readonly failures: number
   /**
-   * Requests and watches that were lost on the way in that time. Counted apart, as a server that was away for long begins
-   * with refusals, and those are not to be waited out as if it had refused all the while.
+   * Requests and watches that lost the connection since the last event. They are counted apart: after a long outage a server refuses
+   * the first requests, and the delay for a refusal must start from the beginning then.
    */
   readonly losses: number
-  /** Watches in a row that ended without a word. */
+  /** Watches in a row that ended without an event. */
   readonly empties: number
-  /** Watches in a row that the watchdog gave up. */
+  /** Watches in a row that the watchdog closed. */
   readonly idles: number
-  /** Times the state was asked for anew since an event last arrived. */
+  /** Lists after the first one since the last event. */
   readonly relists: number
-  /** Watches in a row that were accepted and broke before they brought anything new. */
+  /** Watches in a row that broke before the first new event. */
   readonly breaks: number
-  /** The current problem; `undefined` if there is none. A watch that breaks is one from the {@link reportLimit}-th time on. */
+  /** The current problem, if any. A watch that breaks is a problem from the {@link reportLimit}-th time on. */
   readonly problem: Problem.Problem | undefined
 }
 
-/** What happened. */
+/** An input of the state machine. */
 export type Input =
-  /** The delay is over. Also how it begins. */
+  /** The delay is over. This is also the first input. */
   | { readonly _tag: "Elapsed" }
-  /** The watch was accepted. */
+  /** The server accepted the watch. */
   | { readonly _tag: "Opened" }
   | { readonly _tag: "Listed"; readonly page: Page }
-  | { readonly _tag: "Told"; readonly events: ReadonlyArray<Watch.Event> }
-  /** The request was refused or the watch broke. */
+  | { readonly _tag: "Received"; readonly events: ReadonlyArray<Watch.Event> }
+  /** The server refused the request, or the watch broke. */
   | { readonly _tag: "Failed"; readonly error: ApiError }
-  /** The server ended the watch in order, `livedMillis` after it was accepted. */
+  /** The server ended the watch without an error, `livedMillis` after it had accepted the watch. */
   | { readonly _tag: "Ended"; readonly livedMillis: number }
-  /** Nothing arrived for so long, bookmarks included, that the connection must be dead. */
+  /** The watchdog closed the watch: nothing arrived for too long, including bookmarks. */
   | { readonly _tag: "Idle" }
 
-/** Why a watch was opened again, or the state asked for anew. */
+/** Why the reflector resumed a watch or listed again. */
 export type Reason = "ended" | "broken" | "idle" | "expired" | "empty" | "refused" | "error"
 
-/** What to do to the copy. */
+/** A change of the copy. */
 export type Edit =
-  /** The state is about to be asked for: what is staged from an earlier attempt is void. */
+  /** A list begins: objects that an earlier attempt staged no longer count. */
   | { readonly _tag: "Begin" }
   | { readonly _tag: "Stage"; readonly objects: ReadonlyArray<KubernetesObject> }
   | { readonly _tag: "Unstage"; readonly object: KubernetesObject }
-  /** What is staged is the state as of `resourceVersion`. */
+  /** The staged objects are the complete list as of `resourceVersion`. */
   | { readonly _tag: "Commit"; readonly resourceVersion: string }
   /** Events in order; those without an object only move the resourceVersion. */
   | { readonly _tag: "Apply"; readonly events: ReadonlyArray<Watch.Event>; readonly resourceVersion: string }
 
-/** What to do. The last action of a step is the one to wait for: `Ask`, `Read` or `Wait`. */
+/** An action for the watcher. The last action of a step is `Ask`, `Read` or `Wait`. */
 export type Action =
   | Edit
-  /** To be counted: a watch is resumed. */
+  /** Count a resumed watch. */
   | { readonly _tag: "Restarted"; readonly reason: Reason }
-  /** To be counted: the state is asked for anew. */
+  /** Count a list after the first one. */
   | { readonly _tag: "Relisted"; readonly reason: Reason }
-  /** Any open watch is closed, and the request made. */
+  /** Close any open watch and send the request. */
   | { readonly _tag: "Ask"; readonly request: Request }
-  /** The open watch is read on. */
+  /** Read the open watch. */
   | { readonly _tag: "Read" }
-  /** Any open watch is closed. `millis` is without jitter, which may only lengthen it. */
+  /** Close any open watch and wait. `millis` has no jitter, which may only lengthen it. */
   | { readonly _tag: "Wait"; readonly millis: number }
 
 type Step = readonly [state: State, actions: ReadonlyArray<Action>]
 
-/** Watches in a row that end without a word before the resourceVersion is taken to be wrong: one that is too new gets silence. */
+/** Watches in a row without an event after which the reflector lists: a server sends nothing for a resourceVersion that is too new. */
 export const emptyLimit = 3
-/** Watches in a row without a sign of life before the same is assumed. The first may well have been the network. */
+/** Watches in a row that the watchdog closes before the reflector lists. The cause of the first one is often the network. */
 export const idleLimit = 2
-/** Watches in a row that break without news before that is a problem to report. A kind at rest has news once a minute, a bookmark. */
+/** Watches in a row that break without an event before the reflector reports a problem. An idle kind gets a bookmark every minute. */
 export const reportLimit = 5
-/** Watches in a row that break without news before the state is asked for: there may be an event that cannot be read. */
+/** Watches in a row that break without an event before the reflector lists: an event may be unreadable. */
 export const breakLimit = 10
-/** Watches in a row that end before the present state is complete, before it is asked for in pages. */
+/** Watches in a row that end during the initial events before the reflector lists in pages. */
 export const cutLimit = 2
-/** A watch that ends sooner has failed: going on at once would be a busy loop. */
+/** A watch that ends sooner counts as failed: to resume it at once would be a hot loop. */
 export const shortMillis = 1000
 
 const verbOf = (request: Request): Problem.Problem["verb"] => (request._tag === "List" ? "list" : "watch")
@@ -143,7 +143,7 @@ const wait = (state: State, request: Request, millis: number, before: ReadonlyAr
   [...before, { _tag: "Wait", millis }]
 ]
 
-/** Asks for the state anew: at once, but with growing delays if that brought no event the last times. */
+/** Lists again: at once, or with growing delays if the last lists were followed by no event. */
 const relist = (state: State, reason: Reason, before: ReadonlyArray<Action> = []): Step => {
   const next: State = { ...state, relists: state.relists + 1, empties: 0, idles: 0, breaks: 0 }
   const actions: ReadonlyArray<Action> = [...before, { _tag: "Relisted", reason }]
@@ -152,14 +152,14 @@ const relist = (state: State, reason: Reason, before: ReadonlyArray<Action> = []
     : wait(next, first(next), Problem.delay("expired", state.relists), actions)
 }
 
-/** One more failure, and how long to wait after it. */
+/** Counts a failure and returns the delay after it. */
 const counted = (state: State, kind: Problem.Kind, error: ApiError | undefined): readonly [State, millis: number] => {
   const lost = kind === "unreachable"
   const next: State = lost ? { ...state, losses: state.losses + 1 } : { ...state, failures: state.failures + 1 }
   return [next, Problem.delay(kind, lost ? next.losses : next.failures, Problem.retryAfter(error))]
 }
 
-/** Makes the request again, later. */
+/** Retries the request after a delay. */
 const retry = (state: State, request: Request, problem: Problem.Problem, before: ReadonlyArray<Action> = []): Step => {
   const [next, millis] = counted(state, problem.kind, problem.error)
   return wait({ ...next, problem }, request, millis, before)
@@ -171,8 +171,8 @@ const refused = (state: State, request: Request, error: ApiError): Step => {
     case "expired":
       return isFirst(request) ? retry(state, request, problem) : relist(state, "expired")
     case "refused":
-      // What the server objects to is what makes this request special: the initial events, the token, the version.
-      // The next relist asks for a stream again: a proxy on the way may have given this answer.
+      // The server refuses the special part of the request: the initial events, the token or the version. A proxy may have sent this
+      // answer, so the next list tries a stream again.
       if (request._tag === "Stream") return ask(state, { _tag: "List", continue: undefined })
       return isFirst(request) ? retry(state, request, problem) : relist(state, "refused")
     default:
@@ -180,7 +180,7 @@ const refused = (state: State, request: Request, error: ApiError): Step => {
   }
 }
 
-/** A watch that was telling what happens broke, or told of an error. */
+/** A watch broke, or sent an ERROR event. */
 const interrupted = (state: State, error: ApiError, reason: Reason, before: ReadonlyArray<Action> = []): Step => {
   const problem: Problem.Problem = { ...Problem.of(error, "watch"), isInStream: true }
   if (problem.kind === "expired" || problem.kind === "refused") return relist(state, problem.kind, before)
@@ -192,7 +192,7 @@ const interrupted = (state: State, error: ApiError, reason: Reason, before: Read
     : wait(next, resume(state), millis, [...before, { _tag: "Restarted", reason }])
 }
 
-/** A watch that was telling the present state broke or ended. */
+/** A watch broke or ended during the initial events. */
 const unfinished = (state: State, problem: Problem.Problem, limit: number): Step => {
   const breaks = state.breaks + 1
   const strategy = breaks >= limit ? "pages" : state.strategy
@@ -216,10 +216,10 @@ const idle = (state: State): Step => {
     : ask(next, resume(next), [{ _tag: "Restarted", reason: "idle" }])
 }
 
-/** The counters of a state that has nothing to report. */
+/** The counters of a state without a problem. */
 const well = { failures: 0, losses: 0, empties: 0, idles: 0, breaks: 0, problem: undefined }
 
-/** The resourceVersion after these events, as far as they say it. */
+/** The resourceVersion after these events; `before` if they contain none. */
 const reached = (events: ReadonlyArray<Watch.Event>, before: string): string => {
   for (let index = events.length - 1; index >= 0; index--) {
     const event = events[index]
@@ -230,12 +230,12 @@ const reached = (events: ReadonlyArray<Watch.Event>, before: string): string => 
   return before
 }
 
-const told = (state: State, quiet: boolean, from: string, events: ReadonlyArray<Watch.Event>): Step => {
+const received = (state: State, quiet: boolean, from: string, events: ReadonlyArray<Watch.Event>): Step => {
   const error = events.findIndex(({ type }) => type === "ERROR")
   const failure = events[error]
   const live = error < 0 ? events : events.slice(0, error)
   const resourceVersion = reached(live, from)
-  // A bookmark that only repeats where we are is a sign of life, but no news: some servers send one to every new watch.
+  // A bookmark with the known resourceVersion does not count: some servers send one to every new watch.
   const news = resourceVersion !== from || live.some(({ type }) => type !== "BOOKMARK")
   const next: State = news
     ? {
@@ -259,7 +259,7 @@ const committed = (state: State, resourceVersion: string): State => ({
   resourceVersion
 })
 
-/** The watch that was telling the present state failed. */
+/** The watch failed during the initial events. */
 const failedEarly = (state: State, error: ApiError): Step => {
   const problem = Problem.of(error, "watch")
   return problem.kind === "unreachable" || problem.kind === "unavailable"
@@ -286,13 +286,13 @@ const streamed = (state: State, events: ReadonlyArray<Watch.Event>): Step => {
         actions.push({ _tag: "Unstage", object: event.object })
         break
       case "ERROR":
-        // What came so far is void.
+        // The objects so far no longer count.
         return failedEarly(state, event.error)
       case "BOOKMARK": {
         if (!event.initialEventsEnd) break
         stage()
         actions.push({ _tag: "Commit", resourceVersion: event.resourceVersion })
-        const [next, more] = told(
+        const [next, more] = received(
           committed(state, event.resourceVersion),
           false,
           event.resourceVersion,
@@ -326,7 +326,7 @@ const cut: Problem.Problem = {
   error: undefined
 }
 
-/** Where a reflector begins; its first input is `Elapsed`. */
+/** The initial state; its first input is `Elapsed`. */
 export const initial = (strategy: State["strategy"] = "stream"): State => ({
   phase: {
     _tag: "Waiting",
@@ -339,7 +339,7 @@ export const initial = (strategy: State["strategy"] = "stream"): State => ({
 })
 
 /**
- * One transition. An input that cannot happen in a phase changes nothing and asks for nothing.
+ * One transition. An input that is impossible in the phase changes nothing and returns no action.
  */
 export const step = (state: State, input: Input): Step => {
   const { phase } = state
@@ -360,14 +360,14 @@ export const step = (state: State, input: Input): Step => {
       ]
     case "Streaming":
       switch (input._tag) {
-        case "Told":
+        case "Received":
           return streamed(state, input.events)
         case "Failed":
           return failedEarly(state, input.error)
         case "Ended":
           return unfinished(state, cut, cutLimit)
         case "Idle": {
-          // A server that takes the request but never finishes the initial state does not know WatchList.
+          // A server that accepts the request but never ends the initial events does not support WatchList.
           const paged: State = { ...state, strategy: "pages" }
           return ask(paged, first(paged), [{ _tag: "Relisted", reason: "idle" }])
         }
@@ -376,8 +376,8 @@ export const step = (state: State, input: Input): Step => {
       }
     case "Watching":
       switch (input._tag) {
-        case "Told":
-          return told(state, phase.quiet, state.resourceVersion ?? "", input.events)
+        case "Received":
+          return received(state, phase.quiet, state.resourceVersion ?? "", input.events)
         case "Failed":
           return interrupted(state, input.error, "broken")
         case "Ended":

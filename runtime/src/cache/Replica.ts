@@ -8,18 +8,18 @@ import * as Overlay from "./Overlay.ts"
 import type { Edit } from "./Reflector.ts"
 import type { Change, Table } from "./Store.ts"
 
-/** One copy: of a kind, in one namespace or all of them. */
+/** The copy of a kind in one namespace or in all namespaces. */
 export interface Replica {
-  /** The namespace that it is of; `undefined` for all of them. */
+  /** The namespace; `undefined` for all namespaces. */
   readonly namespace: string | undefined
   readonly overlay: Overlay.Overlay
-  /** Carries out an edit and gives the changes that it made, in order. The store is up to date when it returns. */
+  /** Executes an edit and returns its changes in order. The store is up to date when it returns. */
   readonly edit: (edit: Edit) => ReadonlyArray<Change>
-  /** Whether the state was complete once. */
+  /** Whether the first list has completed. */
   readonly synced: () => boolean
 }
 
-/** The properties that all changes of one edit share. */
+/** The properties that the changes of one edit share. */
 type How = Pick<Change, "initial" | "relisted" | "receivedAt">
 
 const isSame = (a: KubernetesObject, b: KubernetesObject): boolean =>
@@ -36,10 +36,10 @@ export const make = (options: {
   let staged = new Map<string, KubernetesObject>()
   let synced = false
 
-  /** Takes what the server says about one object; `changes` gets what that means. */
+  /** Stores an object and adds the change to `changes`. */
   const put = (key: string, object: KubernetesObject, how: How, changes: Array<Change>): void => {
     const previous = overlay.base(key)
-    // The object we have is kept, for what others remember by its identity.
+    // The stored object stays: other modules cache results by its identity.
     if (previous !== undefined && isSame(previous, object)) {
       overlay.watched(key, previous)
       return
@@ -48,12 +48,12 @@ export const make = (options: {
     if (previous === undefined) changes.push({ type: "added", object, ...how })
     else if (previous.metadata.uid === object.metadata.uid) changes.push({ type: "updated", object, previous, ...how })
     else {
-      // Its deletion fell into a gap: another object of that name is there now.
+      // The watch missed the deletion: this is another object of the same name.
       changes.push({ type: "deleted", object: previous, ...how }, { type: "added", object, ...how })
     }
   }
 
-  /** Takes that an object is gone; `last` is its last state if the server told it. */
+  /** Removes an object; `last` is its last state, if the server sent it. */
   const drop = (key: string, last: KubernetesObject | undefined, how: How, changes: Array<Change>): void => {
     const previous = overlay.base(key)
     if (previous === undefined) return
@@ -68,7 +68,7 @@ export const make = (options: {
       const key = keyString(object.metadata)
       if (!synced) put(key, object, how, changes)
       const known = overlay.base(key)
-      // During a relist most objects are as they were: the new copies become garbage at once, not at the end.
+      // Most objects are unchanged in a later list: keep the stored ones, so that the new ones become garbage at once.
       staged.set(key, known !== undefined && isSame(known, object) ? known : object)
     }
   }

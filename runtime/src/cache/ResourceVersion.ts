@@ -1,11 +1,10 @@
 /**
- * Resource versions as numbers. Kubernetes orders them within a kind; a server that does not is believed only where two are
- * equal.
+ * resourceVersions as numbers. Kubernetes orders them within a kind. If a server does not, only equality is meaningful.
  */
 
 /**
- * The place of a resource version in the order of writes; `undefined` if it is not a decimal number that JavaScript holds
- * exactly, which makes it comparable for equality only.
+ * The resourceVersion as a number; `undefined` if it is not a decimal number that JavaScript represents exactly. Then it can only be
+ * compared for equality.
  */
 export const order = (resourceVersion: string | undefined): number | undefined => {
   // Number() also reads signs, spaces, exponents and hexadecimal.
@@ -14,6 +13,6 @@ export const order = (resourceVersion: string | undefined): number | undefined =
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** Whether `a` is certainly later than `b`. */
+/** Whether `a` is later than `b`; false if one of them is not a number. */
 export const isLater = (a: number | undefined, b: number | undefined): boolean =>
   a !== undefined && b !== undefined && a > b

@@ -1,22 +1,21 @@
 /**
- * How large the objects of a kind are, from a sample: measuring an object means to write it as JSON, which costs some µs, and
- * remembering the size of each would cost megabytes.
+ * The mean size of the objects of a kind, from a sample: to measure an object means to write it as JSON, which takes microseconds.
  */
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 
-/** The sizes of some of the objects that came. */
+/** The sizes of a sample of objects. */
 export interface Sample {
-  /** Called for every object that arrives; it nearly always only counts. */
+  /** Takes every object that arrives, and measures some of them. */
   readonly take: (object: KubernetesObject) => void
-  /** The mean size, in characters of JSON; 0 before the first. */
+  /** The mean size in characters of JSON; 0 before the first object. */
   readonly mean: () => number
 }
 
-/** Measures the first few objects, so that the size of a small kind is exact, and then one in so many. */
+/** The sample has the first objects, so that the size of a small kind is exact, and then one in {@link oneIn}. */
 const first = 16
 const oneIn = 64
 
-/** The mean follows about that many of the last measurements, as objects grow in the course of their life. */
+/** The mean covers about this many of the last measurements, because objects grow. */
 const memory = 256
 
 /** An empty sample. */

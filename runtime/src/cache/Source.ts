@@ -1,5 +1,5 @@
 /**
- * Where a reflector reads one kind from: the two requests of the Client that it needs, for one namespace or all of them.
+ * The two requests that a reflector needs, for one kind in one namespace or in all namespaces.
  */
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -7,7 +7,7 @@ import type { ApiError } from "../client/ApiError.ts"
 import type * as Watch from "../client/Watch.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 
-/** A part of a list, as of `resourceVersion`. */
+/** A page of a list, as of `resourceVersion`. */
 export interface Page {
   readonly items: ReadonlyArray<KubernetesObject>
   readonly resourceVersion: string
@@ -15,13 +15,13 @@ export interface Page {
   readonly continue?: string | undefined
 }
 
-/** List and watch of one kind, in one namespace or in all of them. Objects come without managedFields. */
+/** The list and the watch of one kind. Objects have no managedFields. */
 export interface Source {
   readonly page: (options: {
     readonly limit: number
     readonly continue?: string | undefined
   }) => Effect.Effect<Page, ApiError>
-  /** Without a resourceVersion `initialEvents` is set: the present state first, then what happens. */
+  /** Without a resourceVersion, `initialEvents` is set: the watch sends the existing objects first. */
   readonly watch: (options: {
     readonly resourceVersion?: string | undefined
     readonly initialEvents: boolean

@@ -1,6 +1,5 @@
 /**
- * The objects of one kind, as a reader of the cache sees them: wire JSON by key, with indexes. Whoever fills it decides what
- * belongs in it; `Overlay` does, from the watch and from our own writes.
+ * The objects of one kind that reads see: wire JSON by key, with indexes. `Overlay` fills it from the watch and from own writes.
  */
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import * as Index from "./Index.ts"
@@ -10,24 +9,23 @@ import { Undeclared } from "./Undeclared.ts"
 /**
  * A change of one object that the API server reported. Changes come in order.
  *
- * Only the watch (and the lists that stand in for it) makes changes: laying an own write over the store makes none, its
- * event does when it arrives.
+ * Only events of the watch and lists make changes. The answer to an own write makes none; its event does when it arrives.
  */
 export interface Change {
   readonly type: "added" | "updated" | "deleted"
-  /** The new state; of a deleted object the last known one. */
+  /** The new state; for a deleted object, the last known state. */
   readonly object: KubernetesObject
-  /** The previous state of an updated object, as the watch delivered it. */
+  /** The previous state of an updated object that the watch delivered. */
   readonly previous?: KubernetesObject | undefined
-  /** Comes from the list with which an informer begins, or stands for it towards a late subscriber. */
+  /** The object is from the first list, or was stored when the listener subscribed. */
   readonly initial: boolean
-  /** Found by a later list, after a gap in the watch: the versions before it were not seen. */
+  /** A later list found the change, after a gap in the watch. Versions in the gap are unknown. */
   readonly relisted: boolean
-  /** When it arrived, in milliseconds of the Clock. */
+  /** When the change arrived, in milliseconds of the Clock. */
   readonly receivedAt: number
 }
 
-/** Which objects to list. Conditions are combined with "and"; labels match by equality. */
+/** Which objects to list: those that meet all conditions. Labels match by equality. */
 export interface Selection {
   readonly namespace?: string | undefined
   readonly labels?: Labels | undefined
@@ -35,17 +33,16 @@ export interface Selection {
 }
 
 /**
- * The reading side. Objects are the stored ones, never copies: they are deeply read-only by type, and tests may freeze
- * them. Their `managedFields` are gone.
+ * The reading side. Reads return the stored objects, not copies: their types are deeply read-only. They have no `managedFields`.
  */
 export interface Store {
   readonly get: (key: string) => KubernetesObject | undefined
   readonly size: () => number
-  /** The keys, of one namespace if given. To be used up before the next change. */
+  /** The keys, of one namespace if given. Valid until the next change. */
   readonly keys: (namespace?: string) => Iterable<string>
-  /** The objects that match, in no particular order. An unknown index throws, as it is a mistake in the program. */
+  /** The objects that match, in no particular order. Throws {@link Undeclared} for an unknown index. */
   readonly list: (selection?: Selection) => ReadonlyArray<KubernetesObject>
-  /** The objects that name `owner` as an owner, controlling or not, and are in its namespace if it has one. */
+  /** The objects whose ownerReferences contain `owner`, as a controller or not, in its namespace if it has one. */
   readonly byOwner: (owner: KubernetesObject) => ReadonlyArray<KubernetesObject>
   readonly hasIndex: (name: string) => boolean
 }
@@ -54,7 +51,7 @@ export interface Store {
 export interface Table extends Store {
   readonly set: (key: string, object: KubernetesObject) => void
   readonly delete: (key: string) => void
-  /** Adds an index over what is there and what will come. Does nothing if there is one of the name. */
+  /** Adds an index over present and future objects. Does nothing if an index of the name exists. */
   readonly addIndex: (definition: Index.Definition) => void
 }
 

@@ -1,22 +1,22 @@
 /**
- * What a cache keeps of each object of a kind: a function that every object passes before it is stored, as controller-runtime's
- * `cache.ByObject.Transform`. Reads, indexes, predicates and maps see what it gives.
+ * A function that every object of a kind passes before the cache stores it, as controller-runtime's `cache.ByObject.Transform`.
+ * Reads, indexes, predicates and maps get its result.
  */
 import * as Effect from "effect/Effect"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { Source } from "./Source.ts"
 
-/** The parts of the objects of a kind that a cache keeps. */
+/** The transform of a kind. */
 export interface Transform {
   readonly resource: Resource.Any
-  /** Gives the kept parts of a wire object, which comes without managedFields. Must keep name, namespace, UID and resourceVersion. */
+  /** Gets a wire object without managedFields and returns what to store. Must keep name, namespace, UID and resourceVersion. */
   readonly apply: (object: KubernetesObject) => KubernetesObject
 }
 
 /**
- * Keeps what `apply` gives of each object of a kind: a copy with less in it, or the object itself. One that throws, or that changes
- * what an object is known by, is reported in the log, and the object is kept whole.
+ * Stores the result of `apply` in place of each object of a kind: a smaller copy, or the object itself. If `apply` throws, or changes
+ * name, namespace, UID or resourceVersion, the informer logs the error and stores the whole object.
  *
  * ```ts
  * Transform.of(Pod, ({ metadata, status }) => ({ metadata, status }))
@@ -27,13 +27,13 @@ export const of = <A extends KubernetesObject>(
   apply: (object: A) => KubernetesObject
 ): Transform => ({
   resource,
-  // The wire form of a built-in kind is its type; of others the author says what the server stores.
+  // The wire form of a built-in kind is its type. For other kinds the author declares the stored form.
   apply: (object) => apply(object as A)
 })
 
 const partial = "PartialObjectMetadata"
 
-/** That an object is there, in some hundred bytes: no label, annotation or field of it. */
+/** The identity of an object in about a hundred bytes, without labels, annotations and fields. */
 export const existence = ({ metadata }: KubernetesObject): KubernetesObject => {
   const { creationTimestamp, name, namespace, resourceVersion, uid } = metadata
   return {
@@ -47,7 +47,7 @@ export const existence = ({ metadata }: KubernetesObject): KubernetesObject => {
 export const isPartial = (resource: Resource.Any, object: KubernetesObject): boolean =>
   object.kind === partial && resource.projection === "full"
 
-/** The source, with what `apply` gives of each object. */
+/** The source with `apply` called for each object. */
 export const through = (source: Source, apply: Transform["apply"]): Source => ({
   page: (options) => Effect.map(source.page(options), (page) => ({ ...page, items: page.items.map(apply) })),
   watch: (options) =>

@@ -1,5 +1,5 @@
 /**
- * The one Effect that carries out what `Reflector.step` decides: requests, delays, and the life of a connection.
+ * Executes the actions of `Reflector.step`: requests, delays and connections.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -9,33 +9,33 @@ import * as Time from "../resource/Time.ts"
 import * as Reflector from "./Reflector.ts"
 import type { Source } from "./Source.ts"
 
-/** What is kept in step. All but `report` is synchronous and must not throw. */
+/** Receives the actions. All functions are synchronous and must not throw. */
 export interface Sink {
   readonly edit: (edit: Reflector.Edit) => void
-  /** A watch was resumed, or the kind was listed again. */
+  /** Counts a resumed watch, or a list after the first one. */
   readonly counted: (what: "Restarted" | "Relisted", reason: Reflector.Reason) => void
   /** The server sent an event, a bookmark or a list, or ended a watch in order. */
   readonly heard: () => void
-  /** After each step. An effect that it returns is run before anything else: it is for telling people. */
+  /** Called after each step. The watcher runs the returned Effect, a log line, before the next action. */
   readonly moved: (state: Reflector.State) => Effect.Effect<void> | undefined
 }
 
-/** Objects per page: some 2 ms of parsing each, so that other work gets its turn in between. */
+/** Objects per page: about 2 ms of parsing, so that other work runs in between. */
 const pageSize = 500
 
-/** Whether the server says something about the kind. That it accepts a watch says nothing, and neither does an error. */
-const isWord = (input: Reflector.Input): boolean =>
+/** Whether the server sent a list, an event or the end of a watch. An accepted watch and an error do not count. */
+const isNews = (input: Reflector.Input): boolean =>
   input._tag === "Listed" ||
   input._tag === "Ended" ||
-  (input._tag === "Told" && input.events.some(({ type }) => type !== "ERROR"))
+  (input._tag === "Received" && input.events.some(({ type }) => type !== "ERROR"))
 
 type Next = Extract<Reflector.Action, { readonly _tag: "Ask" | "Read" | "Wait" }>
 
 /**
- * Keeps `sink` in step with `source`, for ever: it ends by interruption only, which closes the connection. Delays are
- * lengthened by up to half, so that many clients do not come back in one moment.
+ * Keeps `sink` in step with `source` until interrupted, which closes the connection. Jitter adds up to half to each delay, so that
+ * clients do not reconnect at the same moment.
  *
- * Bytes, store and subscribers are plain synchronous code: one Effect for each chunk that arrives, none for each event.
+ * The watcher runs one Effect for each chunk that arrives, and none for each event.
  */
 export const run = (source: Source, sink: Sink, strategy?: Reflector.State["strategy"]): Effect.Effect<never> =>
   Effect.gen(function* () {
@@ -44,7 +44,7 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
     let report: Effect.Effect<void> | undefined
 
     const advance = (input: Reflector.Input): Next => {
-      if (isWord(input)) sink.heard()
+      if (isNews(input)) sink.heard()
       const [to, actions] = Reflector.step(state, input)
       let next: Next | undefined
       for (const action of actions) {
@@ -70,7 +70,7 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
       if (opening._tag === "Left") return advance(failed(opening.left))
       const openedAt = Time.monotonic(clock)
       const happened = Effect.match(opening.right.next, {
-        onSuccess: (events): Reflector.Input => ({ _tag: "Told", events }),
+        onSuccess: (events): Reflector.Input => ({ _tag: "Received", events }),
         onFailure: (end): Reflector.Input => {
           switch (end._tag) {
             case "Ended":

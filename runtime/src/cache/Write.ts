@@ -1,13 +1,12 @@
 /**
- * What the answer to a write says about a kind that is cached: the object as it now is, that it left the cache, or that it
- * is gone.
+ * The effect of an answered write on a cached kind: the object has a new state, no longer matches the selector, or is gone.
  */
 import type { Write } from "../client/Writes.ts"
 import { type KubernetesObject, keyString, type ObjectMeta } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 import type { LabelSelector } from "./LabelSelector.ts"
 
-/** What a write means to a cache. */
+/** The effect of a write on a cache. */
 export type Meaning =
   | { readonly _tag: "Present"; readonly key: string; readonly object: KubernetesObject }
   | { readonly _tag: "Outside"; readonly key: string; readonly resourceVersion: string }
@@ -18,17 +17,17 @@ export type Meaning =
       readonly resourceVersion: string | undefined
     }
 
-/** What is cached. `matches` is absent when its selector is one that only the server can decide. */
+/** The cached kind. `matches` is absent if only the server can evaluate the selector. */
 export interface Scope {
   readonly resource: Resource.Any
   readonly matches: LabelSelector | undefined
 }
 
-/** Whether the API server removed the object in the request that answered with it. */
+/** Whether the request removed the object that its answer contains. */
 const isRemoved = (write: Write, { metadata }: KubernetesObject): boolean => {
-  // Kinds such as Service answer a deletion with the last state of what was removed at once.
+  // Kinds such as Service answer a deletion with the last state of the removed object.
   if (metadata.deletionTimestamp === undefined) return write.verb === "delete"
-  // A Namespace is held by `spec.finalizers` as well, and only its own controller takes those off.
+  // `spec.finalizers` also keep a Namespace, and only the namespace controller removes them.
   const holdsItself = write.resource.group === "" && write.resource.plural === "namespaces"
   return (
     !holdsItself &&
@@ -37,7 +36,7 @@ const isRemoved = (write: Write, { metadata }: KubernetesObject): boolean => {
   )
 }
 
-/** The object as a cache holds it: a copy without managedFields, as the writer has the answer too. */
+/** A copy without managedFields. The writer keeps the original. */
 const strip = (object: KubernetesObject): KubernetesObject => {
   const { managedFields, ...rest } = object.metadata
   const metadata: ObjectMeta = rest
@@ -50,17 +49,16 @@ const project = (object: KubernetesObject): KubernetesObject => ({
   metadata: strip(object).metadata
 })
 
-/** Whether the answer is the object in the shape that `resource` has. A kind without a name is believed to be what was asked for. */
+/** Whether the answer has the version and kind of `resource`. An answer without a kind has the kind of the request. */
 const isWhole = (write: Write, object: KubernetesObject, resource: Resource.Any): boolean =>
   write.resource.version === resource.version &&
   (object.kind === undefined ? write.resource.projection === "full" : object.kind === resource.kind)
 
 /**
- * What `write` says about the kind in `scope`; `undefined` if nothing certain.
+ * The effect of `write` on the kind in `scope`; `undefined` if the answer does not decide it.
  *
- * Another version of the kind has the same metadata but another shape, and metadata alone is not the object: such answers
- * change a metadata-only cache, and no other. Deletions count for every version. Of subresources, only `status` answers
- * with the object.
+ * An answer in another version, or with metadata alone, changes only a metadata-only cache. Deletions count for every version. Among
+ * subresources, only `status` answers with the object.
  */
 export const meaning = (write: Write, scope: Scope): Meaning | undefined => {
   const { resource } = scope
