@@ -79,6 +79,18 @@ describe("Anything else is refused with what to write", () => {
     ],
     ["S3://bucket", "has a scheme in upper case: write s3://bucket"],
     ["gs:bucket:/a/b", "is restic's form: write gs://bucket/a/b"],
+    ["http://host/a", "is without TLS: passwords would be readable on the way; write rest+https://host/a"],
+    ["rest+http://host/a", "is without TLS: passwords would be readable on the way; write rest+https://host/a"],
+    ...["s3+https", "s3+http"].map((scheme): readonly [string, string] => [
+      `${scheme}://host/a`,
+      "has a scheme that is not supported: write s3://bucket/path, and the server as repository.endpoint"
+    ]),
+    ...["azblob", "abs"].map((scheme): readonly [string, string] => [
+      `${scheme}://container/a`,
+      "has a scheme that is not supported: write azure://container/a"
+    ]),
+    ["gs://b", 'has "b" for a bucket: it must be 3 to 222 lower-case letters, digits, dots, dashes and underscores'],
+    ["azure://B", 'has "B" for a container: it must be 3 to 63 lower-case letters, digits and single dashes'],
     ["gcs://bucket/a", "has a scheme that is not supported: write gs://bucket/a"],
     ["azure:container:/", "is restic's form: write azure://container"],
     ["b2:bucket:a", "is restic's form: write b2://bucket/a"],

@@ -217,6 +217,19 @@ test("A mover that was told to let a partial backup count as full ends with 0, a
   ).toMatchObject({ reason: "PartiallyFailed", phase: "Completed", warning: true, retention: "applied" }))
 
 describe("What Kubernetes did to a run", () => {
+  /** All that only a mover's result tells. */
+  const unknown = {
+    warning: true,
+    snapshots: [],
+    retention: "skipped",
+    repository: undefined,
+    kept: undefined,
+    removed: undefined,
+    pruned: false,
+    checked: false,
+    checkFailed: false,
+    restored: undefined
+  }
   const table: ReadonlyArray<readonly [Outcome.Ending, Partial<Outcome.Outcome>]> = [
     [
       { _tag: "Lost", succeeded: true },
@@ -253,6 +266,23 @@ describe("What Kubernetes did to a run", () => {
       }
     ],
     [
+      { _tag: "NotStarted", seconds: 600, message: "0/3 nodes are available" },
+      {
+        reason: "StartTimeout",
+        phase: "Failed",
+        message:
+          "The mover did not start within 600 seconds, and was taken away. 0/3 nodes are available. It is tried again at the next run"
+      }
+    ],
+    [
+      { _tag: "Replaced" },
+      {
+        reason: "Replaced",
+        phase: "Failed",
+        message: "The next run was due, and took its place (concurrencyPolicy Replace)"
+      }
+    ],
+    [
       { _tag: "JobDeleted", job: "cart-1" },
       {
         reason: "JobDeleted",
@@ -264,6 +294,24 @@ describe("What Kubernetes did to a run", () => {
   ]
   for (const [ending, expected] of table) {
     test(`${ending._tag} ${JSON.stringify(ending)}`, () =>
-      expect(Outcome.judge(ending)).toMatchObject({ ...expected, warning: true }))
+      expect(Outcome.judge(ending)).toEqual({ ...unknown, message: expect.any(String), ...expected } as never))
   }
+})
+
+test("The purpose of a run decides what to do about a deleted Job", () => {
+  const message = (purpose: Outcome.Purpose) => Outcome.judge({ _tag: "JobDeleted", job: "a" }, { purpose }).message
+  expect(message("restore")).toEndWith("; delete this Restore and create it again")
+  expect(message("delete")).toEndWith("; the snapshots are where they were")
+})
+
+test("An exit by a signal is told as one", () => {
+  for (const code of [130, 137, 143]) expect(exited(code, "bye").reason).toBe("Terminated")
+  expect(exited(260, "bye").reason).toBe("ResticFailed")
+})
+
+test("A mover's own word for a full destination is believed, and a lock is stale after half an hour", () => {
+  expect(exited(1, "", { text: JSON.stringify({ reason: "DestinationFull", message: "" }) }).reason).toBe(
+    "DestinationFull"
+  )
+  expect(Outcome.staleLock).toBe(1_800_000)
 })

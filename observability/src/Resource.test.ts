@@ -24,3 +24,7 @@ test("Without the downward API, a pod's host tells its name, and somebody's term
   expect(Resource.attributesOf(service, pod)).toEqual({ ...named, "k8s.pod.name": "homeostat-0" })
   expect(Resource.attributesOf(service, { HOSTNAME: "laptop" })).toEqual(named)
 })
+
+test("What the environment leaves empty is left out", () => {
+  expect(Resource.attributesOf(service, { POD_NAMESPACE: "", POD_UID: "", NODE_NAME: "" })).toEqual(named)
+})

@@ -57,7 +57,11 @@ describe("the answer to a write", () => {
     const metadata = Write.meaning(write(), scope(Resource.metadataOnly(WebAppV1)))
     expect(metadata).toMatchObject({
       _tag: "Present",
-      object: { kind: "PartialObjectMetadata", metadata: { name: "a", labels: { app: "a" } } }
+      object: {
+        apiVersion: "meta.k8s.io/v1",
+        kind: "PartialObjectMetadata",
+        metadata: { name: "a", labels: { app: "a" } }
+      }
     })
   })
 

@@ -3,6 +3,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"
 import * as AuthPlugin from "./AuthPlugin.ts"
+import type { Selected } from "./KubeConfigFile.ts"
 
 effect("An authenticator that could not be made is made again by the next request, and is kept then", () =>
   Effect.gen(function* () {
@@ -18,5 +19,41 @@ effect("An authenticator that could not be made is made again by the next reques
     })
     expect((yield* Effect.flip(plugin)).message).toBe("OpenID Connect failed: no such module")
     expect([yield* plugin, yield* plugin]).toEqual([{ authorization: "Bearer 2" }, { authorization: "Bearer 2" }])
+  }).pipe(Effect.provide(FileSystem.layerNoop({})))
+)
+
+const selected = (user: object | undefined): Selected => ({
+  context: "main",
+  namespace: undefined,
+  cluster: { value: { name: "main", server: "https://localhost", skipTLSVerify: false }, file: "/config", raw: {} },
+  user: user === undefined ? undefined : { value: { name: "jane", ...user }, file: "/config", raw: {} }
+})
+
+effect("A plugin is what the user of the kubeconfig names, and no other auth-provider than oidc is supported", () =>
+  Effect.gen(function* () {
+    expect(yield* AuthPlugin.of(selected(undefined))).toBeUndefined()
+    expect(yield* AuthPlugin.of(selected({}))).toBeUndefined()
+    for (const user of [{ exec: { command: "login" } }, { authProvider: { name: "oidc", config: {} } }]) {
+      expect(yield* AuthPlugin.of(selected(user))).toBeDefined()
+    }
+    const refused = yield* Effect.flip(AuthPlugin.of(selected({ authProvider: { name: "gcp" } })))
+    expect(refused.message).toBe('user "jane" of /config: auth-provider gcp is not supported, use its exec plugin')
+  })
+)
+
+effect("An authenticator's failure is told in one line, also where it gives nothing", () =>
+  Effect.gen(function* () {
+    const failing = (authenticate: () => Promise<void>) =>
+      Effect.map(
+        Effect.flip(
+          AuthPlugin.run("OpenID Connect", { name: "jane" }, async () => ({ applyAuthentication: authenticate }))
+        ),
+        ({ message }) => message
+      )
+    expect(yield* failing(() => Promise.resolve())).toBe(
+      "OpenID Connect failed: the id-token has expired and has no refresh-token"
+    )
+    expect(yield* failing(() => Promise.reject("\n refused\nby the issuer"))).toBe("OpenID Connect failed: refused")
+    expect(yield* failing(() => Promise.reject(new Error("")))).toBe("OpenID Connect failed: no message")
   }).pipe(Effect.provide(FileSystem.layerNoop({})))
 )

@@ -14,11 +14,16 @@ describe("A token that the server refused", () => {
     )
   })
 
+  test("is said to have expired in the millisecond that it names", () =>
+    expect(reasonOf(`head.${claims({ exp: now / 1000 })}.sign`)).toBe("the token expired at 2026-11-21T00:00:00.000Z"))
+
   for (const [what, token] of [
     ["ends later", `head.${claims({ exp: now / 1000 + 60 })}.sign`],
     ["never ends", `head.${claims({ sub: "somebody" })}.sign`],
     ["is no JSON Web Token", "a.b.c"],
     ["is a plain word", "secret"],
+    ["has two parts", `head.${claims({ exp: now / 1000 - 60 })}`],
+    ["ends with a text", `head.${claims({ exp: "yesterday" })}.sign`],
     ["claims nothing", `head.${claims(null)}.sign`]
   ] as const) {
     test(`is not, if it ${what}`, () => expect(reasonOf(token)).toBeUndefined())

@@ -66,7 +66,8 @@ describe("Flags", () => {
 
   test("that are switches take no word, but a word behind an equals sign", () => {
     expect(read(["--install", "--file", "a"])).toMatchObject({ install: true, file: "a" })
-    expect(read(["--install=false"]).install).toBe(false)
+    for (const word of ["false", "0"]) expect(read([`--install=${word}`]).install).toBe(false)
+    for (const word of ["true", "1"]) expect(read([`--install=${word}`]).install).toBe(true)
     expect(refusal(["--install=perhaps"])).toBe(`--install: "perhaps" is neither true nor false`)
   })
 
@@ -86,6 +87,22 @@ describe("Flags", () => {
     )
     expect(refusal(["--level", "toString"])).toBe(`--level: invalid value: "toString" (must be one of low, high)`)
     expect(refusal(["--name", "right,wrong"])).toBe(`--name: "wrong" is no name`)
+  })
+
+  test("of a choice take its words alone", () => {
+    expect(read(["--level", "high"]).level).toBe(2)
+    expect(refusal([], { HOMEOSTAT_LEVEL: "none" })).toBe(
+      `HOMEOSTAT_LEVEL: invalid value: "none" (must be one of low, high)`
+    )
+  })
+
+  test("are described in two columns", () => {
+    const { file, install, level } = flags
+    expect(Flag.describe([Flag.short("f", file), install, level])).toEqual([
+      "  -f, --file FILE  A file",
+      "  --install        Install first",
+      "  --level LEVEL    How much"
+    ])
   })
 
   test("a flag that lacks its value, one that is not there, and a word too many are told apart", () => {

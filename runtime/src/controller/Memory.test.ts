@@ -14,6 +14,13 @@ describe("what the server made of a write", () => {
     expect(memory.accepted("u", "status", [difference("1")])).toBe(false)
     expect(memory.accepted("v", "child", [difference("1")])).toBe(false)
   })
+  test("is known for each place of an object", () => {
+    const memory = Memory.make()
+    memory.accept("u", "child", [difference("1")])
+    memory.accept("u", "status", [difference("2")])
+    expect(memory.accepted("u", "child", [difference("1")])).toBe(true)
+    expect(memory.accepted("u", "status", [difference("2")])).toBe(true)
+  })
   test("is nothing to remember where it is what was sent", () => {
     const memory = Memory.make()
     memory.accept("u", "child", [difference("1")])
@@ -65,4 +72,30 @@ test("a line is news once, and again only when there were very many", () => {
   expect([memory.isNews("a"), memory.isNews("a"), memory.isNews("b")]).toEqual([true, false, true])
   for (let n = 0; n < 1000; n++) memory.isNews(`line ${n}`)
   expect(memory.isNews("a")).toBe(true)
+})
+
+test("a field that the server dropped is known by its kind and path, whatever key of a list it is under", () => {
+  const memory = Memory.make()
+  expect(memory.isDropped("Pod", "spec.a")).toBe(false)
+  memory.drop("Pod", "spec.env[A].b")
+  memory.drop("Pod", "spec.a")
+  expect(memory.isDropped("Pod", "spec.env[B].b")).toBe(true)
+  expect(memory.isDropped("Pod", "spec.a")).toBe(true)
+  expect(memory.isDropped("Job", "spec.a")).toBe(false)
+  for (let n = 0; n < 999; n++) memory.drop("Pod", `spec.a${n}`)
+  expect(memory.isDropped("Pod", "spec.a998")).toBe(true)
+  expect(memory.isDropped("Pod", "spec.env[A].b")).toBe(false)
+})
+
+test("an object that waits for two places is forgotten in both, and so are its writes and its end", () => {
+  const forgotten: Array<string> = []
+  const hotLoop = { ...Memory.make().hotLoop, forget: (uid: string) => void forgotten.push(uid) }
+  const memory = Memory.make(hotLoop)
+  for (const place of ["one", "two"]) memory.block(place, "shop/u")
+  memory.gone("u")
+  expect(memory.isGone("u")).toBe(true)
+  memory.forget("u", "shop/u")
+  expect(["one", "two"].flatMap((place) => Array.from(memory.waiting(place)))).toEqual([])
+  expect(memory.isGone("u")).toBe(false)
+  expect(forgotten).toEqual(["u"])
 })

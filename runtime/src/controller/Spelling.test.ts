@@ -2,6 +2,10 @@ import { describe, expect, test } from "bun:test"
 import type { Json } from "./Drift.ts"
 import * as Spelling from "./Spelling.ts"
 
+/** `1000n` and `1u`, and so on. */
+const units = (...names: ReadonlyArray<string>) =>
+  names.slice(1).map((name, at): readonly [less: string, more: string] => [`1000${names[at]}`, `1${name}`])
+
 describe("another spelling", () => {
   const same: ReadonlyArray<readonly [sent: Json, stored: Json]> = [
     ["1000m", "1"],
@@ -16,6 +20,14 @@ describe("another spelling", () => {
     ["90s", "1m30s"],
     ["1.5h", "1h30m0s"],
     ["-0s", "0s"],
+    ["1h", "60m"],
+    ...units("ns", "us", "ms", "s"),
+    ...units("n", "u", "m", "", "k", "M", "G", "T", "P", "E"),
+    ["1µs", "1us"],
+    ...units("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei").map(([less, more]): readonly [Json, Json] => [
+      less.replace("1000", "1024"),
+      more
+    ]),
     ["2026-11-21T10:00:00+01:00", "2026-11-21T09:00:00Z"],
     ["2026-11-21T10:00:00.000Z", "2026-11-21T10:00:00Z"],
     [["a"], ["b", "a"]],
@@ -43,6 +55,7 @@ describe("another spelling", () => {
     [["a", "b"], ["a"]],
     [true, "true"],
     ["", 0],
+    ["Jan 2 2026 00:00 UTC", "2026-01-02T00:00:00Z"],
     [{ a: 1 }, { a: 2 }]
   ]
   for (const [sent, stored] of others) {
@@ -58,6 +71,7 @@ describe("a stored value", () => {
     ["spec.resources.limits.cpu", 1, "1"],
     ["spec.resources.limits.memory", "1024Mi", "1Gi"],
     ["spec.resources.limits.memory", "1.5Gi", "1536Mi"],
+    ["spec.resources.limits.cpu", "0m", "0"],
     ["spec.interval", "90s", "1m30s"],
     ["spec.interval", "60m", "1h0m0s"],
     ["spec.at", "2026-11-21T10:00:00+01:00", "2026-11-21T09:00:00Z"]
@@ -71,7 +85,9 @@ describe("a stored value", () => {
     ["spec.resources.limits.cpu", "1000m", "2"],
     ["spec.resources.limits.cpu", "1", "1000m"],
     ["spec.version", "1.10", "1.1"],
+    ["spec.resources.limits.memory", "1Gi", "1024Mi"],
     ["spec.interval", "1m30s", "90s"],
+    ["spec.at", "2026-11-21T09:00:00Z", "2026-11-21T10:00:00+01:00"],
     ["data.cpu", "1000m", "1"],
     ["metadata.labels.code", "01", "1"],
     ["spec.template.metadata.labels.code", "01", "1"],

@@ -31,7 +31,7 @@ const free =
 const isScalar = (value: Drift.Json | undefined): value is string | number =>
   typeof value === "string" || typeof value === "number"
 
-/** Equal but for what floating-point numbers lose. */
+/** Equal but for what floating-point numbers lose. What is not a number equals nothing. */
 const agree = (a: number | undefined, b: number | undefined): boolean =>
   a !== undefined && b !== undefined && Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b))
 
@@ -58,7 +58,7 @@ const suffixes: { readonly [suffix: string]: number } = {
 const quantity = (text: string): number | undefined => {
   const [, number, suffix = ""] = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(text) ?? []
   const factor = Object.hasOwn(suffixes, suffix) ? suffixes[suffix] : undefined
-  return number === undefined || factor === undefined ? undefined : Number(number) * factor
+  return factor === undefined ? undefined : Number(number) * factor
 }
 
 const units: { readonly [unit: string]: number } = { ns: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 }
@@ -73,10 +73,7 @@ const duration = (text: string): number | undefined => {
 }
 
 /** RFC 3339, in milliseconds. */
-const time = (text: string): number | undefined => {
-  const millis = /^\d{4}-\d\d-\d\d[Tt]/.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(millis) ? undefined : millis
-}
+const time = (text: string): number | undefined => (/^\d{4}-\d\d-\d\d[Tt]/.test(text) ? Date.parse(text) : undefined)
 
 /** `500m`, `1`, `1536Mi`: a whole number of the greatest unit. */
 const isCanonicalQuantity = (text: string): boolean => {

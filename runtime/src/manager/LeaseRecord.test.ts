@@ -41,6 +41,7 @@ describe("a Lease may be taken", () => {
       observe([100, lease({ ...held(), leaseDurationSeconds: 0 })]),
       9100
     ],
+    ["after the second that it names", observe([100, lease({ ...held(), leaseDurationSeconds: 1 })]), 1100],
     ["no sooner when it is deleted", observe([100, lease(held())], [5000, undefined]), 15_100],
     [
       "at once when it is given back",
@@ -51,6 +52,17 @@ describe("a Lease may be taken", () => {
   for (const [name, observation, at] of table) {
     test(name, () => expect(LeaseRecord.freeAt(observation, "me")).toBe(at))
   }
+})
+
+test("a Lease that names no holder says when that was seen", () => {
+  const free = lease({ holderIdentity: "" })
+  expect(observe([100, free])).toEqual({
+    lease: free,
+    holder: undefined,
+    heldUntil: 100,
+    version: JSON.stringify(free.spec)
+  })
+  expect(LeaseRecord.nothing).toEqual({ lease: undefined, holder: undefined, heldUntil: 0, version: "" })
 })
 
 describe("what is written", () => {
@@ -88,6 +100,25 @@ describe("what is written", () => {
       renewTime: now,
       leaseTransitions: 4
     })
+  })
+
+  test("counts a first transition where the Lease has none", () =>
+    expect(LeaseRecord.claimed(lease(held()), me, 1250).spec).toMatchObject({ leaseTransitions: 1 }))
+
+  test("annotates the Lease with the scope of the holder, beside what is there", () => {
+    const scope = { controllers: ["webapp"], namespaces: [], selector: undefined }
+    const before = lease(held())
+    const annotated = { ...before, metadata: { ...before.metadata, annotations: { other: "x" } } }
+    const { metadata } = LeaseRecord.claimed(annotated, { ...me, scope }, 1250)
+    const text = `{"controllers":["webapp"],"namespaces":[]}`
+    expect(metadata).toEqual({
+      ...before.metadata,
+      annotations: { other: "x", "homeostat.dev/lease-scope": text }
+    })
+    expect(
+      LeaseRecord.scopeOf({ ...before, metadata: { ...before.metadata, annotations: metadata.annotations ?? {} } })
+    ).toEqual(scope)
+    expect(LeaseRecord.scopeOf(before)).toBeUndefined()
   })
 
   test("gives it back", () => {

@@ -132,3 +132,17 @@ test("a column, and a kind, say nothing where there is nothing to say: the API s
   expect(version?.additionalPrinterColumns).toStrictEqual([{ name: "Size", type: "integer", jsonPath: ".spec.size" }])
   expect(version?.schema?.openAPIV3Schema).not.toHaveProperty("description")
 })
+
+test("the subresources of a kind are those that it declares", () => {
+  const spec = Schema.Struct({ size: Schema.Int })
+  const options = { group: "example.com", version: "v1", kind: "Widget", spec } as const
+  const status = Schema.Struct({ size: Schema.Int })
+  const subresources = (kind: CustomResource.Any) => Crd.of(kind).spec.versions[0]?.subresources
+  expect(subresources(CustomResource.make(options))).toBeUndefined()
+  expect(subresources(CustomResource.make({ ...options, status }))).toEqual({ status: {} })
+  const scale = { spec: ".spec.size", status: ".status.size" }
+  expect(subresources(CustomResource.make({ ...options, status, scale }))).toEqual({
+    status: {},
+    scale: { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" }
+  })
+})

@@ -25,6 +25,36 @@ describe("of an object", () => {
       data: { key: "<redacted>" }
     })
   })
+  test("that is a Secret, nothing is added that it does not have", () => {
+    for (const metadata of [{ name: "key" }, { name: "key", annotations: { a: "b" } }, { annotations: 3 }, "odd"]) {
+      const odd = { kind: "Secret", data: 3, stringData: "x", metadata }
+      expect(Secrecy.redacted(odd)).toEqual(odd)
+    }
+    expect(Secrecy.redacted({ kind: "Secret" })).toEqual({ kind: "Secret" })
+    expect(Secrecy.redacted({ kind: "SecretList", items: [3, "x"] })).toEqual({ kind: "SecretList", items: [3, "x"] })
+  })
+  test("that is a list, the items beside a secret one stay", () =>
+    expect(Secrecy.redacted([1, { token: "hunter2" }])).toEqual([1, { token: "<redacted>" }]))
+  test("the parts down to the 32nd level are shown", () => {
+    const nested = (depth: number): unknown => (depth === 0 ? {} : { in: nested(depth - 1) })
+    expect(shown(nested(32))).not.toContain("…")
+    expect(shown(nested(33))).toContain('{"in":"…"}')
+  })
+  test("the fields are told by their names", () =>
+    expect(
+      Secrecy.fields([
+        ["a", 1],
+        ["token", "hunter2"],
+        ["b", { password: "hunter2" }]
+      ])
+    ).toEqual({
+      a: 1,
+      token: "<redacted>",
+      b: { password: "<redacted>" }
+    }))
+  test("that has a toJSON that is no function, it is a field like others", () =>
+    expect(shown({ toJSON: "x", token: "hunter2" })).toBe('{"toJSON":"x","token":"<redacted>"}'))
+  test("an empty text is shown", () => expect(Secrecy.redacted({ token: "" })).toEqual({ token: "" }))
   test("that has Secrets in it, however deep, they are hidden", () => {
     const { apiVersion, kind, ...item } = secret
     for (const value of [
