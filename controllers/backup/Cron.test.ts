@@ -27,6 +27,15 @@ describe("Five fields", () => {
     ["0 0 */1 * 5", { ...all, daysOfWeek: [5] }],
     ["0 0 */16 * 5", { ...all, daysOfMonth: [1, 17], daysOfWeek: [5], bothDays: false }]
   ]
+  test("name months and days by their first letters", () => {
+    const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+    for (const [at, name] of months.entries()) {
+      expect(fields(`0 0 * ${name} *`)).toEqual({ ...all, months: [at + 1] })
+    }
+    for (const [at, name] of ["sun", "mon", "tue", "wed", "thu", "fri", "sat"].entries()) {
+      expect(fields(`0 0 * * ${name}`)).toEqual({ ...all, daysOfWeek: [at], bothDays: true })
+    }
+  })
   for (const [schedule, cron] of table) test(schedule, () => expect(fields(schedule)).toEqual(cron))
 })
 
@@ -35,7 +44,12 @@ describe("@every", () => {
     ["@every 1h30m", 5_400_000],
     ["@every 1.5h", 5_400_000],
     ["@every 500ms", 1000],
-    ["@every 2500ms", 2000]
+    ["@every 2500ms", 2000],
+    ["@every 2500000us", 2000],
+    ["@every 2500000µs", 2000],
+    ["@every 2500000μs", 2000],
+    ["@every 2500000000ns", 2000],
+    ["@every 2562047h", 9_223_369_200_000]
   ] as const) {
     test(`${text} is ${millis} ms`, () => expect(fields(text)).toEqual({ _tag: "Every", millis }))
   }

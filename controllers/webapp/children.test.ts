@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import * as Children from "./children.ts"
 import { desiredDeployment, desiredService } from "./children.ts"
 import type { WebApp } from "./WebApp.ts"
 
@@ -41,4 +42,51 @@ describe("the Service selects", () => {
       expect(labels).toMatchObject({ ...selector, ...existing })
     })
   }
+})
+
+describe("what is applied", () => {
+  const labels = { app: "shop", "app.kubernetes.io/managed-by": "webapp-controller" }
+  const env = [{ name: "A", value: "1" }]
+  const resources = { limits: { cpu: "1" } }
+  const container = { name: "app", image: "nginx:1.27", ports: [{ containerPort: 8080, protocol: "TCP" }] }
+  const spec = { selector: { matchLabels: labels } }
+
+  test("is a Deployment with the fields that the WebApp has", () => {
+    expect(desiredDeployment(app)).toEqual({
+      metadata: { name: "shop", labels },
+      spec: { ...spec, replicas: 2, template: { metadata: { labels }, spec: { containers: [container] } } }
+    })
+    const full = { ...app, spec: { ...app.spec, env, resources } }
+    expect(desiredDeployment(full).spec?.template?.spec?.containers).toEqual([{ ...container, env, resources }])
+  })
+  test("leaves the replicas to an autoscaler, and the selector as it is", () => {
+    const existing = deployment({ tier: "web" })
+    expect(desiredDeployment(app, { existing, scaledByOthers: true }).spec).toEqual({
+      selector: { matchLabels: { tier: "web" } },
+      template: { metadata: { labels: { ...labels, tier: "web" } }, spec: { containers: [container] } }
+    })
+  })
+  test("is a Service of the same name and port", () =>
+    expect(desiredService(app)).toEqual({
+      metadata: { name: "shop", labels },
+      spec: {
+        type: "ClusterIP",
+        selector: { app: "shop" },
+        ports: [{ port: 8080, targetPort: 8080, protocol: "TCP" }]
+      }
+    }))
+  test("belongs to the controller alone in these fields", () => {
+    const within = ["spec", "template", "spec", "containers", { name: "app" }]
+    const exclusive: ReadonlyArray<ReadonlyArray<unknown>> = [
+      ...Children.exclusiveInDeployment,
+      ...Children.exclusiveInService
+    ]
+    expect(exclusive).toEqual([
+      [...within, "ports"],
+      [...within, "env"],
+      ["spec", "ports"],
+      ["spec", "selector"]
+    ])
+    expect(Children.managers).toEqual(["webapp-controller", "webapp-operator"])
+  })
 })

@@ -44,6 +44,9 @@ describe("the answer to a write", () => {
     expect(metadata).not.toHaveProperty("managedFields")
     expect(metadata?.resourceVersion).toBe("7")
     expect(answer.metadata.managedFields).toHaveLength(1)
+    const bare = web({ name: "a", rv: "7" })
+    const same = Write.meaning(write({ object: bare }), scope(WebApp))
+    expect(same?._tag === "Present" && same.object).toBe(bare)
   })
 
   test("says nothing about another kind, nor about the object if it is about a subresource other than status", () => {

@@ -137,3 +137,63 @@ test("an answer that is not a Status is about nothing by name, and its text is c
   expect(long.message).not.toContain("x".repeat(2001))
   expect(from(500, status(500, "InternalError", { message: "x".repeat(2000) })).message).not.toContain("…")
 })
+
+describe("a Status", () => {
+  const fromStatus = (rest: object, code = 500) =>
+    ApiError.fromStatus(request, { kind: "Status", ...rest } as ApiError.Status, code)
+
+  test("without details is about nothing by name", () =>
+    expect(fromStatus({ details: { causes: [{}] } })).toMatchObject({
+      message: "PUT /apis/apps/v1/namespaces/a/deployments/b: HTTP 500",
+      code: 500,
+      reason: "Unknown",
+      causes: [{ reason: "", message: "", field: "" }],
+      details: { group: "", kind: "", name: "", uid: "" },
+      retryAfterMillis: undefined,
+      request
+    }))
+  test("has its own code and reason, and says which object it is about", () => {
+    const details = { group: "apps", kind: "Deployment", name: "b", uid: "u" }
+    expect(fromStatus({ code: 404, reason: "NotFound", message: "", details })).toMatchObject({
+      message: "PUT /apis/apps/v1/namespaces/a/deployments/b: NotFound",
+      _tag: "NotFound",
+      code: 404,
+      details
+    })
+  })
+  test("asks for no time with zero seconds, and else for as many", () => {
+    const waits = (retryAfterSeconds: number) => fromStatus({ details: { retryAfterSeconds } }).retryAfterMillis
+    expect([0, -1, 1, 3].map(waits)).toEqual([undefined, undefined, 1000, 3000] as never)
+    expect(ApiError.retryAfter(" 7 ")).toBe(7000)
+    expect(ApiError.retryAfter("soon")).toBeUndefined()
+  })
+  test("of 401 says that the credentials are not accepted, and of no other code", () => {
+    expect(fromStatus({ code: 401, message: "no" }).message).toEndWith(
+      ": no (the API server does not accept these credentials)"
+    )
+    expect(fromStatus({ code: 403, message: "no" }).message).toEndWith(": no")
+  })
+  test("that lists permissions is cut 200 characters after their beginning", () => {
+    const held = "RBAC permissions not currently held:"
+    const message = (rules: number) => fromStatus({ message: `no ${held}${"x".repeat(rules)}` }).message
+    expect(message(200)).toEndWith(`: no ${held}${"x".repeat(200)}`)
+    expect(message(201)).toEndWith(`: no ${held}${"x".repeat(200)}…`)
+    expect(fromStatus({ message: "y".repeat(300) }).message).toEndWith(`: ${"y".repeat(300)}`)
+  })
+})
+
+test("a write that a fence held back, and a request that cannot be sent, were never answered", () => {
+  const fenced = ApiError.fenced(request, "the Lease is lost")
+  expect(fenced).toMatchObject({
+    message: "PUT /apis/apps/v1/namespaces/a/deployments/b: not sent, the Lease is lost",
+    code: "FENCED",
+    reason: "the Lease is lost",
+    request
+  })
+  expect(ApiError.isAnswer(fenced)).toBe(false)
+  expect(ApiError.unusable(request, "no name")).toMatchObject({
+    message: "PUT /apis/apps/v1/namespaces/a/deployments/b: no name",
+    code: 400,
+    reason: "BadRequest"
+  })
+})

@@ -225,3 +225,77 @@ test("a request has the time that its caller gives it", () => {
   ]
   for (const call of calls) expect((Either.isEither(call) ? right(call) : call).timeoutMillis).toBe(5)
 })
+
+test("a request knows the object that it is for, and whether it may be retried", () => {
+  const calls: ReadonlyArray<readonly [call: Call.Call | Request, name: string | undefined]> = [
+    [Call.get(ConfigMap, key, undefined, { retry: false }), "b"],
+    [Call.page(ConfigMap, { namespace: "a", retry: false }), undefined],
+    [Call.create(ConfigMap, { metadata: meta }, manager, { retry: false }), "b"],
+    [Call.replace(ConfigMap, { metadata: meta }, undefined, manager, { retry: false }), "b"],
+    [Call.patch(ConfigMap, key, Patch.merge({}), undefined, manager, { retry: false }), "b"],
+    [Call.apply(ConfigMap, { metadata: meta }, undefined, manager, { retry: false }), "b"],
+    [Call.remove(ConfigMap, key, { retry: false }), "b"]
+  ]
+  for (const [call, name] of calls) {
+    expect(Either.isEither(call) ? right(call) : call).toMatchObject({ namespace: "a", name, once: true } as never)
+  }
+  for (const retry of [undefined, true]) {
+    expect(right(Call.get(ConfigMap, key, undefined, retry === undefined ? {} : { retry })).once).toBe(false)
+  }
+})
+
+test("a watch begins where it is told, with the initial state if that is asked for", () => {
+  const query = (options: Parameters<typeof Call.watch>[1]) =>
+    Object.fromEntries(new URLSearchParams(Call.watch(ConfigMap, options, 300).path.split("?")[1]))
+  const watch = { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: "300" }
+  expect(query({ resourceVersion: "7" })).toEqual({ ...watch, resourceVersion: "7" })
+  expect(query({ initialEvents: true, labelSelector: "a=b" })).toEqual({
+    ...watch,
+    labelSelector: "a=b",
+    sendInitialEvents: "true",
+    resourceVersionMatch: "NotOlderThan"
+  })
+  expect(Call.watch(ConfigMap, {}, 300)).toMatchObject({ repeatable: true, headers: { "accept-encoding": "gzip" } })
+  expect(Call.page(ConfigMap, {}).repeatable).toBe(true)
+})
+
+test("a subresource of metadata alone is asked for as a whole where it is another kind", () => {
+  const partial = Resource.metadataOnly(Deployment)
+  const json = "application/json"
+  const asPartial = `application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${json}`
+  const accepted = (call: Call.Call) => right(call).headers.accept
+  expect(accepted(Call.get(partial, key, "scale", {}))).toBe(json)
+  expect(accepted(Call.patch(partial, key, Patch.merge({}), "scale", manager, {}))).toBe(json)
+  expect(accepted(Call.patch(partial, key, Patch.merge({}), "status", manager, {}))).toBe(asPartial)
+  expect(accepted(Call.get(Deployment, key, undefined, {}))).toBe(json)
+})
+
+test("one precondition of a deletion is enough, and an empty resourceVersion is none of a replacement", () => {
+  const body = (options: Parameters<typeof Call.remove>[2]) =>
+    JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "").preconditions
+  expect(body({ uid: "u" })).toEqual({ uid: "u" })
+  expect(body({ resourceVersion: "7" })).toEqual({ resourceVersion: "7" })
+  const metadata = { ...meta, resourceVersion: "" }
+  expect(right(Call.replace(ConfigMap, { metadata }, undefined, manager, {})).repeatable).toBe(false)
+})
+
+test("a refusal names the method that the request would have had", () => {
+  const method = (call: Call.Call) => Either.getOrThrow(Either.flip(call)).request.method
+  const wrong = { namespace: "a", name: ".." }
+  expect(method(Call.get(ConfigMap, wrong, undefined, {}))).toBe("GET")
+  expect(method(Call.remove(ConfigMap, wrong, {}))).toBe("DELETE")
+  expect(method(Call.removeAll(ConfigMap, {}, {}))).toBe("DELETE")
+  expect(method(Call.patch(ConfigMap, wrong, Patch.merge({}), undefined, manager, {}))).toBe("PATCH")
+  expect(method(Call.apply(ConfigMap, { metadata: wrong }, undefined, manager, {}))).toBe("PATCH")
+  expect(method(Call.replace(ConfigMap, { metadata: wrong }, undefined, manager, {}))).toBe("PUT")
+})
+
+test("a raw request has the content type of JSON if it has a body, and is retried only if that is asked for", () => {
+  const path = "/x"
+  expect(Call.raw({ method: "GET", path })).toMatchObject({ headers: { accept: "application/json" }, once: true })
+  expect(Call.raw({ method: "GET", path }).headers).not.toHaveProperty("content-type")
+  expect(Call.raw({ method: "POST", path, body: "{}", retry: true })).toMatchObject({
+    headers: { "content-type": "application/json" },
+    once: false
+  })
+})

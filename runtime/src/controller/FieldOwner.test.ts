@@ -147,3 +147,30 @@ test("an item of a list in a list is owned by its place in both", () => {
   expect(owners("m[0][1]")).toEqual([entry])
   expect(owners("m[0][0]")).toEqual([])
 })
+
+describe("a key of a set that stands for no item", () => {
+  const owned = (fieldsV1: object, path: string, object?: Json) =>
+    FieldOwner.owners([{ manager: "rival", fieldsV1: { ...fieldsV1 } }], path, object).length === 1
+  const cases: ReadonlyArray<readonly [what: string, fieldsV1: object, path: string, object: Json | undefined]> = [
+    ["of no kind that the server writes", { "f:a": { 'x:{"name":"b"}': {} } }, "a[b]", { a: [{ name: "b" }] }],
+    [
+      "of no kind that the server writes, of an object that lacks it",
+      { "f:a": { 'x:{"name":"b"}': {} } },
+      "a[b]",
+      undefined
+    ],
+    ["of fields, where the item is a value", { "f:a": { 'k:{"name":"b"}': {} } }, "a[0]", { a: ["b"] }],
+    ["of a value, where the item has fields", { "f:a": { 'k:"b"': {} } }, "a[b]", { a: [{ name: "b" }] }],
+    ["of another name", { "f:a": { 'k:{"name":"c"}': {} } }, "a[b]", undefined],
+    ["that is no field", { "x:a": {} }, "a", undefined]
+  ]
+  for (const [what, fieldsV1, path, object] of cases) {
+    test(what, () => expect(owned(fieldsV1, path, object)).toBe(false))
+  }
+})
+
+test("who wrote without a time wrote before the others", () => {
+  const at = (manager: string, time?: string) => ({ manager, ...(time !== undefined && { time }) })
+  expect(FieldOwner.lastWriter([at("a", "2026-11-21T10:00:00Z"), at("b")])?.manager).toBe("a")
+  expect(FieldOwner.lastWriter([at("b"), at("a", "2026-11-21T10:00:00Z")])?.manager).toBe("a")
+})

@@ -102,4 +102,4 @@ export const labels = (wanted: { readonly [key: string]: string }): Predicate =>
 
 /** A text that is equal for equal maps, whatever the order of their keys. */
 const text = (map: { readonly [key: string]: string } | undefined): string =>
-  map === undefined ? "" : JSON.stringify(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+  map === undefined ? "" : JSON.stringify(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)))
