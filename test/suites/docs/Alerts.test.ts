@@ -1,4 +1,3 @@
-/** Who is paged finds a section about it. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Alerts from "./Alerts.ts"
@@ -6,11 +5,11 @@ import * as Alerts from "./Alerts.ts"
 const root = join(import.meta.dir, "../../..")
 
 describe("The page of alerts", () => {
-  test(`is made from the rules, as they are now: \`${Alerts.command}\``, async () => {
+  test(`is up to date with the rules (\`${Alerts.command}\`)`, async () => {
     expect(await Bun.file(join(root, Alerts.path)).text()).toBe(Alerts.page)
   })
 
-  test("has a section for each alert, and leaves nothing of a template in it", () => {
+  test("has a section without templates for each alert", () => {
     const alerts = Alerts.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))
     expect(alerts.length).toBeGreaterThan(20)
     expect(Array.from(Alerts.page.matchAll(/^### (.*)$/gm), ([, heading]) => heading)).toEqual(alerts)

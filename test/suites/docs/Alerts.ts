@@ -8,10 +8,8 @@ import { load } from "js-yaml"
 
 const root = join(import.meta.dir, "../../..")
 
-/** The page. */
 export const path = "docs/alerts.md"
 
-/** The command that makes it. */
 export const command = `bun test/suites/docs/Alerts.ts > ${path}`
 
 const Rules = Schema.Struct({
@@ -48,7 +46,7 @@ const words: Readonly<Record<string, string>> = {
   humanizePercentage: "PERCENTAGE"
 }
 
-/** What Prometheus puts in is named in its place, in capitals. */
+/** Replaces each template by the name of its value in capitals. */
 const plain = (template: string): string =>
   template
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => label.toUpperCase())
@@ -63,7 +61,6 @@ const titleOf = (group: string): string => {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`
 }
 
-/** The page's text. */
 export const page = `# Alerts
 
 What each alert of [\`prometheusrule.yaml\`](../deploy/monitoring/prometheusrule.yaml) means, and what to do. Thresholds are starting

@@ -1,6 +1,6 @@
 /**
- * The commands of the documentation, run as a reader would: page by page from the top, in a copy of the tree with the built program, on a
- * real cluster whose pods are pretended. What a page shows as YAML is applied.
+ * Runs the commands of each page and applies its YAML, from the top, in a copy of the tree with the built program, on a real cluster with
+ * kwok.
  */
 import { describe } from "bun:test"
 import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises"
@@ -17,21 +17,19 @@ import * as Running from "../binary/Running.ts"
 import * as Managed from "../Managed.ts"
 import * as Commands from "./Commands.ts"
 
-/** Pages that install everything by themselves. For all others the kinds are there. */
+/** Pages that install the kinds. Other pages need them before. */
 const installing = new Set(["README.md", "deploy/README.md"])
 
-/** Pages that ask a manager about a WebApp. */
+/** Pages that query a manager about a WebApp. */
 const asking = new Set(["docs/logs.md", "docs/why.md"])
 
-/**
- * Pages beside which a manager runs: that of the cluster, whose pods are only pretended. Others start their own, or need none.
- */
+/** Pages that need a manager. */
 const managed = new Set([...installing, ...asking, "docs/backup.md"])
 
-/** Things are installed that are the whole cluster's: it is no cluster for others. The flag tells it from theirs, and does no harm. */
+/** A cluster of its own, because the pages install cluster-wide objects. The flag has no effect. */
 const alone = { ...Envtest.everything, apiServerFlags: ["--event-ttl=59m"] }
 
-/** A command of a page ended with another code than 0, or before it should. */
+/** A command of a page failed, or ended too early. */
 class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly place: string
   readonly text: string
@@ -49,7 +47,7 @@ interface Surroundings {
   readonly probes: string
 }
 
-/** A folder as after `git clone` and `bun run build`, and a home in which `homeostat` and `kubectl` are known. */
+/** A folder as after `git clone` and `bun run build`, and a PATH with `homeostat` and `kubectl`. */
 const surroundings = (cluster: ControlPlane) =>
   Effect.gen(function* () {
     const home = yield* Directory.make
@@ -63,7 +61,7 @@ const surroundings = (cluster: ControlPlane) =>
       await mkdir(join(home, "bin"))
       for (const entry of await readdir(Commands.root)) {
         if (entry === "dist" || entry === ".git") continue
-        // kubectl would read beyond the folder that it is given.
+        // kubectl does not follow links out of the folder.
         if (entry === "deploy") await cp(join(Commands.root, entry), join(tree, entry), { recursive: true })
         else await symlink(join(Commands.root, entry), join(tree, entry))
       }
@@ -71,8 +69,7 @@ const surroundings = (cluster: ControlPlane) =>
       await symlink(executable, join(home, "bin/homeostat"))
       await symlink(kubectl, join(home, "bin/kubectl"))
       await symlink(process.execPath, join(home, "bin/bun"))
-      // Two test runs on one machine have one port 8081 between them.
-      // Each page begins with nothing in what is its default namespace.
+      // Each page has an empty default namespace, and a free port in place of 8081.
       await writeFile(
         join(home, "kubeconfig"),
         (await Bun.file(cluster.admin.kubeconfigPath).text()).replace(
@@ -97,7 +94,7 @@ const surroundings = (cluster: ControlPlane) =>
     } satisfies Surroundings
   })
 
-/** A shell in the tree, which knows what blocks before have exported, as the reader's does. */
+/** A shell in the tree with the exported variables of earlier blocks. */
 const shell = ({ environment, tree }: Surroundings, text: string) =>
   Running.start(["bash", "-euo", "pipefail", "-c", `cd ${tree}; [ ! -f "$STATE" ] || . "$STATE"; ${text}`], environment)
 
@@ -126,10 +123,9 @@ const isReady = (probes: string) =>
     (ok) => ok
   )
 
-/** What there is at the beginning of a page. */
 const kinds = "kubectl apply -k deploy/crds && kubectl wait --for=condition=Established crd --all --timeout=60s"
 
-const asked = `kubectl apply -f - <<'END'
+const webApp = `kubectl apply -f - <<'END'
 apiVersion: apps.kubedojo.io/v1beta1
 kind: WebApp
 metadata: { name: shop }
@@ -141,7 +137,7 @@ const follow = (page: Commands.Page) => (cluster: ControlPlane) =>
     const place = yield* surroundings(cluster)
     const before = (text: string) => succeed(place, { place: `before ${page.file}`, text })
     if (!installing.has(page.file)) yield* before(kinds)
-    if (asking.has(page.file)) yield* before(asked)
+    if (asking.has(page.file)) yield* before(webApp)
     if (managed.has(page.file)) yield* shell(place, "exec homeostat run")
     if (asking.has(page.file)) yield* isReady(place.probes)
     const background: Array<{ readonly block: Commands.Commands; readonly running: Running.Running }> = []
@@ -172,6 +168,6 @@ describe("The commands of", () => {
   for (const page of Commands.pages.filter(({ blocks }) =>
     blocks.some(({ form }) => form !== "elsewhere" && form !== "container")
   )) {
-    Shared.real(`${page.file} do what they say`, follow(page), { ...alone, timeoutMillis: 180_000 })
+    Shared.real(`${page.file} succeed`, follow(page), { ...alone, timeoutMillis: 180_000 })
   }
 })

@@ -1,4 +1,4 @@
-/** No command of the documentation is left out of the tests: see `Commands.real.test.ts` for those that are run. */
+/** Every command of the documentation is tested, most of them by `Commands.real.test.ts`. */
 import { describe, expect, test } from "bun:test"
 import manifest from "../../../package.json" with { type: "json" }
 import * as Commands from "./Commands.ts"
@@ -10,12 +10,12 @@ const blocks = Commands.pages.flatMap(({ commands }) => commands)
 const count = (form: Commands.Commands["form"]): number => blocks.filter((block) => block.form === form).length
 
 describe("A block of commands in the documentation", () => {
-  test("is run, or says why not", () => {
+  test("runs in a test or names the reason why not", () => {
     expect(Commands.pages.flatMap(({ wrong }) => wrong)).toEqual([])
     expect(count("run")).toBeGreaterThan(7)
   })
 
-  test("that is run elsewhere, or in a shorter form, is so", async () => {
+  test("that names a file or a short form is run by it", async () => {
     const unproven = await Promise.all(
       blocks.map(async (block) =>
         (await Commands.unproven(block, scripts)).map((command) => `${block.place}: ${command}`)
@@ -25,22 +25,20 @@ describe("A block of commands in the documentation", () => {
     expect(count("elsewhere")).toBeGreaterThan(3)
   })
 
-  test("that needs a container runtime has nothing in it but docker, kind, and kubectl into a pod", () => {
-    const strange = blocks
+  test("that needs a container runtime contains only docker, kind, and kubectl into a pod", () => {
+    const others = blocks
       .filter(({ form }) => form === "container")
       .flatMap(({ place, text }) => Commands.linesOf(text).map((line) => ({ place, line })))
       .filter(({ line }) => !/^(docker|kind|export \w+=)|^kubectl .*(port-forward|exec|logs) /.test(line))
-    expect(strange).toEqual([])
-    process.stdout.write(
-      `  ${count("container")} of ${blocks.length} blocks need a container runtime, and are not run\n`
-    )
+    expect(others).toEqual([])
+    process.stdout.write(`  ${count("container")} of ${blocks.length} blocks need a container runtime and do not run\n`)
   })
 })
 
-describe("What is done with a block", () => {
+describe("The form of a block", () => {
   const of = (attributes: Readonly<Record<string, string>>, text = "a\n") => Commands.formOf({ attributes, text })
 
-  test("is one of five things", () => {
+  test("is one of five", () => {
     expect(of({})).toEqual({ form: "run" })
     expect(of({ container: "" })).toEqual({ form: "container" })
     expect(of({ background: "" })).toEqual({ form: "background" })
@@ -48,40 +46,40 @@ describe("What is done with a block", () => {
     expect(of({ short: "a --help" })).toEqual({ form: "short", command: "a --help" })
   })
 
-  test("is nothing else", () => {
-    expect(of({ skip: "" })).toBe("no such attribute: skip")
-    expect(of({ elsewhere: "" })).toBe("no such attribute: elsewhere")
+  test("has one attribute, with its value", () => {
+    expect(of({ skip: "" })).toBe("unknown attribute: skip")
+    expect(of({ elsewhere: "" })).toBe("unknown attribute: elsewhere")
     expect(of({ container: "", background: "" })).toBe("several attributes: container, background")
-    expect(of({ background: "" }, "a\nb\n")).toBe("what runs in the background is one command")
+    expect(of({ background: "" }, "a\nb\n")).toBe("a background block must have one command")
   })
 
-  test("is not asked of commands in another language's block: that is a mistake", () => {
-    expect(Commands.read("a.md", "```bash\nls\n```\n").wrong).toEqual(["a.md:1: commands are `sh`, not `bash`"])
+  test("requires the language sh", () => {
+    expect(Commands.read("a.md", "```bash\nls\n```\n").wrong).toEqual(["a.md:1: invalid language: bash (must be sh)"])
   })
 })
 
-describe("What a block names as running it", () => {
+describe("The file or short form of a block", () => {
   const block = { place: "a.md:1", text: "bun run bogus\nbun run check   # types\n" }
 
-  test("is asked for each command", async () => {
+  test("must run each command", async () => {
     expect(await Commands.unproven({ ...block, form: "elsewhere", file: ".ci/run" }, scripts)).toEqual([
       "bun run bogus"
     ])
   })
 
-  test("is asked for its flags too", async () => {
+  test("must use the flags of each command", async () => {
     const built = { place: "a.md:1", text: "bun run build --all\nbun run build --bogus\n" }
     const file = "test/suites/binary/Build.tools.test.ts"
     expect(await Commands.unproven({ ...built, form: "elsewhere", file }, scripts)).toEqual(["bun run build --bogus"])
   })
 
-  test("has to be there", async () => {
+  test("must exist", async () => {
     expect(await Commands.unproven({ ...block, form: "elsewhere", file: "gone" }, scripts)).toEqual([
-      "there is no gone"
+      "file not found: gone"
     ])
   })
 
-  test("is the same program, if it is a shorter form", async () => {
+  test("must run the same program", async () => {
     const bench = { place: "a.md:1", text: "bun run bench\nbun run soak\n" }
     const short = { ...bench, form: "short", command: "bun test/bench/bench.ts --help" } as const
     expect(await Commands.unproven(short, scripts)).toEqual(["bun run soak"])

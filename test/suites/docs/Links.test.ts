@@ -1,4 +1,3 @@
-/** Every link in a Markdown file of the repository leads somewhere, and every page of docs/ is found from its index. */
 import { describe, expect, test } from "bun:test"
 import { existsSync, statSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
@@ -15,7 +14,7 @@ const pages = new Map(
   await Promise.all(files.map(async (file) => [file, Page.read(await Bun.file(join(root, file)).text())] as const))
 )
 
-/** A link of a page, as the file that it leads to, from the root, and the anchor there. */
+/** A link of a page to a file, from the root, and an anchor. */
 interface Link {
   readonly from: string
   readonly url: string
@@ -34,21 +33,21 @@ const links: ReadonlyArray<Link> = [...pages].flatMap(([from, { links }]) =>
 )
 
 describe("A link in a Markdown file", () => {
-  test("leads to something in the repository", () => {
+  test("leads to a file of the repository", () => {
     expect(links.length).toBeGreaterThan(100)
     expect(links.filter(({ file }) => !existsSync(join(root, file))).map(({ from, url }) => `${from}: ${url}`)).toEqual(
       []
     )
   })
 
-  test("leads to a heading that is there", () => {
+  test("leads to an existing heading", () => {
     const dead = links.filter(({ anchor, file }) => anchor !== undefined && !pages.get(file)?.anchors.includes(anchor))
     expect(dead.map(({ from, url }) => `${from}: ${url}`)).toEqual([])
   })
 })
 
 describe("A page of docs/", () => {
-  test("is found from docs/README.md, and that from the README", () => {
+  test("is linked from docs/README.md, and that from the README", () => {
     const found = new Set<string>()
     const visit = (file: string): void => {
       const path = statSync(join(root, file), { throwIfNoEntry: false })?.isDirectory() ? join(file, "README.md") : file

@@ -26,7 +26,7 @@ const b = 2
 `
 
 describe("A fenced block of a page", () => {
-  test("has a language, attributes, its text, its line and the heading that it stands under", () => {
+  test("has a language, attributes, a text, a line and a heading", () => {
     expect(Markdown.blocks(page)[0]).toEqual({
       language: "ts",
       attributes: { title: "controllers/cache/Cache.ts", replaces: "a=b", check: "" },
@@ -36,7 +36,7 @@ describe("A fenced block of a page", () => {
     })
   })
 
-  test("is found in a list, without the list's indentation, and whatever its fence is made of", () => {
+  test("may be in a list, with any fence", () => {
     expect(Markdown.blocks(page)[1]).toEqual({
       language: "sh",
       attributes: {},
@@ -46,7 +46,7 @@ describe("A fenced block of a page", () => {
     })
   })
 
-  test("may have no language and no text; one that is only indented is none", () => {
+  test("may have no language and no text, and indented blocks do not count", () => {
     expect(Markdown.blocks(page).slice(2)).toEqual([
       { language: "", attributes: {}, text: "", line: 21, heading: "The last" }
     ])

@@ -1,23 +1,22 @@
-/** The fenced blocks of a Markdown page, as what they are for: a command to run, a file to write, an output to compare with. */
+/** The fenced blocks of a Markdown page. */
 import type { Code, Nodes } from "mdast"
 import { fromMarkdown } from "mdast-util-from-markdown"
 import { toString as textOf } from "mdast-util-to-string"
 
-/** A fenced block. */
 export interface Block {
-  /** The first word of the info string; empty where there is none. */
+  /** The first word of the info string, or empty. */
   readonly language: string
   /** The rest of the info string: `title="a.ts" check` gives `{ title: "a.ts", check: "" }`. */
   readonly attributes: { readonly [name: string]: string }
-  /** What stands between the fences, with a line end after its last line; empty if nothing does. */
+  /** The text between the fences with its last line end, or empty. */
   readonly text: string
   /** The line of the opening fence, from 1. */
   readonly line: number
-  /** The text of the heading that it stands under; empty before the first one. */
+  /** The text of the heading above, or empty. */
   readonly heading: string
 }
 
-/** The fenced blocks of a page in order, those in lists and quotes too. Blocks that are only indented are none. */
+/** The fenced blocks of a page in order, also in lists and quotes. */
 export const blocks = (page: string): ReadonlyArray<Block> => {
   const found: Array<Block> = []
   let heading = ""

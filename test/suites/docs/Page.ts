@@ -1,9 +1,9 @@
-/** What a Markdown page leads to, and what of it can be led to. */
+/** Links and anchors of a Markdown page. */
 import type { Nodes } from "mdast"
 import { fromMarkdown } from "mdast-util-from-markdown"
 import { toString as textOf } from "mdast-util-to-string"
 
-/** A page's links, as they are written, and its anchors, as GitHub names them. */
+/** The links of a Markdown page, and its anchors as GitHub names them. */
 export interface Page {
   readonly links: ReadonlyArray<string>
   readonly anchors: ReadonlyArray<string>
@@ -16,7 +16,7 @@ const slugOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, "")
     .replaceAll(" ", "-")
 
-/** Reads a page. Of headings that are called the same, the second one is named `…-1`. */
+/** Reads a page. The second anchor of the same name is `…-1`. */
 export const read = (text: string): Page => {
   const links: Array<string> = []
   const anchors: Array<string> = []

@@ -1,4 +1,3 @@
-/** What the README shows of the guide is the guide's. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Markdown from "./Markdown.ts"
@@ -11,7 +10,7 @@ const files = async (page: string) =>
     .map(({ attributes, text }) => ({ title: attributes.title, text }))
 
 describe("The controller in the README", () => {
-  test("is the one that the guide begins with", async () => {
+  test("is the first one of the guide", async () => {
     const shown = await files("README.md")
     expect(shown).toHaveLength(1)
     expect(await files("docs/guide/reconciler.md")).toContainEqual(expect.objectContaining(shown[0] ?? {}))

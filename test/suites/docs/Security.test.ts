@@ -1,4 +1,3 @@
-/** What the page of security says of the manager's rights is what its own controllers take. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Permission from "@homeostat/runtime/manager/Permission"
@@ -6,15 +5,15 @@ import * as Shipped from "../Shipped.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-describe("The table of rights in docs/security.md", () => {
-  test("has each right that the controllers of this repository take, and no other", async () => {
+describe("The table of permissions in docs/security.md", () => {
+  test("has exactly the permissions of the shipped controllers", async () => {
     const settings = { namespaces: [], lease: undefined, installCrds: false, metricsSecure: true }
     const granted = Permission.all(Shipped.controllers, settings).map(
       (each) => `${each.verb} ${Permission.pathOf(each)}`
     )
     expect(granted.length).toBeGreaterThan(20)
     const page = await Bun.file(join(root, "docs/security.md")).text()
-    const said = Array.from(
+    const documented = Array.from(
       page.matchAll(/^\| (`[a-z/`, ]+`) +\| ([a-z, ]+?) +\|/gm),
       ([, resources = "", verbs = ""]) =>
         resources
@@ -22,6 +21,6 @@ describe("The table of rights in docs/security.md", () => {
           .split(", ")
           .flatMap((resource) => verbs.split(", ").map((verb) => `${verb} ${resource}`))
     ).flat()
-    expect(said.toSorted()).toEqual(granted.toSorted())
+    expect(documented.toSorted()).toEqual(granted.toSorted())
   })
 })

@@ -1,4 +1,4 @@
-/** A server that stores another value than it was sent, because it was told to: the embedded one knows no admission. */
+/** A server whose admission policy changes a value. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
@@ -24,7 +24,7 @@ const create = (plural: string, kind: string, name: string, spec: object) =>
     () => Effect.ignore(Client.raw({ method: "DELETE", path: `${group}/${plural}/${name}` }))
   )
 
-/** Has the server give every Deployment of a namespace this label. */
+/** A policy that sets a label of every Deployment in a namespace. */
 const labelling = (namespace: string, label: string, value: string) =>
   Effect.zipRight(
     create("mutatingadmissionpolicies", "MutatingAdmissionPolicy", namespace, {
@@ -50,10 +50,10 @@ const labelling = (namespace: string, label: string, value: string) =>
 
 const label = "app.kubernetes.io/managed-by"
 
-/** Waits until the server does so. It hears of its own policies by a watch. */
+/** Waits until the policy is in effect. */
 const inForce = (scene: Scene.Scene) =>
   Managed.eventually(
-    "the policy is in force",
+    "the policy in effect",
     Client.create(
       Deployment,
       {
@@ -73,7 +73,7 @@ const inForce = (scene: Scene.Scene) =>
 
 describe("a value that an admission policy replaces", () => {
   Scene.real.managed(
-    "is told of once and taken for no fight, and what people change is put right beside it",
+    "causes one report and no fight, and the manager reverts changes of users",
     ({ manager, ...scene }) =>
       Effect.gen(function* () {
         yield* labelling(scene.namespace, label, "policy")
@@ -87,7 +87,7 @@ describe("a value that an admission policy replaces", () => {
         for (let replicas = 2; replicas < 6; replicas++) {
           yield* ByHand.scale(scene, Deployment, replicas)
           yield* Managed.eventually(
-            "it is put right",
+            "the corrected replicas",
             Scene.deployment(scene, "shop"),
             ({ spec }) => spec?.replicas === 1
           )

@@ -1,4 +1,4 @@
-/** Writes that lead nowhere are found, whoever the other one is; those that lead somewhere are left alone. */
+/** The manager reports fights over fields and endless writes, and no others. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -16,7 +16,7 @@ import * as ByHand from "../webapp/ByHand.ts"
 import * as Scene from "../webapp/Scene.ts"
 import * as Rival from "./Rival.ts"
 
-/** Longer than a fight may go on unseen. */
+/** The limit for the report of a fight. */
 const window = "30 seconds"
 
 const warnings = (scene: Scene.Scene) =>
@@ -24,13 +24,13 @@ const warnings = (scene: Scene.Scene) =>
 
 const image = (deployment: Deployment) => Scene.containerOf(deployment)?.image
 
-/** What a rival wants of the Deployment, applied with force. */
+/** The rival applies its image with force. */
 const takeImage = (scene: Scene.Scene) =>
   Client.apply(
     Deployment,
     {
       metadata: { namespace: scene.namespace, name: "shop" },
-      // A part of a Deployment, which is all that an apply needs.
+      // An apply needs only a part of a Deployment.
       spec: {
         template: { spec: { containers: [{ name: "app", image: "registry.test/rival:1" }] } }
       } as Deployment["spec"] & object
@@ -38,15 +38,15 @@ const takeImage = (scene: Scene.Scene) =>
     { force: true, fieldManager: "rival" }
   )
 
-/** Waits until a fight is told of, and then for more of it, of which nothing more is told. */
-const oneTelling = (scene: Scene.Scene, rival: Rival.Rival) =>
+/** Waits for the report of a fight, and then for ten more rounds without a report. */
+const oneReport = (scene: Scene.Scene, rival: Rival.Rival) =>
   Effect.gen(function* () {
     const begun = yield* Clock.currentTimeMillis
-    yield* Managed.eventually("the fight is told of", warnings(scene), (events) => events.length > 0, window)
+    yield* Managed.eventually("the report of the fight", warnings(scene), (events) => events.length > 0, window)
     const took = (yield* Clock.currentTimeMillis) - begun
     const rounds = rival.times()
     const again = yield* Managed.eventually(
-      "the fight goes on",
+      "ten more rounds",
       Effect.sync(rival.times),
       (times) => times >= rounds + 10
     )
@@ -58,7 +58,7 @@ const sentence = (what: string, who: string) =>
 
 describe("two managers", () => {
   Scene.empty(
-    "that apply one field of a child with force are told of within 30 seconds, once, with field and manager",
+    "that apply one field of a child with force cause one report of field and manager within 30 seconds",
     (scene) =>
       Effect.gen(function* () {
         const manager = yield* scene.manage()
@@ -69,7 +69,7 @@ describe("two managers", () => {
           (deployment) => image(deployment) === "registry.test/rival:1",
           takeImage(scene)
         )
-        const { events, rounds } = yield* oneTelling(scene, rival)
+        const { events, rounds } = yield* oneReport(scene, rival)
         const place = `Deployment ${scene.namespace}/shop`
         const note = sentence(`spec.template.spec.containers[app].image of ${place}`, "rival")
         expect(events).toEqual([
@@ -85,7 +85,7 @@ describe("two managers", () => {
       })
   )
 
-  Scene.managed("of which one scales what the other has are told of", ({ manager, ...scene }) =>
+  Scene.managed("of which one scales a child of the other cause a report", ({ manager, ...scene }) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 1 })
       const rival = yield* Rival.start(
@@ -94,7 +94,7 @@ describe("two managers", () => {
         ({ spec }) => spec?.replicas === 2,
         ByHand.scale(scene, Deployment, 2)
       )
-      const { events } = yield* oneTelling(scene, rival)
+      const { events } = yield* oneReport(scene, rival)
       expect(events.map(({ note, reason }) => [reason, note])).toEqual([
         [
           "FieldFight",
@@ -105,7 +105,7 @@ describe("two managers", () => {
     })
   )
 
-  Scene.managed("that both write a status are told of", (scene) =>
+  Scene.managed("that write one status cause a report", (scene) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop")
       yield* Scene.quiet(scene, "shop")
@@ -119,7 +119,7 @@ describe("two managers", () => {
           { force: true, fieldManager: "rival" }
         )
       )
-      const { events } = yield* oneTelling(scene, rival)
+      const { events } = yield* oneReport(scene, rival)
       expect(events.map(({ note, reason }) => [reason, note])).toEqual([
         ["FieldFight", expect.stringContaining(sentence(`status.phase of WebApp ${scene.namespace}/shop`, "rival"))]
       ])
@@ -129,7 +129,7 @@ describe("two managers", () => {
 
 describe("a controller", () => {
   Chore.placed(
-    "that writes the time into a status is told of, with the field, within 30 seconds and once",
+    "that writes the time into a status causes one report of the field within 30 seconds",
     ({ cluster, namespace }) =>
       Effect.gen(function* () {
         yield* Client.create(Chore.Chore, { metadata: { namespace, name: "one" }, spec: {} })
@@ -143,16 +143,16 @@ describe("a controller", () => {
             )
         })
         const working = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] })
-        const told = Effect.map(Client.list(Event, { namespace }), ({ items }) => items.map(({ note }) => note))
-        yield* Managed.eventually("the loop is told of", told, (notes) => notes.length > 0, window)
+        const notes = Effect.map(Client.list(Event, { namespace }), ({ items }) => items.map(({ note }) => note))
+        yield* Managed.eventually("the report of the loop", notes, (notes) => notes.length > 0, window)
         const before = runs
         yield* Managed.eventually(
-          "it goes on",
+          "20 more runs",
           Effect.sync(() => runs),
           (now) => now > before + 20
         )
         const note = `status.told of Chore ${namespace}/one was written ${HotLoop.limits.rewrite} times within 30 s, though nothing woke controller chores but itself: a value that is new each time, such as a time? Write it only when something else has changed.`
-        expect(yield* told).toEqual([note])
+        expect(yield* notes).toEqual([note])
         expect(working.warnings).toEqual([note])
         const counts = working.metrics().find(({ metric }) => metric.name === "homeostat_hot_loops_total")?.series
         expect(counts?.map((series) => ("value" in series ? [...series.labels, series.value] : []))).toEqual([
@@ -164,7 +164,7 @@ describe("a controller", () => {
   )
 
   Scene.managed(
-    "is not told of for a user's ten changes in ten seconds, the rollouts of them, and another's fields",
+    "causes no report for ten changes of a user in ten seconds, their rollouts, and fields of other managers",
     ({ manager, ...scene }) =>
       Effect.gen(function* () {
         yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 3 })
@@ -176,7 +176,7 @@ describe("a controller", () => {
         }
         yield* Scene.settled(scene, "shop")
 
-        // From now on the replicas are the autoscaler's, which makes good use of that.
+        // From now on the autoscaler owns the replicas, and changes them often.
         yield* Client.create(HorizontalPodAutoscaler, {
           metadata: { namespace: scene.namespace, name: "shop" },
           spec: {

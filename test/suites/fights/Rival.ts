@@ -1,20 +1,14 @@
-/** Another manager, which wants a field for itself: whenever it sees that it was taken away, it takes it back. */
+/** Another manager, which writes a field whenever it has another value. */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type * as Resource from "@homeostat/runtime/resource/Resource"
 import { Effect, type Scope } from "effect"
 
-/** Who takes a field back, and how often it did. */
 export interface Rival {
   readonly times: () => number
 }
 
-/**
- * Watches an object with a connection of its own until the scope closes.
- *
- * @param wants whether the object is as it wants it
- * @param take makes it so
- */
+/** Watches an object until the scope closes, and runs `take` unless `wants` holds. */
 export const start = <A extends KubernetesObject>(
   kind: Resource.Resource<A, never>,
   { name, namespace }: ObjectKey,
@@ -30,7 +24,7 @@ export const start = <A extends KubernetesObject>(
       )
       const last = objects.findLast(({ metadata }) => metadata.name === name)
       if (last === undefined || wants(yield* kind.decode(last))) return
-      // As slow as a rival that is polite: the fight is to be found, not to keep the machine busy.
+      // Slow, to leave the machine idle.
       yield* Effect.sleep("100 millis")
       times++
       yield* take

@@ -9,7 +9,7 @@ import * as Victim from "./Victim.ts"
 
 const script = join(import.meta.dir, "fixtures", "neighbour.ts")
 
-/** Attacks from another process, with that many connections at once, and counts their answers. */
+/** Attacks from another process with `count` concurrent connections, and counts the answers. */
 const from = ({ program }: Victim.Victim, attack: string, count: number, what: "metrics" | "probes" = "probes") =>
   Effect.gen(function* () {
     const address = yield* Keeper.address(program, what)
@@ -36,7 +36,7 @@ const probed = (victim: Victim.Victim, attack: string, count: number, what: "met
   })
 
 describe("A manager whose neighbour", () => {
-  Victim.attacked("sends 2,000 made-up tokens at once answers probes meanwhile, and refuses them", (victim) =>
+  Victim.attacked("sends 2,000 made-up tokens at once refuses them and answers probes meanwhile", (victim) =>
     Effect.gen(function* () {
       for (const [attack, refusal] of [
         ["made-up tokens", "429"],
@@ -44,7 +44,7 @@ describe("A manager whose neighbour", () => {
         ["opaque tokens", "401"]
       ] as const) {
         const excess = Effect.gen(function* () {
-          // What as many requests cost that say nothing of a token: on a busy machine, or with code that is not compiled yet, more.
+          // The cost of as many requests without tokens, which depends on the machine.
           const harmless = yield* probed(victim, "unknown paths", 2000)
           const { answers, slowest } = yield* victim.survives(probed(victim, attack, 2000))
           expect(Object.keys(answers).filter((answer) => !["401", "429", "503"].includes(answer))).toEqual([])
@@ -78,7 +78,7 @@ describe("A manager whose neighbour", () => {
       expect(yield* answered("huge paths", 50)).toEqual({ "431": 50 })
       expect(yield* answered("huge bodies", 20)).toEqual({ "413": 20 })
       expect(Object.keys(yield* answered("pipelining", 20))).not.toContain("open")
-      // Cut off in the end, though they send something all the time.
+      // The manager closes the connections although they send bytes.
       expect(yield* answered("slow headers", 200)).toEqual({ closed: 200 })
     })
   )

@@ -1,6 +1,6 @@
 /**
- * A manager that is attacked: the binary, as leader, at work in the namespace of a hostile tenant and in another one. After an attack
- * it must lead on with the same Lease, hold little more memory, answer probes at once, and serve the other namespace.
+ * An attacked manager: the binary, as leader, in the namespace of a hostile tenant and in another one. After an attack it must hold the
+ * same Lease, use little more memory, answer probes at once, and serve the other namespace.
  */
 import { expect } from "bun:test"
 import type * as Client from "@homeostat/runtime/client/Client"
@@ -12,30 +12,26 @@ import * as Running from "../binary/Running.ts"
 import { createApp, replicasOf, replicated } from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 
-/** A manager, and the namespaces that it works in. */
 export interface Victim {
   readonly program: Running.Running
-  /** Where the tenant may do all that `edit` allows. */
+  /** The namespace in which the tenant has the permissions of `edit`. */
   readonly hostile: string
-  /** Where the tenant has no permissions; the Lease is here too. */
+  /** The namespace of the Lease, in which the tenant has no permissions. */
   readonly honest: string
-  /** Does something, and checks what the manager is like afterwards. */
+  /** Runs an attack and checks the manager afterwards. */
   readonly survives: <A, E, R>(attack: Effect.Effect<A, E, R>) => Effect.Effect<A, unknown, R | Client.Client>
 }
 
-/** Memory that an attack may cost, in MiB. */
+/** The limit for the memory of an attack, in MiB. */
 const mostMemory = 40
 
-/** How long a probe may take, in milliseconds. */
+/** The limit for a probe, in milliseconds. */
 export const mostProbe = 100
 
-/** How long a WebApp may wait for its Deployment, in milliseconds. */
+/** The limit for the Deployment of a new WebApp, in milliseconds. */
 const mostServing = 1000
 
-/**
- * How long a request keeps the manager from answering, in milliseconds: no longer than it took, and no longer than the manager was on a
- * processor meanwhile, as the machine has other things to do, too.
- */
+/** The duration of a request in milliseconds, at most the processor time of the manager: other processes do not count. */
 export const probe = (program: Running.Running, path = "/healthz") =>
   Effect.gen(function* () {
     const busy = yield* Running.busyMillis(program.pid)
@@ -45,7 +41,7 @@ export const probe = (program: Running.Running, path = "/healthz") =>
     return { status, millis: Math.min(took, (yield* Running.busyMillis(program.pid)) - busy) }
   })
 
-/** The shortest of some durations: what a busy machine adds is not in all of them. */
+/** The shortest of up to five durations, for busy machines. */
 export const fastest = <E, R>(measure: Effect.Effect<number, E, R>, limit: number) =>
   Effect.gen(function* () {
     let best = yield* measure
@@ -55,7 +51,7 @@ export const fastest = <E, R>(measure: Effect.Effect<number, E, R>, limit: numbe
 
 let served = 0
 
-/** How long a new WebApp waits for its Deployment, in milliseconds. */
+/** The time from a new WebApp to its Deployment, in milliseconds. */
 const serving = (namespace: string) =>
   Effect.gen(function* () {
     const name = `served-${served++}`
@@ -65,11 +61,11 @@ const serving = (namespace: string) =>
     return (yield* Clock.currentTimeMillis) - began
   })
 
-/** Waits until the memory of a program is below a limit, for 20 seconds at most, and gives it in MiB: Bun returns garbage with a delay. */
+/** The memory in MiB, after at most 20 seconds above the limit: Bun frees memory with a delay. */
 const settled = (program: Running.Running, limit: number) =>
   Effect.gen(function* () {
     let least = yield* Running.residentMiB(program.pid)
-    for (let looks = 0; looks < 100 && least > limit; looks++) {
+    for (let reads = 0; reads < 100 && least > limit; reads++) {
       yield* Effect.sleep("200 millis")
       least = Math.min(least, yield* Running.residentMiB(program.pid))
     }
