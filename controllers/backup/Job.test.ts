@@ -42,6 +42,10 @@ describe("The name of a Job", () => {
     expect(MoverJob.nameOf("a.b", "1")).toMatch(/^a-b-[0-9a-f]{8}-1$/)
     expect(MoverJob.nameOf("a.b.c", "1")).not.toBe(MoverJob.nameOf("a.b-c", "1"))
   })
+  test("is as long as a label may be where its owner's is longer", () => {
+    expect(MoverJob.nameOf("x".repeat(61), "1")).toBe(`${"x".repeat(61)}-1`)
+    expect(MoverJob.nameOf("x".repeat(62), "1")).toMatch(/^x{52}-[0-9a-f]{8}-1$/)
+  })
   test("tells the parts of a run apart", () =>
     expect(new Set(["1", "1-2", "1-3"].map((run) => MoverJob.nameOf("x".repeat(253), run))).size).toBe(3))
 })

@@ -226,3 +226,14 @@ describe("A time zone", () => {
     ])
   })
 })
+
+test("A schedule never comes on a date that none of its months has", () => {
+  const days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+  for (const [at, last] of days.entries()) {
+    expect(Occurrence.isNever(cron(`0 0 ${last} ${at + 1} *`))).toBe(false)
+    if (last < 31) expect(Occurrence.isNever(cron(`0 0 ${last + 1} ${at + 1} *`))).toBe(true)
+  }
+  expect(Occurrence.isNever(cron("0 0 30 2,4 *"))).toBe(false)
+  expect(Occurrence.isNever(cron("0 0 30 2 1"))).toBe(false)
+  expect(Occurrence.isNever(cron("@every 1h"))).toBe(false)
+})

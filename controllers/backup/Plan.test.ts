@@ -112,6 +112,14 @@ test("The schedule is told of the newest tick, and of what can be read in the st
     newestRun: at("2026-11-20T02:00:00Z"),
     lastMissedTime: undefined
   })
+  expect(Plan.past(backup(), {}, [job("c")])).toMatchObject({ newestRun: undefined })
+  const [tick] = [job("a", { tick: "2026-11-20T02:00:00Z" })]
+  expect(Plan.past(backup(), {}, [tick])).toMatchObject({ newestRun: at("2026-11-20T02:00:00Z") })
+})
+
+test("A run goes on in another Job, with all else that is known of it", () => {
+  const before = { ...active("a"), uid: "uid-of-a", token: "T" }
+  expect(Plan.continued(before, job("b"))).toEqual({ ...before, job: "b", uid: "uid-of-b" })
 })
 
 const now = at("2026-11-20T10:00:00Z")
@@ -189,6 +197,7 @@ describe("After a lock", () => {
   test("it is not put off for long if the clock was set back", () => {
     expect(Plan.retryAt(locked("2027-11-20T09:30:00Z"), now)).toBe(now)
     expect(Plan.retryAt(locked("2026-11-20T10:20:00Z"), now)).toBe(at("2026-11-20T10:50:00Z"))
+    expect(Plan.retryAt(locked("2026-11-20T10:30:00Z"), now)).toBe(at("2026-11-20T11:00:00Z"))
   })
   test("each try has a name of its own, the same until it is told", () => {
     const first = request(locked("2026-11-20T09:00:00Z"))
@@ -445,4 +454,23 @@ describe("History", () => {
   })
   test("has no Job in it that goes on, or goes already", () =>
     expect(names(told, [job("x"), job("y", { ended: "Complete", deleted: true })], none)).toEqual([]))
+})
+
+test("Of Jobs that are over, those that a clock in the future made go first", () => {
+  const over = (name: string, made: string) => job(name, { made, ended: "Complete" as const })
+  const jobs = [
+    over("old", "2026-11-20T02:00:00Z"),
+    over("ahead", "2026-11-20T10:01:01Z"),
+    over("near", "2026-11-20T10:01:00Z")
+  ]
+  const names = (limit: number) =>
+    Plan.superfluous(
+      backup({ successfulRunsHistoryLimit: limit }),
+      { lastRun: lastRun("near", "2026-11-20T11:00:00Z") },
+      jobs,
+      now
+    ).map(({ metadata }) => metadata.name)
+  expect(names(2)).toEqual(["ahead"])
+  expect(names(1)).toEqual(["ahead", "old"])
+  expect(names(3)).toEqual([])
 })

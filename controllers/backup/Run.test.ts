@@ -45,6 +45,10 @@ describe("Of a Job that has not ended it is told", () => {
       _tag: "Running",
       message: expect.stringMatching(/^Pod p is being ended since 2026-11-20T02:10:00Z: if that lasts, look at /)
     })
+    const nowhere = { ...running, metadata, spec: { containers: [] } }
+    expect(Run.read(open, [nowhere])).toMatchObject({
+      message: expect.stringMatching(/: if that lasts, look at its node$/)
+    })
   })
 
   test("that the mover has ended, while nobody has counted that yet", () =>
@@ -206,6 +210,21 @@ describe("A Job that is over has an ending", () => {
         pod(failedJob, "p", { phase: "Failed", state: { terminated: { exitCode: 137, reason: "OOMKilled" } } })
       ]).ending
     ).toMatchObject({ exitCode: 137, reason: "OOMKilled" }))
+
+  test("of the pod that ended, beside one that did not", () => {
+    const open = pod(failedJob, "z", { made: "2026-11-20T02:04:00Z" })
+    const last = pod(failedJob, "a", { phase: "Failed", made: "2026-11-20T02:03:00Z", state: terminated(44) })
+    expect(end(failedJob, [last, open])).toMatchObject({ ending: { exitCode: 44 }, at: at("2026-11-20T02:04:00Z") })
+  })
+
+  test("without an eviction, where another condition of the pod holds", () => {
+    const conditions = [
+      { type: "Ready", status: "True" },
+      { type: "DisruptionTarget", status: "False" }
+    ]
+    const failed = pod(failedJob, "p", { phase: "Failed", state: terminated(42), conditions: conditions as never })
+    expect(end(failedJob, [failed]).ending).toMatchObject({ _tag: "Exited", exitCode: 42 })
+  })
 
   test("that of the pod that ended last, whatever the order in which they were made", () => {
     const early = pod(failedJob, "a", {

@@ -167,6 +167,15 @@ describe("the root of an attempt's trace", () => {
     ["failed with a tag", { outcome: failed({ _tag: "Odd" }), next: again }, "retryable", "Odd"],
     ["failed with a word", { outcome: failed("no"), next: again }, "retryable", "string"],
     ["came second", { outcome: failed(conflict), next: again }, "conflict", "Conflict"],
+    [
+      "found no API server for the last time",
+      { outcome: Outcome.Unreachable({ error: unreachable }), next: { _tag: "GiveUp" } },
+      "given_up",
+      "Transport"
+    ],
+    ["failed with an object", { outcome: failed({}), next: again }, "retryable", "Object"],
+    ["failed with a bare object", { outcome: failed(Object.create(null)), next: again }, "retryable", "Object"],
+    ["failed with an instance", { outcome: failed(new Map()), next: again }, "retryable", "Map"],
     ["failed for the last time", { outcome: failed(conflict), next: { _tag: "GiveUp" } }, "given_up", "Conflict"],
     [
       "found no server",

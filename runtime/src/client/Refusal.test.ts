@@ -41,6 +41,20 @@ describe("a refusal says", () => {
       `${`${request}x "a" is forbidden: User "u:v" cannot patch resource "deployments" in API group "apps" in the namespace "default"${" x".repeat(600)}`.slice(0, 534)}…; it takes the verb patch on deployments of API group "apps" in namespace default`
     ]
   ]
+  test("that the controller does not declare the permission, unless it does", () => {
+    const described = (error: ApiError.Forbidden, declared: boolean) =>
+      Refusal.describe(error, ({ verb }) => declared && verb === "patch")
+    const hint = ", and the controller does not declare it: add it to access"
+    expect(described(unauthorized("patch"), false)).toEndWith(hint)
+    expect(described(unauthorized("patch"), true)).not.toContain("declare")
+    expect(described(refusal("exceeded quota"), false)).toEndWith("exceeded quota")
+  })
+  test("a line in one line, without spaces around it, and cut to its length", () => {
+    expect(Refusal.line(" a\n\t b ")).toBe("a b")
+    expect(Refusal.line("a".repeat(10), 10)).toBe("a".repeat(10))
+    expect(Refusal.line("a".repeat(11), 10)).toBe(`${"a".repeat(9)}…`)
+    expect(Refusal.line(`${" ".repeat(8192)}tail`)).toBe("")
+  })
   for (const [sentence, error, text] of cases) test(sentence, () => expect(Refusal.describe(error)).toBe(text))
 })
 
@@ -99,6 +113,23 @@ describe("a rejected object is described", () => {
   ]
   for (const [how, error, text] of cases) test(how, () => expect(Refusal.describe(error)).toBe(text))
 
+  test("without a name or a field where the server names none, and by the message where it names no cause", () => {
+    const { details, ...rest } = rejected("", "must be shorter")
+    const described = (over: object) =>
+      Refusal.describe(new ApiError.Invalid({ ...rest, details, message: "PATCH /x: is invalid", ...over } as never))
+    expect(described({ details: { ...details, name: "" } })).toBe("The API server refuses PATCH /x: must be shorter")
+    expect(described({ causes: [] })).toBe("The API server refuses PATCH /x: is invalid")
+  })
+  test("and is told from a failed test of a JSON patch", () => {
+    const { causes, ...rest } = rejected("spec", "must be shorter")
+    const of = (over: object) => Refusal.isRejection(new ApiError.Invalid({ ...rest, causes, ...over } as never))
+    const message = "PATCH /x: the server rejected our request due to an error in our request"
+    expect(of({})).toBe(true)
+    expect(of({ message })).toBe(true)
+    expect(of({ causes: [] })).toBe(true)
+    expect(of({ causes: [], message })).toBe(false)
+    expect(Refusal.isRejection(new Error("no"))).toBe(false)
+  })
   test("in at most 1024 characters, whatever the server says", () => {
     const adversarial = ['"'.repeat(1e6), "\\".repeat(1e6), `Invalid value: "${"\\".repeat(1e6)}`, "{".repeat(1e6)]
     for (const message of [...adversarial, `Invalid value: ${"a.".repeat(5e5)}`]) {

@@ -45,3 +45,6 @@ describe("an address to listen on", () => {
     })
   }
 })
+
+test("the usual ports are those that the documentation names", () =>
+  expect(BindAddress.usualPorts).toEqual({ metrics: 8080, probes: 8081 }))

@@ -28,7 +28,24 @@ describe("a path of an object leads to its schema", () => {
     [".spec.ports[0].port", { type: "number" }],
     [".spec.ports[*].port", { type: "number" }],
     ['.spec.ports[?(@.name=="a[0]")].port', { type: "number" }],
-    [".metadata.name", { type: "string" }],
+    ...[
+      "name",
+      "namespace",
+      "generateName",
+      "uid",
+      "resourceVersion",
+      "annotations.a",
+      "labels.a",
+      "finalizers[0]"
+    ].map((field): readonly [string, StructuralSchema] => [`.metadata.${field}`, { type: "string" }]),
+    [".metadata.annotations", { type: "object", additionalProperties: { type: "string" } }],
+    [".metadata.labels", { type: "object", additionalProperties: { type: "string" } }],
+    [".metadata.finalizers", { type: "array", items: { type: "string" } }],
+    [".metadata.generation", { type: "integer" }],
+    [".metadata.deletionTimestamp", { type: "string", format: "date-time" }],
+    [".metadata", expect.objectContaining({ type: "object" })],
+    [".metadata.ownerReferences", { type: "array", items: { "x-kubernetes-preserve-unknown-fields": true } }],
+    [".metadata.ownerReferences[0].uid", { "x-kubernetes-preserve-unknown-fields": true }],
     [String.raw`.metadata.labels.app\.kubernetes\.io/name`, { type: "string" }],
     [".metadata.creationTimestamp", { type: "string", format: "date-time" }]
   ]

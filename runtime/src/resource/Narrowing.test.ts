@@ -366,6 +366,10 @@ describe("a definition narrows another one where it takes away", () => {
     ])
     const refused = Narrowing.of(from, { spec: { ...spec, scope: "Cluster", names: { kind: "Gadget" } } })
     expect(refused.map(({ isRefused }) => isRefused)).toEqual([true, true])
+    const [stored] = Narrowing.of(from, {
+      spec: { ...spec, versions: spec.versions.map((each) => ({ ...each, name: "v2" })) }
+    })
+    expect(stored).toMatchObject({ field: "version", isRefused: true })
   })
 })
 
