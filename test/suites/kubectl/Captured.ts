@@ -1,4 +1,4 @@
-/** Takes the walks with kubectl through the proxy, and records the answers to its requests. */
+/** Takes the walks with kubectl through the proxy, and records its requests and their answers. */
 import * as ControlPlane from "@homeostat/testkit/envtest/ControlPlane"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as User from "@homeostat/testkit/envtest/User"
@@ -14,17 +14,17 @@ import * as Session from "./Session.ts"
 import * as Tap from "./Tap.ts"
 import * as Walk from "./Walk.ts"
 
-/** A command has not ended: it waits for what controllers do. */
+/** A command waits for controllers and does not end. */
 class Endless extends Data.TaggedError("Endless")<{ readonly line: string }> {
   override get message(): string {
-    return `the command has not ended in a minute: ${this.line}`
+    return `timed out after 1 minute: ${this.line}`
   }
 }
 
-/** Requests that the suite "openapi" compares, and those whose answers hold addresses of the server. */
+/** Requests that the suite `openapi` compares, and answers with addresses of the server. */
 const elsewhere = /^\/(?:openapi|version|readyz|api$|apis$|api\/v1$|apis\/[^/]+(?:\/[^/]+)?$)/
 
-/** Objects that are older than the walk: they have no time and no uid in it. */
+/** Objects older than the walk, whose times and uids differ. */
 const older = /^\/api\/v1\/namespaces\/[^/]+$|^\/apis\/apiextensions\.k8s\.io\/v1\/customresourcedefinitions/
 
 const isCompared = ({ answer, request }: Tap.Exchange): boolean => {
@@ -32,13 +32,12 @@ const isCompared = ({ answer, request }: Tap.Exchange): boolean => {
   return !elsewhere.test(path) && !(answer.status === 200 && older.test(path))
 }
 
-/** A walk that was taken: its requests in their comparable form, and the entry for its answers. */
 interface Taken {
   readonly asked: Requests.Asked
   readonly entry: Entry
 }
 
-/** Takes a walk without controllers on a real control plane. It begins again if a second ended while the server answered. */
+/** Takes a walk on a control plane without controllers. A walk that straddles a second begins again. */
 export const take = (plane: ControlPlane.ControlPlane, walk: Walk.Walk) =>
   Effect.retry(Effect.scoped(once(plane, walk)), {
     while: (error) => "_tag" in error && error._tag === "Straddled",
@@ -73,14 +72,14 @@ const recorded = (walk: Walk.Walk, namespace: string, exchanges: ReadonlyArray<T
       requests.push(comparer.request(request))
       const at = answer.at ?? (answer.status >= 300 ? now : undefined)
       if (at === undefined) return yield* new Dialogue.Straddled({ dialogue: walk.name })
-      const body = Requests.compared(request.path, answer.body)
+      const body = Dialogue.withoutRevision(request.path, answer.body)
       answers.push([Math.floor(at / 1000) - Math.floor(began / 1000), comparer.answer({ ...answer, body }, undefined)])
     }
     const asked = { commands: Requests.digest(walk), requests }
     return { asked, entry: { asked: Recording.digest(requests), answers } } satisfies Taken
   })
 
-/** All walks, one after the other. Writes the requests, too. */
+/** All walks, one after the other. `record` also writes the requests. */
 export const requests: Recorded = {
   name: "kubectl/requests",
   record: (plane) =>

@@ -1,4 +1,4 @@
-/** What kubectl does on the embedded cluster alone: logs, which take a kubelet that runs programs, and what is refused there. */
+/** kubectl on the embedded cluster alone: logs of programs, and refused commands. */
 import { describe, expect } from "bun:test"
 import * as NodePath from "node:path"
 import * as EmbeddedCluster from "@homeostat/testkit/EmbeddedCluster"
@@ -50,7 +50,7 @@ const onShell = (
         const admin = yield* User.make(directory, { server, ca: undefined, user: "admin" }, ["system:masters"])
         const plane = ControlPlane.make({
           admin,
-          addUser: () => Effect.dieMessage("not here"),
+          addUser: () => Effect.dieMessage("not supported"),
           processes: [],
           auditLogPath: undefined,
           directory
@@ -64,7 +64,7 @@ const ok = (stdout: string) => ({ stdout, stderr: "", exitCode: 0 })
 const refused = (stderr: string) => ({ stdout: "", stderr: `${stderr}\n`, exitCode: 1 })
 
 describe("kubectl logs", () => {
-  onShell("shows what a Job's pod has written, all of it or its end", ({ run }) =>
+  onShell("shows the whole log of a Job's pod, or its end", ({ run }) =>
     Effect.gen(function* () {
       yield* run("kubectl apply -f count.yaml && kubectl wait job/count --for=condition=Complete")
       const all = "line 1\nline 2\nline 3\nbad\n"
@@ -76,7 +76,7 @@ describe("kubectl logs", () => {
     })
   )
 
-  onShell("-f goes on until the container has ended", ({ run, watch }, folder) =>
+  onShell("-f ends with the container", ({ run, watch }, folder) =>
     Effect.gen(function* () {
       yield* run("kubectl apply -f slow.yaml")
       yield* run("kubectl wait pod -l job-name=slow --for=jsonpath='{.status.phase}'=Running")
@@ -88,7 +88,7 @@ describe("kubectl logs", () => {
     })
   )
 
-  onShell("of a pod that failed are there too", ({ run }) =>
+  onShell("shows the log of a failed pod", ({ run }) =>
     Effect.gen(function* () {
       yield* run("kubectl apply -f broken.yaml && kubectl wait job/broken --for=condition=Failed")
       expect(yield* run("kubectl logs job/broken")).toEqual(ok("before\n"))
@@ -96,7 +96,7 @@ describe("kubectl logs", () => {
     })
   )
 
-  onShell("says what is wrong with the question", ({ namespace, run }) =>
+  onShell("refuses unknown pods and containers, and --previous", ({ namespace, run }) =>
     Effect.gen(function* () {
       yield* run("kubectl apply -f two.yaml && kubectl wait pod/two --for=condition=Ready=False")
       expect(yield* run("kubectl logs nothing")).toEqual(
@@ -117,7 +117,7 @@ describe("kubectl logs", () => {
 })
 
 describe("On the embedded cluster", () => {
-  // Since 1.32, kubectl sends the bodies of these in protobuf.
+  // Since 1.32, kubectl sends these bodies in protobuf.
   for (const command of [
     "create deployment other --image=nginx",
     "create namespace other",
@@ -129,7 +129,7 @@ describe("On the embedded cluster", () => {
     "create quota q --hard=pods=1",
     "auth can-i get pods"
   ]) {
-    onShell(`kubectl ${command} is told that its body is not read`, ({ run }) =>
+    onShell(`the server refuses the body of kubectl ${command}`, ({ run }) =>
       Effect.gen(function* () {
         const { exitCode, stderr } = yield* run(`kubectl ${command}`)
         expect(stderr).toEndWith(
@@ -140,7 +140,7 @@ describe("On the embedded cluster", () => {
     )
   }
 
-  onShell("kubectl autoscale hides that, and blames its second try", ({ run }) =>
+  onShell("kubectl autoscale reports the failure of its second request", ({ run }) =>
     Effect.gen(function* () {
       yield* run("kubectl create deployment web --image=nginx --dry-run=client -o yaml | kubectl create -f -")
       expect(yield* run("kubectl autoscale deployment web --max=3")).toEqual(
@@ -151,7 +151,7 @@ describe("On the embedded cluster", () => {
     })
   )
 
-  onShell("the same commands work by way of create -f", ({ run }) =>
+  onShell("the same commands work through create -f", ({ run }) =>
     Effect.gen(function* () {
       expect(
         yield* run("kubectl create deployment web --image=nginx --dry-run=client -o yaml | kubectl create -f -")

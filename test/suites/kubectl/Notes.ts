@@ -1,7 +1,6 @@
-/** A small custom kind with something of each: rules, defaults, columns, selectable fields, status and scale. */
+/** A small custom kind with rules, defaults, columns, selectable fields, status and scale. */
 const text = { type: "string" }
 
-/** Its definition. */
 export const notes = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

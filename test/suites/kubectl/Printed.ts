@@ -1,12 +1,11 @@
-/** What kubectl writes, without what differs from run to run. `Comparable.ts` has the rules that hold for any answer. */
+/** The output of kubectl without the parts that differ between runs. `Comparable.ts` has the rules for all answers. */
 import * as Comparable from "../comparison/Comparable.ts"
 import type { Session } from "./Session.ts"
 
-/** Letters and digits of generated names. */
 const safe = "[bcdfghjklmnpqrstvwxz2456789]"
 
 const replacements: ReadonlyArray<readonly [RegExp, string]> = [
-  // A watch that ends by kubectl's own --timeout: kubectl reports it or not.
+  // kubectl may report a watch that ends by --timeout.
   [/^(\(stderr\) )?E\d{4} [^\n]*"Failed to watch" err="context deadline exceeded"[^\n]*\n/gm, "$1"],
   // The embedded cluster warns of kinds that it only stores.
   [/^(\(stderr\) )?Warning: the embedded cluster stores a [^\n]*\n/gm, "$1"],
@@ -15,7 +14,7 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   // The name of an Event ends with the time of its creation.
   [/\.[0-9a-f]{16}\b/g, ".TIME"],
   [new RegExp(`-${safe}{5}(?![\\w-])`, "g"), "-NAME"],
-  // Each server has its own hash of a pod template.
+  // Each server has its own hashes of pod templates.
   [new RegExp(`(-|pod-template-hash[:=] ?"?)(?=\\w*\\d)${safe}{8,10}\\b`, "g"), "$1HASH"],
   // kwok gives all pods the same address.
   [/\b10\.244\.\d+\.\d+/g, "POD-ADDRESS"],
@@ -31,7 +30,7 @@ const columns = /\b(?:AGE|LAST SEEN|FIRST SEEN|DURATION|LAST SCHEDULE|Age)\b/g
 
 const header = /^ *(?:[A-Z][A-Z0-9()/ -]*|Type +Reason +Age +From +Message) *$/
 
-/** Ages in a column of ages become a word, and any other text in such a column stays. */
+/** Replaces the ages in columns of ages. */
 const withoutAges = (text: string): string => {
   let places: ReadonlyArray<number> = []
   return text
@@ -62,7 +61,7 @@ export const make = ({ cluster, namespace }: Session, began: number): ((text: st
     return (
       `${Comparable.withoutTimes(comparer.value(steady))}`
         .replaceAll(/\bversion-\d+\b/g, "VERSION")
-        // Generated values have different lengths, and so have the gaps between columns.
+        // The gaps between columns depend on the length of generated values.
         .replaceAll(/(?<=\S) {2,}/g, "  ")
         .replaceAll(/ +$/gm, "")
         .replaceAll(/^\* .*(\n\* .*)*/gm, sorted)

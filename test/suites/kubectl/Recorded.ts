@@ -6,7 +6,7 @@ import { digest } from "./Requests.ts"
 import * as Walk from "./Walk.ts"
 import { walks } from "./Walks.ts"
 
-/** All walks, one after the other: one of them changes the only node. */
+/** All walks, one after the other, because one of them changes the only node. */
 export const kubectl: Recorded = {
   name: "kubectl",
   plane: Envtest.everything,

@@ -1,14 +1,11 @@
-/**
- * The requests that kubectl sends in the walks, as dialogues. `bun run record kubectl/requests` takes them and their answers from
- * kubectl and a kube-apiserver without controllers.
- */
+/** The requests of kubectl in the walks as dialogues, recorded by `bun run record kubectl/requests` without controllers. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { Json } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { WebApp } from "@homeostat/webapp/WebApp"
-import type { Part } from "../comparison/Dialogue.ts"
+import * as Dialogue from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"
 import * as Recording from "../comparison/Recording.ts"
 import type { Request } from "../comparison/Server.ts"
@@ -16,22 +13,22 @@ import { notes } from "./Notes.ts"
 import type { Step, Walk } from "./Walk.ts"
 import { walks } from "./Walks.ts"
 
-/** The requests of a walk, in their comparable form. */
+/** The comparable requests of a walk. */
 export interface Asked {
   /** The digest of the commands. */
   readonly commands: string
   readonly requests: ReadonlyArray<Json>
 }
 
-/** The requests by the names of the walks. */
+/** By the names of the walks. */
 export type Catalogue = ReadonlyMap<string, Asked>
 
 const file = join(import.meta.dir, "requests", "requests.json")
 
-/** The requests that were taken from kubectl. */
+/** The recorded requests. */
 export const catalogue = (): Catalogue => new Map(Object.entries(JSON.parse(readFileSync(file, "utf8"))))
 
-/** Writes them, one line for each. */
+/** Writes the requests, one per line. */
 export const write = (asked: Catalogue): void => {
   const lines = [...asked].map(
     ([name, { commands, requests }]) =>
@@ -42,16 +39,16 @@ export const write = (asked: Catalogue): void => {
 
 const lineOf = (step: string | Step): string => (typeof step === "string" ? step : step.line)
 
-/** Commands that would never end without the controllers, or that only wait. */
+/** Commands that wait for controllers. */
 const waits = /\brollout (?:status|undo)\b|\bkubectl wait (?!crd)|--cascade=(?:foreground|orphan)|--timeout=/
 
 /** Commands that the walks repeat until the API server has published a kind. */
 const publishing = /\bkubectl (?:explain|apply)\b/
 
-/** Walks about a node, about what controllers do, about a definition that the server publishes later, and about OpenAPI alone. */
-const others = /^(?:a node is|a namespace goes|a definition is|kubectl explains)/
+/** Walks about nodes, controllers, definitions and OpenAPI. */
+const others = /^(?:a node is|the deletion of a namespace|a definition is|kubectl explains)/
 
-/** The walks without what takes controllers or a node. */
+/** The walks without the steps that need controllers or a node. */
 export const withoutControllers: ReadonlyArray<Walk> = walks
   .filter(({ name }) => !others.test(name))
   .map((walk) => ({
@@ -72,20 +69,13 @@ export const digest = ({ files = {}, steps }: Walk): string =>
 /** The custom kinds of the walks. */
 export const definitions = [Crd.of(WebApp), notes]
 
-/** A list without its resourceVersion, which grows with the writes of other dialogues. */
-export const compared: Part = (_, body) => {
-  if (J.at(body, "items") === undefined && J.at(body, "rows") === undefined) return body
-  const { resourceVersion, ...metadata } = J.object(J.at(body, "metadata"))
-  return { ...J.object(body), metadata: { ...metadata, hasRevision: resourceVersion !== undefined } }
-}
-
 /** The dialogues of a catalogue. */
 export const suiteOf = (asked: Catalogue): Suite => ({
   name: "kubectl/requests",
   definitions,
   dialogues: Array.from(asked, ([name, { requests }]) => ({
     name,
-    compared,
+    compared: Dialogue.withoutRevision,
     steps: requests.map((request) => ({ restored }) => {
       const { body, ...rest } = J.object(restored(request))
       return { ...rest, ...(body !== null && { body }) } as unknown as Request

@@ -1,4 +1,4 @@
-/** A shell in which somebody works with kubectl on one cluster, in a folder with the files they need. */
+/** A shell with kubectl on one cluster, in a folder with files. */
 import { symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -8,27 +8,25 @@ import type { Result } from "@homeostat/testkit/envtest/Process"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect, Schedule, type Scope } from "effect"
 
-/** Files by name. */
 export type Files = Readonly<Record<string, string>>
 
-/** What a command that does not end by itself should write. */
+/** The expected output of a command that does not end. */
 export interface Watched {
-  /** A line of shell that is run when it has written this. */
+  /** A line of shell to run after this output. */
   readonly meanwhile?: { readonly line: string; readonly after: RegExp } | undefined
   readonly last: RegExp
 }
 
-/** A shell, until the end of its Scope. */
 export interface Session {
   readonly cluster: ControlPlane
-  /** The one that kubectl is in. */
+  /** The default namespace of kubectl. */
   readonly namespace: string
   readonly run: (line: string) => Effect.Effect<Result>
-  /** Runs what does not end by itself, and stops it when it has shown what it should: at the latest after 30 seconds. */
+  /** Runs a command that does not end, and stops it after its expected output or 30 seconds. */
   readonly watch: (line: string, watched: Watched) => Effect.Effect<Result>
 }
 
-/** Opens one in a namespace of its own. */
+/** Opens a session in a new namespace. */
 export const open = (
   cluster: ControlPlane,
   files: Files
@@ -55,7 +53,7 @@ export const open = (
       KUBECONFIG: kubeconfig,
       KUBECACHEDIR: join(cluster.directory, "kubectl"),
       KUBERC: "off",
-      // kubectl ends before a collection would pay.
+      // kubectl ends before garbage collection pays off.
       GOGC: "off"
     }
     const inFolder = (line: string): ReadonlyArray<string> => ["-c", `cd ${folder} && ${line}`]

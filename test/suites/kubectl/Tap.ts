@@ -1,4 +1,4 @@
-/** A tap: a proxy between kubectl and a kube-apiserver that keeps the requests and their answers. */
+/** A proxy between kubectl and a kube-apiserver that records requests and answers. */
 import type { User } from "@homeostat/testkit/envtest/User"
 import type { Json } from "@homeostat/testkit/server/Json"
 import { Effect, type Scope } from "effect"
@@ -6,22 +6,21 @@ import * as Dialogues from "../comparison/Dialogues.ts"
 import type { Answer, Request } from "../comparison/Server.ts"
 import * as Server from "../comparison/Server.ts"
 
-/** A request of kubectl, when it began in milliseconds since 1970, and its answer. */
+/** A request of kubectl, its time in milliseconds since 1970, and its answer. */
 export interface Exchange {
   readonly request: Request
   readonly now: number
   readonly answer: Answer
 }
 
-/** A running proxy. */
 export interface Tap {
-  /** Its address, without TLS and without authentication. */
+  /** The address, without TLS and authentication. */
   readonly url: string
   /** Returns the exchanges since the last call, in order. */
   readonly taken: Effect.Effect<ReadonlyArray<Exchange>>
 }
 
-/** A watch has no end that could be compared. */
+/** The proxy does not record watches, which have no end. */
 const isWatch = (url: URL): boolean => /^(1|true)$/.test(url.searchParams.get("watch") ?? "")
 
 /** The headers of an answer that kubectl reads. */

@@ -1,7 +1,6 @@
 /**
- * kubectl writes the same and ends the same way on the embedded cluster as it did on the recorded real one: in the walks about what
- * controllers do, and in a sample of the others, whose requests the unit lane compares. Each state of the sources has a sample of its
- * own, see `Seed.fixture.ts`.
+ * kubectl has the same output on the embedded cluster as on the recorded real one, in the walks about controllers and in a random sample
+ * of the others, whose requests the unit lane compares.
  */
 import { describe, expect, test } from "bun:test"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
@@ -33,7 +32,7 @@ test("the recording has every walk with its commands", () => {
   }
 })
 
-/** Walks of which the unit lane compares every request. */
+/** Walks whose requests the unit lane compares. */
 const isCompared = ({ name, steps }: Walk.Walk): boolean =>
   Requests.withoutControllers.some((walk) => walk.name === name && walk.steps.length > 0.9 * steps.length)
 
@@ -55,8 +54,8 @@ for (const walk of walks.filter((one) => !isCompared(one) || sample.includes(one
 }
 
 describe("A walk of the recorded requests", () => {
-  // Without controllers, as when it was recorded.
-  Shared.real("has the same requests of kubectl and the same answers of a kube-apiserver again", (cluster) =>
+  // Without controllers, as for the recording.
+  Shared.real("gets the recorded requests of kubectl and answers of a kube-apiserver", (cluster) =>
     Effect.gen(function* () {
       const { name, files } = sample[0] ?? expect.unreachable()
       const walk = Requests.withoutControllers.find((one) => one.name === name) ?? expect.unreachable()

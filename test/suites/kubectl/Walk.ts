@@ -1,4 +1,4 @@
-/** A walk: the commands of a session with kubectl, on a real cluster or on the embedded one. */
+/** Walks: commands of a session with kubectl. */
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { Result } from "@homeostat/testkit/envtest/Process"
@@ -8,31 +8,29 @@ import { notes } from "./Notes.ts"
 import * as Printed from "./Printed.ts"
 import * as Session from "./Session.ts"
 
-/** One command: a line of shell, and when it is enough. */
+/** A line of shell. */
 export interface Step {
   readonly line: string
-  /** Run again until it has written that: what controllers have yet to do is waited for. */
+  /** Run again until the output matches. */
   readonly until?: RegExp | undefined
-  /** Does not end by itself. */
+  /** For a command that does not end. */
   readonly watched?: Session.Watched | undefined
 }
 
-/** A session. */
 export interface Walk {
-  /** A sentence. */
   readonly name: string
   readonly files?: Session.Files | undefined
   readonly steps: ReadonlyArray<string | Step>
 }
 
-/** A command that is run again until it has written that. */
+/** A command to run again until its output matches. */
 export const until = (line: string, shows: RegExp): Step => ({ line, until: shows })
 
-/** Who manages which fields. Managers are listed by the second in which they wrote, so two walks may list them differently. */
+/** Lists the managed fields, sorted: the order of managers depends on their times. */
 export const managersOf = (object: string): string =>
   `kubectl get ${object} -o jsonpath='{range .metadata.managedFields[*]}{.manager} {.operation} {.subresource} {.fieldsV1}{"\\n"}{end}' | sort`
 
-/** A command that goes on for ever, up to what it has to write. */
+/** A command that does not end, up to its expected output. */
 export const watching = (line: string, last: RegExp, meanwhile?: Session.Watched["meanwhile"]): Step => ({
   line,
   watched: { last, meanwhile }
@@ -40,15 +38,15 @@ export const watching = (line: string, last: RegExp, meanwhile?: Session.Watched
 
 const patienceMillis = 30_000
 
-/** Says so when a command has never written what was waited for: two failures are not the same course. */
+/** Fails unless the output matches. */
 const shows = (session: Session.Session, line: string, wanted: RegExp, result: Result): Effect.Effect<Result> =>
   wanted.test(result.stdout)
     ? Effect.succeed(result)
     : Effect.dieMessage(
-        `${line} has not written ${wanted} at ${session.cluster.url} but\n${result.stdout}${result.stderr}`
+        `${line} did not write ${wanted} at ${session.cluster.url} but\n${result.stdout}${result.stderr}`
       )
 
-/** Runs a command: what it writes, and how it ends. */
+/** Runs a command to its end, or to its expected output. */
 export const run = (session: Session.Session, { line, until, watched }: Step): Effect.Effect<Result> =>
   Effect.gen(function* () {
     if (watched !== undefined) return yield* shows(session, line, watched.last, yield* session.watch(line, watched))
@@ -61,10 +59,10 @@ export const run = (session: Session.Session, { line, until, watched }: Step): E
     return until === undefined ? result : yield* shows(session, line, until, result)
   })
 
-/** A namespace is complete when its controllers have been there. */
+/** Waits until the controllers have completed the namespace. */
 const settled = until("kubectl get cm kube-root-ca.crt -o name", /root/)
 
-/** Takes a walk on a cluster: what kubectl writes for each command, and how it ends. */
+/** Takes a walk on a cluster, and returns the output and the exit code of each command. */
 export const take = (cluster: ControlPlane, { files = {}, steps }: Walk) =>
   Effect.scoped(
     Effect.gen(function* () {

@@ -7,7 +7,6 @@ import * as Mistakes from "./walks/Mistakes.ts"
 import * as Objects from "./walks/Objects.ts"
 import * as Workloads from "./walks/Workloads.ts"
 
-/** All of them. */
 export const walks: ReadonlyArray<Walk> = [Discovery, Objects, Custom, Mistakes, Workloads, Deletion].flatMap(
   ({ walks }) => walks
 )

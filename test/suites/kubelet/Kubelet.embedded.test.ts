@@ -1,4 +1,4 @@
-/** The kubelet of the testkit: pods whose image is a program run as its child processes, all others are pretended. */
+/** The kubelet of the testkit runs images that are programs, and pretends to run all others. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -6,10 +6,25 @@ import { ConfigMap, Deployment, Job, PersistentVolumeClaim, Pod, Secret } from "
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
-import { isAlive, onNode, phase, pidOf, pod, podSpec, run, shell, state, stubborn } from "./Scene.ts"
+import {
+  dataMount,
+  dataVolumes,
+  isAlive,
+  noPods,
+  onNode,
+  phase,
+  pidOf,
+  pod,
+  podSpec,
+  run,
+  shell,
+  state,
+  stubborn,
+  waiting
+} from "./Scene.ts"
 
 describe("A pod whose image is a program", () => {
-  onNode("runs it with its environment, Secrets, ConfigMaps and volumes, and tells how it ended", (scene) =>
+  onNode("runs it with its environment, Secrets, ConfigMaps and volumes, and reports its end", (scene) =>
     Effect.gen(function* () {
       const { kubelet, namespace } = scene
       yield* Client.create(Secret, { metadata: { namespace, name: "keys" }, stringData: { token: "s3cret" } })
@@ -60,7 +75,7 @@ describe("A pod whose image is a program", () => {
     })
   )
 
-  onNode("has the end of its log as its message when it fails and leaves none", (scene) =>
+  onNode("has the end of its log as its message when it fails without one", (scene) =>
     Effect.gen(function* () {
       yield* run(scene, "worker", {
         args: ["echo first; echo why it failed; exit 1"],
@@ -71,14 +86,14 @@ describe("A pod whose image is a program", () => {
     })
   )
 
-  onNode("waits for a Secret that is not there, and says which", (scene) =>
+  onNode("waits for a missing Secret and names it", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       yield* run(scene, "worker", {
         args: ["exit 0"],
         env: [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "keys", key: "token" } } }]
       })
-      yield* Managed.eventually("it waits", pod(scene, "worker"), (seen) => {
+      yield* Managed.eventually("the missing Secret", pod(scene, "worker"), (seen) => {
         const waiting = state(seen)?.waiting
         return waiting?.reason === "CreateContainerConfigError" && waiting.message === 'secret "keys" not found'
       })
@@ -87,7 +102,7 @@ describe("A pod whose image is a program", () => {
     })
   )
 
-  onNode("is asked to end when it is deleted, and gone when it has ended", (scene) =>
+  onNode("gets SIGTERM when it is deleted, and is removed after its end", (scene) =>
     Effect.gen(function* () {
       const { kubelet, namespace } = scene
       const script = `trap 'echo bye > "$DATA/last"; exit 0' TERM; echo up; while :; do sleep 0.05; done`
@@ -96,32 +111,31 @@ describe("A pod whose image is a program", () => {
         "server",
         {
           args: [script],
-          env: [{ name: "DATA", value: "/data" }],
-          volumeMounts: [{ name: "data", mountPath: "/data" }]
+          ...dataMount
         },
-        { restartPolicy: "Always", volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] }
+        { restartPolicy: "Always", volumes: dataVolumes }
       )
       yield* phase(scene, "server", "Running")
-      yield* Managed.eventually("it writes", kubelet.logs({ namespace, name: "server" }), (log) => log === "up\n")
+      yield* Managed.eventually("the log", kubelet.logs({ namespace, name: "server" }), (log) => log === "up\n")
       yield* Client.delete(Pod, { namespace, name: "server" })
-      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+      yield* noPods(scene)
       const last = Bun.file(`${kubelet.claim(namespace, "data")}/last`)
       expect(yield* Effect.promise(() => last.text())).toBe("bye\n")
     })
   )
 
-  onNode("is killed when it does not end within its grace", (scene) =>
+  onNode("is killed when it does not end within its grace period", (scene) =>
     Effect.gen(function* () {
       const { kubelet, namespace } = scene
       yield* run(scene, "server", { args: [stubborn] }, { terminationGracePeriodSeconds: 1 })
       const pid = yield* pidOf(kubelet, namespace)
       yield* Client.delete(Pod, { namespace, name: "server" })
-      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+      yield* noPods(scene)
       expect(isAlive(pid)).toBe(false)
     })
   )
 
-  onNode("ends with its node, even if it does not want to", (scene) =>
+  onNode("ends with its node, even if it ignores SIGTERM", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       const other = { namespace, name: `${namespace}-other` }
@@ -137,21 +151,17 @@ describe("A pod whose image is a program", () => {
     })
   )
 
-  onNode("is gone at once when it is deleted while it waits for a Secret", (scene) =>
+  onNode("is removed at once when it is deleted while it waits for a Secret", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       yield* run(scene, "worker", { args: ["exit 0"], envFrom: [{ secretRef: { name: "keys" } }] })
-      yield* Managed.eventually(
-        "it waits",
-        pod(scene, "worker"),
-        (seen) => state(seen)?.waiting?.reason === "CreateContainerConfigError"
-      )
+      yield* waiting(scene, "worker", "CreateContainerConfigError")
       yield* Client.delete(Pod, { namespace, name: "worker" })
-      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+      yield* noPods(scene)
     })
   )
 
-  onNode("is not restarted when its deadline is over, and works where it is told to", (scene) =>
+  onNode("does not restart after its deadline, and runs in its working directory", (scene) =>
     Effect.gen(function* () {
       const { kubelet, namespace } = scene
       const script = "pwd; trap 'exit 1' TERM; while :; do sleep 0.05; done"
@@ -190,7 +200,7 @@ describe("A pod whose image is a program", () => {
   )
 })
 
-describe("A pod whose image is no program", () => {
+describe("A pod whose image is not a program", () => {
   const pretended = { image: "registry.test/web:1" }
 
   onNode("of a Deployment becomes ready", (scene) =>
@@ -209,7 +219,7 @@ describe("A pod whose image is no program", () => {
         }
       })
       yield* Managed.eventually(
-        "both are available",
+        "two available replicas",
         Client.get(Deployment, { namespace, name: "web" }),
         ({ status }) => status?.availableReplicas === 2
       )
@@ -220,34 +230,26 @@ describe("A pod whose image is no program", () => {
     })
   )
 
-  onNode("whose image can't be pulled stays pending and says so", (scene) =>
+  onNode("whose image cannot be pulled stays pending with the reason", (scene) =>
     Effect.gen(function* () {
       yield* run(scene, "web", pretended, {}, { "envtest/image-pull-error": "manifest unknown" })
-      const seen = yield* Managed.eventually(
-        "it waits",
-        pod(scene, "web"),
-        (seen) => state(seen)?.waiting?.reason === "ImagePullBackOff"
-      )
+      const seen = yield* waiting(scene, "web", "ImagePullBackOff")
       expect(seen.status?.phase).toBe("Pending")
       expect(state(seen)?.waiting?.message).toBe('Back-off pulling image "registry.test/web:1": manifest unknown')
     })
   )
 
-  onNode("that crashes is restarted, and then waits longer and longer", (scene) =>
+  onNode("that crashes restarts, and then waits with CrashLoopBackOff", (scene) =>
     Effect.gen(function* () {
       yield* run(scene, "web", pretended, { restartPolicy: "Always" }, { "envtest/crash-loop": "7" })
-      const seen = yield* Managed.eventually(
-        "it waits",
-        pod(scene, "web"),
-        (seen) => state(seen)?.waiting?.reason === "CrashLoopBackOff"
-      )
+      const seen = yield* waiting(scene, "web", "CrashLoopBackOff")
       const status = seen.status?.containerStatuses?.[0]
       expect(status).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 7, reason: "Error" } } })
       expect(state(seen)?.waiting?.message).toStartWith("back-off 10s restarting failed container=main")
     })
   )
 
-  onNode("that is evicted has failed, by a disruption", (scene) =>
+  onNode("that is evicted fails with DisruptionTarget", (scene) =>
     Effect.gen(function* () {
       yield* run(scene, "web", pretended, {}, { "envtest/evict": "" })
       const seen = yield* phase(scene, "web", "Failed")
@@ -257,7 +259,7 @@ describe("A pod whose image is no program", () => {
     })
   )
 
-  onNode("fails when it is active for longer than it may", (scene) =>
+  onNode("fails after its deadline", (scene) =>
     Effect.gen(function* () {
       yield* run(scene, "web", pretended, { activeDeadlineSeconds: 1 })
       const seen = yield* phase(scene, "web", "Failed")
@@ -265,14 +267,14 @@ describe("A pod whose image is no program", () => {
     })
   )
 
-  onNode("goes at once when it is deleted, its patch of labels notwithstanding", (scene) =>
+  onNode("is removed at once when it is deleted after a patch of its labels", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       yield* run(scene, "web", pretended, { restartPolicy: "Always" })
       yield* phase(scene, "web", "Running")
       yield* Client.patch(Pod, { namespace, name: "web" }, Patch.merge({ metadata: { labels: { a: "b" } } }))
       yield* Client.delete(Pod, { namespace, name: "web" })
-      yield* Managed.eventually("it is gone", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+      yield* noPods(scene)
     })
   )
 })

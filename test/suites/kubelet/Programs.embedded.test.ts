@@ -1,15 +1,31 @@
-/** Programs that stand for containers begin, end, and fail to begin as containers do. */
+/** Programs start, end and fail to start as containers do. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Event, Job, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
-import { gone, isAlive, onNode, phase, pidOf, pod, podSpec, run, type Scene, shell, state, stubborn } from "./Scene.ts"
+import {
+  dataMount,
+  dataVolumes,
+  gone,
+  isAlive,
+  onNode,
+  phase,
+  pidOf,
+  pod,
+  podSpec,
+  run,
+  type Scene,
+  shell,
+  state,
+  stubborn,
+  waiting
+} from "./Scene.ts"
 
-const finalizer = "suites.homeostat.dev/look"
+const finalizer = "suites.homeostat.dev/keep"
 
-/** Makes a pod that is still to be seen when it has gone. */
+/** A pod with a finalizer, so that its status stays after its deletion. */
 const kept = (scene: Scene, name: string, script: string, spec: Parameters<typeof podSpec>[2] = {}) =>
   Effect.acquireRelease(
     Client.create(Pod, {
@@ -34,18 +50,18 @@ const evict = ({ cluster, namespace }: Scene, name: string) =>
   )
 
 const writes = ({ kubelet, namespace }: Scene, name: string) =>
-  Managed.eventually("it writes", kubelet.logs({ namespace, name }), (log) => log.endsWith("\n"))
+  Managed.eventually("the log", kubelet.logs({ namespace, name }), (log) => log.endsWith("\n"))
 
 const events = ({ namespace }: Scene, name: string) =>
   Effect.map(Client.list(Event, { namespace }), ({ items }) =>
     items.filter(({ regarding }) => regarding?.name === name).map(({ note, reason }) => `${reason}: ${note}`)
   )
 
-/** Runs until it is asked to end, which it writes down, and takes what it has started with it. */
+/** Ends on SIGTERM with a line in its log, and ends its child. */
 const obedient = `trap 'kill $!; echo asked; printf bye > /dev/null; exit 143' TERM; echo up; sleep 60 & wait`
 
 describe("A program in a pod", () => {
-  onNode("that is evicted is asked to end, and its pod has failed by a disruption", (scene) =>
+  onNode("that is evicted gets SIGTERM, and its pod fails with DisruptionTarget", (scene) =>
     Effect.gen(function* () {
       yield* kept(scene, "worker", obedient)
       yield* writes(scene, "worker")
@@ -57,9 +73,9 @@ describe("A program in a pod", () => {
         reason: "EvictionByEvictionAPI",
         message: "Eviction API: evicting"
       })
-      // As long as its object is there, which the kubelet has let go.
+      // The finalizer keeps the object, which the kubelet has released.
       yield* Managed.eventually(
-        "it may go",
+        "a grace period of 0",
         pod(scene, "worker"),
         (seen) => seen.metadata.deletionGracePeriodSeconds === 0
       )
@@ -68,7 +84,7 @@ describe("A program in a pod", () => {
     })
   )
 
-  onNode("that does not listen ends with 143, and one that does not want to with 137", (scene) =>
+  onNode("without a handler of SIGTERM ends with 143, and one that ignores SIGTERM with 137", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       yield* kept(scene, "deaf", "echo up; exec sleep 60")
@@ -82,16 +98,16 @@ describe("A program in a pod", () => {
     })
   )
 
-  onNode("is asked alone, as the first process of a container is", (scene) =>
+  onNode("gets SIGTERM without its children, as the first process of a container does", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
-      // What it has started would say that it was asked, too.
-      const child = "trap 'echo the child was asked' TERM; while :; do sleep 0.05; done"
+      // The child would log a SIGTERM.
+      const child = "trap 'echo the child got SIGTERM' TERM; while :; do sleep 0.05; done"
       yield* kept(scene, "worker", `trap 'exit 0' TERM; sh -c "${child}" & echo up; while :; do sleep 0.05; done`)
       yield* writes(scene, "worker")
       yield* Client.delete(Pod, { namespace, name: "worker" })
       yield* phase(scene, "worker", "Succeeded")
-      expect(yield* scene.kubelet.logs({ namespace, name: "worker" })).not.toContain("the child was asked")
+      expect(yield* scene.kubelet.logs({ namespace, name: "worker" })).not.toContain("the child got SIGTERM")
     })
   )
 
@@ -105,9 +121,9 @@ describe("A program in a pod", () => {
         yield* kept(scene, "server", script, { terminationGracePeriodSeconds: 1 })
         const child = yield* pidOf(kubelet, namespace)
         if (ends) yield* Client.delete(Pod, { namespace, name: "server" })
-        yield* Managed.eventually("it has ended", pod(scene, "server"), (seen) => state(seen)?.terminated !== undefined)
+        yield* Managed.eventually("the end", pod(scene, "server"), (seen) => state(seen)?.terminated !== undefined)
         yield* Managed.eventually(
-          "what it has started is gone",
+          "the end of the child",
           Effect.sync(() => isAlive(child)),
           (is) => !is
         )
@@ -120,22 +136,18 @@ describe("A program in a pod", () => {
       const script = `{ printf '€%.0s' $(seq 2000); printf '!!'; } > "$RESULT"`
       yield* run(scene, "worker", { args: [script], env: [{ name: "RESULT", value: "/dev/termination-log" }] })
       const { terminated } = state(yield* phase(scene, "worker", "Succeeded")) ?? {}
-      // Before the last two bytes there is room for 4094: 1364 times three, and two thirds of one that is left out.
+      // 4094 bytes before the last two have room for 1364 characters of three bytes.
       expect(terminated?.message).toBe(`${"€".repeat(1364)}!!`)
     })
   )
 
-  onNode("whose Secret lacks a key says so, and which", (scene) =>
+  onNode("whose Secret lacks a key names the key", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       yield* Client.create(Secret, { metadata: { namespace, name: "keys" }, stringData: { OTHER: "x" } })
       const valueFrom = { secretKeyRef: { name: "keys", key: "RESTIC_PASSWORD" } }
       yield* run(scene, "worker", { args: ["exit 0"], env: [{ name: "RESTIC_PASSWORD", valueFrom }] })
-      const seen = yield* Managed.eventually(
-        "it waits",
-        pod(scene, "worker"),
-        (seen) => state(seen)?.waiting?.reason === "CreateContainerConfigError"
-      )
+      const seen = yield* waiting(scene, "worker", "CreateContainerConfigError")
       expect([seen.status?.phase, state(seen)?.waiting?.message]).toEqual([
         "Pending",
         `couldn't find key RESTIC_PASSWORD in Secret ${namespace}/keys`
@@ -143,28 +155,26 @@ describe("A program in a pod", () => {
     })
   )
 
-  onNode("whose volume can't be filled waits, and an Event says for what", (scene) =>
+  onNode("whose volume lacks its Secret waits with an Event that names it", (scene) =>
     Effect.gen(function* () {
       const volumes = [{ name: "keys", secret: { secretName: "keys" } }]
       yield* run(scene, "worker", { args: ["exit 0"] }, { volumes })
-      yield* Managed.eventually("it is told", events(scene, "worker"), (all) =>
+      yield* Managed.eventually("the Event", events(scene, "worker"), (all) =>
         all.includes('FailedMount: MountVolume.SetUp failed for volume "keys" : secret "keys" not found')
       )
       expect(state(yield* pod(scene, "worker"))?.waiting?.reason).toBe("ContainerCreating")
     })
   )
 
-  onNode("whose image no registry has fails to be pulled, and then waits", (scene) =>
+  onNode("whose image no registry has fails to be pulled, and then waits with ImagePullBackOff", (scene) =>
     Effect.gen(function* () {
       yield* run(scene, "worker", { image: gone })
-      const waits = (reason: string) =>
-        Managed.eventually(reason, pod(scene, "worker"), (seen) => state(seen)?.waiting?.reason === reason)
       const why = `failed to pull and unpack image "${gone}": failed to resolve reference "${gone}": ${gone}: not found`
-      expect(state(yield* waits("ErrImagePull"))?.waiting?.message).toBe(why)
-      const seen = yield* waits("ImagePullBackOff")
+      expect(state(yield* waiting(scene, "worker", "ErrImagePull"))?.waiting?.message).toBe(why)
+      const seen = yield* waiting(scene, "worker", "ImagePullBackOff")
       expect(state(seen)?.waiting?.message).toBe(`Back-off pulling image "${gone}": ErrImagePull: ${why}`)
       expect(seen.status?.phase).toBe("Pending")
-      yield* Managed.eventually("it is told", events(scene, "worker"), (all) =>
+      yield* Managed.eventually("the Event", events(scene, "worker"), (all) =>
         all.includes("Failed: Error: ImagePullBackOff")
       )
     })
@@ -177,49 +187,47 @@ describe("A program in a pod", () => {
       yield* Kubelet.start({ name: other, directory, images: { "registry.test/shell": shell } })
       const container = (script: string) => ({
         args: [script],
-        env: [{ name: "DATA", value: "/data" }],
-        volumeMounts: [{ name: "data", mountPath: "/data" }]
+        ...dataMount
       })
-      const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }]
-      yield* run(scene, "writer", container('echo kept > "$DATA/file"'), { volumes })
+      yield* run(scene, "writer", container('echo kept > "$DATA/file"'), { volumes: dataVolumes })
       yield* phase(scene, "writer", "Succeeded")
       yield* run(scene, "reader", container('read -r word <"$DATA/file"; [ "$word" = kept ]'), {
-        volumes,
+        volumes: dataVolumes,
         nodeName: other
       })
       yield* phase(scene, "reader", "Succeeded")
     })
   )
 
-  onNode("of a Job that is evicted is replaced, and costs the Job no try", (scene) =>
+  onNode("of a Job that is evicted is replaced without a failure of the Job", (scene) =>
     Effect.gen(function* () {
       const { namespace } = scene
       const args = [`[ -e "$DATA/again" ] && exit 0; touch "$DATA/again"; ${obedient}`]
       const container = {
         args,
-        env: [{ name: "DATA", value: "/data" }],
-        volumeMounts: [{ name: "data", mountPath: "/data" }]
+        ...dataMount
       }
-      const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }]
       const onPodConditions = [{ type: "DisruptionTarget", status: "True" }]
       yield* Client.create(Job, {
         metadata: { namespace, name: "save" },
         spec: {
           backoffLimit: 0,
           podFailurePolicy: { rules: [{ action: "Ignore", onPodConditions }] },
-          template: { spec: podSpec(scene, container, { volumes }) }
+          template: { spec: podSpec(scene, container, { volumes: dataVolumes }) }
         }
       })
       const [first] = yield* Managed.eventually(
-        "it runs",
+        "a running pod",
         Effect.map(Client.list(Pod, { namespace }), ({ items }) => items),
         (all) => all.some(({ status }) => status?.phase === "Running")
       )
       const name = first?.metadata.name ?? ""
       yield* writes(scene, name)
       yield* evict(scene, name)
-      const { status } = yield* Managed.eventually("it is done", Client.get(Job, { namespace, name: "save" }), (job) =>
-        (job.status?.conditions ?? []).some((one) => one.type === "Complete" && one.status === "True")
+      const { status } = yield* Managed.eventually(
+        "the end of the Job",
+        Client.get(Job, { namespace, name: "save" }),
+        (job) => (job.status?.conditions ?? []).some((one) => one.type === "Complete" && one.status === "True")
       )
       expect([status?.succeeded, status?.failed]).toEqual([1, undefined])
     })

@@ -1,4 +1,4 @@
-/** What each test of the kubelet begins with: a node of its own in a namespace of its own, and pods on it. */
+/** A node and a namespace for each test of the kubelet. */
 import type * as FileSystem from "@effect/platform/FileSystem"
 import { BunContext } from "@effect/platform-bun"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -11,22 +11,21 @@ import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
-/** A node and the namespace of its pods. */
 export interface Scene {
   readonly cluster: ControlPlane
   readonly namespace: string
   readonly kubelet: Kubelet.Kubelet
-  /** The folder that it keeps its claims in. */
+  /** The folder of the claims. */
   readonly directory: string
 }
 
 /** An image that no registry has. */
 export const gone = "registry.test/gone:1"
 
-/** A shell, which sees its mounts where the container has them. */
+/** A shell with the mounts of its container. */
 export const shell = Program.command(["sh", "-c"], ["/data", "/etc/settings", "/etc/keys"])
 
-/** A test with a node of its own, to which pods are bound by name. */
+/** A test with a node, to which pods are bound by name. */
 export const onNode = <A, E>(
   name: string,
   body: (scene: Scene) => Effect.Effect<A, E, Scope.Scope | Client.Client | FileSystem.FileSystem>
@@ -49,7 +48,7 @@ export const onNode = <A, E>(
 
 type PodSpec = NonNullable<Pod["spec"]>
 
-/** A pod on the node that runs a shell, and is not restarted unless that is said. */
+/** A pod on the node that runs a shell, by default without restarts. */
 export const podSpec = (
   scene: Scene,
   container: Partial<PodSpec["containers"][number]>,
@@ -61,10 +60,8 @@ export const podSpec = (
   containers: [{ name: "main", image: "registry.test/shell:1", ...container }]
 })
 
-/** A pod of the scene. */
 export const pod = ({ namespace }: Scene, name: string) => Client.get(Pod, { namespace, name })
 
-/** Makes a pod. */
 export const run = (
   scene: Scene,
   name: string,
@@ -77,17 +74,16 @@ export const run = (
     spec: podSpec(scene, container, spec)
   })
 
-/** A program that writes the id of its process, and can only be killed. */
+/** A program that writes its process id and ignores SIGTERM. */
 export const stubborn = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
 
-/** The process of the pod `server`, which writes its id. */
+/** The process id that the pod `server` writes. */
 export const pidOf = (kubelet: Kubelet.Kubelet, namespace: string) =>
   Effect.map(
-    Managed.eventually("it writes", kubelet.logs({ namespace, name: "server" }), (log) => log.endsWith("\n")),
+    Managed.eventually("the log", kubelet.logs({ namespace, name: "server" }), (log) => log.endsWith("\n")),
     Number
   )
 
-/** Whether there is such a process. */
 export const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
@@ -96,9 +92,24 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Waits until a pod is in a phase. */
 export const phase = (scene: Scene, name: string, wanted: string) =>
   Managed.eventually(`pod ${name} is ${wanted}`, pod(scene, name), ({ status }) => status?.phase === wanted)
 
-/** What the pod's first container does. */
+/** The state of the first container. */
 export const state = ({ status }: Pod) => status?.containerStatuses?.[0]?.state
+
+/** Waits until the container waits for this reason. */
+export const waiting = (scene: Scene, name: string, reason: string) =>
+  Managed.eventually(reason, pod(scene, name), (seen) => state(seen)?.waiting?.reason === reason)
+
+/** Waits until the namespace has no pods. */
+export const noPods = ({ namespace }: Scene) =>
+  Managed.eventually("no pods", Client.list(Pod, { namespace }), ({ items }) => items.length === 0)
+
+/** A mount of the claim `data`, with its path in `$DATA`. */
+export const dataMount = {
+  env: [{ name: "DATA", value: "/data" }],
+  volumeMounts: [{ name: "data", mountPath: "/data" }]
+}
+
+export const dataVolumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }]

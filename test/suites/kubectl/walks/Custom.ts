@@ -1,4 +1,4 @@
-/** Custom kinds: one of a controller's, and a small one. */
+/** Custom kinds. */
 import { managersOf, until, type Walk, watching } from "../Walk.ts"
 
 const note = `apiVersion: kubectl.example.com/v1
@@ -29,7 +29,6 @@ const status = JSON.stringify({
   status: { copies: 2, conditions: [{ type: "Ready", status: "True", reason: "Bought", message: "there is milk" }] }
 })
 
-/** Sessions with them. */
 export const walks: ReadonlyArray<Walk> = [
   {
     name: "a custom object is created, shown, changed and deleted",
@@ -78,7 +77,7 @@ export const walks: ReadonlyArray<Walk> = [
     ]
   },
   {
-    name: "a WebApp is applied, from the client and from the server's side",
+    name: "a WebApp is applied by the client and by the server",
     files: { "shop.yaml": shop, "more.yaml": shop.replace("fast", "slow\n  replicas: 3") },
     steps: [
       until("kubectl explain webapp", /DESCRIPTION/),
@@ -103,7 +102,7 @@ export const walks: ReadonlyArray<Walk> = [
     ]
   },
   {
-    name: "a definition is shown, and its kind goes with it",
+    name: "a definition is shown, and its deletion removes its kind",
     files: {
       "crd.yaml": `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -1,4 +1,4 @@
-/** What goes with what is deleted. */
+/** Deletions. */
 import { until, type Walk } from "../Walk.ts"
 
 const web = (name: string) => `apiVersion: apps/v1
@@ -14,10 +14,9 @@ spec:
 
 const owned = (name: string) => [`kubectl create -f ${name}.yaml`, `kubectl rollout status deploy/${name} | tail -1`]
 
-/** Sessions that delete. */
 export const walks: ReadonlyArray<Walk> = [
   {
-    name: "delete --cascade takes what is owned along in the background, before the owner, or not at all",
+    name: "delete --cascade deletes dependents in the background, before the owner, or not at all",
     files: { "back.yaml": web("back"), "fore.yaml": web("fore"), "orphan.yaml": web("orphan") },
     steps: [
       ...["back", "fore", "orphan"].flatMap(owned),
@@ -38,7 +37,7 @@ export const walks: ReadonlyArray<Walk> = [
     ]
   },
   {
-    name: "an object with a finalizer waits for it",
+    name: "the deletion of an object waits for its finalizer",
     files: {
       "held.yaml": `apiVersion: v1
 kind: ConfigMap
@@ -58,7 +57,7 @@ metadata: {name: held, finalizers: [example.com/hold]}
     ]
   },
   {
-    name: "a namespace goes with all that is in it",
+    name: "the deletion of a namespace deletes its objects",
     files: { "web.yaml": web("web") },
     steps: [
       'echo \'{"apiVersion":"v1","kind":"Namespace","metadata":{"generateName":"walked-"}}\' | kubectl create -f - -o name > name; cut -c1-17 name',

@@ -1,12 +1,11 @@
-/** What there is, and who may do what with it. */
+/** Discovery and documentation of kinds. */
 import { until, type Walk } from "../Walk.ts"
 
 const served = "configmaps|deployments|replicasets|pods|services|secrets|jobs|namespaces|nodes|events|webapps|notes"
 
-/** Sessions that look around. */
 export const walks: ReadonlyArray<Walk> = [
   {
-    name: "kubectl finds out what the server is and has",
+    name: "kubectl discovers the version and the kinds of the server",
     steps: [
       "kubectl version",
       "kubectl version -o json | grep -v '\"platform\"\\|buildDate\\|goVersion\\|compiler'",

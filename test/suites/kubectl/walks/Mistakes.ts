@@ -1,4 +1,4 @@
-/** What people do wrong, and what they are told. */
+/** Mistakes and their error messages. */
 import { until, type Walk } from "../Walk.ts"
 
 const note = (spec: string, name = "milk", version = "v1") =>
@@ -15,10 +15,9 @@ spec:
     spec: {containers: [{name: web, image: "nginx:1"}]}
 `
 
-/** Sessions full of them. */
 export const walks: ReadonlyArray<Walk> = [
   {
-    name: "a custom object that is wrong is refused in the same words",
+    name: "the server refuses invalid custom objects in the same words",
     files: {
       "good.yaml": note("{text: milk, color: red}"),
       "unknown.yaml": note("{text: milk, size: 3}"),
@@ -90,7 +89,7 @@ export const walks: ReadonlyArray<Walk> = [
     ]
   },
   {
-    name: "a built-in object that is wrong is refused in the same words",
+    name: "the server refuses invalid built-in objects in the same words",
     files: {
       "web.yaml": deployment,
       "unknown.yaml": deployment.replace("replicas: 0", "replica: 0"),

@@ -1,4 +1,4 @@
-/** Objects that nothing but the API server has to do with. */
+/** Objects without controllers. */
 import { managersOf, until, type Walk, watching } from "../Walk.ts"
 
 const settings = `apiVersion: v1
@@ -25,7 +25,6 @@ const several = `${settings.replace("settings", "one")}---
 ${settings.replace("settings", "two")}---
 ${secret.replace("keys", "three")}`
 
-/** Sessions with them. */
 export const walks: ReadonlyArray<Walk> = [
   {
     name: "ConfigMaps and Secrets are created, shown, changed and deleted",
@@ -97,7 +96,7 @@ export const walks: ReadonlyArray<Walk> = [
     ]
   },
   {
-    name: "apply remembers what it applied, and diff tells what it would change",
+    name: "apply stores the last applied configuration, and diff shows changes",
     files: {
       "settings.yaml": settings,
       "slow.yaml": settings.replace("  mode: fast\n", "").replace("hello", "bye"),

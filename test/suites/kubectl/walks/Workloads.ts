@@ -1,4 +1,4 @@
-/** What runs pods: the API server's part of it, and the controllers'. */
+/** Workloads, Services and nodes. */
 import { managersOf, until, type Walk } from "../Walk.ts"
 
 const web = `apiVersion: apps/v1
@@ -40,7 +40,6 @@ spec:
 
 const template = "app=web"
 
-/** Sessions with them. */
 export const walks: ReadonlyArray<Walk> = [
   {
     name: "a Deployment is rolled out, scaled, restarted, undone and paused",
