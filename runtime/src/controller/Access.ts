@@ -1,8 +1,8 @@
 /**
- * What a controller may do to the kinds that it works with: the rights that RBAC is to grant, written down beside the code
- * that needs them. Roles are made of it (`homeostat rbac`), and a manager asks for each of them when it starts.
+ * The permissions that a controller needs, declared beside the code that needs them. `homeostat rbac` generates roles from them, and a
+ * manager checks each of them when it starts.
  *
- * Most of it follows from what a controller declares, see {@link implied}. What only its own code does, it says:
+ * Most permissions follow from the declarations of a controller, see {@link implied}. The controller declares those of its own code:
  *
  * ```ts
  * access: [Access.get(Secret), Access.of(Job, ["create", "delete"])]
@@ -14,7 +14,7 @@ import { Event } from "../resource/BuiltIn.ts"
 import * as CustomResource from "../resource/CustomResource.ts"
 import type * as Resource from "../resource/Resource.ts"
 
-/** Verbs of requests. Server-side apply takes `patch`, and `create` for what is not there yet. */
+/** Verbs of requests. Server-side apply needs `patch`, and `create` for objects that do not exist. */
 export type RequestVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection"
 
 /**
@@ -28,7 +28,7 @@ export type RequestVerb = "get" | "list" | "watch" | "create" | "update" | "patc
  */
 export type SpecialVerb = "bind" | "escalate" | "impersonate" | "use" | "approve" | "sign" | "attest"
 
-/** A verb that only a server of its own knows, see {@link verb}. */
+/** A custom verb of another API server, see {@link verb}. */
 export type CustomVerb = string & Brand.Brand<"@homeostat/runtime/CustomVerb">
 
 /** A verb of RBAC. */
@@ -37,16 +37,16 @@ export type Verb = RequestVerb | SpecialVerb | CustomVerb
 /** The target of a permission: a kind, or a resource that has no kind, such as `users` to impersonate. */
 export type Target = Pick<Resource.Any, "group" | "plural" | "namespaced">
 
-/** Which objects of a kind. */
+/** The objects of a kind that a permission covers. */
 export interface Options {
-  /** A part of the object that has rights of its own, such as `status`, `scale`, `log`. */
+  /** A subresource with its own permissions, such as `status`, `scale` or `log`. */
   readonly subresource?: string | undefined
   /**
-   * Only objects of these names; not with `create` and `deletecollection`, whose requests name none. `list` and `watch` are
-   * allowed only with the field selector `metadata.name=…` then.
+   * Only objects of these names. Not allowed with `create` and `deletecollection`, whose requests have no name. With names, `list`
+   * and `watch` work only with the field selector `metadata.name=…`.
    */
   readonly names?: ReadonlyArray<string> | undefined
-  /** Only there, wherever the manager works otherwise. */
+  /** Only in this namespace. Default: the namespaces that the manager follows. */
   readonly namespace?: string | undefined
 }
 
@@ -54,13 +54,13 @@ export interface Options {
 export interface Access {
   /** The kind. */
   readonly resource: Target
-  /** What may be done with it. */
+  /** The verbs. */
   readonly verbs: ReadonlyArray<Verb>
-  /** Such as `status`; the kind itself where there is none. */
+  /** Such as `status`; absent for the kind itself. */
   readonly subresource: string | undefined
-  /** Empty: of any name. */
+  /** The names; empty for all names. */
   readonly names: ReadonlyArray<string>
-  /** None: in every namespace that the manager works in. */
+  /** The namespace; absent for every namespace that the manager follows. */
   readonly namespace: string | undefined
 }
 
@@ -81,7 +81,7 @@ export const of = (
   { names = [], namespace, subresource }: Options = {}
 ): Access => {
   const unnamed = names.length === 0 ? undefined : verbs.find((verb) => nameless.includes(verb))
-  // A rule that names objects grants such a verb never, and one that doesn't grants more than was asked for.
+  // A rule with names never grants such a verb, and a rule without names grants more than the controller needs.
   if (unnamed !== undefined) throw new Error(`${unnamed} of ${resource.plural} can't be restricted to names`)
   return { resource, verbs, subresource, names, namespace }
 }
@@ -91,19 +91,19 @@ const one =
   (resource: Target, options?: Options): Access =>
     of(resource, verbs, options)
 
-/** To read objects by name, past the cache. */
+/** To read objects by name from the API server. */
 export const get = one("get")
-/** To read all objects, past the cache. */
+/** To list objects from the API server. */
 export const list = one("list")
-/** To follow objects past the cache. */
+/** To watch objects without the cache. */
 export const watch = one("watch")
 /** To create objects. */
 export const create = one("create")
-/** To replace objects as a whole. */
+/** To replace objects. */
 export const update = one("update")
-/** To change objects that are there. */
+/** To change existing objects. */
 export const patch = one("patch")
-/** Server-side apply, of what is there and of what is not. */
+/** Server-side apply, which creates or changes objects. */
 export const apply = one("create", "patch")
 
 /** To create and change bindings that refer to these Roles or ClusterRoles: `Access.bind(ClusterRole, { names: ["edit"] })`. */
@@ -122,33 +122,32 @@ export {
   remove as delete
 }
 
-/** What a cache takes that follows a kind. */
+/** The verbs that a cache needs to follow a kind. */
 const follow = one("list", "watch")
 
 /**
- * What a controller's declarations imply: the requests that the runtime sends on its behalf, and no others.
+ * The permissions that follow from the declarations of a controller: exactly the requests that the runtime sends for it.
  *
- * - the kind itself: `list`, `watch`; `patch` if finalizers are put on or taken off; `get` if it has children, since an owner
- *   is looked at past the cache before a child is adopted for it; if it is a custom kind that has a status, `patch` of `status`,
- *   and `get` to tell who keeps changing it
- * - a kind it owns: what `Owned.apply` sends, which is `list`, `watch`, `create`, `patch`, and `get` when somebody else was
- *   faster to create the child
- * - a kind it watches: `list`, `watch`
- * - Events of its objects: `create`, `patch`; those of cluster-scoped objects are in namespace `default`
+ * - the reconciled kind: `list` and `watch`; `patch` if the controller adds or removes finalizers; `get` if the controller has
+ *   children, because the runtime reads the owner from the API server before it adopts a child; `patch` of `status` for a custom kind
+ *   with a status, and `get` to find the manager that keeps changing it
+ * - an owned kind: `list`, `watch`, `create` and `patch` for `Owned.apply`, and `get` for a child that exists but is not cached yet
+ * - a watched kind: `list` and `watch`
+ * - Events of its objects: `create` and `patch`. Events of cluster-scoped objects are in the namespace `default`
  *
- * Where the API server's plugin OwnerReferencesPermissionEnforcement is on, a controller with children has to add
- * `Access.update(kind, { subresource: "finalizers" })`: it is no request, but a right that the plugin asks for. A controller that
- * makes bindings adds {@link bind}, and one that makes roles adds {@link escalate}, unless it has all permissions that they grant.
+ * If the API server runs the admission plugin OwnerReferencesPermissionEnforcement, a controller with children must add
+ * `Access.update(kind, { subresource: "finalizers" })`. A controller that creates bindings adds {@link bind}, and one that creates
+ * roles adds {@link escalate}, unless it holds all permissions that they grant.
  */
 export const implied = (declared: {
   readonly for: Resource.Any
   readonly owns: ReadonlyArray<Resource.Any>
   readonly watches: ReadonlyArray<Resource.Any>
-  /** Whether entries of `metadata.finalizers` are put on or taken off. */
+  /** Whether the controller adds or removes entries of `metadata.finalizers`. */
   readonly finalizes: boolean
 }): ReadonlyArray<Access> => {
   const { finalizes, for: resource, owns, watches } = declared
-  // The status of a built-in kind is its own controllers'; who writes it says so.
+  // The controllers of Kubernetes write the status of built-in kinds. Other writers declare the permission.
   const hasStatus = CustomResource.isCustomResource(resource) && resource.definition.hasStatus
   return [
     follow(resource),
@@ -161,7 +160,7 @@ export const implied = (declared: {
   ]
 }
 
-/** Whether one of these declarations names the permission, for whatever names and namespaces. */
+/** Whether one of these declarations contains the permission, with any names and namespaces. */
 export const declares = (declared: ReadonlyArray<Access>, { group, resource, verb }: Right): boolean =>
   // `Right.describe` names the declaration for these itself.
   verb === "bind" ||
@@ -171,5 +170,5 @@ export const declares = (declared: ReadonlyArray<Access>, { group, resource, ver
     return target.group === group && name === resource && verbs.some((each) => each === verb)
   })
 
-/** What recording Events takes, in one namespace or wherever the manager works. */
+/** The permissions to record Events, in one namespace or in all namespaces of the manager. */
 export const events = (namespace?: string | undefined): Access => of(Event, ["create", "patch"], { namespace })

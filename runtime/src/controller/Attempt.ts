@@ -1,6 +1,6 @@
 /**
- * One reconcile, as a record: what woke it, what came of it, what is next. The worker makes one per run and hands it to every
- * observer; metrics, logs and the like are observers, so that the loop itself stays short.
+ * The record of one reconcile: its triggers, its outcome and what follows. The worker passes it to every observer. Logs, metrics and
+ * `why` are observers.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -34,13 +34,13 @@ export class ReconcileTimeout extends Data.TaggedError("ReconcileTimeout")<{ rea
 }
 
 /**
- * What came of an attempt, the first that fits:
- * - `Vanished`: the object is gone: nothing ran, or the attempt ended where it found that out.
- * - `Interrupted`: the process or the leadership ended first: it was cut off, or a write of its was held back.
- * - `Terminal`: it failed with a permanent error.
- * - `Unreachable`: no API server answered.
- * - `Failed`: any other failure, a defect (`defect`) or a timeout.
- * - `RequeueAfter`, `Requeue`, `Done`: it succeeded, and this is what it asked for.
+ * The outcome of an attempt, the first that applies:
+ * - `Vanished`: the object is gone. Nothing ran, or the attempt ended when it found that out.
+ * - `Interrupted`: the process or the leadership ended first.
+ * - `Terminal`: the reconcile failed with a permanent error.
+ * - `Unreachable`: the API server did not answer.
+ * - `Failed`: any other error, a defect (`defect`) or a timeout.
+ * - `RequeueAfter`, `Requeue`, `Done`: the reconcile succeeded with this result.
  */
 export type Outcome = Data.TaggedEnum<{
   Vanished: {}
@@ -56,7 +56,7 @@ export type Outcome = Data.TaggedEnum<{
 /** The constructors of {@link Outcome}, and `$match`. */
 export const Outcome = Data.taggedEnum<Outcome>()
 
-/** What follows: nothing until the next trigger, another run after some milliseconds, or no more although it failed. */
+/** What follows: nothing until the next trigger, another run after a delay in ms, or no retry after a failure. */
 export type Next =
   | { readonly _tag: "Wait" }
   | { readonly _tag: "Run"; readonly afterMillis: number }
@@ -64,57 +64,57 @@ export type Next =
 
 /** The record of one reconcile. Times are milliseconds of the Clock. */
 export interface Attempt {
-  /** Unique; in every log line of it as `reconcileID`. */
+  /** Unique. Every log line of the attempt has it as `reconcileID`. */
   readonly id: string
   /** The name of the controller. */
   readonly controller: string
   /** The kind of the object: `WebApp`. */
   readonly kind: string
-  /** The object: `namespace/name`, or its name alone where the kind is cluster-wide. */
+  /** The object: `namespace/name`, or the name alone for a cluster-scoped kind. */
   readonly key: string
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly resourceVersion: string | undefined
-  /** The object as the cache had it when the attempt began, in its wire form; absent if it was gone. Not to be kept for long. */
+  /** The cached object when the attempt began, in its wire form; absent if it was gone. Do not keep it for long. */
   readonly object: KubernetesObject | undefined
-  /** Its place in the queue: higher first, 0 for what has just changed. */
+  /** The priority in the queue: higher first, 0 for new changes. */
   readonly priority: number
-  /** What woke it: the newest few, and how many more there were. */
+  /** The newest triggers; `dropped` counts the older ones. */
   readonly triggers: ReadonlyArray<Fired>
   readonly dropped: number
-  /** How many of the latter were not the echo of a write by the reconciles of this object. */
+  /** The dropped triggers that were not echoes of own writes for this object. */
   readonly droppedNews: number
-  /** 1 for the first after a success, counting up with each failure or requeue in a row. */
+  /** 1 for the first attempt after a success; each failure or requeue in a row adds 1. */
   readonly number: number
-  /** When it became ready to run: at its first trigger, or at the end of a delay. */
+  /** When the key became ready: at its first trigger, or at the end of a delay. */
   readonly queuedAt: number
-  /** When a worker began with it. */
+  /** When a worker started the attempt. */
   readonly startedAt: number
-  /** As much later, to fractions of a millisecond, as the run took: a machine's time that is set meanwhile changes nothing. */
+  /** `startedAt` plus the duration of the run in monotonic time, so that a change of the machine's time does not matter. */
   readonly finishedAt: number
   readonly outcome: Outcome
   readonly next: Next
-  /** What it asked of the API server, watches excepted: of very many the first reads and the first writes. */
+  /** Its requests to the API server without watches. If there are very many, the first reads and the first writes. */
   readonly exchanges: ReadonlyArray<Exchange>
-  /** How many they were in all. */
+  /** The number of all requests. */
   readonly requests: number
-  /** What it found to correct in its children, and sent. */
+  /** The corrections of its children that it sent. */
   readonly corrections: ReadonlyArray<Correction>
-  /** What `Owned` and `Status` wrote. */
+  /** The writes of `Owned` and `Status`. */
   readonly changes: ReadonlyArray<Change>
-  /** Its trace, which ended with it; absent where nothing is traced. */
+  /** Its trace; absent without tracing. */
   readonly root: Span | undefined
 }
 
-/** Something that wants to know of every attempt. It can't fail, and should be quick: the worker waits for it. */
+/** Receives every attempt. It cannot fail, and it should be fast, because the worker waits for it. */
 export type Observer = (attempt: Attempt) => Effect.Effect<void>
 
-/** The observers of all attempts. By default: the log. */
+/** The observers of all attempts. Default: the log. */
 export class Observers extends Context.Reference<Observers>()("@homeostat/runtime/Observers", {
   defaultValue: (): ReadonlyArray<Observer> => [log]
 }) {}
 
-/** Adds an observer of the attempts in an effect, after all others, and one before them, which may add something to the trace. */
+/** Adds an observer of the attempts in an effect after all others, and one before them, which may add to the trace. */
 export const observedBy =
   (last: Observer, ...first: ReadonlyArray<Observer>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -123,9 +123,9 @@ export const observedBy =
     )
 
 /**
- * The outcome of a reconcile that ended so. `interrupted`: its worker was. A reconcile that interrupts itself has failed, and
- * would be forgotten if it were taken for one that the process cut off. `server`: the manager's API server; the attempt has failed
- * if another server did not answer.
+ * The outcome of a reconcile with this exit. `interrupted`: whether the worker was interrupted. A reconcile that interrupts itself
+ * counts as failed, or it would not be retried. `server`: the API server of the manager. An attempt that another server did not answer
+ * counts as failed.
  */
 export const outcomeOf = (
   exit: Exit.Exit<Result, unknown>,
@@ -156,7 +156,7 @@ export const outcomeOf = (
     }
   })
 
-/** One line of an error, for a log or an event. What a value that is no Error has under names of secrets is not shown. */
+/** An error in one line, for a log or an Event. Fields with names of secrets are masked. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error
     ? error.message || error.name
@@ -164,17 +164,17 @@ export const messageOf = (error: unknown): string =>
       ? error
       : Inspectable.toStringUnknown(Secrecy.redacted(error), 0)
 
-/** Whether the line of an outcome is for debugging only. Nearly every attempt has such a line. */
+/** Whether the outcome is logged at debug level, as nearly every outcome is. */
 const isQuiet = ({ _tag }: Outcome): boolean => _tag !== "Failed" && _tag !== "Terminal" && _tag !== "Interrupted"
 
 /**
- * One log line per attempt: failures as warnings with what is next (a first conflict for debugging), terminal ones and
- * give-ups as errors, the rest for debugging.
+ * Logs one line per attempt: a failure as a warning with the next step, a permanent error or the end of the retries as an error, and
+ * everything else, including a first conflict, at debug level.
  */
 export const log: Observer = (attempt) => {
   const fiber = Option.getOrUndefined(Fiber.getCurrentFiber())
   const level = fiber?.getFiberRef(FiberRef.currentMinimumLogLevel)
-  // A line that is not logged costs a quarter of a reconcile that has nothing to do.
+  // To build a line that is not logged costs a quarter of a no-op reconcile.
   return level !== undefined && isQuiet(attempt.outcome) && LogLevel.greaterThan(level, LogLevel.Debug)
     ? Effect.void
     : write(attempt)
@@ -195,10 +195,10 @@ const write: Observer = (attempt) => {
     Unreachable: ({ error }) => Effect.logDebug(`Reconcile found no API server: ${error.message}`),
     Failed: ({ cause, error, defect }) => {
       const text = `Reconcile ${defect ? "died" : "failed"}${next}: ${messageOf(error)}`
-      // Somebody wrote in between: that is the guard at work, and worth a line only if it goes on.
+      // Another manager wrote in between. The conflict is worth a warning only if it repeats.
       if (error instanceof Conflict && attempt.number === 1 && attempt.next._tag === "Run") return Effect.logDebug(text)
       const line = attempt.next._tag === "GiveUp" || defect ? Effect.logError(text) : Effect.logWarning(text)
-      // A stack helps with a defect only: a failure is a value that says what happened.
+      // Only a defect needs its stack: the message of an error says what happened.
       return defect ? Effect.annotateLogs(line, "cause", Cause.pretty(cause, { renderErrorCause: true })) : line
     },
     RequeueAfter: () => Effect.logDebug(`Reconciled in ${took}${next}`),

@@ -1,5 +1,5 @@
 /**
- * Whose a child is: ours, ours for the taking, or somebody else's, which is left alone.
+ * Decides whether an owner controls a child, may adopt it, or must not touch it.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -21,18 +21,18 @@ import * as FieldOwner from "./FieldOwner.ts"
 import { intentAnnotation } from "./Intent.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
-/** What an owner may do with a child. */
+/** The relation of an owner to a child. */
 export type Claim = "ours" | "adoptable" | "orphan" | "none"
 
-/** The place of a child is taken by an object that the owner does not control. */
+/** An object that the owner does not control has the name of a child. */
 export class NotOwned extends Data.TaggedError("NotOwned")<{
   /** The kind of the child. */
   readonly kind: string
   /** The child, as `namespace/name`. */
   readonly key: string
-  /** Such as `Deployment shop`, or nothing where no controller holds it. */
+  /** The controller of that object, such as `Deployment shop`; absent if it has none. */
   readonly holder: string | undefined
-  /** True when this was not known before: the time to tell somebody. */
+  /** True the first time, when an Event is due. */
   readonly news: boolean
 }> {
   override get message(): string {
@@ -43,8 +43,8 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
 }
 
 /**
- * The object that is reconciled was deleted, or is being deleted while a child was about to be adopted for it, and the cache has
- * not seen that yet. The attempt ends as `Vanished`.
+ * The reconciled object was deleted, or is being deleted while the reconcile was about to adopt a child, and the cache does not have
+ * the deletion yet. The attempt ends as `Vanished`.
  */
 export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: string; readonly key: string }> {
   override get message(): string {
@@ -52,10 +52,10 @@ export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: st
   }
 }
 
-/** How to keep an object that an owner cannot own. */
+/** What to do about an object that an owner cannot own. */
 const wayOut = "create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer"
 
-/** Why an owner cannot own a child of this key, and what to do instead: Kubernetes looks for owners in the child's namespace. */
+/** Why an owner cannot own a child with this key, and what to do instead. Kubernetes looks for owners in the namespace of the child. */
 export const mistakeIn = (
   owner: KubernetesObject,
   resource: Resource.Any,
@@ -73,9 +73,9 @@ export const mistakeIn = (
 }
 
 /**
- * Whether a child is ours, or may become ours. It may if no controller holds it and its owner gives it away (`adoptable`). It may
- * also where it looks like ours (`orphan`, see {@link wasOurs}): no controller holds it, as after a deletion of its owner that
- * orphaned it, or its controller is an earlier object of our owner's name, which the garbage collector has not seen yet.
+ * Whether the owner controls a child, or may adopt it. It may adopt a child without a controller that carries the annotation
+ * (`adoptable`). It may also adopt a child that looks like its own (`orphan`, see {@link wasOurs}): one without a controller, as after
+ * a deletion with `--cascade=orphan`, or one whose controller is an earlier object with the owner's name.
  */
 export const of = (
   owner: KubernetesObject,
@@ -93,8 +93,8 @@ export const of = (
 }
 
 /**
- * Reads from the API server whether an orphan was applied under this field manager. A copy of a child has the same annotations,
- * and so has a child of another program, but the server has noted another manager for them.
+ * Reads from the API server whether an orphan was applied under this field manager. A copy of a child has the same annotations, but
+ * the server records another manager for them.
  */
 export const wasOurs = (kind: Resource.Any, child: KubernetesObject, fieldManager: string) =>
   Effect.map(Client.get(Resource.metadataOnly(kind), keyOf(child)), ({ metadata }) =>
@@ -109,14 +109,14 @@ const isNamesake = (owner: KubernetesObject, resource: Resource.Any, holder: Own
   holder.apiVersion.split("/").slice(0, -1).join("/") === resource.group
 
 /**
- * Reads the object that is reconciled from the API server, as the cache may be behind. Fails with {@link OwnerGone} if it was
- * deleted, which is kept in the memory: no attempt follows until the cache has seen the deletion.
+ * Reads the reconciled object from the API server, because the cache may be behind. Fails with {@link OwnerGone} if it was deleted.
+ * The memory keeps that, and no attempt follows until the cache has the deletion.
  */
 export const live = (owner: KubernetesObject) =>
   Effect.gen(function* () {
     const { memory, resource } = yield* Reconciliation
     const found = yield* Client.get(Resource.metadataOnly(resource), keyOf(owner)).pipe(
-      // A path that is not served says nothing about the object.
+      // A 404 for the path does not mean that the object is gone.
       Effect.catchTag("NotFound", (error) => (isNotFound(error) ? Effect.succeed(undefined) : Effect.fail(error)))
     )
     if (found?.metadata.uid === owner.metadata.uid) return found
@@ -133,7 +133,7 @@ export const confirm = (owner: KubernetesObject, resource: Resource.Any) =>
 const goneOf = (owner: KubernetesObject, { kind }: Resource.Any): OwnerGone =>
   new OwnerGone({ kind, key: keyString(owner.metadata) })
 
-/** Leaves a child alone that is not ours: {@link NotOwned}, and an Event where that is news. */
+/** Fails with {@link NotOwned} for a child that the owner does not control, and records an Event the first time. */
 export const refuse = (owner: KubernetesObject, kind: Resource.Any, child: KubernetesObject, news: boolean) =>
   Effect.withFiberRuntime<never, NotOwned, EventRecorder.EventRecorder>((fiber) => {
     Recording.current(fiber)?.attribute(Attribute.dependentResult, "left alone")

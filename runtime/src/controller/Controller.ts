@@ -1,6 +1,5 @@
 /**
- * A controller, as a value: what it watches, what it owns, how it retries, and the reconcile that makes the world be as an
- * object says. A manager runs it; a test can.
+ * A controller as a value: its watches, its owned kinds, its retries and its reconcile. A manager or a test runs it.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -23,41 +22,41 @@ import * as Result from "./Result.ts"
 import * as Stalled from "./Stalled.ts"
 import * as Trigger from "./Trigger.ts"
 
-/** What the runtime provides to every reconcile. The rest of an Effect's requirements is the manager's to provide. */
+/** The services that the runtime provides to every reconcile. You provide all others to the manager. */
 export type Provided = Reconciliation | Scope.Scope
 
-/** What any manager has, because reconciling needs it. */
+/** The services that every manager has. */
 export type Services = Client.Client | Cache.Cache | EventRecorder.EventRecorder
 
 /**
  * A controller.
  *
- * @typeParam R the services its effects need, the runtime's own included
+ * @typeParam R the services that its effects need, including those of the runtime
  */
 export interface Controller<out R = never> {
-  /** Names it in logs, metrics and on the command line. */
+  /** The name in logs, metrics and on the command line. */
   readonly name: string
-  /** The field manager of its writes, and the reporter of its events. */
+  /** The field manager of its writes, and the reporting controller of its Events. */
   readonly fieldManager: string
-  /** The kind it reconciles. */
+  /** The kind that it reconciles. */
   readonly resource: Resource.Any
-  /** Which changes of its own kind are worth a reconcile; all where there is none. */
+  /** The changes of its own kind that trigger a reconcile; absent for all changes. */
   readonly predicate: Predicate | undefined
-  /** Everything else it watches, owned kinds first. */
+  /** The other kinds that it watches, owned kinds first. */
   readonly triggers: ReadonlyArray<Trigger.Trigger<R>>
-  /** The parts of objects that the caches of these kinds keep. */
+  /** The transforms of the caches of these kinds. */
   readonly transforms: ReadonlyArray<Transform.Transform>
-  /** When a failed object is tried again, stepped for each on its own. */
+  /** The retry schedule, stepped for each object on its own. */
   readonly retry: Schedule.Schedule<unknown, unknown, R>
-  /** How many objects are reconciled at a time. */
+  /** The number of objects that are reconciled at the same time. */
   readonly concurrency: number
-  /** How long one reconcile may take. */
+  /** The time limit of a reconcile. */
   readonly timeout: Duration.Duration
-  /** Whether only the leader runs it, where leaders are elected. */
+  /** Whether only the leader runs it, with leader election. */
   readonly leaderElected: boolean
-  /** The entries of `metadata.finalizers` that it takes off: its own, and those that it inherits. */
+  /** The entries of `metadata.finalizers` that it removes: its own and inherited ones. */
   readonly finalizers: ReadonlyArray<string>
-  /** All that it may do in the cluster: what follows from its declarations, and then what it says itself. */
+  /** All its permissions: those that follow from its declarations, and then those that it declares. */
   readonly access: ReadonlyArray<Access.Access>
   /** The kinds that it may apply, such as `deployments.apps`: those that it owns, or whose `access` has `create` and `patch`. */
   readonly applied: ReadonlySet<string>
@@ -65,52 +64,52 @@ export interface Controller<out R = never> {
   readonly attempt: (object: KubernetesObject) => Effect.Effect<Result.Result, unknown, R | Provided>
 }
 
-/** How a controller is made. */
+/** The settings of a controller. */
 export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
   /** The kind to reconcile. */
   readonly for: Resource.Resource<A, never>
-  /** Kinds of which it makes children (`Owned.apply`): their changes wake the owner, and the cache holds them. */
+  /** The kinds of its children (`Owned.apply`). Their changes trigger a reconcile of the owner, and the cache holds them. */
   readonly owns?: ReadonlyArray<Resource.Any> | undefined
-  /** Other kinds whose changes concern its objects. */
+  /** Other kinds whose changes trigger reconciles. */
   readonly watches?: ReadonlyArray<Trigger.Trigger<TR>> | undefined
   /**
-   * The parts of each object that the caches of these kinds keep. Default: all of it, except for a kind in `owns` that no controller watches. Of
-   * such a kind the cache keeps an object whole only if a controller of the program owns it, and of others merely that they are there:
-   * `Cache.get` reads those from the API server, `Cache.list` leaves them out.
+   * The parts of each object that the caches of these kinds keep. Default: the whole object, except for a kind in `owns` that no
+   * controller watches. For such a kind the cache keeps whole objects only if a controller of the program owns them. `Cache.get` reads
+   * the others from the API server, and `Cache.list` omits them.
    *
-   * A transform that gives its object back keeps everything: `Transform.of(Deployment, (deployment) => deployment)`.
+   * A transform that returns its object keeps everything: `Transform.of(Deployment, (deployment) => deployment)`.
    */
   readonly transforms?: ReadonlyArray<Transform.Transform> | undefined
-  /** Which changes of its own kind are worth a reconcile. Default: all. */
+  /** The changes of its own kind that trigger a reconcile. Default: all changes. */
   readonly predicate?: Predicate | undefined
   /**
-   * A clean-up to run before an object goes. Leave it out where there is nothing outside the cluster to clean up. One that has to
-   * wait succeeds with a `Result` that asks for another run, and the object stays so long.
+   * A clean-up that runs before an object is removed. Omit it if there is nothing outside the cluster to clean up. A clean-up that has
+   * to wait succeeds with a `Result` for another run, and the object stays until then.
    */
   readonly finalizer?: Finalizer.Finalizer<A, CE, CR> | undefined
-  /** Entries of `metadata.finalizers` left by programs that this one replaces: taken off when the object is deleted. */
+  /** Entries of `metadata.finalizers` of programs that this one replaces. The runtime removes them when the object is deleted. */
   readonly inheritedFinalizers?: ReadonlyArray<string> | undefined
   /**
-   * When to try again, kept per object, stepped by each failure or `Result.requeue`. Where it ends, the object is given up
-   * until its next trigger. Default: `Backoff.default`.
+   * The retry schedule, stepped for each object by each failure or `Result.requeue`. When it ends, the controller stops retrying the
+   * object until its next trigger. Default: `Backoff.default`.
    */
   readonly retry?: Schedule.Schedule<unknown, unknown, SR> | undefined
-  /** How many objects are reconciled at a time. Default 16, from where more workers only wait for the API server. */
+  /** The number of objects that are reconciled at the same time. Default 16: more workers only wait for the API server. */
   readonly concurrency?: number | undefined
-  /** How long one reconcile may take before it is interrupted and retried. Default 2 minutes: four request deadlines. */
+  /** The time after which a reconcile is interrupted and retried. Default 2 minutes, four request timeouts. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * Whether only the leader runs it, where leaders are elected. Default true. `false`: it runs in every replica, so several may
-   * work on one object at a time.
+   * Whether only the leader runs it, with leader election. Default true. With `false` every replica runs it, and several may
+   * reconcile one object at the same time.
    */
   readonly leaderElected?: boolean | undefined
-  /** The field manager of its writes. Default: the controller's name. Changing it later orphans what the old one owns. */
+  /** The field manager of its writes. Default: the name of the controller. A later change orphans the fields of the old one. */
   readonly fieldManager?: string | undefined
-  /** What its effects do in the cluster beyond what the declarations above imply: `[Access.get(Secret)]`. */
+  /** The permissions that its effects need beyond the declarations above: `[Access.get(Secret)]`. */
   readonly access?: ReadonlyArray<Access.Access> | undefined
   /**
-   * Makes the world be as the object says. Called with an object that exists, is not being deleted, and matches its
-   * schema. May run any number of times, so it looks at everything and remembers nothing.
+   * Reconciles an object that exists, is not being deleted, and matches its schema. It may run any number of times, so it must be
+   * idempotent and level-based.
    */
   readonly reconcile: (object: A) => Effect.Effect<Result.Result, E, R>
 }
@@ -118,8 +117,8 @@ export interface Options<A extends KubernetesObject, E, R, CE, CR, TR, SR> {
 /**
  * A controller under a name: lower-case letters, digits and dashes, unique in its manager.
  *
- * The runtime reports on the object why a reconcile gets no further: see `Stalled`. An object that does not match its schema
- * (one stored before a schema change) is one such case.
+ * If a reconcile cannot continue, the runtime reports the reason on the object: see `Stalled`. An object that does not match its schema,
+ * such as one stored before a schema change, is one such case.
  */
 export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, TR = never, SR = never>(
   name: string,
@@ -182,7 +181,7 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     finalizers: [...(finalizer === undefined ? [] : [finalizer.name]), ...inheritedFinalizers],
     access,
     applied: new Set(allowing("patch").filter((kind) => created.has(kind))),
-    // Reconciliation and Scope are provided by the worker to whatever else the effects need.
+    // The worker provides Reconciliation and Scope.
     attempt: attempt as Controller<Exclude<R | CR, Provided> | Services>["attempt"]
   }
 }

@@ -1,10 +1,9 @@
 /**
  * The differences between an intent and an object, and the foreign fields in the parts that the intent owns alone. Pure.
  *
- * An intent is the part of an object that one field manager wants. Fields it does not name are someone else's and are
- * never looked at, which is why a sidecar, a foreign label or a restart annotation survives. A list of objects in an
- * intent is matched item by item: an intended item is there when some item of the object has all of it, and the intended items
- * keep their order. An empty value that is absent counts as missing.
+ * An intent is the part of an object that one field manager sets. The comparison ignores all other fields, so a sidecar, a foreign
+ * label or a restart annotation survives. A list of objects is compared item by item: an intended item exists if an item of the object
+ * has all its fields, and the intended items must keep their order. An absent empty value counts as missing.
  */
 
 import type { Operation } from "../client/Patch.ts"
@@ -17,19 +16,18 @@ export type Json = string | number | boolean | null | ReadonlyArray<Json> | { re
 export type Step = string | { readonly [key: string]: string | number }
 
 /**
- * An object seen as the JSON it is. Typed objects come from JSON and go to JSON, but an interface has no index signature,
- * so the compiler has to be told.
+ * A typed object as JSON. An interface has no index signature, so the compiler needs the cast.
  */
 export const json = (value: object): Fields => value as Fields
 
-/** One difference. `path` reads like `spec.template.spec.containers[app].image`; a value that is absent is `undefined`. */
+/** One difference. `path` has the form `spec.template.spec.containers[app].image`; an absent value is `undefined`. */
 export interface Difference {
   readonly path: string
   readonly want: Json | undefined
   readonly have: Json | undefined
 }
 
-/** What somebody else put into a place that is ours alone: where, for a reader and as a JSON pointer (RFC 6901). */
+/** A foreign field in a part that the intent owns alone: its path for people, and its JSON pointer (RFC 6901). */
 export interface ForeignField {
   readonly path: string
   readonly pointer: string
@@ -44,11 +42,11 @@ export const isRecord = (value: Json | undefined): value is Fields =>
 
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-/** A field; a key such as `constructor` must not find what every object inherits. */
+/** An own field: a key such as `constructor` must not find an inherited one. */
 const fieldOf = (record: Fields, key: string): Json | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined
 
-/** Equal as JSON, whatever the order of keys; a key whose value is `undefined` counts as absent. */
+/** Whether two values are equal as JSON, in any order of keys. A key with the value `undefined` counts as absent. */
 export const equal = (a: Json | undefined, b: Json | undefined): boolean => {
   if (a === b) return true
   if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]))
@@ -58,7 +56,7 @@ export const equal = (a: Json | undefined, b: Json | undefined): boolean => {
   return true
 }
 
-/** Where `object` lacks something of `intent`; empty if it has all of it. */
+/** The fields of `intent` that `object` lacks or has with another value. */
 export const missing = (intent: Json, object: Json | undefined, path = ""): ReadonlyArray<Difference> => {
   const differences: Array<Difference> = []
   collect(intent, object, path, differences)
@@ -77,7 +75,7 @@ const collect = (want: Json, have: Json | undefined, path: string, into: Array<D
     }
   } else if (isList(want) && isList(have) && want.every(isRecord)) {
     if (want.length > 0) collectItems(want, have, path, into)
-    // Items that the server knows by a key are those of others: an apply of an empty list leaves them.
+    // Keyed items belong to other managers: an apply of an empty list keeps them.
     else if (have.some((item) => mergeKey(item) === undefined)) into.push({ path, want, have })
     return
   } else if (equal(want, have)) return
@@ -93,7 +91,7 @@ const collectItems = (
   let last = -1
   let isOrdered = true
   const places = want.map((item, index) => {
-    // Where they are in order, each is the next one.
+    // If they are in order, each item is the next one.
     let at = covers(item, have[last + 1]) ? last + 1 : have.findIndex((candidate) => covers(item, candidate))
     if (at < 0) {
       const name = identify(item, index)
@@ -111,7 +109,7 @@ const collectItems = (
   into.push({ path, want: want.map(label), have: found.map((at) => label(have[at] ?? null, at)) })
 }
 
-/** Whether a value is one that servers leave out where its type has it as the default: `""`, `[]` and `{}`. */
+/** Whether a server may drop a value because it is the default of its type: `""`, `[]` and `{}`. */
 export const isEmpty = (value: Json | undefined): boolean =>
   value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0)
 
@@ -126,8 +124,7 @@ const covers = (want: Json, have: Json | undefined): boolean => {
 }
 
 /**
- * Whether an item of a list is the intended one, be it with other values: one that differs is to be corrected, and where the
- * server spells it in its own way, it is not. It is not a foreign field either way.
+ * Whether an item of a list is the intended one, even with other values. Such an item is not a foreign field.
  */
 const isMeant = (want: Json, item: Json): boolean => {
   if (covers(want, item)) return true
@@ -137,24 +134,23 @@ const isMeant = (want: Json, item: Json): boolean => {
   return key !== undefined && key === mergeKey(item) && sameProtocol
 }
 
-/** How an item of a list is named in a path. */
+/** The name of a list item in a path. */
 export const label = (item: Json, index: number): string => Text.clip(identify(item, index), Text.longestName)
 
-/** How an item of a list is paired with its rival. */
+/** The key that pairs an item with the item that replaces it. */
 const identify = (item: Json, index: number): string => mergeKey(item) ?? String(index)
 
-/** The value by which Kubernetes merges lists of such items. */
+/** The field by which Kubernetes merges lists of such items. */
 const mergeKey = (item: Json): string | undefined => {
   const key = isRecord(item) ? (item.name ?? item.containerPort ?? item.port ?? item.type ?? item.uid) : undefined
   return key === undefined ? undefined : String(key)
 }
 
 /**
- * What `object` has and `intent` does not at the places that the intent owns alone: list items that no intended item
- * matches, keys of a map that are not intended. Within a list the last comes first, so that each pointer is still right
- * after those before it were removed.
+ * The foreign fields in the parts that the intent owns alone: list items that match no intended item, and map keys that are not
+ * intended. Items of a list come last first, so that each pointer stays valid while the ones before it are removed.
  *
- * @param exclusive the places, each a path of steps such as `["spec", "template", "spec", "containers", { name: "app" }, "env"]`
+ * @param exclusive the parts, each a path of steps such as `["spec", "template", "spec", "containers", { name: "app" }, "env"]`
  */
 export const foreignFields = (
   intent: Json,
@@ -185,9 +181,8 @@ export const foreignFields = (
   })
 
 /**
- * The operations after which the places that the intent owns alone have just what is intended, all at once: taking foreign fields
- * out first, or putting what is missing in first, may be refused (two ports of a Service need names, none is too few) or
- * start a rollout of its own. Items that are as intended stay as they are, with what the server added to them.
+ * The operations that make the parts that the intent owns alone match the intent in one patch. Two patches could be refused (two
+ * ports of a Service need names, and a Service needs a port) or could start two rollouts. Items that match keep the server's defaults.
  */
 export const restoration = (
   intent: Json,
@@ -218,7 +213,7 @@ const valueAt = (root: Json, steps: ReadonlyArray<Step>): Json | undefined => {
   return value
 }
 
-/** Where the steps lead in an object that has a value there. */
+/** The place in an object to which the steps lead, if the object has a value there. */
 const placeOf = (root: Json, steps: ReadonlyArray<Step>): ForeignField =>
   steps.reduce<ForeignField>(
     ({ path, pointer }, step, nth) =>
@@ -235,13 +230,12 @@ const placeOf = (root: Json, steps: ReadonlyArray<Step>): ForeignField =>
 const pointerToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
 
 /**
- * The merge patch (RFC 7386) that turns `from` into `to`: keys that went are `null`, lists are replaced whole. `undefined` if they
- * are equal.
+ * The merge patch (RFC 7386) that turns `from` into `to`: removed keys are `null`, and lists are replaced. `undefined` if both are equal.
  */
 export const mergePatch = (from: Json | undefined, to: Json): Json | undefined => {
   if (equal(from, to)) return undefined
   if (!isRecord(to) || !isRecord(from)) return to
-  // Without a prototype, as users choose the keys of maps: on another object `__proto__` is not a field.
+  // Without a prototype: users choose the keys of maps, and `__proto__` must be an ordinary key.
   const patch: { [key: string]: Json } = Object.create(null)
   for (const key in from) if (fieldOf(to, key) === undefined && from[key] !== undefined) patch[key] = null
   for (const key in to) {
@@ -252,7 +246,7 @@ export const mergePatch = (from: Json | undefined, to: Json): Json | undefined =
   return patch
 }
 
-/** Canonical JSON: equal values give equal texts. What an intent's hash is taken of. */
+/** Canonical JSON: equal values give equal texts. The hash of an intent uses it. */
 export const canonical = (value: Json | undefined): string => {
   if (isList(value)) return `[${value.map((item) => canonical(item)).join(",")}]`
   if (!isRecord(value)) return JSON.stringify(value ?? null)

@@ -1,8 +1,8 @@
 /**
- * Who owns a field: reads `metadata.managedFields`, in which the server notes who set what. Pure.
+ * The owners of a field, from `metadata.managedFields`. Pure.
  *
  * A path reads as in a `Drift.Difference`: `spec.replicas`, `spec.template.spec.containers[app].image`. Field names may hold dots
- * (`metadata.labels.app.kubernetes.io/name`), so a path is never split; it is followed from field to field.
+ * (`metadata.labels.app.kubernetes.io/name`), so a path is never split: the code follows it from field to field.
  */
 import type { ManagedFieldsEntry } from "../resource/KubernetesObject.ts"
 import * as Text from "../resource/Text.ts"
@@ -21,7 +21,7 @@ export const owners = (
   // The server's JSON, whose type says no more of it than that it has fields.
   entries.filter(({ fieldsV1 }) => fieldsV1 !== undefined && owns(Drift.json(fieldsV1), path, object))
 
-/** Who wrote last, as far as times tell, which have whole seconds: of those who wrote in the same second, the last in the list. */
+/** The entry with the latest time. Times have whole seconds: among equal times, the last entry of the list. */
 export const lastWriter = (entries: ReadonlyArray<ManagedFieldsEntry>): ManagedFieldsEntry | undefined =>
   entries.toSorted((a, b) => (a.time ?? "").localeCompare(b.time ?? "")).at(-1)
 

@@ -1,18 +1,17 @@
 /**
- * The promise that a clean-up runs before an object goes.
+ * Runs a clean-up before an object is removed.
  *
- * Flow: while the object lives, our entry is put into `metadata.finalizers` before the first reconcile does anything that would
- * need cleaning up. When deletion is asked for, `cleanup` runs, again and again by the controller's schedule until it
- * succeeds, and then our entry is taken out. A clean-up that waits for others (a Job of its own, say) does not hold a worker so
- * long: it succeeds with `Result.requeueAfter(…)` or `Result.requeue`, is called again when that says, or earlier by any trigger of
- * the object, and the entry stays until it succeeds with anything else.
+ * The runtime adds its entry to `metadata.finalizers` before the first reconcile. When the object is being deleted, `cleanup` runs, and
+ * the retry schedule repeats it until it succeeds. Then the runtime removes the entry. A clean-up that waits, for example for a Job,
+ * does not occupy a worker: it succeeds with `Result.requeueAfter(…)` or `Result.requeue`. It runs again after that delay or at any
+ * trigger of the object, and the entry stays until `cleanup` succeeds with another result.
  *
- * Guarantees: `cleanup` is not run again once it has finished, even if taking out the entry fails and is tried again (unless
- * the process restarts in between); entries of others are never touched, whatever they are and in whatever order.
+ * After `cleanup` has finished, it does not run again, even if the removal of the entry is retried. The runtime never changes entries of
+ * other managers.
  *
- * Assumes a `cleanup` that may be repeated: a crash after it and before the entry is gone runs it again.
+ * `cleanup` must be idempotent: after a crash before the entry is removed, it runs again.
  *
- * Needs the right to patch the kind.
+ * Finalizers need the permission to patch the kind.
  */
 import * as Effect from "effect/Effect"
 import type { ApiError } from "../client/ApiError.ts"
@@ -26,26 +25,26 @@ import * as SpanName from "../telemetry/SpanName.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Result from "./Result.ts"
 
-/** A clean-up under a name, which is an entry of `metadata.finalizers`: domain, slash, word. */
+/** A clean-up and its entry of `metadata.finalizers`: a domain, a slash and a word. */
 export interface Finalizer<A, E, R> {
-  /** The entry: `example.com/finalizer`. Objects carry it, so changing it later keeps those of before from going. */
+  /** The entry: `example.com/finalizer`. Objects carry it, so a later change blocks the removal of older objects. */
   readonly name: string
-  /** Nothing, or `Result.done`: it has finished. A result that asks for another run: it has not, which is no failure. */
+  /** Finished if it succeeds with nothing or `Result.done`. A result for another run means that the clean-up still waits. */
   readonly cleanup: (object: A) => Effect.Effect<Nothing | Result.Result, E, R>
   /**
-   * The clean-up of an object that does not match its schema, such as one stored before the schema was tightened; in its wire form.
-   * Default: the object stays, and its conditions say why, until it matches or a user removes the entry.
+   * The clean-up of an object that does not match its schema, in its wire form. Default: the object stays, with the reason in its
+   * conditions, until it matches or a user removes the entry.
    */
   readonly cleanupInvalid?: ((object: KubernetesObject) => Effect.Effect<Nothing | Result.Result, E, R>) | undefined
 }
 
-/** What most clean-ups give. */
+/** The result of most clean-ups. */
 type Nothing = Effect.Effect.Success<typeof Effect.void>
 
-/** What taking a finalizer on or off can fail with. */
+/** The errors of adding or removing a finalizer. */
 type Failure = ApiError | Resource.InvalidObject
 
-/** Puts the entry in unless it is there. The resourceVersion guards against another's edit of the list in between. */
+/** Adds the entry unless it exists. The resourceVersion guards against an edit of the list by another manager. */
 export const add = (
   object: KubernetesObject,
   name: string
@@ -67,7 +66,7 @@ export const add = (
   )
 }
 
-/** A span for what is done about entries, where it is traced. */
+/** A span for a change of entries, with tracing. */
 const step = <A, E, R>(name: string, entries: ReadonlyArray<string>, effect: Effect.Effect<A, E, R>) =>
   Recording.step(name, (span) => {
     span?.attribute(Attribute.finalizerName, entries.join(", "))
@@ -75,8 +74,8 @@ const step = <A, E, R>(name: string, entries: ReadonlyArray<string>, effect: Eff
   })
 
 /**
- * Takes entries out, those that are there, and gives the object as it is then. Fails with Conflict if the list has changed, and
- * the attempt is then repeated on the new list. An object that is gone is fine.
+ * Removes the entries that exist and returns the new object. Fails with Conflict if the list has changed; the retry uses the new list.
+ * Succeeds if the object is gone.
  */
 export const remove = (
   object: KubernetesObject,
@@ -86,7 +85,7 @@ export const remove = (
   const places = [...finalizers.entries()].filter(([, name]) => names.includes(name))
   if (places.length === 0) return Effect.succeed(object)
   const entries = places.map(([, name]) => name)
-  // The last first: so each place is still right when its turn comes.
+  // The last first, so that each index stays valid.
   const operations = places.reverse().flatMap(([index, value]): ReadonlyArray<Patch.Operation> => {
     const path = `/metadata/finalizers/${index}`
     return [
@@ -109,8 +108,8 @@ export const remove = (
 }
 
 /**
- * The clean-up of an object that is being deleted, until it has finished, and then the removal of our entry. Gives what the
- * clean-up asks for if it has not.
+ * Runs the clean-up of an object that is being deleted, and removes the entry when the clean-up has finished. Returns the result of a
+ * clean-up that still waits.
  */
 export const release = <A extends KubernetesObject, E, R>(
   object: A,
@@ -129,7 +128,7 @@ export const release = <A extends KubernetesObject, E, R>(
     return Result.done
   })
 
-/** The same for an object that does not match its schema. Fails with the error if nothing is declared that cleans up after it. */
+/** The same for an object that does not match its schema. Fails with the schema error if no clean-up for such objects is declared. */
 export const releaseInvalid = <A, E, R, F>(
   object: KubernetesObject,
   { cleanupInvalid, name }: Finalizer<A, E, R>,

@@ -15,7 +15,7 @@ import * as Halves from "../resource/Halves.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 import type * as Metric from "../telemetry/Metric.ts"
 
-/** Writes of a field are counted for so long. */
+/** The window in which writes of a field are counted, in ms. */
 export const windowMillis = 30_000
 
 /** Why a loop is suspected. */
@@ -30,10 +30,10 @@ export const limits = { fight: 5, rewrite: 10 } as const
 /** The reasons whose writes are counted. */
 export type Counted = keyof typeof limits
 
-/** A field that was reported is not reported again for so long. */
+/** A reported field is not reported again within this time, in ms. */
 const silenceMillis = 600_000
 
-/** Bytes of a controller's memory, about. */
+/** The limit of the memory of a controller, in bytes, about. */
 export const capacity = 8 * 1024 * 1024
 
 /** The fields of a place that the memory keeps. */
@@ -59,7 +59,7 @@ export interface Altered {
   readonly fields: ReadonlyArray<string>
   /** The object as the server answered. */
   readonly answer: KubernetesObject
-  /** Whether it is the first object of its kind with them. */
+  /** Whether this is the first object of its kind with these fields. */
   readonly isNews: boolean
 }
 
@@ -79,11 +79,11 @@ export interface Change {
  * that is reconciled.
  */
 export interface HotLoop {
-  /** Counts an attempt that wrote. Whether its object is suspicious now. */
+  /** Counts an attempt that wrote, and returns whether its object is suspicious now. */
   readonly wrote: (uid: string, generation: number | undefined, now: number) => boolean
-  /** Enters a write of a place. Gives the fields that the write before set to the same value: another manager changed them since. */
+  /** Enters a write of a place. Returns the fields that the previous write set to the same value: another manager changed them since. */
   readonly repeated: (uid: string, place: string, written: ReadonlyArray<Written>) => ReadonlyArray<string>
-  /** Counts a write of these fields. Gives those that reach the limit and were not reported lately: the caller reports them. */
+  /** Counts a write of these fields. Returns those that reach the limit and were not reported lately. */
   readonly count: (
     uid: string,
     reason: Counted,
@@ -91,15 +91,15 @@ export interface HotLoop {
     fields: ReadonlyArray<string>,
     now: number
   ) => ReadonlyArray<string>
-  /** Whether the next repair of a field of this place is to be reported. */
+  /** Whether the next repair of a field of this place is due for a report. */
   readonly isDue: (uid: string, place: string, now: number) => boolean
   /** Whether the last write of this place was a creation within the window. */
   readonly isCreated: (uid: string, place: string, now: number) => boolean
   /** Forgets an object that is gone. */
   readonly forget: (uid: string) => void
-  /** Forgets all others: for when some may have gone unnoticed. */
+  /** Forgets all other objects, after a time in which deletions may have been missed. */
   readonly retain: (uids: ReadonlySet<string>) => void
-  /** How many objects the memory has, and about how many bytes that takes. */
+  /** The number of objects in the memory, and its size in bytes, about. */
   readonly size: () => { readonly keys: number; readonly bytes: number }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Finds writes that lead nowhere, in the records of attempts, and reports them. The controller goes on as before.
+ * Finds hot loops in the records of attempts and reports them. The controller continues as before.
  *
- * It counts, for each field of each object that an attempt wrote, once the object that is reconciled is suspicious (see `HotLoop`):
+ * When the reconciled object is suspicious (see `HotLoop`), the observer counts for each field of each written object:
  *
  * - `fight`: the attempt wrote the value that the write before it had written. Another manager has changed the field between them, or has
  *   deleted a child that was created again.
@@ -20,7 +20,7 @@ import * as HotLoop from "./HotLoop.ts"
 import * as HotLoopReport from "./HotLoopReport.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 
-/** A controller that asks to run again only after so long may have progress to write each time. */
+/** A controller that requeues after this time, in ms, may write progress each time. */
 export const patientMillis = 1000
 
 /** The controller whose attempts are observed. */
@@ -28,7 +28,7 @@ interface Observed {
   readonly fieldManager: string
   /** The latest own writes, without those of the attempt. */
   readonly writes: OwnWrites.OwnWrites
-  /** Whether an object is there still: the memory keeps nothing of one that went while it was reconciled. */
+  /** Whether an object still exists: the memory drops an object that was deleted during its reconcile. */
   readonly isThere: (object: KubernetesObject) => boolean
   /** Called for each loop. */
   readonly found: (reason: HotLoop.Reason) => void
@@ -83,21 +83,21 @@ const findingsOf = (
   return [...altered, ...loops]
 }
 
-/** Of a write whose state before is not known, the version shows it: that of a write before means that nothing changed. */
+/** Whether a write changed nothing. If the state before is unknown, the resourceVersion of an earlier write shows it. */
 const hasChanged = ({ after, changed, uid }: NonNullable<Exchange["write"]>, isOwn: IsOwn): boolean =>
   changed ?? (after !== undefined && !isOwn({ uid, resourceVersion: after }))
 
-/** Whether nothing but the attempts themselves woke this one. Time that passes is a cause as well. */
+/** Whether only the attempts themselves triggered this one. A long delay counts as a cause too. */
 const isSelfCaused = ({ droppedNews, queuedAt, triggers }: Attempt, isOwn: IsOwn): boolean =>
   droppedNews === 0 &&
   triggers.every(
     ({ at, kind, source }) =>
-      // An echo makes no delay end, so the wait is the delay that was asked for.
+      // An echo ends no delay, so the wait is the requested delay.
       (kind === "requeue_after" && queuedAt - at < patientMillis) ||
       (kind !== "startup" && source !== undefined && isOwn(source))
   )
 
-/** The patches that the reconcile sent by itself, and the deletions, after which a creation repeats nothing. */
+/** The patches and deletions that the reconcile sent without `Owned` and `Status`. A creation after a deletion repeats nothing. */
 const patches = (
   { changes, key, kind }: Attempt,
   object: KubernetesObject,
@@ -113,7 +113,7 @@ const patches = (
   })
 }
 
-/** The paths that a patch names and that were otherwise before, with the values. */
+/** The paths that a patch changed, with the values. */
 const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): ReadonlyArray<HotLoop.Written> => {
   // What a patch was sent with is what it was made of a moment ago: JSON.
   const patch: Drift.Json = body === undefined ? {} : (JSON.parse(body) as Drift.Json)

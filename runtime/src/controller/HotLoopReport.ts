@@ -20,9 +20,9 @@ export interface Finding {
   readonly place: string
   readonly fields: ReadonlyArray<string>
   readonly manager: string | undefined
-  /** A sentence or two for people, with what to do. */
+  /** One or two sentences with the cause and the fix. */
   readonly note: string
-  /** Whether the log leaves it out. */
+  /** Whether the log omits it. */
   readonly isQuiet?: boolean
 }
 
@@ -45,14 +45,14 @@ const named = (fields: ReadonlyArray<string>, place: string): string => {
 const times = (reason: HotLoop.Counted): string =>
   `${HotLoop.limits[reason]} times within ${HotLoop.windowMillis / 1000} s`
 
-/** Fields that nothing but the controller's own writes made it write. */
+/** Fields that the controller writes only because of its own writes. */
 export const rewritten = (place: string, fields: ReadonlyArray<string>, controller: string): Finding => {
   const [was, values, it] = fields.length > 1 ? ["were", "values that are", "them"] : ["was", "a value that is", "it"]
   const note = `${named(fields, place)} ${was} written ${times("rewrite")}, though nothing woke controller ${controller} but itself: ${values} new each time, such as a time? Write ${it} only when something else has changed.`
   return { reason: "rewrite", place, fields, manager: undefined, note }
 }
 
-/** Fields that the API server stores otherwise than they were sent. */
+/** Fields that the API server stores with another value than it received. */
 export const altered = (place: string, { answer, fields, isNews }: HotLoop.Altered, ours: string): Finding => {
   const manager = Rival.ownersOf(answer, fields, ours)
   const [it, is] = fields.length > 1 ? ["they", "were"] : ["it", "was"]
@@ -101,12 +101,12 @@ export const report = (attempt: Attempt, object: KubernetesObject, finding: Find
         ...(root !== undefined && { trace_id: root.traceId, span_id: root.spanId })
       })
     }
-    // In its trace, so that the Event leads there.
+    // In the trace of the attempt, so that the Event links to it.
     const recorded = record(object, finding)
     yield* root === undefined ? recorded : Effect.provideService(recorded, Tracer.ParentSpan, root)
   })
 
-/** Records the Event, where something records Events. */
+/** Records the Event, if an EventRecorder is provided. */
 const record = (regarding: KubernetesObject, { note, reason }: Finding): Effect.Effect<void> =>
   Effect.flatMap(Effect.serviceOption(EventRecorder.EventRecorder), (recorder) =>
     Option.isNone(recorder)

@@ -1,7 +1,6 @@
 /**
- * From the changes of informers to the queue of a controller. Called once per chunk of a watch, and plain synchronous code
- * but for triggers whose map is an Effect. These run one after the other on one fiber, off the watch's path. At most
- * {@link mostWaiting} of them wait.
+ * Adds the changes of informers to the queue of a controller. The code is synchronous and runs once per chunk of a watch. Maps that are
+ * Effects run one after the other on a separate fiber. At most {@link mostWaiting} of them wait.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -19,19 +18,19 @@ import type { Memory } from "./Memory.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Trigger from "./Trigger.ts"
 
-/** Changes that wait for a map that is an Effect. More of them are dropped, and every object is reconciled instead. */
+/** The most changes that wait for a map that is an Effect. Beyond it, the controller drops them and reconciles every object. */
 const mostWaiting = 1000
 
-/** What came with an initial list waits behind what changed since; so does a resync. */
+/** The objects of an initial list wait behind new changes, as a resync does. */
 const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low : 0)
 
-/** The version by which the queue finds out who wrote it. A list may hide a version of another writer behind an own one. */
+/** The version by which the queue recognises an own write. A later list may hide the version of another manager behind it. */
 const versionOf = (change: Change, fired: Trigger.Fired): WorkQueue.Version | undefined =>
   change.initial || change.relisted ? undefined : fired.source
 
 type Ignore<A> = (about: A, kind: Trigger.Fired["kind"], sourceKind: string, change: Change, predicate: string) => void
 
-/** Where a controller enters what became of its objects and of their changes, for the question "why?". All of it is synchronous. */
+/** Receives the attempts and changes of a controller for `why`. All functions are synchronous. */
 export interface History {
   /** An attempt ended. */
   readonly record: (attempt: Attempt) => void
@@ -47,7 +46,7 @@ export interface History {
  * Subscribes a controller's queue to its informers, for the life of the scope.
  *
  * @param gone called with the key of a reconciled object that was deleted
- * @param news only what changes, and not what there is: neither predicates nor maps are asked about that
+ * @param news only changes, without the objects that exist already: neither predicates nor maps see those
  */
 export const connect = <R>(
   controller: Controller<R>,
@@ -90,7 +89,7 @@ export const connect = <R>(
       work.unsafeOpen()
     }
 
-    /** Stands for the maps that were dropped. A term begins with all objects anyway: a standby has nothing to do. */
+    /** Adds all objects in place of the dropped maps. A standby skips that, because a term begins with all objects. */
     const reconcileAll = (): void => {
       isOverfull = false
       if (options.news === true) return
@@ -99,14 +98,14 @@ export const connect = <R>(
         queue.add(key, { kind: "resync", at }, { priority: WorkQueue.low })
     }
 
-    /** A mistake in an author's predicate or map must neither end the watch nor go unseen. It is told once. */
+    /** Reports an error of an author's predicate or map once. It must not end the watch. */
     const blundered = (what: "predicate" | "map", error: unknown): void => {
-      // A write that was held back, as all are on a standby: who leads makes it.
+      // A standby holds back all writes; the leader makes them.
       if (error instanceof Fenced) return
       say(`A ${what} of controller ${controller.name} threw: ${messageOf(error)}`, Effect.logError)
     }
 
-    /** One that throws lets pass: a reconcile too many does no harm, one too few may. */
+    /** A predicate that throws lets the change pass: an extra reconcile does no harm, a missing one may. */
     const passes = (predicate: Predicate.Predicate | undefined, change: Change): boolean => {
       try {
         return predicate?.(change) ?? true
@@ -141,7 +140,7 @@ export const connect = <R>(
         return
       }
       const fired = Trigger.fired("watch", controller.resource, change, annotation)
-      // A deletion ends every delay of the key, also one that the key's own run sent.
+      // A deletion ends every delay of the key, even if the key's own run sent it.
       const version = change.type === "deleted" ? undefined : versionOf(change, fired)
       queue.add(key, fired, { priority: priorityOf(change), version })
     })
@@ -150,7 +149,7 @@ export const connect = <R>(
       const identity = Resource.identityOf(trigger.resource)
       yield* subscribe(informer, (change) => {
         if (!passes(trigger.predicate, change)) {
-          // What an informer begins with is no news, and may be thousands: of what is news few are kept.
+          // The objects of the first list may be thousands, and the history keeps few entries.
           if (change.initial) return
           const refusal = Predicate.refusalOf(trigger.predicate, change)
           const kind = Trigger.kindOf(trigger.relation, change)
@@ -172,7 +171,7 @@ export const connect = <R>(
           later(
             keys.pipe(
               Effect.map((found) => add(Array.from(found, keyString))),
-              // One that does not end would hold up all that come after it.
+              // A map that does not end would block all later ones.
               Effect.timeout(controller.timeout),
               Effect.catchAllCause((cause) => Effect.sync(() => blundered("map", Cause.squash(cause))))
             )
@@ -199,7 +198,7 @@ export const connect = <R>(
       return work.await
     }).pipe(
       Effect.forever,
-      // The end does not wait for an author's map: it might wait for ever. What one finds late goes into a queue that is shut down.
+      // The end does not wait for an author's map, which may hang. A late result goes into a queue that is shut down.
       Effect.disconnect,
       Effect.forkScoped
     )

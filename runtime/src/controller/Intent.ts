@@ -1,6 +1,6 @@
 /**
- * What an author wants a child to be, as it is compared and sent: with its owner, and a hash of it all by which a new intent is
- * told from a child that somebody has changed.
+ * The intent of a child: the fields that the author sets, an owner reference and a hash. The hash distinguishes a new intent from a
+ * child that another manager has changed.
  */
 import type { Operation } from "../client/Patch.ts"
 import { controllerOf, type DesiredMeta, type KubernetesObject, type ObjectKey } from "../resource/KubernetesObject.ts"
@@ -10,13 +10,13 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import { type Settings, annotation as traceAnnotation } from "../telemetry/Tracing.ts"
 import * as Drift from "./Drift.ts"
 
-/** Annotation on each child: the hash of the intent that was applied last. */
+/** The annotation on each child with the hash of the intent that was applied last. */
 export const intentAnnotation = "homeostat.dev/intent"
 
-/** What a child of type D is made from: metadata without what {@link of} puts in. */
+/** The desired child of type D: metadata without the parts that {@link of} adds. */
 export type Intended = { readonly metadata: DesiredMeta }
 
-/** The place that an intent is for. */
+/** The kind and key of an intent. */
 export const keyOf = (owner: KubernetesObject, kind: Resource.Any, { metadata }: Intended): ObjectKey => {
   if (metadata.name === undefined) throw new Error(`Owned.apply needs metadata.name on a ${kind.kind}`)
   const namespace = kind.namespaced ? (metadata.namespace ?? owner.metadata.namespace) : undefined
@@ -24,9 +24,9 @@ export const keyOf = (owner: KubernetesObject, kind: Resource.Any, { metadata }:
 }
 
 /**
- * What the author wants, with our owner reference and the hash of it all.
+ * The intent: the desired child with the owner reference and the hash.
  *
- * @param child the child as it is, if it is there. It keeps its hash where it was made from the same intent
+ * @param child the existing child, if any. Its hash stays if it has the same intent
  */
 export const of = <D extends Intended>(
   owner: KubernetesObject,
@@ -54,8 +54,8 @@ export const of = <D extends Intended>(
 }
 
 /**
- * The hash of an intent: 16 digits of its canonical form, and 16 digits of its text, whose keys come in the order of the author. The
- * text is cheap to hash, and it is mostly the same. Only another text needs the canonical form, in which the order of keys does not count.
+ * The hash of an intent: 16 digits of its canonical form, and 16 digits of its text with the author's order of keys. The text is cheap to
+ * hash and mostly the same. Only a different text needs the canonical form.
  */
 const hashed = (intent: object, standing: string | undefined): string => {
   const text = Bun.hash.xxHash64(JSON.stringify(intent)).toString(16).padStart(16, "0")
@@ -73,10 +73,10 @@ export const as = <D extends Intended>(intent: D, child: Intended): D => {
     : { ...intent, metadata: { ...intent.metadata, annotations: { ...annotations, [intentAnnotation]: standing } } }
 }
 
-/** The hash of the intent that a child, or the intent itself, bears. */
+/** The hash in the annotation of a child or an intent. */
 export const hashOf = ({ metadata }: Intended): string | undefined => metadata.annotations?.[intentAnnotation]
 
-/** Whether a child was made from this very intent: for this owner, and nothing else was asked for since. */
+/** Whether a child was made from this intent, for this owner. */
 export const isOf = (intent: Intended, child: KubernetesObject): boolean =>
   hashOf(child) === hashOf(intent) && controllerOf(child)?.uid === intent.metadata.ownerReferences?.[0]?.uid
 

@@ -1,51 +1,50 @@
 /**
- * What a controller remembers between reconciles. It is right without any of it: after a restart, a forgotten entry costs a
- * request at most.
+ * The state that a controller keeps between reconciles. A missing entry, as after a restart, costs at most one request.
  */
 import { canonical, type Difference } from "./Drift.ts"
 import * as HotLoop from "./HotLoop.ts"
 
-/** One controller's memory. What is kept per uid of a reconciled object goes with it. */
+/** The memory of one controller. Entries by UID are removed with their object. */
 export interface Memory {
   /**
-   * Remembers that the server stores what we sent otherwise (a quantity written another way, a field its schema prunes), so
-   * that it is not taken for drift for ever. `slot` is the child, or `status`.
+   * Keeps the differences between a write and the stored object (another spelling of a quantity, a pruned field), so that they do not
+   * count as drift. `slot` is the child, or `status`.
    */
   readonly accept: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => void
-  /** Whether just these differences are what the server made of our last write. */
+  /** Whether these are exactly the differences that the server made of the last write. */
   readonly accepted: (uid: string, slot: string, differences: ReadonlyArray<Difference>) => boolean
-  /** Remembers that the server drops an empty value at a path of a kind: a fact of its type, and of no single child. */
+  /** Keeps that the server drops an empty value at a path of a kind. That holds for every object of the kind. */
   readonly drop: (kind: string, path: string) => void
-  /** Whether the server drops it. */
+  /** Whether the server drops an empty value there. */
   readonly isDropped: (kind: string, path: string) => boolean
-  /** Whether this line was not said before: what is true of a whole kind is said once, not for every object. */
+  /** Whether this line is new: the log reports a fact about a kind once, not for every object. */
   readonly isNews: (line: string) => boolean
-  /** Remembers that the object with this key waits for a child's place, held by a foreign object. True if that is news. */
+  /** Keeps that the object with this key waits for the name of a child that a foreign object has. Returns whether that is new. */
   readonly block: (child: string, owner: string) => boolean
-  /** Who waits for this place: its change may concern them. */
+  /** The objects that wait for this name: a change of the foreign object triggers their reconcile. */
   readonly waiting: (child: string) => Iterable<string>
-  /** The place is no longer held against this object. */
+  /** The object no longer waits for this name. */
   readonly unblock: (child: string, owner: string) => void
-  /** Remembers that the clean-up of a deleted object has succeeded. */
+  /** Keeps that the clean-up of a deleted object has finished. */
   readonly cleaned: (uid: string) => void
-  /** Whether it has. */
+  /** Whether the clean-up has finished. */
   readonly isClean: (uid: string) => boolean
-  /** Remembers that the API server no longer has the object of this uid, though the cache may have it still. */
+  /** Keeps that the API server no longer has the object with this UID, even if the cache still has it. */
   readonly gone: (uid: string) => void
-  /** Whether that was so. */
+  /** Whether the API server no longer has the object. */
   readonly isGone: (uid: string) => boolean
-  /** What was written, as far as it may have been in vain. */
+  /** The writes that may be part of a hot loop. */
   readonly hotLoop: HotLoop.HotLoop
-  /** Forgets an object that is gone. */
+  /** Removes the entries of a deleted object. */
   readonly forget: (uid: string, key: string) => void
 }
 
-/** An empty memory, but for what is known of writes from before. */
+/** An empty memory, with the writes of earlier terms. */
 export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
-  // Hashes: of a refused value of a megabyte nothing is to be kept.
+  // Hashes, so that a refused value of a megabyte is not kept.
   const answers = new Map<string, Map<string, bigint>>()
   const blocked = new Map<string, Set<string>>()
-  /** The places that each object waits for. */
+  /** The names that each object waits for. */
   const places = new Map<string, Set<string>>()
   const clean = new Set<string>()
   const deleted = new Set<string>()
@@ -76,13 +75,13 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
       return answer !== undefined && answer === hash(differences)
     },
     drop: (kind, path) => {
-      // A path may hold a key that users choose.
+      // A path may contain a key that users choose.
       if (dropped.size >= 1000) dropped.clear()
       dropped.add(typeOf(kind, path))
     },
     isDropped: (kind, path) => dropped.has(typeOf(kind, path)),
     isNews: (line) => {
-      // Lines name fields, of which there are few; should they ever be many, saying one again is the smaller evil.
+      // Lines name fields, so there are few. If there are too many, a repeated line does less harm than growth.
       if (said.size >= 1000) said.clear()
       return said.size < said.add(Bun.hash.wyhash(line)).size
     },

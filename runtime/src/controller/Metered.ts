@@ -1,11 +1,11 @@
 /**
- * What a controller's metrics are fed from: the records of its attempts, and its queue in numbers when somebody reads.
+ * Feeds the metrics of a controller from the records of its attempts, and from its queue at each scrape.
  *
- * All series are there from the start, at 0, on a standby too: what happens first is seen as a rise, and what never happens as
- * a zero. One controller lives through many terms, each with a queue of its own; the totals go on.
+ * All series exist from the start at 0, also on a standby, so that `rate()` sees the first increase. Each term of a leader has its own
+ * queue; the totals continue over all terms.
  *
- * What counts as what: an attempt at an object that is gone is a success, as controller-runtime counts it. One that was
- * interrupted, as its process or its leadership ended, has come to nothing that could be counted.
+ * An attempt for an object that is gone counts as a success, as in controller-runtime. An attempt that was interrupted by a shutdown or
+ * by the loss of the Lease does not count.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -18,21 +18,21 @@ import type * as HotLoop from "./HotLoop.ts"
 import * as OwnWrites from "./OwnWrites.ts"
 import type { Fired } from "./Trigger.ts"
 
-/** The feeder of one controller. */
+/** The metrics of one controller. */
 export interface Metered {
-  /** To be told of every attempt. */
+  /** Counts an attempt. */
   readonly observe: Observer
   /** Counts a hot loop. */
   readonly found: (reason: HotLoop.Reason) => void
-  /** Takes the numbers of a term's queue and back-offs until the scope closes. */
+  /** Reads the queue and the back-offs of a term until the scope closes. */
   readonly follow: (queue: WorkQueue<Fired>, backoffs: Backoffs) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** Priorities that get a series of their own, and the label of the others: controller-runtime's bound and its name. */
+/** The priorities with their own series, and the label of all others, as in controller-runtime. */
 const priorities = 25
 const otherPriorities = "exceeded_cardinality_limit"
 
-/** A controller without a queue. Priority 0 always has a series, the others once they were seen. */
+/** The numbers without a queue. Priority 0 always has a series; other priorities from their first use. */
 const empty: Pick<Snapshot, "processing" | "unfinishedMillis" | "longestRunMillis" | "depth"> = {
   processing: 0,
   unfinishedMillis: 0,
@@ -40,7 +40,7 @@ const empty: Pick<Snapshot, "processing" | "unfinishedMillis" | "longestRunMilli
   depth: new Map([[0, 0]])
 }
 
-/** The trace that the values of an attempt point to, if it leaves the process. */
+/** The trace for the exemplars of an attempt, if the trace is exported. */
 const traceOf = ({ finishedAt, root }: Attempt): Metrics.Trace | undefined =>
   root?.recording.exported === true ? { traceId: root.traceId, spanId: root.spanId, at: finishedAt } : undefined
 
@@ -53,7 +53,7 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
     const total = (result: (typeof Metric.reconcileResults)[number]) =>
       counter(Metric.reconcileTotal, { controller, result })
     const [success, failed] = [total("success"), total("error")]
-    /** By outcome; any other outcome has failed. */
+    /** The result by outcome; any other outcome is an error. */
     const results: { readonly [outcome: string]: Metrics.Counting | undefined } = {
       Done: success,
       Vanished: success,
@@ -75,8 +75,8 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
     const seen = histogram(Metric.freshnessSeen, own)
 
     /**
-     * When the oldest change arrived that an attempt answers to; `undefined` if news did not wake it. An own write that comes back
-     * is not news: it shows when the write is seen. The machine's time may have been set meanwhile.
+     * When the oldest change arrived that triggered an attempt; `undefined` if only own writes triggered it. The machine's time may have
+     * been set meanwhile.
      */
     const arrivedAt = ({ dropped, key, queuedAt, triggers }: Attempt): number | undefined => {
       let oldest: number | undefined
@@ -91,7 +91,7 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
         const isNews = own === undefined || own.key !== OwnWrites.hash(key)
         if (isNews && (oldest === undefined || at < oldest)) oldest = at
       }
-      // Of more triggers than are kept the oldest is not known, but that it did not come after the key was ready.
+      // The oldest trigger may be dropped, but it arrived no later than the key became ready.
       return oldest !== undefined && dropped > 0 ? Math.min(oldest, queuedAt) : oldest
     }
 
@@ -130,7 +130,7 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
     const longest = gauge(Metric.longestRun, queued)
 
     const known = new Set<number>()
-    /** A priority that was seen once keeps its series, at 0 while nothing waits with it. */
+    /** A priority that was used keeps its series, at 0 while nothing waits with it. */
     const setDepth = (depth: Snapshot["depth"]): void => {
       let others = 0
       for (const [priority, size] of depth) {

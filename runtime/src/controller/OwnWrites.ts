@@ -1,6 +1,6 @@
 /**
- * The latest writes of a controller's reconciles: by which an event is known for an own write, in metrics and in answers to "why?".
- * What an event does to the queue does not depend on it: see `queue/WorkQueue`.
+ * The latest writes of a controller's reconciles. Metrics and `why` use them to recognise the event of an own write. The queue has its
+ * own rule: see `queue/WorkQueue`.
  */
 import * as Bounded from "../resource/Bounded.ts"
 import type * as Metrics from "../telemetry/Metrics.ts"
@@ -11,7 +11,7 @@ export interface OwnWrite {
   /** The hash of the key of the object that was reconciled, so that no name of a deleted object stays in memory. */
   readonly key: bigint
   readonly answeredAt: number
-  /** When the oldest change arrived that the reconcile answered to; absent where there is none, or its event was counted. */
+  /** When the oldest change arrived that triggered the reconcile; absent if there is none, or its event was counted. */
   arrivedAt: number | undefined
   readonly trace: Metrics.Trace | undefined
 }
@@ -22,7 +22,7 @@ export const hash = (key: string): bigint => Bun.hash.wyhash(key)
 /** The latest writes. */
 export interface OwnWrites {
   readonly record: (resourceVersion: string, write: OwnWrite) => void
-  /** The write that made this version of an object. */
+  /** The write that created this version of an object. */
   readonly find: (version: {
     readonly uid?: string | undefined
     readonly resourceVersion: string

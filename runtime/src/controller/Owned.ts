@@ -1,22 +1,20 @@
 /**
- * Children: objects that a controller makes for the object it reconciles.
+ * Children: objects that a controller creates for the object that it reconciles.
  *
- * Flow of {@link apply}: the intent (what the author gave, an owner reference, and a hash of it all as an annotation) is
- * compared with the child in the cache. Where the child lacks nothing and has no foreign field in a place that is ours alone,
- * nothing is sent. Otherwise the whole intent is sent by server-side apply under the controller's one field manager, and
- * a JSON patch removes foreign fields.
+ * {@link apply} compares the intent (the desired child, an owner reference, and a hash in an annotation) with the cached child. If the
+ * child has the whole intent, and no foreign field in a part that the controller owns alone, `apply` sends nothing. Otherwise it sends
+ * the whole intent by server-side apply under the field manager of the controller. A JSON patch removes foreign fields.
  *
- * Guarantees:
- * - Fields the intent does not name stay as they are: sidecars, foreign labels, restart annotations survive.
- * - A field that a newer version of the program no longer names goes, because the hash changed and the apply drops it.
- * - An object of that name which is not ours is not touched, whether the cache has it yet or not: {@link NotOwned}, and the owner
- *   is woken when the object changes or goes.
- * - A value in another spelling (`1000m` stored as `1`) is not drift. The server's answers show what else it stores otherwise,
- *   such as a field that it prunes or an empty value that it drops. That is not sent again, but once after a restart.
+ * - Fields that the intent does not name stay: sidecars, foreign labels and restart annotations survive.
+ * - Server-side apply removes a field that a newer version of the program no longer sets, because the hash changes.
+ * - `apply` never changes an object of that name that the owner does not control, cached or not. It fails with {@link NotOwned}. A change
+ *   of that object triggers a reconcile of the owner.
+ * - Another spelling of a value (`1000m` stored as `1`) is not drift. The answers of the server show other changes, such as a pruned
+ *   field or a dropped empty value. `apply` sends those again only once after a restart.
  *
- * The controller declares the child's kind in `owns`. Otherwise the attempt fails and is not retried.
+ * The controller must declare the kind of the child in `owns`. Otherwise the attempt fails with a permanent error.
  *
- * Needs the rights to get, list, watch and patch the child's kind, and to create it.
+ * `apply` needs the permissions to get, list, watch, create and patch the kind of the child.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -49,32 +47,32 @@ import { TerminalError } from "./TerminalError.ts"
 export { NotOwned, OwnerGone } from "./Claim.ts"
 export { intentAnnotation } from "./Intent.ts"
 
-/** How a child is applied. */
+/** The options of {@link apply}. */
 export interface Options<A> {
   /**
-   * Places of the intent that are ours alone, each a path of steps: entries that others add there are removed. Elsewhere
-   * additions of others are left.
+   * The parts of the intent that the controller owns alone, each a path of steps. `apply` removes entries that other managers add there,
+   * and keeps their entries elsewhere.
    */
   readonly exclusive?: ReadonlyArray<ReadonlyArray<Drift.Step>> | undefined
-  /** An annotation which, set to `"true"` on an object that nobody controls, hands it over to us. */
+  /** An annotation that, set to `"true"` on an object without a controller, lets the owner adopt the object. */
   readonly adoptAnnotation?: string | undefined
   /**
-   * Fields that the intent stopped naming because somebody else sets them from now on, with the values they have. Without
-   * it, the server resets a field that nobody owns any more to its default, before its new owner has spoken.
+   * Fields that the intent no longer sets because another manager sets them from now on, with their current values. Without it, the
+   * server resets such a field to its default before the new manager has written it.
    */
   readonly handOver?: ((child: A) => object) | undefined
 }
 
 /**
- * Makes a child be as `desired` says, and returns it as it is now.
+ * Creates or corrects a child, and returns its current state.
  *
- * Where the server changed something, the owner gets an Event `<Kind>Updated` (with the names of the fields, never their values), or
- * at the end of the attempt `<Kind>Created`. Several children of one attempt share one Event `ChildrenCreated`.
+ * If the server changed something, the owner gets an Event `<Kind>Updated` with the names of the fields and no values, or at the end of
+ * the attempt `<Kind>Created`. Several new children of one attempt share one Event `ChildrenCreated`.
  *
- * Fails as a permanent error (`TerminalError`) where the owner cannot own the child: a namespaced owner owns objects of its own
- * namespace only. The garbage collector deletes a child whose owner it does not find in the namespace of the child.
+ * Fails with a permanent error (`TerminalError`) if the owner cannot own the child: a namespaced owner owns only objects of its own
+ * namespace. The garbage collector deletes a child whose owner is not in the namespace of the child.
  *
- * @param owner the object being reconciled
+ * @param owner the reconciled object
  * @param desired the whole intent. The namespace defaults to the owner's
  */
 export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
@@ -88,7 +86,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
   Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 > =>
   Effect.withFiberRuntime((fiber) => {
-    // Plain code up to the first request: every reconcile that has nothing to do pays for it.
+    // Plain code up to the first request, because every no-op reconcile runs it.
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
     const { applied, controller, memory, resource } = Context.get(services, Reconciliation)
     const name = Resource.nameOf(kind)
@@ -116,7 +114,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     })
   })
 
-/** A child as it is wanted. */
+/** A desired child. */
 interface Aim<A extends KubernetesObject, D> {
   readonly owner: KubernetesObject
   readonly kind: Resource.Resource<A, D>
@@ -127,18 +125,18 @@ interface Aim<A extends KubernetesObject, D> {
   readonly tracing: Settings | undefined
 }
 
-/** The child as it is: in the cache, or on the server where the cache was late. */
+/** The current child: from the cache, or from the server if the cache did not have it. */
 interface Found<A> {
   readonly cached: A | undefined
   readonly claim: Claim.Claim
   readonly lacking: ReadonlyArray<Drift.Difference>
   readonly drifted: boolean
-  /** The fields of others in the places that are ours alone. */
+  /** The foreign fields in the parts that the controller owns alone. */
   readonly foreignFields: ReadonlyArray<Drift.ForeignField>
 }
 
 interface Task<A extends KubernetesObject, D> extends Aim<A, D>, Found<A> {
-  /** Whether the owner starts to wait for the place of the child; absent if that is not known yet. */
+  /** Whether the owner starts to wait for the name of the child; absent if unknown. */
   readonly news?: boolean | undefined
   readonly span: Recording.Span | undefined
 }
@@ -157,7 +155,7 @@ const look = <A extends KubernetesObject, D extends Intent.Intended>(
   return { cached, claim: Claim.of(owner, resource, cached, options), lacking, drifted, foreignFields }
 }
 
-/** Makes a child as it is wanted, and tells of it. */
+/** Creates or corrects a child, and records the Event. */
 const make = <A extends KubernetesObject, D extends Intent.Intended>(
   task: Task<A, D>
 ): ReturnType<typeof apply<A, D>> =>
@@ -176,7 +174,7 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     if (claim !== "ours") yield* Claim.confirm(owner, resource)
     const written = `${kind.kind} ${keyString(key)}`
     const seen = cached === undefined ? undefined : yield* Rival.look(kind, cached)
-    // The garbage collector deletes each child of an owner that is gone, which the cache has not seen yet.
+    // The garbage collector deletes every child of a deleted owner, even if the cache does not have the deletion yet.
     const clock = yield* Effect.clock
     if (
       cached === undefined &&
@@ -239,16 +237,15 @@ const make = <A extends KubernetesObject, D extends Intent.Intended>(
     return current
   })
 
-/** What came of making a child as it is wanted. */
+/** The result of creating or correcting a child. */
 interface Answer<A> {
   readonly child: A
-  /** The foreign fields that were removed on the way. */
+  /** The foreign fields that were removed. */
   readonly expelled: ReadonlyArray<Drift.ForeignField>
 }
 
 /**
- * The differences that are drift: not another spelling of what was applied before, and no empty value that the API server is
- * known to drop.
+ * The differences that are drift, without other spellings of applied values and empty values that the API server is known to drop.
  */
 const unmet = (
   kind: Resource.Any,
@@ -270,7 +267,7 @@ const isEmptied = ({ have, want }: Drift.Difference): boolean => have === undefi
 
 const missing = (intent: object, child: object) => Drift.missing(Drift.json(intent), Drift.json(child))
 
-/** Fields of a child beyond this number are not named on its span. */
+/** The span of a child names at most this many fields. */
 const mostFields = 32
 
 const placeOf = (kind: Resource.Any, { name, namespace }: ObjectKey): Record<string, string> => ({
@@ -279,7 +276,7 @@ const placeOf = (kind: Resource.Any, { name, namespace }: ObjectKey): Record<str
   ...(namespace !== undefined && { [Attribute.namespace]: namespace })
 })
 
-/** Tells on a child's span what became of it. */
+/** Sets the result on the span of a child. */
 const describe = (
   span: Recording.Span,
   reason: Correction["reason"] | undefined,
@@ -292,8 +289,8 @@ const describe = (
 }
 
 /**
- * Sends the whole intent to a child of ours that lacks something of it. Foreign fields in the place of something of
- * ours is exchanged for that in one step, before: our own beside theirs may be refused, and both would start a rollout.
+ * Sends the whole intent to a child that differs from it. A patch first replaces foreign fields by intended ones in one step: the server
+ * may refuse both side by side, and two steps would start two rollouts.
  */
 const correct = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
@@ -314,7 +311,7 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
     const restore = amend(kind, base, Intent.restorationOf(intent, base, exclusive, tracing))
     const restored = Effect.flatMap(restore, claim)
     if (!isNew) return { child: yield* restored, expelled }
-    // With a new intent they are rather what the old one wanted, and go with the apply; unless somebody else holds them too.
+    // With a new intent, these are mostly fields of the old intent, which the apply removes unless another manager owns them too.
     const refused = (error: Invalid): boolean =>
       error.causes.some(({ field }) => expelled.some(({ pointer }) => isWithin(pointer, field)))
     return yield* claim(base).pipe(
@@ -325,7 +322,7 @@ const correct = <A extends KubernetesObject, D extends Intent.Intended>(
     )
   })
 
-/** Holds fields in the name of nobody's, until their new owner writes them: only an intent that stops naming them needs it. */
+/** Applies released fields under a separate manager until their new manager writes them. Only a new intent needs it. */
 const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
   child: A,
@@ -333,9 +330,9 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
 ) =>
   Effect.flatMap(Reconciliation, ({ fieldManager }) => {
     const { name, namespace, resourceVersion } = child.metadata
-    // With the state it was read from: the values of a child that has changed since are not to be brought back.
+    // With the resourceVersion of the read, so that the apply cannot restore old values of a child that has changed since.
     const metadata = { name, namespace, resourceVersion }
-    // Not a whole child, as a `D` is, but a part of one under another manager: the server takes any part.
+    // Only a part of a child, under another manager: the server accepts any part.
     const part = { ...fields, metadata } as object as D
     return Client.apply(kind, part, {
       force: true,
@@ -344,7 +341,7 @@ const handedOver = <A extends KubernetesObject, D extends Intent.Intended>(
     })
   })
 
-/** Whether a field that the server complains of, such as `spec.ports[0].name`, is in the same list or map as the foreign field. */
+/** Whether a field of a refusal, such as `spec.ports[0].name`, is in the same list or map as the foreign field. */
 const isWithin = (pointer: string, field: string): boolean =>
   field.startsWith(
     pointer
@@ -353,9 +350,9 @@ const isWithin = (pointer: string, field: string): boolean =>
       .replaceAll(/\.(\d+)(?=\.|$)/g, "[$1]")
   )
 
-/** The stored object, and how it differs from the intent, by the answer to a write. */
+/** The stored object from the answer to a write, and its differences from the intent. */
 interface Learnt {
-  /** The paths that the server stores otherwise, or not at all. */
+  /** The paths that the server stores with another value, or drops. */
   readonly unmet: ReadonlySet<string>
   readonly altered?: HotLoop.Altered | undefined
 }
@@ -388,7 +385,7 @@ const learn = (
     const fields = answer
       .filter(({ have, want }) => have !== undefined && !Spelling.isSame(want, have))
       .map(({ path }) => path)
-    // It is true of each object of the kind.
+    // It holds for every object of the kind.
     const isNews = fields.length > 0 && memory.isNews(`altered ${kind.kind} ${fields.join()}`)
     return Effect.as(reported, {
       unmet: new Set(left.map(({ path }) => path)),
@@ -412,14 +409,14 @@ const amend = <A extends KubernetesObject>(
     { before: child.metadata.resourceVersion }
   ).pipe(Patch.guarded)
 
-/** No object has it: etcd gives 1 to the empty database, and the API server compares it with the object that is there. */
+/** A resourceVersion that no object has: 1 is the revision of an empty etcd. The API server compares it with an existing object. */
 const absent = "1"
 
 /**
- * Creates a child, or reads the one that is there already, which the cache does not have yet. An apply with a resourceVersion
- * creates an object, but fails with a Conflict where one exists: an object of others is never written to.
+ * Creates a child, or reads an existing one that is not cached yet. An apply with a resourceVersion creates an object, and fails with a
+ * Conflict if one exists, so it never changes a foreign object.
  *
- * The Conflict may come from our own object: the client sends an apply again when it gets no answer to the first one.
+ * The own object may cause the Conflict: the client retries an apply that got no answer.
  */
 const create = <A extends KubernetesObject, D extends Intent.Intended>(
   kind: Resource.Resource<A, D>,
@@ -432,7 +429,7 @@ const create = <A extends KubernetesObject, D extends Intent.Intended>(
     Effect.map((child) => ({ child, isNew: true, news: false })),
     Effect.catchTag("Conflict", ({ request }) =>
       Effect.gen(function* () {
-        // Before the read: a change that it does not show must wake the owner.
+        // Before the read: a later change must trigger a reconcile of the owner.
         const news = block()
         const exchange = (yield* Exchanges)?.all().findLast((each) => infoOf(each.request).path === request.path)
         const child = yield* Client.get(kind, key)

@@ -1,38 +1,37 @@
 /**
- * Which changes are worth a reconcile. A predicate is a pure function of one change; it never narrows what the cache holds.
- * Resyncs and retries are not changes and pass by every predicate.
+ * Which changes trigger a reconcile. A predicate is a pure function of one change. It does not restrict the cache. Resyncs and retries
+ * are not changes, so no predicate sees them.
  */
 import type { Change } from "../cache/Store.ts"
 import type { KubernetesObject } from "../resource/KubernetesObject.ts"
 
-/** True where the change should trigger a reconcile. */
+/** True if the change should trigger a reconcile. */
 export interface Predicate {
   (change: Change): boolean
-  /** What to tell of a change that did not pass, for `homeostat why`: see {@link named}. */
+  /** The reason for a change that did not pass, for `homeostat why`: see {@link named}. */
   readonly refusal?: ((change: Change) => string) | undefined
 }
 
 /**
- * The same with what is told of a change that does not pass: its name and the reason, such as `onlyReady: the pod is not ready`.
- * A predicate that is just a function has no name to be told by.
+ * The predicate with a name and a reason for `homeostat why`, such as `onlyReady: the pod is not ready`. A plain function has neither.
  */
 export const named = (refusal: string, predicate: Predicate): Predicate => telling(() => refusal, predicate)
 
 const telling = (refusal: (change: Change) => string, predicate: (change: Change) => boolean): Predicate =>
-  // A function of its own, as the one that is given may be used under several names.
+  // A new function, because one predicate may be used under several names.
   Object.assign((change: Change) => predicate(change), { refusal })
 
-/** Why a change did not pass, as far as the predicate says. */
+/** The reason why a change did not pass, if the predicate has one. */
 export const refusalOf = (predicate: Predicate | undefined, change: Change): string => {
   try {
     return predicate?.refusal?.(change) ?? "a predicate without a name"
   } catch {
-    // The change was refused already; that nobody can say why shall not let it pass.
+    // The predicate has refused the change, so an error of `reason` must not let it pass.
     return "a predicate that threw when it was asked why"
   }
 }
 
-/** Every one of them holds. With none: always. */
+/** True if all predicates are true. Without predicates: true. */
 export const and = (...predicates: ReadonlyArray<Predicate>): Predicate =>
   telling(
     (change) => {
@@ -42,7 +41,7 @@ export const and = (...predicates: ReadonlyArray<Predicate>): Predicate =>
     (change) => predicates.every((predicate) => predicate(change))
   )
 
-/** One of them holds. With none: never. */
+/** True if one of the predicates is true. Without predicates: false. */
 export const or = (...predicates: ReadonlyArray<Predicate>): Predicate =>
   telling(
     (change) =>
@@ -50,27 +49,27 @@ export const or = (...predicates: ReadonlyArray<Predicate>): Predicate =>
     (change) => predicates.some((predicate) => predicate(change))
   )
 
-/** It does not hold. */
+/** True if the predicate is false. */
 export const not =
   (predicate: Predicate): Predicate =>
   (change) =>
     !predicate(change)
 
-/** A predicate of the object alone: of the last known state where it was deleted. */
+/** A predicate of the object alone; for a deleted object, of its last known state. */
 export const object =
   (test: (object: KubernetesObject) => boolean): Predicate =>
   (change) =>
     test(change.object)
 
-/** Passes appearances and disappearances, which have no `previous`, and those updates in which `facet` gives another text. */
+/** Passes added and deleted objects, and updates for which `facet` returns another text. */
 const facetChanged =
   (facet: (object: KubernetesObject) => string | undefined): Predicate =>
   (change) =>
     change.previous === undefined || facet(change.previous) !== facet(change.object)
 
 /**
- * The desired state changed, or a deletion was asked for (which moves the generation of custom resources and Deployments).
- * For kinds without a generation (ConfigMap, Secret, Service) every update passes: there, nothing tells spec from status.
+ * Passes a change of the desired state or a requested deletion, which increases the generation of custom resources and Deployments.
+ * For kinds without a generation (ConfigMap, Secret, Service) every update passes.
  */
 export const generationChanged: Predicate = named(
   "generationChanged: its spec is as it was",
@@ -79,19 +78,19 @@ export const generationChanged: Predicate = named(
     facetChanged(({ metadata }) => `${metadata.generation} ${metadata.deletionTimestamp}`)(change)
 )
 
-/** A label was added, changed or removed. */
+/** Passes an update that adds, changes or removes a label. */
 export const labelsChanged: Predicate = named(
   "labelsChanged: its labels are as they were",
   facetChanged(({ metadata }) => text(metadata.labels))
 )
 
-/** An annotation was added, changed or removed. */
+/** Passes an update that adds, changes or removes an annotation. */
 export const annotationsChanged: Predicate = named(
   "annotationsChanged: its annotations are as they were",
   facetChanged(({ metadata }) => text(metadata.annotations))
 )
 
-/** The object carries all these labels. Looks at the new state only: an object that stops matching does not pass. */
+/** Passes an object that has all these labels in its new state. An object that no longer matches does not pass. */
 export const labels = (wanted: { readonly [key: string]: string }): Predicate =>
   named(
     `labels: it does not have ${Object.entries(wanted)

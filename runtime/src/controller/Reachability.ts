@@ -14,21 +14,21 @@ import { Transport } from "../client/Transport.ts"
 export class Reachability extends Context.Tag("@homeostat/runtime/Reachability")<
   Reachability,
   {
-    /** The URL of the API server that is meant. Another one that does not answer is that reconcile's failure. */
+    /** The URL of the API server. If another server does not answer, that reconcile fails. */
     readonly server: string
-    /** Waits while no API server answers. */
+    /** Waits until an API server answers. */
     readonly reached: Effect.Effect<void>
-    /** Whether that would not have to wait. */
+    /** Whether the gate is open. */
     readonly isReached: () => boolean
-    /** Says that none did: closes the gate until a probe gets an answer, whatever it is. */
+    /** Closes the gate until a probe gets any answer. */
     readonly lost: Effect.Effect<void>
   }
 >() {}
 
-/** From a tenth of a second, as a restarting server is back soon, to two seconds: a probe is one small request. */
+/** The delays between probes: from 0.1 s, because a restarting server is back soon, to 2 s. */
 const probing = Schedule.exponential(Duration.millis(100)).pipe(Schedule.union(Schedule.spaced(Duration.seconds(2))))
 
-/** An answer takes milliseconds. A probe that waited longer into the void would hold up what it is there to hasten. */
+/** The time limit of a probe: an answer takes milliseconds, and a long wait would delay the workers. */
 const timeoutMillis = 5000
 
 /** @internal */
@@ -56,7 +56,7 @@ export const make = (
     return Reachability.of({ server, reached: gate.await, isReached: () => isReached, lost: set(false) })
   })
 
-/** Probes with `GET /readyz`: any answer, a refusal too, is an answer. */
+/** Probes with `GET /readyz`. Any answer counts, including an error. */
 export const ofCluster: Effect.Effect<
   Context.Tag.Service<Reachability>,
   never,

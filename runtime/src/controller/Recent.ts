@@ -1,22 +1,21 @@
 /**
- * What changed lately, as a standby sees it, and what it was interrupted at when it led itself: what the leader before may not
- * have got round to, and what to do first if this process leads next. Without it, the one object that needs a repair would wait behind the first pass over all the others.
+ * The objects that changed lately, as a standby sees them, and those whose reconcile was interrupted at the end of its own term. A new
+ * leader reconciles these objects first. Without it, an object that needs a repair would wait behind the first pass over all others.
  *
- * It is bounded, and an old entry does no harm: its object is looked at once, as all are, only sooner.
+ * The list is bounded. An old entry only moves its object to the front of the first pass.
  */
 import type { WorkQueue } from "../queue/WorkQueue.ts"
 import * as Bounded from "../resource/Bounded.ts"
 import type { Fired } from "./Trigger.ts"
 
-/** The latest changes, by the keys of the objects that they concern. */
+/** The keys of the objects that changed lately. */
 export interface Recent extends Pick<WorkQueue<Fired>, "add"> {
-  /** Hands all of them out, oldest first, and forgets them. */
+  /** Returns all keys, oldest first, and clears the list. */
   readonly handOver: (add: (key: string, trigger: Fired) => void) => void
 }
 
 /**
- * More than a cluster of this program's size changes in the seconds between a leader's end and the next one's beginning; few
- * enough that the first pass hardly waits for them.
+ * More keys than change in the seconds between two leaders, and few enough that the first pass hardly waits for them.
  */
 const capacity = 1000
 

@@ -1,4 +1,4 @@
-/** The reconcile in progress, as what runs inside it sees it. */
+/** The reconcile in progress, for the code that runs in it. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as EventRecorder from "../events/EventRecorder.ts"
@@ -7,15 +7,15 @@ import type * as Resource from "../resource/Resource.ts"
 import type { Change } from "./HotLoop.ts"
 import type { Memory } from "./Memory.ts"
 
-/** A child that was not as intended, and was written for that. */
+/** A correction of a child. */
 export interface Correction {
   /** The kind of the child. */
   readonly kind: string
   /** The child, as `namespace/name`. */
   readonly key: string
-  /** `created`, or a new intent, or somebody else's change that was undone. */
+  /** Why: the child was `created`, the intent is new, or another manager had changed the child. */
   readonly reason: "created" | "intent" | "drift"
-  /** The paths of what differed, such as `spec.template.spec.containers[app].image`; never their values. */
+  /** The paths of the fields that differed, such as `spec.template.spec.containers[app].image`, without values. */
   readonly fields: ReadonlyArray<string>
 }
 
@@ -37,19 +37,19 @@ export const announce = (
 }
 
 /**
- * Provided by the worker to `reconcile` and `cleanup`. `Owned`, `Status` and `Finalizer` take the kind, the field manager
- * and the memory from it, so that an author names none of them twice.
+ * The worker provides it to `reconcile` and `cleanup`. `Owned`, `Status` and `Finalizer` take the kind, the field manager and the memory
+ * from it.
  */
 export class Reconciliation extends Context.Tag("@homeostat/runtime/Reconciliation")<
   Reconciliation,
   {
-    /** Unique per attempt; in every log line of it. */
+    /** Unique per attempt. Every log line of the attempt has it. */
     readonly id: string
     readonly controller: string
     readonly fieldManager: string
-    /** The kind being reconciled. It decodes nothing: status and finalizers are written whatever the spec looks like. */
+    /** The reconciled kind. It decodes nothing, so status and finalizers are written even for an invalid spec. */
     readonly resource: Resource.Any
-    /** The object as the cache had it when the attempt began, in its wire form. */
+    /** The cached object when the attempt began, in its wire form. */
     readonly object: KubernetesObject
     readonly memory: Memory
     /** Whether the reconcile has written `Ready`, `Reconciling` or `Stalled` in this attempt: then the runtime writes none. */

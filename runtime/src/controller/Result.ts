@@ -1,14 +1,14 @@
-/** What a reconcile asks for when it succeeds. What it asks for when it fails is its controller's retry schedule. */
+/** The result of a successful reconcile. After a failure, the retry schedule of the controller decides. */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as WorkQueue from "../queue/WorkQueue.ts"
 
 /**
- * - `Done`: nothing until the next trigger; the object's retry schedule starts again from its first delay.
- * - `Requeue`: again, when the retry schedule says.
- * - `RequeueAfter`: again after a time; the retry schedule starts again from its first delay. Zero is the same as `Done`.
+ * - `Done`: no run until the next trigger. The retry schedule of the object starts again from its first delay.
+ * - `Requeue`: another run after the next delay of the retry schedule.
+ * - `RequeueAfter`: another run after a time. The retry schedule starts again from its first delay. Zero is the same as `Done`.
  *
- * The next run has the `priority` that is given, or else that of this one.
+ * The next run has the given `priority`, or the priority of this run.
  */
 export type Result = Data.TaggedEnum<{
   Done: {}
@@ -16,36 +16,36 @@ export type Result = Data.TaggedEnum<{
   RequeueAfter: { readonly after: Duration.Duration; readonly priority?: number | undefined }
 }>
 
-/** A result that asks for another run. */
+/** A result for another run. */
 export type Again = Exclude<Result, { readonly _tag: "Done" }>
 
 const constructors = Data.taggedEnum<Result>()
 
-/** The world is as wanted: wait for the next trigger. */
+/** The object is reconciled: wait for the next trigger. */
 export const done: Result = constructors.Done()
 
-/** Not there yet, and nothing will tell when: try again by the retry schedule. */
+/** The object is not reconciled yet, and no event will tell when: run again by the retry schedule. */
 export const requeue: Again = constructors.Requeue({})
 
 /**
- * Runs again after `duration`, whatever happens in between. Zero or less asks for no other run, as in controller-runtime: a time that
- * has passed is often the result of a subtraction. Throws a `RangeError` for NaN.
+ * Runs again after `duration`, or at an earlier trigger. Zero or less means no other run, as in controller-runtime. Throws a `RangeError`
+ * for NaN.
  */
 export const requeueAfter = (duration: Duration.DurationInput): Again => {
-  // Duration.decode makes zero of NaN.
+  // Duration.decode turns NaN into zero.
   if (Number.isNaN(duration)) throw new RangeError("invalid duration: NaN (must be a number of milliseconds)")
   return constructors.RequeueAfter({ after: Duration.decode(duration) })
 }
 
-/** Whether it is a result that asks for another run. */
+/** Whether a result asks for another run. */
 export const isAgain = (value: unknown): value is Again =>
   constructors.$is("Requeue")(value) || constructors.$is("RequeueAfter")(value)
 
-/** The priority of initial lists and resyncs: whatever has just changed goes first. For looks that may wait. */
+/** The priority of initial lists and resyncs, below new changes. Use it for runs that may wait. */
 export const low = WorkQueue.low
 
 /**
- * The same at another priority: any finite number, higher first, 0 for what has just changed. A failure keeps it. Few different
- * ones should be used, as each is a line of its own in the queue.
+ * The result with another priority: any finite number, higher first, 0 for new changes. A failure keeps the priority. Use few
+ * different priorities, because the queue keeps a list for each.
  */
 export const withPriority = (result: Again, priority: number): Again => Data.struct({ ...result, priority })

@@ -1,4 +1,4 @@
-/** Another manager that changes a field of ours, as the API server's `managedFields` show it. */
+/** Another manager that changes an own field, from the `managedFields` of the API server. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Client from "../client/Client.ts"
@@ -10,12 +10,12 @@ import * as FieldOwner from "./FieldOwner.ts"
 import type { Seen } from "./HotLoop.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 
-/** The manager that changes a field, and what is known of it. */
+/** The manager that changes a field. */
 export interface Rival {
   readonly manager?: string
   /** A sentence without its end, in which `{it}` stands for the fields. */
   readonly says: string
-  /** The manager that should stop setting the field; absent if it has our name. */
+  /** The manager that should stop setting the field; absent if it has the same name as the controller. */
   readonly stops?: string
 }
 
@@ -23,8 +23,8 @@ export interface Rival {
 const readMillis = 2000
 
 /**
- * Reads the metadata of an object before a repair, if a report may follow the repair: after the repair, the rival no longer owns the field.
- * Never fails.
+ * Reads the metadata of an object before a repair that may lead to a report: after the repair, the rival no longer owns the field. Never
+ * fails.
  */
 export const look = (
   kind: Resource.Any,
@@ -43,7 +43,7 @@ export const look = (
     })
   )
 
-/** The managers other than ours, which are the controller's own and the one under which it hands fields over. */
+/** The managers except that of the controller and the one under which it releases fields. */
 const others = <A extends { readonly manager?: string | undefined }>(
   entries: ReadonlyArray<A>,
   ours: string
@@ -76,7 +76,7 @@ export const of = (seen: Seen | undefined, field: string, ours: string): Rival =
   const { managedFields = [] } = metadata
   const owner = ownersOf(cached, [field], ours, metadata)
   if (owner !== undefined) return { manager: owner, says: `${owner} keeps changing {it}`, stops: owner }
-  // The field is ours, with another value than ours, in the very state that is to be repaired.
+  // The controller owns the field, with a foreign value, in the state before the repair.
   const isCurrent = metadata.resourceVersion === cached.metadata.resourceVersion
   if (isCurrent && FieldOwner.owners(managedFields, field, Drift.json(cached)).length > 0) {
     return { manager: ours, says: `another program that writes as ${ours} keeps changing {it}` }

@@ -1,16 +1,15 @@
 /**
- * A controller in a process: its informers for as long as the process lives, and its work while it leads.
+ * A controller in a process: its informers run for the whole process, and its workers while the process leads (a term).
  *
- * Informers are shared by all terms and kept warm by a standby, whose queue doesn't exist: it holds nothing back that would have
- * to be thrown away. A term begins with an empty queue and no back-offs. Only the counters of hot loops outlive a term. The informers
- * deliver every object to a new subscriber, which makes the first pass, with the latest changes first. A term ends in one of two ways:
+ * All terms share the informers, which a standby keeps synced. A standby has no queue. A term begins with an empty queue and without
+ * back-offs; only the counters of hot loops outlive a term. The informers deliver every object to the new queue, which makes the first
+ * pass, with the latest changes first. A term ends in one of two ways:
  *
- * - stopped: no key is handed out any more, reconciles in progress go on undisturbed for the grace period, and what is left
- *   is interrupted;
- * - interrupted (leadership is lost): reconciles in progress are interrupted at once.
+ * - stopped: workers take no further key, reconciles in progress continue for the grace period, and the rest is interrupted;
+ * - interrupted (the Lease is lost): reconciles in progress are interrupted at once.
  *
- * Interrupted reconciles have {@link cleanUp} for their finalizers. One that still does not end holds up neither the process
- * that stops nor the other controllers, but no term of its own controller begins before: there are never two runs of one key.
+ * An interrupted reconcile has {@link cleanUp} for its finalizers. A reconcile that does not end blocks neither the shutdown nor other
+ * controllers. Its own controller starts no other term before it ends, so two runs of one key never overlap.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -42,60 +41,60 @@ import * as Timeouts from "./Timeouts.ts"
 import type { Fired } from "./Trigger.ts"
 import * as Worker from "./Worker.ts"
 
-/** How a controller is run. */
+/** The settings of a runner. */
 export interface Settings {
-  /** Workers, instead of the controller's own number. */
+  /** The number of workers, in place of that of the controller. */
   readonly concurrency?: number | undefined
-  /** The parts of objects that the caches of kinds keep; all of them by default. */
+  /** The transforms of caches; none by default. */
   readonly transformOf?: ((resource: Resource.Any) => Transform.Transform | undefined) | undefined
-  /** Only objects with these labels are seen. */
+  /** The controller sees only objects with these labels. */
   readonly labelSelector?: string | undefined
-  /** Every object is reconciled once in this time, even if nothing changed; 0: never. Default 10 hours, as in controller-runtime. */
+  /** Every object is reconciled once in this time, even without a change; 0 turns it off. Default 10 hours, as in controller-runtime. */
   readonly syncPeriod?: Duration.DurationInput | undefined
-  /** How long reconciles in progress may go on when a term is stopped; then they are interrupted. Default 30 seconds. */
+  /** The time that reconciles in progress have when a term is stopped, before they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
-  /** Where the runner enters what became of its objects, in all terms. */
+  /** Receives the attempts and changes of all terms. */
   readonly history?: Intake.History | undefined
 }
 
-/** How long an interrupted reconcile may take to end: enough for a request or two of a finalizer. */
+/** The time that an interrupted reconcile has to end: enough for a request or two of a finalizer. */
 export const cleanUp = Duration.seconds(5)
 
 /**
- * How long a term may wait for reconciles of the one before, once it has said that they do not end. Clean-up had its time, and
- * who hangs for as long as a grace period will hang on: nobody in the cluster reconciles meanwhile, as the Lease is ours.
+ * How long a term waits for reconciles of the previous term after the log has reported them. While it waits, no process reconciles,
+ * because this process holds the Lease.
  */
 export const patience = Duration.seconds(30)
 
 /** A controller in a process. */
 export interface Runner {
   readonly controller: string
-  /** Whether it leads and yet does nothing, for {@link patience}: reconciles of its last term do not end. Only a new process helps. */
+  /** Whether it leads without working for {@link patience}, because reconciles of its last term do not end. Only a restart helps. */
   readonly hangs: () => boolean
   readonly informers: ReadonlyArray<Cache.Informer>
-  /** Workers. */
+  /** The number of workers. */
   readonly concurrency: number
-  /** Done when every cache of the controller is synced and its workers have started, in its first term. */
+  /** Completes when all caches of the controller are synced and its workers have started, in its first term. */
   readonly started: Effect.Effect<void>
   /** The queue of the current term. */
   readonly queue: () => Option.Option<WorkQueue.WorkQueue<Fired>>
-  /** The latest writes of its reconciles, of all terms. */
+  /** The latest writes of its reconciles in all terms. */
   readonly writes: OwnWrites.OwnWrites
 }
 
-/** What maps are subject to on a standby. */
+/** Holds back the writes of maps on a standby. */
 const behindLeader: Fence.Permit = { permits: () => false, reason: "a standby writes nothing" }
 
-/** One that can be told to work. */
+/** A runner and the operations of its manager. */
 export interface Prepared<out R> extends Runner {
   readonly leaderElected: boolean
-  /** Remembers what changes while there is no term: the next one begins with it. To be run where terms have to be waited for. */
+  /** Collects the changes between terms, which the next term reconciles first. Run it with leader election. */
   readonly standBy: Effect.Effect<never, never, R | Cache.Cache>
   /**
-   * A term: works until `stop`, and ends when all is drained. True if no reconcile runs any more. To be run by one at a time.
+   * Runs a term until `stop`, and ends when the queue is drained. Returns whether all reconciles have ended. Run one term at a time.
    *
-   * Workers start once **all** caches are synced, because a child that is only not seen yet must not be taken for missing. A
-   * cache that can't sync holds up this controller and no other. Writes of reconciles are subject to `permit`.
+   * Workers start when **all** caches of the controller are synced, so that a child that is not cached yet does not count as missing. A
+   * cache that cannot sync blocks only this controller. `permit` guards the writes of reconciles.
    */
   readonly lead: (
     permit: Fence.Permit,
@@ -128,7 +127,7 @@ export const prepare = <R>(
     const all = [primary, ...informers.map(([, informer]) => informer)]
     const synced = Effect.forEach(all, (informer) => informer.synced, { discard: true })
     const started = yield* Effect.makeLatch(false)
-    /** Open while no worker runs, of whatever term. */
+    /** Open while no worker of any term runs. */
     const idle = yield* Effect.makeLatch(true)
     const concurrency = settings.concurrency ?? controller.concurrency
     const gracePeriod = Duration.decode(settings.gracePeriod ?? "30 seconds")
@@ -160,7 +159,7 @@ export const prepare = <R>(
       Effect.forever
     )
 
-    /** What every term begins with. */
+    /** The beginning of every term. */
     const begin = Effect.gen(function* () {
       const shared: Worker.Shared<R> = {
         controller,
@@ -186,7 +185,7 @@ export const prepare = <R>(
           })
       )
       yield* connect({ queue, memory, gone: (key) => Worker.forget(shared, key) })
-      // What went between two terms, while nobody listened.
+      // Objects that were deleted between two terms.
       hotLoop.retain(new Set(primary.store.list().map(({ metadata }) => metadata.uid)))
       recent.handOver(queue.add)
       return shared
@@ -199,7 +198,7 @@ export const prepare = <R>(
         Effect.zipRight(Worker.pool(shared, concurrency))
       )
 
-    /** Waits for what was interrupted, in vain if need be. */
+    /** Waits a limited time for interrupted reconciles. */
     const settled = idle.await.pipe(Effect.interruptible, Effect.timeoutOption(cleanUp), Effect.map(Option.isSome))
 
     const workers = (shared: Worker.Shared<R>, metrics: Metrics.Registry) =>
@@ -208,7 +207,7 @@ export const prepare = <R>(
         () => Effect.provideService(work(shared), Metrics.Metrics, metrics),
         () => idle.open
       ).pipe(
-        // Who interrupts does not wait for the end: it would have to wait for ever for one that does not come.
+        // The interrupting fiber does not wait, because a reconcile may never end.
         Effect.disconnect,
         Effect.forkScoped
       )
@@ -225,7 +224,7 @@ export const prepare = <R>(
         const inFlight = queue.snapshot().processing
         if (inFlight > 0) {
           yield* Effect.logInfo(`Controller ${controller.name} finishes ${inFlight} reconciles`)
-          // Not the end of the workers but of their work is awaited: some may be waiting for a server to answer.
+          // Waits for the reconciles, not for the workers: a worker may wait for the API server to answer.
           const drained = yield* Effect.timeoutOption(queue.drained, gracePeriod)
           if (Option.isNone(drained)) {
             yield* Effect.logWarning(
@@ -245,17 +244,17 @@ export const prepare = <R>(
     const term = (stop: Effect.Effect<void>) =>
       Effect.gen(function* () {
         const shared = yield* begin
-        // What a reconcile tells of its objects would grow old on a standby, beside what the next leader tells.
+        // Metrics of objects would become stale on a standby, beside those of the next leader.
         const fiber = yield* workers(shared, yield* Metrics.scoped)
         if (Duration.toMillis(syncPeriod) > 0) yield* resync(shared, syncPeriod)
-        // Workers end when they are told to. If they do before, a mistake is why, and the term dies of it.
+        // A worker that ends by itself has a defect, and the term dies with it.
         const stopped = Effect.raceFirst(stop, Effect.zipRight(Fiber.join(fiber), Effect.never))
         return yield* Effect.zipRight(stopped, drain(shared.queue, fiber)).pipe(
           Effect.onInterrupt(() => abandon(shared.queue, fiber))
         )
       }).pipe(Effect.scoped)
 
-    /** What was in progress when a term ended is what the next one begins with. */
+    /** The reconciles that the end of a term interrupted come first in the next term. */
     const observe: Attempt.Observer = (attempt) => {
       const trigger = attempt.triggers.at(-1)
       if (attempt.outcome._tag === "Interrupted" && trigger !== undefined) recent.add(attempt.key, trigger)
@@ -275,7 +274,7 @@ export const prepare = <R>(
             Effect.zipRight(
               Effect.raceFirst(idle.await, Effect.zipRight(Effect.delay(hang(true), patience), Effect.never))
             ),
-            // One who leads no more may hang as it likes: another process works.
+            // After the loss of the Lease another process works, so a hanging reconcile does no harm.
             Effect.ensuring(hang(false))
           )
     )

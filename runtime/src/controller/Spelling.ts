@@ -1,10 +1,10 @@
 /**
- * Whether a server that stores a value otherwise than it was sent means the same by it. API servers bring quantities, durations
- * and times into one form, and add to lists that others own a part of. Pure.
+ * Whether a stored value means the same as the value that was sent. API servers normalise quantities, durations and times, and add to
+ * lists that several managers own. Pure.
  */
 import * as Drift from "./Drift.ts"
 
-/** Whether all that was sent is there, if in other words. */
+/** Whether the stored value contains all that was sent, in any spelling. */
 export const isSame = (sent: Drift.Json | undefined, stored: Drift.Json | undefined): boolean => {
   if (Drift.equal(sent, stored)) return true
   if (Array.isArray(sent) && Array.isArray(stored)) {
@@ -31,7 +31,7 @@ const free =
 const isScalar = (value: Drift.Json | undefined): value is string | number =>
   typeof value === "string" || typeof value === "number"
 
-/** Equal but for what floating-point numbers lose. What is not a number equals nothing. */
+/** Equal within the precision of floating-point numbers. NaN equals nothing. */
 const agree = (a: number | undefined, b: number | undefined): boolean =>
   a !== undefined && b !== undefined && Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b))
 
@@ -75,13 +75,13 @@ const duration = (text: string): number | undefined => {
 /** RFC 3339, in milliseconds. */
 const time = (text: string): number | undefined => (/^\d{4}-\d\d-\d\d[Tt]/.test(text) ? Date.parse(text) : undefined)
 
-/** `500m`, `1`, `1536Mi`: a whole number of the greatest unit. */
+/** The canonical quantity, a whole number of the greatest unit: `500m`, `1`, `1536Mi`. */
 const isCanonicalQuantity = (text: string): boolean => {
   const [, number, binary] = /^-?(0|[1-9]\d*)(?:[numkMGTPE]|([KMGTPE]i))?$/.exec(text) ?? []
   return number !== undefined && (number === "0" || Number(number) % (binary === undefined ? 1000 : 1024) !== 0)
 }
 
-/** `1m30s`, `1h0m0s`, `100ms`, as Go writes them. */
+/** The canonical duration, as Go writes it: `1m30s`, `1h0m0s`, `100ms`. */
 const isCanonicalDuration = (text: string): boolean =>
   /^-?(?:(?:(?:\d+h)?[0-5]?\dm)?[0-5]?\d(?:\.\d+)?s|\d{1,3}(?:\.\d+)?(?:ms|µs|ns))$/.test(text)
 

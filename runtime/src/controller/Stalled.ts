@@ -1,18 +1,18 @@
 /**
- * Reports on the object why its reconcile gets no further: `Ready` False and `Stalled` True, and a Warning Event.
+ * Reports on the object why its reconcile cannot continue: `Ready` False and `Stalled` True, and a Warning Event.
  *
  * | reason | failure | retries |
  * | --- | --- | --- |
- * | `Forbidden` | the API server refuses a request for want of a permission, or by admission | by the schedule |
+ * | `Forbidden` | the API server forbids a request because of a missing permission, or by admission | by the schedule |
  * | `Invalid` | the API server rejects an object that the reconcile writes | when something changes |
  * | `NotOwned` | an object that the owner does not control has the name of a child | when something changes |
  * | `InvalidSpec` | the object does not match its schema | when something changes |
  * | `TerminalError` | the reconcile fails with a `TerminalError`, or uses what the controller does not declare | when something changes |
- * | `InternalError` | the reconcile dies of a defect | by the schedule |
+ * | `InternalError` | the reconcile dies with a defect | by the schedule |
  *
  * The runtime writes the same report once, and removes it when an attempt succeeds or fails for another reason. A conflict or a
- * server that does not answer leaves it. Conditions of kstatus that the reconcile itself writes in the attempt win. If a report
- * cannot be written, the attempt is retried by the schedule.
+ * server that does not answer does not remove the report. If the reconcile writes conditions of kstatus in the attempt, the runtime
+ * writes none. If the runtime cannot write the report, the schedule retries the attempt.
  *
  * The runtime writes conditions only to kinds whose status declares them. It writes no report if the API server forbids the write
  * of the status, or because the namespace is being deleted.
@@ -47,7 +47,7 @@ const openings = {
   InternalError: "The reconcile died: "
 } as const
 
-/** Why a reconcile gets no further. */
+/** Why a reconcile cannot continue. */
 interface Report {
   readonly reason: keyof typeof openings
   readonly message: string
@@ -82,10 +82,10 @@ const reportOf = (
   return isOwnSpec(error, resource, object) ? report("InvalidSpec", messageOf(error)) : undefined
 }
 
-/** The services that a report on an object takes. */
+/** The services that a report on an object needs. */
 type Needs = Reconciliation | Client.Client | Cache.Cache | EventRecorder.EventRecorder
 
-/** Whether another attempt may well get further: nothing follows from such a failure for what was reported before. */
+/** Whether a later attempt may succeed. Such a failure changes no report. */
 const isFleeting = (error: unknown): boolean =>
   (error instanceof ApiError.Invalid && !Refusal.isRejection(error)) ||
   (ApiError.isApiError(error) &&
@@ -129,7 +129,7 @@ const retract = (object: KubernetesObject) =>
     yield* Status.update(object, { ...Status.statusOf(current), conditions: ours })
   })
 
-/** Makes the attempts on an object of a kind report why they get no further, and remove the report when that is over. */
+/** Reports on the object why its attempts cannot continue, and removes the report when they can. */
 export const reported =
   (resource: Resource.Any, object: KubernetesObject, declares: Declares) =>
   <A, E, R>(attempt: Effect.Effect<A, E, R>): Effect.Effect<A, E | TerminalError | Status.Failure, R | Needs> => {
@@ -148,7 +148,7 @@ export const reported =
         found === undefined
           ? retract(object)
           : Effect.tap(write(resource, object, found), (isNews) =>
-              // `Owned` has recorded an Event about the child that is not owned.
+              // `Owned` has recorded the Event.
               (isNews || found.reason === "Invalid") && found.reason !== "NotOwned"
                 ? EventRecorder.record({
                     regarding: object,

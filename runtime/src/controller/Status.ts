@@ -1,16 +1,17 @@
 /**
- * Status: what a controller tells about the object it reconciles.
+ * The status of the reconciled object.
  *
- * {@link update} sends a merge patch of what changed to the status subresource, and nothing when nothing did. Conditions of
- * other managers stay: a patch that contains conditions carries the resourceVersion it was made from, because a merge patch
- * replaces the list whole. Server-side apply costs the API server as much and needs no guard, but it answers 500 for a status
- * with one field that an older CRD lacks. Drift.Fields stay that the kind does not declare: a newer version has them, and may work side by side with
- * this one. Drift.Fields that an older CRD prunes are learnt from the answer: one warning, and no write again for them alone.
+ * {@link update} sends a merge patch of the changed fields to the status subresource, and nothing if no field changed. Conditions of other
+ * managers stay: a merge patch replaces the whole list, so a patch with conditions carries the resourceVersion of its base. Server-side
+ * apply costs the API server as much and needs no guard, but it answers 500 for a status with one field that an older CRD lacks.
  *
- * Whose a condition is can't be seen, so those of kstatus (Ready, Reconciling, Stalled) are taken for the controller's own,
- * and every other that it leaves out for somebody else's. A condition of its own that no longer holds is set to False.
+ * Fields that the kind does not declare stay, because a newer version of the program may run side by side. Fields that an older CRD prunes
+ * are known from the answer: the log has one warning, and the controller does not write them again.
  *
- * Needs the rights to get the reconciled kind, and to patch its status subresource.
+ * The conditions Ready, Reconciling and Stalled belong to the controller, and it removes them if the desired status omits them. Other
+ * omitted conditions belong to other managers and stay. Set your own condition to False when it no longer holds.
+ *
+ * `update` needs the permissions to get the reconciled kind and to patch its status subresource.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -34,20 +35,19 @@ import type { Written } from "./HotLoop.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Rival from "./Rival.ts"
 
-/** The errors of a write of a status. */
+/** The errors of a status write. */
 export type Failure = ApiError | Claim.OwnerGone | InvalidObject
 
 /** A write of a status. */
 type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cache.Cache>
 
 /**
- * Makes the status be `desired`, which is all of it but for conditions of others and for fields that the kind does not declare.
- * Those stay at every depth, in the entries of a map too; lists, and parts in which the kind keeps unknown fields, are replaced
- * whole.
+ * Sets the status to `desired`. Conditions of other managers stay, and so do fields that the kind does not declare, at every depth.
+ * Lists, and parts in which the kind keeps unknown fields, are replaced.
  *
- * Fails with `OwnerGone` if the object was deleted: the attempt ends, and none follows until the cache has seen the deletion.
- * Fails with `NotFound` if the CRD has no status subresource, and with `Conflict` if conditions are to be written and the
- * object has changed since the cache saw it.
+ * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. Fails
+ * with `NotFound` if the CRD has no status subresource, and with `Conflict` if the patch contains conditions and the object has changed
+ * since the cached version.
  */
 export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
   Effect.withFiberRuntime((fiber) => {
@@ -57,7 +57,7 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
     const intent = Drift.json(desired)
     if (conditionsOf(intent).some(({ type }) => kstatus.includes(type))) reconciliation.hasConditions = true
     return Effect.flatMap(Context.get(services, Cache.Cache).get(resource, keyOf(object)), (found) => {
-      // The cache shows our own writes at once, so a second update within one reconcile is compared with the first.
+      // The cache shows own writes at once, so a second update in one reconcile is compared with the first.
       const current = Option.getOrElse(same(found, object), () => object)
       const wanted = { ...intent, ...mergedConditions(intent, foreignConditions(statusOf(current), intent)) }
       const ours = (object: KubernetesObject): Drift.Fields =>
@@ -69,7 +69,7 @@ export const update = <S extends object>(object: KubernetesObject & { readonly s
     })
   })
 
-/** Sends what is to be changed, and learns from the answer how the server stores it. */
+/** Sends the changes, and takes from the answer how the server stores them. */
 const write = (
   object: KubernetesObject,
   current: KubernetesObject,
@@ -86,13 +86,13 @@ const write = (
   Effect.gen(function* () {
     const { changed, memory, resource } = yield* Reconciliation
     const seen = yield* Rival.look(resource, current)
-    // A merge patch replaces the list whole, with a condition that another controller has added a moment ago.
+    // A merge patch replaces the whole list, including a condition that another controller has just added.
     const guard = Drift.isRecord(patch) && patch.conditions !== undefined
     const metadata = guard ? { metadata: { resourceVersion: current.metadata.resourceVersion } } : {}
     const answer = yield* Recording.step(SpanName.status, (span) => {
       span?.attribute(Attribute.statusFields, fieldsOf(patch))
       return Client.status.patch(resource, keyOf(object), Patch.merge({ ...metadata, status: patch }), {
-        // A server that refuses the whole status for one field that its CRD lacks would leave people with none of it.
+        // With strict validation, one field that the CRD lacks would fail the whole status.
         fieldValidation: "Ignore",
         before: current.metadata.resourceVersion
       })
@@ -103,7 +103,7 @@ const write = (
       changed({ place, seen, written: () => changesOf(ours(current), wanted, ours(answer)) })
     }
     const stored = statusOf(answer)
-    // The answer shows how the server stores what was sent. Any other difference is a change by another manager.
+    // The answer shows how the server stores the sent fields. Any other difference is a change by another manager.
     memory.accept(object.metadata.uid, "status", left(common(Drift.mergePatch(ours(answer), wanted), patch)))
     const dropped = Drift.missing(patch, stored).flatMap(({ path, want, have }) =>
       have === undefined && want !== null ? [path] : []
@@ -122,7 +122,7 @@ const changesOf = (before: Drift.Fields, wanted: Drift.Fields, after: Drift.Fiel
   ].filter(([path]) => !unmet.has(path))
 }
 
-/** Why a status could not be written: API servers give one answer for a missing object and for a missing subresource. */
+/** The error of a 404: API servers give one answer for a missing object and for a missing subresource. */
 const unwritten = (object: KubernetesObject, error: NotFound) =>
   Effect.gen(function* () {
     const { resource } = yield* Reconciliation
@@ -131,7 +131,7 @@ const unwritten = (object: KubernetesObject, error: NotFound) =>
     return yield* new NotFound({ ...error, message })
   })
 
-/** Whether the status of a kind has such a field; of a kind that is declared elsewhere this is not known. */
+/** Whether the status of a kind declares such a field; `undefined` for a kind without a schema in the program. */
 export const declares = (kind: Resource.Any, field: string): boolean | undefined =>
   CustomResource.isCustomResource(kind) ? statusSchemaOf(kind)?.properties?.[field] !== undefined : undefined
 
@@ -142,7 +142,7 @@ const statusSchemaOf = (kind: Resource.Any): StructuralSchema | undefined =>
 export const conditions = (object: KubernetesObject): ReadonlyArray<Condition.Condition> =>
   conditionsOf(statusOf(object))
 
-/** The object as the cache has it by now, with our own writes in it; none if it is gone. */
+/** The cached object with own writes; none if it is gone. */
 export const cached = (
   object: KubernetesObject
 ): Effect.Effect<Option.Option<KubernetesObject>, ApiError | InvalidObject, Reconciliation | Cache.Cache> =>
@@ -160,10 +160,10 @@ export const statusOf = (object: object): Drift.Fields => {
 }
 
 const conditionsOf = (status: Drift.Fields): ReadonlyArray<Condition.Condition> =>
-  // A schema says what a condition is; a status written by somebody else is believed as far as it has types.
+  // Another manager may have written the status, so each entry is checked for its type.
   Array.isArray(status.conditions) ? (status.conditions as ReadonlyArray<Condition.Condition>) : []
 
-/** Those of kstatus are there only while they hold: one that is not desired is to go. */
+/** The conditions to write. Conditions of kstatus exist only while they are desired. */
 export const kstatus: ReadonlyArray<string> = [Condition.Ready, Condition.Reconciling, Condition.Stalled]
 
 const foreignConditions = (status: Drift.Fields, desired: Drift.Fields): ReadonlyArray<Condition.Condition> => {
@@ -177,9 +177,8 @@ const mergedConditions = (desired: Drift.Fields, foreign: ReadonlyArray<Conditio
     : { conditions: [...conditionsOf(desired), ...foreign].map((condition): Drift.Json => ({ ...condition })) }
 
 /**
- * The part of a status that is ours to say: what the schema names, and what is wanted. Every entry of a map is ours, by whatever
- * name; within an entry the same holds. Lists are taken whole, for a merge patch replaces them whole, and so are parts of which
- * the schema says nothing.
+ * The part of a status that the controller owns: the fields of the schema and the desired fields. All entries of a map belong to the
+ * controller. Lists, and parts without a schema, are taken as a whole, because a merge patch replaces lists.
  */
 const declared = (schema: StructuralSchema | undefined, stored: Drift.Fields, wanted: Drift.Fields): Drift.Fields => {
   const { additionalProperties: values, properties = {} } = schema ?? {}
@@ -195,11 +194,11 @@ const declared = (schema: StructuralSchema | undefined, stored: Drift.Fields, wa
   )
 }
 
-/** The fields of the status that a patch changes, each by its path. */
+/** The fields of the status that a patch changes, by path. */
 const fieldsOf = (patch: Drift.Json): ReadonlyArray<string> =>
   Drift.isRecord(patch) ? Object.keys(patch).map((field) => `status.${field}`) : ["status"]
 
-/** Those parts of what differs that were sent. */
+/** The differences in the sent fields. */
 const common = (rest: Drift.Json | undefined, sent: Drift.Json | undefined): Drift.Json | undefined => {
   if (!Drift.isRecord(rest) || !Drift.isRecord(sent)) return sent === undefined ? undefined : rest
   const parts = Object.entries(rest).flatMap(([name, value]): ReadonlyArray<readonly [string, Drift.Json]> => {
@@ -209,6 +208,6 @@ const common = (rest: Drift.Json | undefined, sent: Drift.Json | undefined): Dri
   return parts.length === 0 ? undefined : Object.fromEntries(parts)
 }
 
-/** What is left to write, as the memory keeps it. */
+/** The remaining differences, as the memory keeps them. */
 const left = (patch: Drift.Json | undefined): ReadonlyArray<Drift.Difference> =>
   patch === undefined ? [] : [{ path: "status", want: patch, have: undefined }]

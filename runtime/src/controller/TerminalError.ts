@@ -2,8 +2,8 @@
 import * as Data from "effect/Data"
 
 /**
- * Ends the retries of an object until something triggers it anew: for what only a change of the object (or of the program)
- * can mend. It is counted and logged as an error.
+ * A permanent error: the controller does not retry the object until its next trigger. Use it if only a change of the object or of the
+ * program can fix the error. The runtime logs and counts it as an error.
  */
 export class TerminalError extends Data.TaggedError("TerminalError")<{
   readonly message: string

@@ -8,23 +8,23 @@ import type * as Scope from "effect/Scope"
 import * as Alarm from "../resource/Alarm.ts"
 import * as Time from "../resource/Time.ts"
 
-/** An attempt under way. */
+/** An attempt in progress. */
 export interface Limit {
   readonly fiber: Fiber.RuntimeFiber<unknown, unknown>
   /** Milliseconds of the monotonic time. */
   readonly dueAt: number
-  /** Whether the time is over: then the fiber has been interrupted. */
+  /** Whether the time limit has passed. Then the fiber has been interrupted. */
   isOver: boolean
 }
 
-/** The limits of the attempts under way. */
+/** The limits of the attempts in progress. */
 export interface Timeouts {
-  /** Interrupts the fiber once the time is over, unless `end` comes first. */
+  /** Interrupts the fiber when the time limit passes, unless `end` is called before. */
   readonly begin: (fiber: Fiber.RuntimeFiber<unknown, unknown>) => Limit
   readonly end: (limit: Limit) => void
 }
 
-/** Limits of one length, kept until the scope closes. */
+/** Time limits of one length, until the scope closes. */
 export const make = (clock: Clock.Clock, timeout: Duration.Duration): Effect.Effect<Timeouts, never, Scope.Scope> =>
   Effect.suspend(() => {
     const millis = Duration.toMillis(timeout)

@@ -1,5 +1,5 @@
 /**
- * What makes a controller look at an object: changes of other kinds that it declares, and the record of what fired.
+ * The triggers of a controller: changes of other kinds that it declares, and the record of what fired.
  */
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -11,29 +11,29 @@ import * as TraceParent from "../telemetry/TraceParent.ts"
 import type { Predicate } from "./Predicate.ts"
 
 /**
- * Keys of objects to reconcile: at once, or by an effect that may read the cache or the server. The effects of a controller run one
- * after the other. If more than 1,000 changes wait for them, the controller drops those changes and reconciles all its objects.
+ * The keys of the objects to reconcile, directly or from an Effect that may read the cache or the server. The Effects of a controller run
+ * one after the other. If more than 1,000 changes wait for them, the controller drops those changes and reconciles all its objects.
  */
 export type Keys<R> = Iterable<ObjectKey> | Effect.Effect<Iterable<ObjectKey>, never, R>
 
 /**
- * A watched kind, and whom its changes concern.
+ * A watched kind and the objects that its changes trigger.
  *
- * `map` is called for the new state and, on an update, for the previous one as well, so that an object that moved from one
- * owner to another wakes both.
+ * The controller calls `map` with the new state and, on an update, with the previous one, so that an object that moved from one owner to
+ * another triggers both.
  */
 export interface Trigger<out R = never> {
-  /** `owned`: its changes concern the object that controls it. `watch`: those that `map` names. */
+  /** `owned`: a change triggers the owner. `watch`: a change triggers the objects that `map` returns. */
   readonly relation: "owned" | "watch"
-  /** The kind that is watched. */
+  /** The watched kind. */
   readonly resource: Resource.Any
-  /** Only objects with these labels are seen; all where there is none. */
+  /** Only objects with these labels; absent for all objects. */
   readonly labelSelector: string | undefined
-  /** By what a reconcile looks the kind up in the cache (`Cache.list` with `index`), besides namespace and owner. */
+  /** The indexes for `Cache.list` with `index`, besides namespace and owner. */
   readonly indexes: ReadonlyArray<Definition>
-  /** Which of its changes count; all where there is none. */
+  /** The changes that trigger; absent for all changes. */
   readonly predicate: Predicate | undefined
-  /** Whom a change concerns. */
+  /** The objects that a change triggers. */
   readonly map: (object: KubernetesObject) => Keys<R>
 }
 
@@ -46,8 +46,7 @@ export interface Options<A, R> {
 }
 
 /**
- * Why an object is in the queue. Becomes a span link, a log field and a line of `why`. What was `given_up` waits there for one
- * of the others.
+ * Why an object is in the queue: a span link, a log field and a line of `why`. A key with `given_up` waits for one of the others.
  */
 export interface Fired {
   /** Such as `watch.modified`, `owned.deleted`, `startup`, `retry`. */
@@ -69,25 +68,25 @@ export interface Fired {
         readonly resourceVersion: string
       }
     | undefined
-  /** When it happened, in milliseconds of the Clock. */
+  /** When the trigger fired, in milliseconds of the Clock. */
   readonly at: number
   /**
-   * W3C's `traceparent` of what made it happen, where that is known: of the write that put it into an annotation of the source,
-   * or of the attempt that asked for this one.
+   * The W3C `traceparent` of the cause, if known: of the write that set it in an annotation of the source, or of the attempt that
+   * requested this one.
    */
   readonly traceparent?: string | undefined
 }
 
 const verbs = { added: "added", updated: "modified", deleted: "deleted" } as const
 
-/** What a change is called. */
+/** The name of a change, such as `watch.modified`. */
 export const kindOf = (relation: Trigger["relation"], change: Change): Fired["kind"] =>
   change.initial ? "startup" : `${relation}.${verbs[change.type]}`
 
 /**
  * The record of a change.
  *
- * @param annotation the one in which a source says what made it change, where that is to be read
+ * @param annotation the annotation of the source with the traceparent of its change; absent to ignore it
  */
 export const fired = (
   relation: Trigger["relation"],
@@ -110,8 +109,7 @@ export const fired = (
 }
 
 /**
- * The `traceparent` that came with a change. One that stands there since before belongs to an earlier change, and what the first
- * list brings has happened some time ago.
+ * The `traceparent` that came with a change. An unchanged one belongs to an earlier change, and the changes of the first list are old.
  */
 const brought = ({ initial, object, previous, type }: Change, annotation: string): string | undefined => {
   const value = object.metadata.annotations?.[annotation]
@@ -119,17 +117,17 @@ const brought = ({ initial, object, previous, type }: Change, annotation: string
   if (type === "updated" && (previous === undefined || previous.metadata.annotations?.[annotation] === value)) {
     return undefined
   }
-  // Anybody can write an annotation.
+  // Any user may write an annotation.
   return TraceParent.parse(value) === undefined ? undefined : value
 }
 
 /**
- * Changes of a kind, mapped to the objects they concern.
+ * Triggers the objects that `map` returns for a change of a kind.
  *
- * An object of the kind that does not match its schema maps to nothing. With `metadataOnly`, only metadata is fetched, held
- * and given to `map`.
+ * `map` is not called for an object that does not match its schema. With `metadataOnly`, the cache holds only metadata, and `map` gets
+ * only metadata.
  *
- * Needs the right to list and watch `resource`.
+ * Needs the permissions to list and watch `resource`.
  */
 export const on = <A extends KubernetesObject, R = never>(
   resource: Resource.Resource<A, never>,
@@ -146,13 +144,13 @@ export const on = <A extends KubernetesObject, R = never>(
   }
 })
 
-/** Changes of a kind's metadata, for which nothing but metadata is fetched and held. Needs the right to list and watch it. */
+/** Triggers by changes of metadata; the cache holds only metadata. Needs the permissions to list and watch the kind. */
 export const onMetadata = <R = never>(resource: Resource.Any, options: Options<KubernetesObject, R>): Trigger<R> =>
   on(Resource.metadataOnly(resource), options)
 
 /**
- * The key of the object of a kind that controls a child; `undefined` if none does. Group and kind are compared. The version is not,
- * so that children made before an upgrade still have their owner.
+ * The key of the object of a kind that controls a child; `undefined` if none does. The version is not compared, so that children keep
+ * their owner over an upgrade.
  */
 export const ownerOf = (owner: Resource.Any, child: KubernetesObject): ObjectKey | undefined => {
   const reference = controllerOf(child)

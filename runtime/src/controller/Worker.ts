@@ -1,5 +1,5 @@
 /**
- * The loop: take a key, run one attempt, add to the queue what follows. Observers do everything else.
+ * The loop of a worker: take a key, run one attempt, add the key to the queue again if the outcome needs it.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -46,31 +46,31 @@ import type { Result } from "./Result.ts"
 import type { Timeouts } from "./Timeouts.ts"
 import type { Fired } from "./Trigger.ts"
 
-/** What the workers of one controller share. */
+/** The state that the workers of one controller share. */
 export interface Shared<R> {
   readonly controller: Controller<R>
   readonly queue: WorkQueue<Fired>
   readonly informer: Informer
-  /** The controller's kind, not decoded. */
+  /** The kind of the controller, without decoding. */
   readonly wire: Resource.Any
   readonly backoffs: Backoffs
   readonly memory: Memory
   readonly timeouts: Timeouts
-  /** The generation of each failing object, by key, and whether its latest attempt did not reach a server. */
+  /** The generation of each failing object by key, and whether its latest attempt did not reach the API server. */
   readonly trouble: Map<string, { readonly generation: number | undefined; readonly isUnreached: boolean }>
 }
 
 /** The state that the fiber of a worker shares with the fiber that watches over it. */
 interface Turn {
-  /** The key of the attempt under way. */
+  /** The key of the attempt in progress. */
   key: string | undefined
-  /** Whether the time of the latest attempt was over: the fiber is interrupted then, and of no further use. */
+  /** Whether the latest attempt exceeded its time limit. Then the fiber is interrupted and cannot be used again. */
   isLate: boolean
   /** Whether the term interrupts the worker. */
   isEnding: boolean
   /** Whether the queue is shut down. */
   isOver: boolean
-  /** To be called with the first key. */
+  /** Called with the first key. */
   begin: (() => void) | undefined
 }
 
@@ -86,7 +86,7 @@ export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<voi
   Effect.gen(function* () {
     const turn: Turn = { key: undefined, isLate: false, isEnding: false, isOver: false, begin }
     const tracing = yield* Tracing
-    // One tracer for all attempts: a tracer for each attempt would cost more than the rest of its trace.
+    // One tracer for all attempts: a tracer for each attempt costs more than the rest of its trace.
     const attempts =
       tracing === undefined ? loop(shared, turn) : Effect.withTracer(loop(shared, turn), Recording.tracer)
     while (!turn.isOver) {
@@ -106,7 +106,7 @@ export const run = <R>(shared: Shared<R>, begin?: () => void): Effect.Effect<voi
     }
   })
 
-/** Workers. Each starts when the one before it has its first key, so that a controller at rest has one. */
+/** Starts the workers. Each starts when the previous one has its first key, so that an idle controller has one worker. */
 export const pool = <R>(shared: Shared<R>, size: number): Effect.Effect<void, never, R | Reachability> =>
   size <= 1
     ? run(shared)
@@ -133,7 +133,7 @@ interface LocalFiber {
   readonly interruptAllChildren: () => Effect.Effect<void> | null
 }
 
-/** Runs attempts until the queue is shut down, or an attempt was interrupted because its time was over. */
+/** Runs attempts until the queue is shut down, or until an attempt exceeds its time limit. */
 const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | Reachability> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.withFiberRuntime<void, never, R | Reachability>((fiber) => {
@@ -187,7 +187,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         )
       }
 
-      /** Runs the attempt under its time limit. What the author forked or acquired in it ends with it. */
+      /** Runs the attempt with its time limit. Fibers and resources of the attempt end with it. */
       const execute = function* (object: KubernetesObject, started: Started) {
         scope ??= yield* Scope.make()
         enter(object, started, scope)
@@ -224,7 +224,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const object = found !== undefined && memory.isGone(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
 
-        // A changed spec deserves a fresh start: it may be the fix.
+        // A new generation resets the back-off, because the change may be the fix.
         const failing = trouble.get(item.key)
         if (failing !== undefined && failing.generation !== generation) forget(shared, item.key)
         const number = backoffs.attempts(item.key) + 1
@@ -237,7 +237,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const settled = settle(shared, item, outcome, { generation, root, clock, reachability })
         const next = Effect.isEffect(settled) ? yield* settled : settled
         queue.done(item.key, ledger.versions())
-        // The event of its deletion may be past: what this run has kept of the object since then goes here.
+        // The deletion event may have passed, so entries that this run has added since then are removed here.
         if (object !== undefined && shared.informer.store.get(item.key)?.metadata.uid !== object.metadata.uid) {
           memory.forget(object.metadata.uid, item.key)
         }
@@ -283,7 +283,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
             turn.isOver = true
             return
           }
-          // The server may have been lost while this worker waited for a key: then the key has not had its turn.
+          // The connection may be lost since this worker began to wait: then the key goes back.
           if (!reachability.isReached()) {
             queue.putBack(taken.value)
             continue
@@ -293,14 +293,14 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
           turn.begin = undefined
           const { _tag } = yield* attempt(taken.value)
           turn.key = undefined
-          // The leadership has ended. The term will interrupt this worker, and another attempt could write nothing either.
+          // The Lease is lost. The term will interrupt this worker, and another attempt could not write.
           if (_tag === "Interrupted" && !turn.isEnding) return yield* restore(Effect.never)
         }
       })
     })
   )
 
-/** The parts of an attempt that no other attempt shares. */
+/** The parts that belong to one attempt. */
 interface Started {
   readonly id: string
   readonly root: Recording.Span | undefined
@@ -309,11 +309,11 @@ interface Started {
   readonly changes: Array<Change>
 }
 
-/** Whether something was added to a scope. A scope without finalizers serves the next attempt as well. */
+/** Whether a scope has finalizers. A scope without finalizers serves the next attempt too. */
 const isUsed = (scope: Scope.CloseableScope): boolean =>
   (scope as { readonly state?: { readonly finalizers?: { readonly size: number } } }).state?.finalizers?.size !== 0
 
-/** Hands the record to an observer. An observer that dies does not stop the work. */
+/** Passes the record to an observer. A defect of an observer does not stop the worker. */
 const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => {
   const died = (error: unknown) => Effect.logError(`An observer of attempts died: ${messageOf(error)}`)
   try {
@@ -325,8 +325,7 @@ const observedBy = (observe: Observer, record: Attempt): Effect.Effect<void> => 
 }
 
 /**
- * The root of an attempt's trace. Trace and reconcile have one id, so that either finds the other; unless a cause is the parent, whose
- * trace it is part of then.
+ * The root span of an attempt. The trace ID is the reconcile ID, unless a cause is the parent.
  */
 const rootOf = (
   controller: string,
@@ -345,17 +344,17 @@ const rootOf = (
   })
 }
 
-/** Forgets that an object fails: its next failure is a first one. */
+/** Resets the back-off of an object. */
 export const forget = <R>({ backoffs, trouble }: Shared<R>, key: string): void => {
   backoffs.forget(key)
   trouble.delete(key)
 }
 
-/** How long the server that refused asks to be left alone, in ms. */
+/** The Retry-After of the server that refused, in ms. */
 const askedMillis = (error: unknown): number =>
   (ApiError.isApiError(error) ? ApiError.askedMillis(error) : undefined) ?? 0
 
-/** Adds to the queue what follows from an outcome. */
+/** Adds the key to the queue again if the outcome needs it. */
 const settle = <R>(
   shared: Shared<R>,
   { key, priority }: Item<Fired>,

@@ -1,12 +1,10 @@
 /**
- * When a key is tried again: one Effect Schedule, stepped for every key on its own, once per attempt that asks for a
- * retry and by nothing else. It only computes: whoever asks does the waiting, in the queue and not in a fiber, so that a
- * hundred thousand failing objects cost a hundred thousand small records.
+ * The retry delays of keys: one Effect Schedule, stepped for each key on its own, once per attempt that asks for a retry. It only
+ * computes delays. The queue waits, without a fiber per key, so 100,000 failing objects cost 100,000 small records.
  *
- * Any Schedule will do. Its input is what the run ended with; a Schedule that reads the time (`elapsed`, `upTo`,
- * `fixed`, `cron`) sees the Clock's at the key's first attempt, and from there on what has passed: where the machine's time is
- * set meanwhile, none gives up too early or goes on for too long. A Schedule that ends gives up: its state is forgotten,
- * and the next failure of the key, after a new trigger, finds it fresh.
+ * Any Schedule works. Its input is the end of the run. A Schedule that reads the time (`elapsed`, `upTo`, `fixed`, `cron`) sees the Clock
+ * at the first attempt of the key plus monotonic time, so that a change of the machine's time has no effect. When a Schedule ends, its
+ * state is dropped, and the next failure of the key starts from the beginning.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -24,13 +22,13 @@ export interface Backoffs<in In = unknown> {
    * the schedule's own functions throws; the attempt then does not count.
    */
   readonly next: (key: string, input: In) => Effect.Effect<Option.Option<number>>
-  /** The key is well (or gone): its next failure is a first one. */
+  /** Resets the key: its next failure is the first one. */
   readonly forget: (key: string) => void
-  /** How many attempts in a row asked for a retry: 0 after `forget`. */
+  /** The number of attempts in a row that asked for a retry; 0 after `forget`. */
   readonly attempts: (key: string) => number
-  /** How many keys are failing. */
+  /** The number of failing keys. */
   readonly size: () => number
-  /** The worst of the failing keys: most attempts in a row, and the longest delay given by an attempt. O(failing), for a scrape. */
+  /** The most attempts in a row and the longest delay among failing keys. O(failing), for a scrape. */
   readonly worst: () => { readonly attempts: number; readonly delayMillis: number }
 }
 
@@ -48,9 +46,8 @@ const base = Duration.millis(5)
 const cap = Duration.seconds(1000)
 
 /**
- * 5 ms, doubled by every failure up to 1000 s, for ever: controller-runtime's, so that an object that cannot be
- * reconciled costs next to nothing and one that can is retried before a person would notice. Built on `unfold`, because
- * `Schedule.exponential` has no cap of its own: its power of two overflows to an endless delay at failure 1023.
+ * 5 ms, doubled by every failure up to 1000 s, without an end, as in controller-runtime. It uses `unfold`, because `Schedule.exponential`
+ * has no cap: its power of two overflows to an infinite delay at failure 1023.
  */
 const schedule: Schedule.Schedule<Duration.Duration> = Schedule.delayedSchedule(
   Schedule.unfold(base, (delay) => Duration.min(Duration.times(delay, 2), cap))
@@ -61,7 +58,7 @@ export {
   schedule as default
 }
 
-/** The schedule, for every key on its own. What the schedule requires is taken from the context here, once. */
+/** The schedule for each key on its own. The services of the schedule come from the context of this call. */
 export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.Effect<Backoffs<In>, never, R> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
@@ -85,7 +82,7 @@ export const make = <Out, In, R>(retry: Schedule.Schedule<Out, In, R>): Effect.E
             if (failing.get(key) === progress) failing.delete(key)
             return Option.none()
           }
-          // Changed in place: a `forget` while the step was suspended has the last word.
+          // Changed in place, so that a `forget` during the step wins.
           progress.state = state
           progress.attempts++
           progress.delayMillis = Math.max(0, ScheduleIntervals.start(decision.intervals) - now)

@@ -1,6 +1,6 @@
 /**
- * The keys that must wait, by the time they are due: a binary heap in which every entry knows its slot, so that a key
- * promoted by a trigger leaves at once (O(log n)) and nothing stale is kept. Equal times come out in the order they went in.
+ * The delayed keys by due time: a binary heap in which every entry knows its slot, so that a trigger removes a key in O(log n). Entries
+ * with equal times come out in the order in which they went in.
  */
 import type { Entry } from "./Entry.ts"
 
@@ -8,13 +8,13 @@ import type { Entry } from "./Entry.ts"
 export interface Delayed<T> {
   /** Puts the entry in at its `dueAt`. */
   readonly add: (entry: Entry<T>) => void
-  /** Moves the entry, which is in, to an earlier time. Among equal times it keeps its rank. */
+  /** Moves an entry to an earlier time. Among equal times it keeps its rank. */
   readonly advance: (entry: Entry<T>, dueAt: number) => void
-  /** Takes the entry out; it must be in. */
+  /** Removes an entry. */
   readonly remove: (entry: Entry<T>) => void
   /** The entry due first. */
   readonly first: () => Entry<T> | undefined
-  /** How many entries wait. */
+  /** The number of entries. */
   readonly size: () => number
   /** Visits every entry and empties the structure. */
   readonly drain: (visit: (entry: Entry<T>) => void) => void

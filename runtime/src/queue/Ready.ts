@@ -14,15 +14,15 @@ export interface Ready<T> {
   readonly append: (entry: Entry<T>) => void
   /** Puts the entry at the head of the line of its priority. */
   readonly prepend: (entry: Entry<T>) => void
-  /** Takes the entry out; it must be in. */
+  /** Removes an entry. */
   readonly remove: (entry: Entry<T>) => void
-  /** The entry whose turn it is: the first one with no run in progress. */
+  /** The first entry without a run in progress. */
   readonly next: () => Entry<T> | undefined
-  /** How many entries stand before this one. O(n): for a human's question, not for the hot path. */
+  /** The number of entries before this one. O(n): for `why`, not for the hot path. */
   readonly indexOf: (entry: Entry<T>) => number
-  /** How many entries are in, those of running keys included. */
+  /** The number of entries, including those of running keys. */
   readonly size: () => number
-  /** Entries per priority; a priority that was in use lately is reported as 0, so that a gauge falls to it. */
+  /** The number of entries by priority. A priority that was used lately has 0, so that its gauge falls to 0. */
   readonly depth: () => ReadonlyMap<number, number>
   /** `enqueuedAt` of the entry that has waited longest. O(n): a raise moves an old entry behind younger ones. */
   readonly oldest: () => number | undefined

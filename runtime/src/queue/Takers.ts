@@ -1,7 +1,6 @@
 /**
- * The workers that wait for something to do, in line. One that is *called* fetches for itself when its fiber gets to run,
- * so that nothing is ever given to a fiber that has just been interrupted, and what is fetched is the best there is at
- * that moment, not at the moment of the call. Until it has, what is there for it is not given to one who came later.
+ * The waiting workers in order. A worker that is *called* fetches a key when its fiber runs, so that an interrupted fiber never gets a
+ * key, and the worker gets the best key of that moment. A later worker cannot take the key of a called one.
  */
 import * as Effect from "effect/Effect"
 
@@ -9,11 +8,11 @@ import * as Effect from "effect/Effect"
 export interface Takers<out A> {
   /** Fetches now or waits in line. To be run uninterruptibly; only the waiting can be interrupted. */
   readonly take: Effect.Effect<A>
-  /** Something may have become available: calls as many as can be served. Synchronous, and cheap when no worker waits. */
+  /** Calls as many workers as there are keys. Synchronous, and cheap if no worker waits. */
   readonly call: () => void
 }
 
-/** A worker in line, or called and on its way. */
+/** A worker that waits or has been called. */
 interface Taker {
   called: boolean
   readonly call: () => void

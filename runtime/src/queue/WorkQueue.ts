@@ -1,8 +1,8 @@
 /**
- * Whose turn it is: the keys (objects) of one controller that want a reconcile, each at most once.
+ * The keys of the objects that one controller must reconcile, each at most once.
  *
- * Flow: events call `add`, which is plain synchronous code; workers `take` a key, run, say when to run again
- * (`addAfter`), and then say what they wrote (`done`).
+ * Events call `add`, which is synchronous. A worker calls `take`, runs, calls `addAfter` to run again later, and then `done` with the
+ * versions that it wrote.
  *
  * Guarantees
  * - One entry per key, and never two runs of one key at once. However many triggers arrive during a run, exactly one
@@ -37,10 +37,10 @@ import * as Takers from "./Takers.ts"
 
 export type { Own, Version } from "./Own.ts"
 
-/** The priority of what changes nothing by itself: the initial list and resyncs. Everything else is 0 unless it says. */
+/** The priority of the initial list and of resyncs. The default is 0. */
 export const low = -100
 
-/** How a trigger enters the queue. */
+/** The options of `add`. */
 export interface AddOptions {
   /** Any finite number; higher runs first. Default 0. */
   readonly priority?: number | undefined
@@ -48,20 +48,20 @@ export interface AddOptions {
   readonly version?: Own.Version | undefined
 }
 
-/** How a delayed trigger enters the queue. */
+/** The options of `addAfter`. */
 export interface AddAfterOptions {
-  /** Any finite number; higher runs first. Default 0: a worker that asks to run again passes its item's. */
+  /** Any finite number; higher runs first. Default 0: a worker that runs again passes the priority of its item. */
   readonly priority?: number | undefined
 }
 
-/** A key handed to a worker, with what asked for the run. Times are milliseconds of the Clock. */
+/** A key for a worker, with its triggers. Times are milliseconds of the Clock. */
 export interface Item<T> {
   readonly key: string
   /** The newest of the triggers (ten by default), oldest first; never empty. */
   readonly triggers: ReadonlyArray<T>
-  /** How many older triggers there were. */
+  /** The number of older triggers. */
   readonly dropped: number
-  /** How many of those were no echoes of the writes of this key. */
+  /** The number of older triggers that were not echoes. */
   readonly droppedNews: number
   readonly priority: number
   /** When the key became ready: the difference to now is how long it waited for a worker. */
@@ -70,11 +70,11 @@ export interface Item<T> {
   readonly addedAt: number
 }
 
-/** Where a key stands. Times are milliseconds of the Clock. */
+/** The state of a key. Times are milliseconds of the Clock. */
 export type Position =
-  /** Nothing wants a run, and none is in progress. */
+  /** No run is due or in progress. */
   | { readonly _tag: "Absent" }
-  /** `index` keys are served first. */
+  /** `index` keys run first. */
   | { readonly _tag: "Ready"; readonly index: number; readonly priority: number; readonly since: number }
   | { readonly _tag: "Delayed"; readonly until: number; readonly priority: number }
   /** `again`: another run follows as things stand; it waits until `until`, if that is given. */
@@ -90,21 +90,21 @@ const mostUndecided = 1000
 
 /** The queue in numbers, for metrics. */
 export interface Snapshot {
-  /** Keys that want a run now; those whose run is in progress and that want one more are included. */
+  /** Ready keys, including those whose run is in progress and that need another run. */
   readonly ready: number
-  /** Keys that wait for their time. */
+  /** Delayed keys. */
   readonly delayed: number
-  /** Keys handed out and not yet done. */
+  /** Keys whose run is in progress. */
   readonly processing: number
   /** `ready` by priority. */
   readonly depth: ReadonlyMap<number, number>
-  /** How often a key became ready. */
+  /** The number of times a key became ready. */
   readonly adds: number
-  /** How often a run was asked for with a delay. */
+  /** The number of delayed adds. */
   readonly retries: number
-  /** How long the ready key that waits longest has waited; 0 if there is none. */
+  /** The longest wait of a ready key, in ms; 0 without ready keys. */
   readonly oldestMillis: number
-  /** How long the longest run in progress takes already; 0 if there is none. */
+  /** The duration of the longest run in progress, in ms; 0 without runs. */
   readonly longestRunMillis: number
   /** The sum of that over all runs in progress. */
   readonly unfinishedMillis: number
@@ -112,10 +112,10 @@ export interface Snapshot {
 
 /** See the top of this file. All members but `take` are synchronous and cheap. */
 export interface WorkQueue<T> {
-  /** Asks for a run of the key as soon as a worker is free. */
+  /** Adds a key to run as soon as a worker is free. */
   readonly add: (key: string, trigger: T, options?: AddOptions) => void
   /**
-   * Asks for a run of the key in `delayMillis` (rounded up to whole milliseconds; 0 or less: as `add`; Infinity: at the
+   * Adds a key to run in `delayMillis` (rounded up to whole milliseconds; 0 or less: as `add`; Infinity: at the
    * next trigger). A key that is ready, because a trigger arrived during its run, stays ready.
    */
   readonly addAfter: (key: string, delayMillis: number, trigger: T, options?: AddAfterOptions) => void
@@ -135,15 +135,15 @@ export interface WorkQueue<T> {
   readonly done: (key: string, own?: Own.Own) => void
   /** Instead of `done`: the run did not happen. The key is ready again, before all others of its priority. */
   readonly putBack: (item: Item<T>) => void
-  /** Drops all that waits, ignores what comes, and answers every taker with none. Runs in progress go on to `done`. */
+  /** Drops all waiting keys, ignores later ones, and gives none to every taker. Runs in progress continue to `done`. */
   readonly shutDown: () => void
   /** Waits until the queue is shut down and no run is in progress. */
   readonly drained: Effect.Effect<void>
   /** The queue in numbers. O(ready), for a scrape. */
   readonly snapshot: () => Snapshot
-  /** Where the key stands. O(ready), for a human's question. */
+  /** The state of a key. O(ready), for `why`. */
   readonly position: (key: string) => Position
-  /** What asks for the key's next run, oldest first, and how many older triggers there were. */
+  /** The triggers of the next run of a key, oldest first, and the number of older ones. */
   readonly pending: (key: string) => { readonly triggers: ReadonlyArray<T>; readonly dropped: number }
 }
 
