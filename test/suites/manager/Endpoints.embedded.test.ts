@@ -1,4 +1,4 @@
-/** Whether a manager is ready, as kubelet asks it: before, during and after its caches sync, and until it is gone. */
+/** Readiness of a manager: before, during and after its caches sync, and during its shutdown. */
 import { describe, expect } from "bun:test"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
@@ -15,7 +15,7 @@ import * as Managed from "../Managed.ts"
 import * as Chore from "../runtime/Chore.ts"
 import * as Served from "./Served.ts"
 
-/** Owns ConfigMaps, for a second cache, and does what a test says. */
+/** A controller with two caches. */
 const controller = <E, R extends Manager.Runtime>(
   reconcile: (chore: Chore.Chore) => Effect.Effect<Result.Result, E, R> = () => Effect.succeed(Result.done)
 ): Controller.Controller<Manager.Runtime> =>
@@ -26,60 +26,58 @@ const ready = ({ status }: Served.Answer): boolean => status === 200
 const cache = "cache-chores.suites.homeostat.dev"
 
 describe.concurrent("A manager", () => {
-  Chore.placed(
-    "is not ready before it has started and while its caches fill, is then, and stays it without a server",
-    (place) =>
-      Effect.gen(function* () {
-        const { admin, url } = place.cluster
-        const proxy = yield* TcpProxy.make({ port: Number(new URL(url).port) })
-        const served = yield* Served.open
-        expect(yield* served.probe("/healthz")).toEqual({ status: 200, body: "ok\n" })
-        expect((yield* served.probe("/readyz")).body).toContain(
-          "[-]startup failed: the controllers are not started yet\n"
-        )
+  Chore.placed("is not ready before its caches sync, is ready then, and stays ready without a server", (place) =>
+    Effect.gen(function* () {
+      const { admin, url } = place.cluster
+      const proxy = yield* TcpProxy.make({ port: Number(new URL(url).port) })
+      const served = yield* Served.open
+      expect(yield* served.probe("/healthz")).toEqual({ status: 200, body: "ok\n" })
+      expect((yield* served.probe("/readyz")).body).toContain(
+        "[-]startup failed: the controllers are not started yet\n"
+      )
 
-        yield* proxy.blackhole
-        const behind = { ...admin, server: proxy.instead(admin.server) }
-        yield* served.start(behind, [controller()], { namespaces: [place.namespace] })
-        const filling = yield* served.probe("/readyz")
-        expect(filling).toEqual({
-          status: 500,
-          body: [
-            "[+]ping ok",
-            "[+]startup ok",
-            "[+]shutdown ok",
-            `[-]${cache} failed: the first list of chores.suites.homeostat.dev is not complete yet`,
-            "[-]cache-configmaps failed: the first list of configmaps is not complete yet",
-            "readyz check failed",
-            ""
-          ].join("\n")
-        })
-        expect((yield* served.probe("/healthz")).status).toBe(200)
-
-        yield* proxy.heal
-        yield* Served.until(served, "/readyz", "that it is ready", ready)
-        expect((yield* served.probe("/readyz?verbose")).body).toContain(`[+]${cache} ok\n[+]cache-configmaps ok\n`)
-        expect(yield* served.probe(`/readyz/${cache}`)).toEqual({ status: 200, body: "ok\n" })
-
-        yield* proxy.refuse
-        yield* proxy.cut
-        const refused = Effect.map(served.metrics, (page) =>
-          [...page.matchAll(/^rest_client_requests_total\{.*code="<error>".*\} (\d+)$/gm)]
-            .map(([, count]) => Number(count))
-            .reduce((sum, count) => sum + count, 0)
-        )
-        yield* Managed.eventually(
-          "some requests in vain",
-          Effect.zipLeft(
-            refused,
-            Effect.map(served.probe("/readyz"), (answer) => expect(ready(answer)).toBe(true))
-          ),
-          (count) => count > 5
-        )
+      yield* proxy.blackhole
+      const behind = { ...admin, server: proxy.instead(admin.server) }
+      yield* served.start(behind, [controller()], { namespaces: [place.namespace] })
+      const filling = yield* served.probe("/readyz")
+      expect(filling).toEqual({
+        status: 500,
+        body: [
+          "[+]ping ok",
+          "[+]startup ok",
+          "[+]shutdown ok",
+          `[-]${cache} failed: the first list of chores.suites.homeostat.dev is not complete yet`,
+          "[-]cache-configmaps failed: the first list of configmaps is not complete yet",
+          "readyz check failed",
+          ""
+        ].join("\n")
       })
+      expect((yield* served.probe("/healthz")).status).toBe(200)
+
+      yield* proxy.heal
+      yield* Served.until(served, "/readyz", "ready", ready)
+      expect((yield* served.probe("/readyz?verbose")).body).toContain(`[+]${cache} ok\n[+]cache-configmaps ok\n`)
+      expect(yield* served.probe(`/readyz/${cache}`)).toEqual({ status: 200, body: "ok\n" })
+
+      yield* proxy.refuse
+      yield* proxy.cut
+      const refused = Effect.map(served.metrics, (page) =>
+        [...page.matchAll(/^rest_client_requests_total\{.*code="<error>".*\} (\d+)$/gm)]
+          .map(([, count]) => Number(count))
+          .reduce((sum, count) => sum + count, 0)
+      )
+      yield* Managed.eventually(
+        "failed requests",
+        Effect.zipLeft(
+          refused,
+          Effect.map(served.probe("/readyz"), (answer) => expect(ready(answer)).toBe(true))
+        ),
+        (count) => count > 5
+      )
+    })
   )
 
-  Chore.placed("is not ready without the CRD, says which one, and is when it is there", (place) =>
+  Chore.placed("is not ready without a CRD, which it names, until its installation", (place) =>
     Effect.gen(function* () {
       const kind = `Late${crypto.randomUUID().slice(0, 6)}`
       const Late = CustomResource.make({
@@ -92,22 +90,22 @@ describe.concurrent("A manager", () => {
       const served = yield* Served.open
       yield* served.start(place.cluster.admin, [late, controller()], { namespaces: [place.namespace] })
       const check = `/readyz/cache-${Resource.nameOf(Late)}`
-      const { body, status } = yield* Served.until(served, check, "that the missing kind is named", (answer) =>
+      const { body, status } = yield* Served.until(served, check, "the name of the missing kind", (answer) =>
         answer.body.includes("does not serve")
       )
       expect(status).toBe(500)
       expect(body).toContain(`suites.homeostat.dev/v1 ${kind}; install its CustomResourceDefinition`)
-      // The rest goes on, and can be asked for alone.
-      yield* Served.until(served, `/readyz/${cache}`, "that the other kind is there", ready)
+      // The other cache works, and has a check of its own.
+      yield* Served.until(served, `/readyz/${cache}`, "the other kind", ready)
       expect((yield* served.probe("/readyz")).status).toBe(500)
       expect((yield* served.probe("/healthz")).status).toBe(200)
       expect((yield* served.probe(`/readyz?exclude=${check.slice("/readyz/".length)}`)).status).toBe(200)
       yield* place.cluster.install(Crd.of(Late))
-      yield* Served.until(served, "/readyz", "that it is ready", ready)
+      yield* Served.until(served, "/readyz", "ready", ready)
     })
   )
 
-  Chore.placed("is not ready from the moment it is to stop, while it finishes what it has begun", (place) =>
+  Chore.placed("is not ready during its shutdown, while it finishes its reconciles", (place) =>
     Effect.gen(function* () {
       const begun = yield* Deferred.make<void>()
       const mayEnd = yield* Deferred.make<void>()
@@ -118,9 +116,9 @@ describe.concurrent("A manager", () => {
       yield* served.start(place.cluster.admin, [slow], { namespaces: [place.namespace] })
       yield* Chore.create(place, "slow")
       yield* Deferred.await(begun)
-      yield* Served.until(served, "/readyz", "that it is ready", ready)
+      yield* Served.until(served, "/readyz", "ready", ready)
       const stopping = yield* Effect.fork(served.stop)
-      const { body } = yield* Served.until(served, "/readyz", "that it is not ready", (answer) => !ready(answer))
+      const { body } = yield* Served.until(served, "/readyz", "not ready", (answer) => !ready(answer))
       expect(body).toContain("[-]shutdown failed: the process is shutting down\n")
       expect((yield* served.probe("/healthz")).status).toBe(200)
       expect(yield* served.metrics).toContain('controller_runtime_active_workers{controller="chores"} 1\n')
@@ -131,7 +129,7 @@ describe.concurrent("A manager", () => {
   )
 })
 
-/** How long a connection lasts that says this at first, and then that every second. */
+/** The duration of a connection that sends `first`, and then `drip` every second. */
 const lasts = (port: number, first: string, drip: string): Effect.Effect<number> =>
   Effect.async<number>((resume) => {
     const began = performance.now()
@@ -155,7 +153,7 @@ const lasts = (port: number, first: string, drip: string): Effect.Effect<number>
   })
 
 live(
-  "Nobody can hold a port's connections by being slow: each ends within 20 seconds",
+  "A port closes slow connections within 20 seconds",
   () =>
     Effect.gen(function* () {
       const local = { hostname: "127.0.0.1", port: 0 }

@@ -1,4 +1,3 @@
-/** Whether a manager is ready that lacks a right. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -16,8 +15,8 @@ const controller = Controller.make("chores", {
 
 const ready = ({ status }: Served.Answer): boolean => status === 200
 
-describe("A manager without a right", () => {
-  Chore.real("is not ready, says which one, and is when it has it", (place) =>
+describe("A manager without a permission", () => {
+  Chore.real("is not ready, names the permission, and is ready with it", (place) =>
     Effect.gen(function* () {
       const { cluster, namespace } = place
       const user = yield* cluster.addUser({ name: `prober-${namespace}` })
@@ -36,12 +35,12 @@ describe("A manager without a right", () => {
       })
       const served = yield* Served.open
       yield* served.start(user, [controller], { namespaces: [namespace] })
-      const { body } = yield* Served.until(served, "/readyz/cache-configmaps", "that the right is named", (answer) =>
+      const { body } = yield* Served.until(served, "/readyz/cache-configmaps", "the name of the permission", (answer) =>
         answer.body.includes("takes the verbs")
       )
       expect(body).toContain(`list and watch on configmaps of API group "" in namespace ${namespace}`)
       yield* Client.replace(Role, { metadata, rules: [...first, rule("", "configmaps")] })
-      yield* Served.until(served, "/readyz", "that it is ready", ready)
+      yield* Served.until(served, "/readyz", "ready", ready)
     })
   )
 })

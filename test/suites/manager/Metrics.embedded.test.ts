@@ -1,13 +1,12 @@
-/** What a manager's page of metrics shows: every metric of controller-runtime that applies, and what moves it. */
+/** The metrics page of a manager. */
 import { describe, expect } from "bun:test"
 import * as TcpProxy from "@homeostat/testkit/TcpProxy"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Chore from "../runtime/Chore.ts"
-import { controller, election } from "./Obedient.ts"
+import { controller, lead, start } from "./Obedient.ts"
 import * as Served from "./Served.ts"
 
-/** A metric as a page shows it. */
 interface Shown {
   readonly type: string
   readonly labels: ReadonlyArray<string>
@@ -17,7 +16,7 @@ interface Shown {
 const labelsOf = (text: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(/(\w+)="/g), ([, name]) => name ?? "")
 
-/** Every metric of a page; that all series of one have the same labels, and of a histogram the same buckets, is checked. */
+/** The metrics of a page, whose series must have equal labels and equal buckets. */
 const shown = (page: string): { readonly [name: string]: Shown } =>
   Object.fromEntries(
     page
@@ -48,7 +47,6 @@ const shown = (page: string): { readonly [name: string]: Shown } =>
       })
   )
 
-/** The value of a series, named as on the page. */
 const amount = (page: string, series: string): number => {
   const line = page.split("\n").find((line) => line.startsWith(`${series} `))
   return line === undefined ? Number.NaN : Number(line.slice(series.length + 1))
@@ -69,7 +67,7 @@ const freshness = "0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30
 const requestSeconds = "0.005 0.025 0.1 0.25 0.5 1 2 4 8 15 30 60"
 const requestBytes = "64 256 512 1024 4096 16384 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07"
 
-/** What controller-runtime and client-go have, of which we have all that has a meaning here. */
+/** The metrics of controller-runtime and client-go that apply. */
 const theirs: { readonly [name: string]: Shown } = {
   controller_runtime_reconcile_total: counter("controller", "result"),
   controller_runtime_reconcile_errors_total: counter("controller"),
@@ -116,28 +114,26 @@ const ours: { readonly [name: string]: Shown } = {
 
 describe.concurrent("The page of metrics", () => {
   Chore.placed(
-    "has every metric of controller-runtime that applies, with its type, labels and buckets, and ours",
+    "has every metric of controller-runtime that applies, with its type, labels and buckets, and those of Homeostat",
     (place) =>
       Effect.gen(function* () {
         const served = yield* Served.open
-        const settings = { namespaces: [place.namespace], leaderElection: election(place) }
-        const [runner] = yield* served.start(place.cluster.admin, [controller], settings)
-        yield* runner?.started ?? Effect.void
+        yield* lead(place, served)
         const page = yield* served.metrics
         const all = shown(page)
         for (const [name, expected] of Object.entries({ ...theirs, ...ours })) {
           expect({ [name]: all[name] }).toEqual({ [name]: expected })
         }
-        const strangers = Object.keys(all).filter((name) => !name.startsWith("homeostat_") && !(name in theirs))
-        expect(strangers).toEqual(["leader_election_slowpath_total"])
+        const others = Object.keys(all).filter((name) => !name.startsWith("homeostat_") && !(name in theirs))
+        expect(others).toEqual(["leader_election_slowpath_total"])
       })
   )
 
-  Chore.placed("tells what came of reconciles, and what was asked of the API server", (place) =>
+  Chore.placed("counts the results of reconciles and the requests to the API server", (place) =>
     Effect.gen(function* () {
       const served = yield* Served.open
       yield* served.start(place.cluster.admin, [controller], { namespaces: [place.namespace] })
-      for (const what of ["fail", "never", "die", "hang", "later", "tell"]) yield* Chore.create(place, what, { what })
+      for (const what of ["fail", "never", "die", "hang", "later", "update"]) yield* Chore.create(place, what, { what })
       const own = (name: string) => `controller_runtime_${name}{controller="chores"}`
       const total = (result: string) => `controller_runtime_reconcile_total{controller="chores",result="${result}"}`
       const host = new URL(place.cluster.url).host
@@ -160,9 +156,8 @@ describe.concurrent("The page of metrics", () => {
       const seen = Effect.map(served.metrics, (page) =>
         Object.fromEntries(Object.keys(expected).map((series) => [series, amount(page, series)]))
       )
-      yield* Managed.eventually("that all is counted", seen, (seen) => Bun.deepEquals(seen, expected))
+      yield* Managed.eventually("all counts", seen, (seen) => Bun.deepEquals(seen, expected))
       const page = yield* served.metrics
-      // One list and one watch, or both in one.
       expect(amount(page, requests(200, "GET"))).toBeGreaterThan(0)
       expect(amount(page, requests(200, "PATCH"))).toBeGreaterThan(0)
       expect(amount(page, total("success"))).toBeGreaterThan(0)
@@ -170,23 +165,17 @@ describe.concurrent("The page of metrics", () => {
     })
   )
 
-  Chore.placed("tells of one that leads and one that stands by, which has all its series too, at 0", (place) =>
+  Chore.placed("shows the leader, and all series at 0 on the standby", (place) =>
     Effect.gen(function* () {
       yield* Chore.create(place, "one")
       const [first, second] = [yield* Served.open, yield* Served.open]
-      const start = (served: Served.Served) =>
-        served.start(place.cluster.admin, [controller], {
-          namespaces: [place.namespace],
-          leaderElection: election(place)
-        })
-      const [leader] = yield* start(first)
-      yield* leader?.started ?? Effect.void
-      yield* start(second)
-      yield* Served.until(second, "/readyz", "that the standby is ready", ({ status }) => status === 200)
+      yield* lead(place, first)
+      yield* start(place, second)
+      yield* Served.until(second, "/readyz", "a ready standby", ({ status }) => status === 200)
       const master = 'leader_election_master_status{name="chores"}'
       const success = 'controller_runtime_reconcile_total{controller="chores",result="success"}'
       yield* Managed.eventually(
-        "that the leader's page says so",
+        "the metrics of the leader",
         first.metrics,
         (page) => amount(page, master) === 1 && amount(page, success) > 0
       )
@@ -198,7 +187,7 @@ describe.concurrent("The page of metrics", () => {
     })
   )
 
-  Chore.placed("tells when a watch was resumed", (place) =>
+  Chore.placed("counts resumed watches", (place) =>
     Effect.gen(function* () {
       const served = yield* Served.open
       const { admin, url } = place.cluster
@@ -211,7 +200,7 @@ describe.concurrent("The page of metrics", () => {
       expect(amount(yield* served.metrics, restarts("broken"))).toBe(0)
       yield* proxy.cut
       const page = yield* Managed.eventually(
-        "that the cut is counted",
+        "the count of the cut",
         served.metrics,
         (page) => amount(page, restarts("broken")) > 0
       )

@@ -1,4 +1,3 @@
-/** A controller that makes of each Chore what that says, and an election for those who run it. */
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
 import { TerminalError } from "@homeostat/runtime/controller/TerminalError"
@@ -7,8 +6,9 @@ import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import type * as Manager from "@homeostat/runtime/manager/Manager"
 import { Effect, Either, Schedule } from "effect"
 import * as Chore from "../runtime/Chore.ts"
+import type * as Served from "./Served.ts"
 
-/** Each Chore says what is to come of it. */
+/** A controller that ends each reconcile as the Chore requires. */
 export const controller: Controller.Controller<Manager.Runtime> = Controller.make("chores", {
   for: Chore.Chore,
   concurrency: 3,
@@ -18,17 +18,17 @@ export const controller: Controller.Controller<Manager.Runtime> = Controller.mak
     Effect.gen(function* () {
       switch (chore.spec.what) {
         case "fail":
-          return yield* Effect.fail("as it was told")
+          return yield* Effect.fail("required by the Chore")
         case "never":
-          return yield* new TerminalError({ message: "as it was told" })
+          return yield* new TerminalError({ message: "required by the Chore" })
         case "die":
-          return yield* Effect.die("as it was told")
+          return yield* Effect.die("required by the Chore")
         case "hang":
           return yield* Effect.never
         case "later":
           return Result.requeueAfter("1 hour")
-        case "tell":
-          yield* EventRecorder.record({ regarding: chore, type: "Normal", reason: "Told", note: "x" })
+        case "update":
+          yield* EventRecorder.record({ regarding: chore, type: "Normal", reason: "Updated", note: "x" })
           yield* Chore.tell(chore.metadata, "told")
           return Result.done
         default:
@@ -37,6 +37,14 @@ export const controller: Controller.Controller<Manager.Runtime> = Controller.mak
     })
 })
 
-/** In the namespace of a test. */
+/** A leader election in the namespace of the test. */
 export const election = ({ namespace }: Chore.Place) =>
   Either.getOrThrow(LeaderElection.make({ namespace, name: "chores", identity: crypto.randomUUID() }))
+
+/** Starts a replica of the manager. */
+export const start = (place: Chore.Place, served: Served.Served) =>
+  served.start(place.cluster.admin, [controller], { namespaces: [place.namespace], leaderElection: election(place) })
+
+/** Starts a manager, and waits until it leads. */
+export const lead = (place: Chore.Place, served: Served.Served) =>
+  Effect.flatMap(start(place, served), ([runner]) => runner?.started ?? Effect.void)

@@ -1,6 +1,4 @@
-/**
- * A manager in the test's process with its ports open, and what they answer.
- */
+/** A manager in the test's process with open ports. */
 import { MetricsText, OpenMetrics } from "@homeostat/observability"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
@@ -14,27 +12,25 @@ import { Context, Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
-/** Status and text. */
 export interface Answer {
   readonly status: number
   readonly body: string
 }
 
-/** The ports of a process, in which a manager may be started. */
+/** The ports of a process, and its manager. */
 export interface Served {
-  /** Asks the port for probes. */
+  /** Requests a path from the port of probes. */
   readonly probe: (path: string) => Effect.Effect<Answer>
-  /** The page of metrics. */
   readonly metrics: Effect.Effect<string>
-  /** The same for who likes one format best. */
+  /** The metrics page in a format. */
   readonly metricsAs: (format: MetricsPage.Format) => Effect.Effect<string>
-  /** Starts controllers, and does not wait until they have started. They stop when the scope closes, or by `stop`. */
+  /** Starts controllers without waiting for them. They stop when the scope closes, or by `stop`. */
   readonly start: (
     user: User,
     controllers: ReadonlyArray<Controller<Manager.Runtime>>,
     settings: Manager.Settings & { readonly namespaces: ReadonlyArray<string> }
   ) => Effect.Effect<ReadonlyArray<Runner>, never, Scope.Scope>
-  /** Stops them as a signal does. Ends when they have stopped. */
+  /** Stops the controllers as a signal does, and waits for their end. */
   readonly stop: Effect.Effect<void>
 }
 
@@ -50,7 +46,7 @@ const get = (
     return { status: response.status, body: await response.text() }
   })
 
-/** Opens the ports, with nothing behind them yet. */
+/** Opens the ports before a manager starts. */
 export const open: Effect.Effect<Served, Endpoints.BindFailed, Scope.Scope> = Effect.gen(function* () {
   const ports = yield* Layer.build(Layer.provideMerge(Health.layer, Endpoints.layer({ metrics: local, probes: local })))
   const { addresses } = Context.get(ports, Endpoints.Endpoints)
@@ -78,7 +74,7 @@ export const open: Effect.Effect<Served, Endpoints.BindFailed, Scope.Scope> = Ef
   }
 })
 
-/** Waits until a probe is answered so. */
+/** Waits for an answer of a probe. */
 export const until = (
   { probe }: Served,
   path: string,

@@ -1,4 +1,4 @@
-/** What Prometheus' own tool says of the alerts: that they can be read, and when they fire. */
+/** promtool checks and tests the alerts. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import * as Alerts from "./Alerts.ts"
 import * as Monitoring from "./Monitoring.ts"
 
-/** Has promtool look at files, of which it names the first. */
+/** Runs promtool with the path of the first file. */
 const promtool = (args: ReadonlyArray<string>, files: { readonly [name: string]: unknown }) =>
   Effect.gen(function* () {
     const program = yield* Assets.find("promtool")
@@ -20,7 +20,7 @@ const promtool = (args: ReadonlyArray<string>, files: { readonly [name: string]:
       yield* Effect.promise(() => Bun.write(join(folder, name), JSON.stringify(content)))
     }
     const { exitCode, stderr, stdout } = yield* Process.run(program, [...args, ...paths.slice(0, 1)])
-    return { exitCode, said: `${stdout}${stderr}` }
+    return { exitCode, output: `${stdout}${stderr}` }
   })
 
 const test = (trouble: Alerts.Trouble, alert: string, fires: boolean) => ({
@@ -29,7 +29,7 @@ const test = (trouble: Alerts.Trouble, alert: string, fires: boolean) => ({
   input_series: Object.entries(trouble.series).map(([series, values]) => ({ series, values })),
   promql_expr_test: [
     {
-      // An alert that has fired once, whatever its labels.
+      // An alert that fires, with any labels.
       expr: fires
         ? `count by (alertname) (ALERTS{alertname="${alert}",alertstate="firing"})`
         : 'count by (alertname) (ALERTS{alertstate="firing"})',
@@ -45,19 +45,19 @@ const tests = (all: ReadonlyArray<unknown>) => ({
 })
 
 describe("The alerts", () => {
-  live("are rules that Prometheus reads without a complaint", () =>
+  live("pass the lint of promtool", () =>
     Effect.gen(function* () {
       const checked = yield* promtool(["check", "rules", "--lint=all", "--lint-fatal"], {
         "rules.yaml": Monitoring.rules.spec
       })
       expect(checked).toEqual({
         exitCode: 0,
-        said: expect.stringContaining(`SUCCESS: ${Monitoring.alerts.length} rules found`)
+        output: expect.stringContaining(`SUCCESS: ${Monitoring.alerts.length} rules found`)
       })
     })
   )
 
-  live("fire in the trouble that each of them is for", () =>
+  live("fire for the series of each trouble", () =>
     Effect.gen(function* () {
       expect(Object.keys(Alerts.troubles).sort()).toEqual(Monitoring.alerts.map(({ alert }) => alert).sort())
       const all = Object.entries(Alerts.troubles).flatMap(([alert, troubles]) =>
@@ -65,17 +65,17 @@ describe("The alerts", () => {
       )
       expect(yield* promtool(["test", "rules"], tests(all))).toEqual({
         exitCode: 0,
-        said: expect.stringContaining("SUCCESS")
+        output: expect.stringContaining("SUCCESS")
       })
     })
   )
 
-  live("do not fire on a manager with nothing the matter, from its start with many objects on", () =>
+  live("do not fire on a healthy manager, from its start with many objects", () =>
     Effect.gen(function* () {
       const healthy = [5, 12, 20, 47, Alerts.health.at].map((at) => test({ ...Alerts.health, at }, "health", false))
       expect(yield* promtool(["test", "rules"], tests(healthy))).toEqual({
         exitCode: 0,
-        said: expect.stringContaining("SUCCESS")
+        output: expect.stringContaining("SUCCESS")
       })
     })
   )

@@ -1,9 +1,9 @@
-/** For each alert the trouble in which it is to fire, as series in promtool's notation with a value each minute. */
+/** Series for which each alert fires, in promtool's notation with a value each minute. */
 
 /** Series by name: `0+1x60` is 0, 1, 2, … for an hour, `_x10` ten minutes without a value. */
 export interface Trouble {
   readonly series: { readonly [series: string]: string }
-  /** When it is to fire, in minutes. */
+  /** The time at which the alert fires, in minutes. */
   readonly at: number
 }
 
@@ -15,17 +15,17 @@ const kind = 'kind="widgets.example.com"'
 
 const reconciles = series("controller_runtime_reconcile_total", `${widgets},result="success"`)
 
-/** Of a Backup, by its own namespace and name: the ServiceMonitor honors labels. */
+/** A series of a Backup with its own namespace and name, because the ServiceMonitor honors labels. */
 const backup = (name: string, of = "db"): string =>
   `homeostat_backup_${name}{job="homeostat",namespace="shop",pod="homeostat-0",name="${of}"}`
 
-/** A histogram in which, each minute, some values are at most `bound` and more than what is below it. */
+/** A histogram with values between `below` and `bound`, each minute. */
 const beyond = (name: string, labels: string, below: string, bound: string): Trouble["series"] => {
   const bucket = (le: string): string => series(`${name}_bucket`, `${labels === "" ? "" : `${labels},`}le="${le}"`)
   return { [bucket(below)]: "0x60", [bucket(bound)]: "0+6x60", [bucket("+Inf")]: "0+6x60" }
 }
 
-/** By the name of the alert, one or several. */
+/** By the name of the alert. */
 export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Trouble> } = {
   HomeostatAbsent: { series: { [series("up")]: "1x5 0x20" }, at: 15 },
   HomeostatNoLeader: {
@@ -113,7 +113,7 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
   },
   HomeostatBackupMissed: [
     {
-      // Every ten minutes, and after one success no more.
+      // A Backup for each ten minutes without a second success.
       series: {
         [backup("expected_interval_seconds")]: "600x60",
         [backup("created_timestamp_seconds")]: "0x60",
@@ -122,7 +122,7 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
       at: 40
     },
     {
-      // Never.
+      // Without a success.
       series: { [backup("expected_interval_seconds")]: "600x60", [backup("created_timestamp_seconds")]: "0x60" },
       at: 35
     }
@@ -133,7 +133,7 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
   HomeostatBackupRepositoryLocked: { series: { [backup("repository_locked")]: "0x5 1x80" }, at: 70 }
 }
 
-/** A manager at work, with nothing the matter: it reconciles, fails now and then, and asks for nothing in vain. */
+/** A healthy manager, some of whose reconciles fail. */
 export const health: Trouble = {
   series: {
     [series("up")]: "1x60",
@@ -160,7 +160,7 @@ export const health: Trouble = {
     [series("homeostat_spans_dropped_total", 'reason="trace_too_long"')]: "0+5x60",
     [series("process_open_fds")]: "30x60",
     [series("process_max_fds")]: "1024x60",
-    // Every 20 minutes, from one that has just been created on; one run in between finds a lock, which the next try removes.
+    // A new Backup for each 20 minutes. One run finds a lock, which the next one removes.
     [backup("created_timestamp_seconds")]: "0x60",
     [backup("expected_interval_seconds")]: "1200x60",
     [backup("last_success_timestamp_seconds")]: "_x15 900x32 2700x13",
@@ -168,7 +168,7 @@ export const health: Trouble = {
     [backup("ready")]: "0x10 1x50",
     [backup("repository_locked")]: "0x20 1x25 0x15",
     [backup("retention_applied")]: "_x15 1x5 0x25 1x15",
-    // Has run long ago, and is suspended.
+    // A suspended Backup.
     [backup("created_timestamp_seconds", "old")]: "-9999999x60",
     [backup("last_success_timestamp_seconds", "old")]: "-8888888x60",
     [backup("last_run_success", "old")]: "1x60",

@@ -1,4 +1,3 @@
-/** What a manager's page says of Backups that are there, and that it says nothing of those that are gone. */
 import { describe, expect } from "bun:test"
 import { backup, restore } from "@homeostat/backup"
 import { Backup } from "@homeostat/backup/Backup"
@@ -17,7 +16,7 @@ const limit = "100 seconds"
 
 describe("Metrics of Backups", () => {
   Shared.cluster(
-    "tell of each that is there, and nothing of one that is being deleted or gone",
+    "exist for each Backup until its deletion",
     (cluster) =>
       Effect.gen(function* () {
         yield* cluster.install(Crd.of(Backup), Crd.of(Restore))
@@ -35,19 +34,19 @@ describe("Metrics of Backups", () => {
 
         yield* Effect.gen(function* () {
           for (const name of ["goes", "stays"]) yield* create(name)
-          // One of the same name is not the Backup.
+          // A Restore with the name of a Backup.
           yield* Client.create(Restore, {
             metadata: key("goes"),
             spec: { backupRef: "goes", targetPVC: "data" }
           })
           yield* create("held", ["suites.homeostat.dev/hold"])
           const page = yield* Managed.eventually(
-            "that all are told of",
+            "the series of all",
             served.metrics,
             (page) => ["goes", "stays", "held"].every((name) => page.includes(`homeostat_backup_ready${of(name)} 0\n`)),
             limit
           )
-          // Its source is not there, so it can't run; by its schedule it should, each weekday.
+          // The source is missing, but the schedule requires a run each weekday.
           expect(page).toContain(`homeostat_backup_expected_interval_seconds${of("stays")} ${3 * 86_400}\n`)
           expect(page).toMatch(
             new RegExp(`^homeostat_backup_next_run_timestamp_seconds${RegExp.escape(of("stays"))} \\d+$`, "m")
@@ -58,9 +57,9 @@ describe("Metrics of Backups", () => {
           expect(page).not.toContain(`homeostat_backup_last_success_timestamp_seconds${of("stays")}`)
 
           for (const name of ["goes", "held"]) yield* Client.delete(Backup, key(name))
-          yield* Managed.eventually("that one is not told of, which is gone", served.metrics, without("goes"), limit)
+          yield* Managed.eventually("no series of the deleted Backup", served.metrics, without("goes"), limit)
           const rest = yield* Managed.eventually(
-            "that one is not told of, which others hold back",
+            "no series of the Backup with a finalizer",
             served.metrics,
             without("held"),
             limit

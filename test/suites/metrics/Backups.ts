@@ -1,4 +1,4 @@
-/** What a manager's page says of a Backup that has just run: the program at work of {@link Live} has none, for want of a kubelet. */
+/** The metrics of a Backup that has run, because the program of {@link Live} has no kubelet. */
 import type { Backup } from "@homeostat/backup/Backup"
 import * as BackupMetrics from "@homeostat/backup/Metrics"
 import { MetricsText } from "@homeostat/observability"
@@ -37,10 +37,10 @@ const ran: Backup["status"] = {
   ]
 }
 
-/** The Backups' part of the page, before the run and after it. */
+/** The metrics of the Backup before and after the run. */
 export const pages = (): readonly [before: string, after: string] => {
   const registry = Metrics.make()
-  // What the schema fills in says nothing here.
+  // Without the defaults of the schema.
   const backup = { metadata, spec: { source: "db", destination: "s3://bucket", suspend: false } } as Backup
   const { told } = BackupMetrics.make(registry, () => backup)
   const page = () => MetricsText.render(registry.read()).body

@@ -1,10 +1,10 @@
-/** How many series a manager's page has does not depend on how many objects there are, or have been. */
+/** The count of series does not depend on the count of objects. */
 import { describe, expect } from "bun:test"
 import { MetricsText, OpenMetrics } from "@homeostat/observability"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
-import { controller, election } from "../manager/Obedient.ts"
+import { lead } from "../manager/Obedient.ts"
 import * as Served from "../manager/Served.ts"
 import * as Chore from "../runtime/Chore.ts"
 
@@ -17,25 +17,22 @@ const seriesOf = (page: string): ReadonlySet<string> =>
       .map((line) => line.replace(/ #.*$/, "").replace(/ \S+$/, ""))
   )
 
-const fates = ["fail", "never", "die", "later", "tell", ""]
+const fates = ["fail", "never", "die", "later", "update", ""]
 
-/** As many at a time as a manager of several workers keeps up with. */
 const concurrency = 16
 
-/** For a busy machine: a quiet one needs a twentieth. */
+/** For busy machines. */
 const limit = "100 seconds"
 
 describe("The page of metrics", () => {
   Chore.placed(
-    "has the same series, in either format, before and after 1,000 objects came and went",
+    "has the same series in both formats before and after 1,000 objects",
     (place) =>
       Effect.gen(function* () {
         const served = yield* Served.open
-        const settings = { namespaces: [place.namespace], leaderElection: election(place) }
-        const [runner] = yield* served.start(place.cluster.admin, [controller], settings)
-        yield* runner?.started ?? Effect.void
+        yield* lead(place, served)
 
-        /** Objects with every fate there is, each seen by the controller, and then gone. */
+        /** Creates objects with every fate, waits for the controller, and deletes them. */
         const pass = (names: ReadonlyArray<string>) =>
           Effect.gen(function* () {
             const each = <A, E, R>(run: (name: string, index: number) => Effect.Effect<A, E, R>) =>
@@ -43,10 +40,10 @@ describe("The page of metrics", () => {
             yield* each((name, index) => Chore.create(place, name, { what: fates[index % fates.length] ?? "" }))
             const has = (page: string, objects: number) =>
               page.includes(`homeostat_cache_objects{kind="chores.suites.homeostat.dev"} ${objects}\n`)
-            yield* Managed.eventually("that all were seen", served.metrics, (page) => has(page, names.length), limit)
+            yield* Managed.eventually("all objects", served.metrics, (page) => has(page, names.length), limit)
             yield* each((name) => Client.delete(Chore.Chore, { namespace: place.namespace, name }))
             yield* Managed.eventually(
-              "that all are gone, and nothing is in progress",
+              "no objects and no reconciles",
               served.metrics,
               (page) => has(page, 0) && page.includes('controller_runtime_active_workers{controller="chores"} 0\n'),
               limit
@@ -55,7 +52,7 @@ describe("The page of metrics", () => {
         const pages = Effect.all([served.metricsAs(MetricsText.format), served.metricsAs(OpenMetrics.format)])
 
         yield* pass(fates.flatMap((_, index) => [`first-${index}`, `second-${index}`]))
-        yield* Managed.eventually("that the Lease was renewed, which is a PUT", served.metrics, (page) =>
+        yield* Managed.eventually("a renewal of the Lease, a PUT", served.metrics, (page) =>
           page.includes('method="PUT"')
         )
         const before = yield* pages
@@ -65,7 +62,7 @@ describe("The page of metrics", () => {
         for (const [index, page] of after.entries()) {
           const known = seriesOf(before[index] ?? "")
           const now = seriesOf(page)
-          // Of a thousand objects one may be gone when its status is written, or time out: a code more is no object more.
+          // A status write may meet a deleted object or time out, which adds a code.
           const added = [...now].filter((series) => !known.has(series))
           expect(added.filter((series) => !/^rest_client_requests_total\{code="(4\d\d|<error>)"/.test(series))).toEqual(
             []

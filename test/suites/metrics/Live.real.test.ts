@@ -1,7 +1,4 @@
-/**
- * What others say of a live manager's metrics: promtool of the text, the reference parser of the OpenMetrics; and Prometheus'
- * own engine, in promtool, of what the dashboard and the alerts ask for.
- */
+/** promtool and the reference parser of OpenMetrics check the metrics, dashboard and alerts of a live manager. */
 import { describe, expect } from "bun:test"
 import type * as Client from "@homeostat/runtime/client/Client"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -14,7 +11,7 @@ import * as Live from "./Live.ts"
 import * as Monitoring from "./Monitoring.ts"
 import * as Promtool from "./Promtool.ts"
 
-/** A family as the reference parser tells it. */
+/** A family in the output of the reference parser. */
 interface Family {
   readonly name: string
   readonly type: string
@@ -27,31 +24,31 @@ interface Family {
   }>
 }
 
-/** A series by its name and labels. Bounds are told as numbers: each format writes them in its own way. */
+/** A series by its name and labels, with bounds as numbers, which each format writes differently. */
 const identity = (name: string, labels: { readonly [label: string]: string }): string =>
   `${name} ${Object.entries(labels)
     .map(([label, value]) => `${label}=${label === "le" ? Number(value.replace("+Inf", "Infinity")) : value}`)
     .sort()
     .join(" ")}`
 
-let looked: Promise<Live.Pages> | undefined
+let read: Promise<Live.Pages> | undefined
 
-/** What the program shows, looked at once for all of these tests. */
+/** The pages of one program for all tests. */
 const pages = (cluster: ControlPlane, namespace: string) =>
   Effect.flatMap(Effect.context<Client.Client>(), (client) =>
     Effect.promise(() => {
-      looked ??= Live.pages(cluster, namespace).pipe(Effect.provide(client), Effect.scoped, Effect.runPromise)
-      return looked
+      read ??= Live.pages(cluster, namespace).pipe(Effect.provide(client), Effect.scoped, Effect.runPromise)
+      return read
     })
   )
 
 const asked = [...Monitoring.queries, ...Monitoring.variables]
 
-/** What controller-runtime does not have, or not unless it is told to. */
+/** Metrics that controller-runtime lacks by default. */
 const special = /homeostat_|rest_client_(request_duration|request_size|response_size)/
 
 describe("A live manager's metrics", () => {
-  Scene.real("have nothing in the text format that promtool objects to", (cluster, namespace) =>
+  Scene.real("pass the lint of promtool in the text format", (cluster, namespace) =>
     Effect.gen(function* () {
       const { second } = yield* pages(cluster, namespace)
       const [, ofBackup] = Backups.pages()
@@ -63,7 +60,7 @@ describe("A live manager's metrics", () => {
   )
 
   Scene.real(
-    "are OpenMetrics for its reference parser, the same series, with traces in their buckets",
+    "pass the reference parser of OpenMetrics, with the same series and with traces in buckets",
     (cluster, namespace) =>
       Effect.gen(function* () {
         const { open, second } = yield* pages(cluster, namespace)
@@ -72,7 +69,7 @@ describe("A live manager's metrics", () => {
         const families: ReadonlyArray<Family> = JSON.parse(parsed.stdout)
         const samples = families.flatMap(({ samples }) => samples)
         const shown = new Set(samples.map(({ labels, name }) => identity(name, labels)))
-        // The text was read a moment later: a request may have had a new code by then.
+        // A later request may have a new code.
         const known = Promtool.seriesOf(second).filter(({ name }) => !name.startsWith("rest_client_"))
         expect(known.map(({ labels, name }) => identity(name, labels)).filter((series) => !shown.has(series))).toEqual(
           []
@@ -91,7 +88,7 @@ describe("A live manager's metrics", () => {
   )
 
   Scene.real(
-    "have series for each query of the dashboard, and for each metric that an alert reads, with those of a Backup that ran",
+    "have series for each query of the dashboard and for each metric of an alert, with those of a finished Backup",
     (cluster, namespace) =>
       Effect.gen(function* () {
         const { first, second } = yield* pages(cluster, namespace)
@@ -103,26 +100,24 @@ describe("A live manager's metrics", () => {
       })
   )
 
-  Scene.real(
-    "are enough for the dashboard's general queries if they are only what any controller-runtime has",
-    (cluster, namespace) =>
-      Effect.gen(function* () {
-        const { first, second } = yield* pages(cluster, namespace)
-        // Queues of older versions are told by their name alone.
-        const theirs = Promtool.between(first, second)
-          .filter(({ name }) => !special.test(name))
-          .map(({ labels: { controller, ...labels }, name, values }) => ({
-            name,
-            values,
-            labels: name.startsWith("workqueue_") || controller === undefined ? labels : { ...labels, controller }
-          }))
-        const general = asked.filter(({ expr }) => !special.test(expr))
-        expect(general.length).toBeGreaterThan(20)
-        expect(yield* Promtool.withoutSeries(general, theirs)).toEqual([])
-      })
+  Scene.real("of controller-runtime alone answer the general queries of the dashboard", (cluster, namespace) =>
+    Effect.gen(function* () {
+      const { first, second } = yield* pages(cluster, namespace)
+      // Queues of older versions have only a name.
+      const theirs = Promtool.between(first, second)
+        .filter(({ name }) => !special.test(name))
+        .map(({ labels: { controller, ...labels }, name, values }) => ({
+          name,
+          values,
+          labels: name.startsWith("workqueue_") || controller === undefined ? labels : { ...labels, controller }
+        }))
+      const general = asked.filter(({ expr }) => !special.test(expr))
+      expect(general.length).toBeGreaterThan(20)
+      expect(yield* Promtool.withoutSeries(general, theirs)).toEqual([])
+    })
   )
 
-  Scene.real("would not do for a query of what there is not, nor for one that can't be read", (cluster, namespace) =>
+  Scene.real("do not answer a query of unknown series, nor an invalid query", (cluster, namespace) =>
     Effect.gen(function* () {
       const { first, second } = yield* pages(cluster, namespace)
       const series = Promtool.between(first, second)

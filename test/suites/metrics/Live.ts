@@ -1,7 +1,4 @@
-/**
- * The program at work on a real control plane, with all that it can do on: it leads, traces, reconciles WebApps and fails at one.
- * What it then shows is what every test of this folder looks at.
- */
+/** The binary on a real control plane: it leads, exports traces and reconciles a WebApp. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
@@ -12,26 +9,25 @@ import * as Endpoint from "../binary/Endpoint.ts"
 import * as Scene from "../binary/Scene.ts"
 import * as Managed from "../Managed.ts"
 
-/** Its pages of metrics. */
 export interface Pages {
-  /** Prometheus' text, some seconds apart. */
+  /** Pages in the text format, some seconds apart. */
   readonly first: string
   readonly second: string
-  /** OpenMetrics, as Prometheus asks for it. */
+  /** A page in OpenMetrics. */
   readonly open: string
 }
 
-/** Takes traces, as a collector does. */
+/** A collector of traces. */
 const collector: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync(() => Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() })),
   (server) => Effect.promise(() => server.stop(true))
 ).pipe(Effect.map(({ url }) => url.origin))
 
-/** Such as Prometheus 3 sends it, which would like protobuf best. */
+/** The header of Prometheus 3, which prefers protobuf. */
 const accept =
   "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1"
 
-/** Runs the program on the namespace until its pages tell of everything that it was made to do. */
+/** Runs the binary on the namespace until its pages have all metrics. */
 export const pages = (cluster: ControlPlane, namespace: string) =>
   Effect.gen(function* () {
     const program = yield* Binary.start(
@@ -49,16 +45,16 @@ export const pages = (cluster: ControlPlane, namespace: string) =>
     const page = Effect.map(Endpoint.get(program, "/metrics"), ({ body }) => body)
     const open = Effect.map(Endpoint.get(program, "/metrics", { accept }), ({ body }) => body)
     const leads = (page: string) => /^leader_election_master_status\{.*\} 1$/m.test(page)
-    yield* Managed.eventually("that it leads", page, leads)
+    yield* Managed.eventually("leadership", page, leads)
     yield* Scene.createApp(namespace, "shop")
-    // A reconcile answers to what has changed since it leads, and what it writes is seen.
+    // Waits until the cache has the writes of a reconcile.
     const seen = (page: string) => /^homeostat_freshness_seen_seconds_count\{controller="webapp"\} [1-9]/m.test(page)
-    const first = yield* Managed.eventually("that its writes were seen", page, seen)
+    const first = yield* Managed.eventually("a seen write", page, seen)
     yield* Client.patch(WebApp, { namespace, name: "shop" }, Patch.merge({ spec: { image: "registry.test/web:2" } }))
     const traced = (page: string) =>
       ["controller_runtime_reconcile_time", "homeostat_freshness_finished", "homeostat_freshness_seen"].every((name) =>
         new RegExp(`^${name}_seconds_bucket\\{controller="webapp",.*\\} \\d+ # \\{trace_id=`, "m").test(page)
       )
-    const last = yield* Managed.eventually("that buckets show traces", open, traced)
+    const last = yield* Managed.eventually("buckets with traces", open, traced)
     return { first, second: yield* page, open: last } satisfies Pages
   })

@@ -1,9 +1,9 @@
-/** What can be said of `deploy/monitoring` without a Prometheus: that it is whole, and asks for nothing that is not there. */
+/** The files of `deploy/monitoring` are complete and query existing metrics. */
 import { describe, expect, test } from "bun:test"
 import { all } from "./Definitions.ts"
 import * as Monitoring from "./Monitoring.ts"
 
-/** The labels of each series that there can be. */
+/** The labels of each possible series. */
 const known = new Map<string, ReadonlyArray<string>>([
   ["up", []],
   ...all.flatMap(({ labels, name, type }) =>
@@ -17,7 +17,7 @@ const known = new Map<string, ReadonlyArray<string>>([
   )
 ])
 
-/** What Prometheus puts on everything that it scrapes by a ServiceMonitor. */
+/** The labels that Prometheus adds by a ServiceMonitor. */
 const ofTarget = ["job", "namespace", "pod", "instance", "service", "container", "endpoint"]
 
 const asked = [
@@ -27,27 +27,27 @@ const asked = [
 ]
 
 describe("a query of the dashboard or of an alert", () => {
-  test("reads metrics that there are, under the names of their series", () => {
-    const strangers = asked.flatMap((query) =>
+  test("reads existing series", () => {
+    const unknown = asked.flatMap((query) =>
       Monitoring.metricsOf(query).flatMap((name) => (known.has(name) ? [] : [`${query.where}: ${name}`]))
     )
-    expect(strangers).toEqual([])
+    expect(unknown).toEqual([])
     expect(asked.filter((query) => Monitoring.metricsOf(query).length === 0)).toEqual([])
   })
 
-  test("chooses and groups by labels that these metrics have", () => {
-    const strangers = asked.flatMap((query) => {
+  test("selects and groups by labels of these metrics", () => {
+    const unknown = asked.flatMap((query) => {
       const labels = new Set([...ofTarget, ...Monitoring.metricsOf(query).flatMap((name) => known.get(name) ?? [])])
       return Monitoring.labelsOf(query).flatMap((label) => (labels.has(label) ? [] : [`${query.where}: ${label}`]))
     })
-    expect(strangers).toEqual([])
+    expect(unknown).toEqual([])
   })
 })
 
 describe("the dashboard", () => {
   const { panels } = Monitoring.dashboard
 
-  test("has a place of its own for each panel", () => {
+  test("has a place for each panel", () => {
     const places = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
       Array.from({ length: h * w }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`)
     )
@@ -56,7 +56,7 @@ describe("the dashboard", () => {
     for (const { gridPos } of panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24)
   })
 
-  test("says of each panel what it shows, and of those that need Homeostat that they do", () => {
+  test("describes each panel and names those that need Homeostat", () => {
     for (const { description = "", targets = [], title, type } of panels) {
       if (type === "row") continue
       expect([title, description.length > 10, targets.length > 0]).toEqual([title, true, true])
@@ -83,7 +83,7 @@ describe("the dashboard", () => {
     for (const { index } of rows) expect(panels[index + 1]?.type).not.toBe("row")
   })
 
-  test("shows every metric of ours", () => {
+  test("shows every metric of Homeostat", () => {
     const shown = new Set(
       Monitoring.queries.flatMap((query) =>
         Monitoring.metricsOf(query).map((name) => name.replace(/_(bucket|sum|count)$/, ""))
@@ -95,7 +95,7 @@ describe("the dashboard", () => {
 })
 
 describe("the ServiceMonitor", () => {
-  test("leaves metrics their own labels, where they are named as those of what is scraped", () => {
+  test("keeps the labels of metrics that have names of target labels", () => {
     const ambiguous = all.flatMap(({ labels, name }) =>
       labels.some((label) => ofTarget.includes(label)) ? [name] : []
     )
@@ -103,7 +103,7 @@ describe("the ServiceMonitor", () => {
     for (const { honorLabels } of Monitoring.monitor.spec.endpoints) expect(honorLabels).toBe(true)
   })
 
-  test("keeps what the dashboard and the alerts choose the manager by: no metric has a label job or pod", () => {
+  test("keeps the labels job, pod and instance of the target, which no metric has", () => {
     const wrong = all.flatMap(({ labels, name }) =>
       labels.some((label) => /^(job|pod|instance)$/.test(label)) ? [name] : []
     )
@@ -112,7 +112,7 @@ describe("the ServiceMonitor", () => {
 })
 
 describe("an alert", () => {
-  test("says how urgent it is, what is the matter, why that is so, and what to do", () => {
+  test("has a severity, a summary, a description and a runbook", () => {
     for (const { alert, annotations, labels } of Monitoring.alerts) {
       expect([alert, labels.severity]).toEqual([alert, expect.stringMatching(/^(critical|warning|info)$/)])
       for (const name of ["summary", "description", "runbook"]) {
@@ -122,14 +122,14 @@ describe("an alert", () => {
     expect(new Set(Monitoring.alerts.map(({ alert }) => alert)).size).toBe(Monitoring.alerts.length)
   })
 
-  test("is about the job that the ServiceMonitor gives", () => {
+  test("selects the job of the ServiceMonitor", () => {
     const { kind, spec } = Monitoring.monitor
     expect(kind).toBe("ServiceMonitor")
     expect(spec.endpoints.map(({ path, port }) => [port, path])).toEqual([["metrics", "/metrics"]])
     const job = spec.selector.matchLabels[spec.jobLabel]
     for (const { alert, expr } of Monitoring.alerts) {
       const jobs = Array.from(expr.matchAll(/job="([^"]*)"/g), ([, name]) => name)
-      // Each selector names it, so that another operator's metrics of the same names raise no alarm of ours.
+      // Each selector names the job: metrics of other operators do not fire our alerts.
       expect([alert, new Set(jobs)]).toEqual([alert, new Set([job])])
       const selectors = expr.match(
         /\b(?:homeostat|controller_runtime|workqueue|rest_client|leader_election|process)_\w+|\bup\b/g

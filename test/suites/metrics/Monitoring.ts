@@ -1,10 +1,8 @@
 /** The files of `deploy/monitoring`, and the queries in them. */
 import { join } from "node:path"
 
-/** The folder. */
 export const folder = join(import.meta.dir, "../../../deploy/monitoring")
 
-/** A panel of a dashboard, as far as it is looked at. */
 export interface Panel {
   readonly id: number
   readonly type: string
@@ -14,7 +12,6 @@ export interface Panel {
   readonly targets?: ReadonlyArray<{ readonly expr: string; readonly refId: string; readonly legendFormat: string }>
 }
 
-/** A dashboard, as far as it is looked at. */
 export interface Dashboard {
   readonly uid: string
   readonly title: string
@@ -22,7 +19,6 @@ export interface Dashboard {
   readonly templating: { readonly list: ReadonlyArray<{ readonly name: string; readonly query: unknown }> }
 }
 
-/** An alert. */
 export interface Alert {
   readonly alert: string
   readonly expr: string
@@ -31,7 +27,6 @@ export interface Alert {
   readonly annotations: { readonly [annotation: string]: string }
 }
 
-/** A manifest, as far as it is looked at. */
 export interface Manifest<S> {
   readonly apiVersion: string
   readonly kind: string
@@ -39,37 +34,33 @@ export interface Manifest<S> {
   readonly spec: S
 }
 
-/** Groups of alerts, as a file of Prometheus has them. */
+/** Groups of alerts in a file of Prometheus. */
 export interface Groups {
   readonly groups: ReadonlyArray<{ readonly name: string; readonly rules: ReadonlyArray<Alert> }>
 }
 
 const text = (file: string): Promise<string> => Bun.file(join(folder, file)).text()
 
-// The files are ours: that they have these shapes is what the tests of this folder look at.
-/** The dashboard. */
+// The tests check that the files have these shapes.
 export const dashboard = JSON.parse(await text("dashboard.json")) as Dashboard
 
-/** The alerts. */
 export const rules = Bun.YAML.parse(await text("prometheusrule.yaml")) as Manifest<Groups>
 
-/** What is scraped. */
 export const monitor = Bun.YAML.parse(await text("servicemonitor.yaml")) as Manifest<{
   readonly jobLabel: string
   readonly selector: { readonly matchLabels: { readonly [label: string]: string } }
   readonly endpoints: ReadonlyArray<{ readonly port: string; readonly path: string; readonly honorLabels?: boolean }>
 }>
 
-/** All alerts. */
 export const alerts: ReadonlyArray<Alert> = rules.spec.groups.flatMap(({ rules }) => rules)
 
-/** A query, and where it stands. */
+/** A query and its place. */
 export interface Query {
   readonly where: string
   readonly expr: string
 }
 
-/** What Grafana would ask when everything is chosen, over a range that has two scrapes in it. */
+/** The query of Grafana with all values, over a range with two scrapes. */
 const chosen = (expr: string): string => expr.replaceAll("$__rate_interval", "5m").replaceAll(/\$\w+/g, ".*")
 
 /** The queries of the dashboard's panels. */
@@ -77,14 +68,14 @@ export const queries: ReadonlyArray<Query> = dashboard.panels.flatMap(({ targets
   targets.map(({ expr, refId }) => ({ where: `${title} ${refId}`, expr: chosen(expr) }))
 )
 
-/** The metrics that the dashboard's variables take their values from. */
+/** The queries of the dashboard's variables. */
 export const variables: ReadonlyArray<Query> = dashboard.templating.list.flatMap(({ name, query }) => {
   const text = typeof query === "object" && query !== null && "query" in query ? String(query.query) : ""
   const [, expr, label] = /^label_values\((.*), (\w+)\)$/.exec(text) ?? []
   return expr === undefined ? [] : [{ where: `variable ${name}`, expr: `count by (${label}) (${chosen(expr)})` }]
 })
 
-/** The names of the metrics that a query reads, as series have them. */
+/** The names of the series that a query reads. */
 export const metricsOf = ({ expr }: Query): ReadonlyArray<string> => [
   ...new Set(
     expr
@@ -93,7 +84,7 @@ export const metricsOf = ({ expr }: Query): ReadonlyArray<string> => [
   )
 ]
 
-/** The labels that a query chooses or groups by. */
+/** The labels in the selectors and groupings of a query. */
 export const labelsOf = ({ expr }: Query): ReadonlyArray<string> => {
   const plain = expr.replaceAll(/"(\\.|[^"\\])*"/g, '""')
   const chosen = Array.from(plain.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*""/g), ([, label = ""]) => label)

@@ -1,4 +1,3 @@
-/** A controller's own metrics are on the page of its manager, and those of an object go with it. */
 import { describe, expect } from "bun:test"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -14,10 +13,10 @@ import { election } from "../manager/Obedient.ts"
 import * as Served from "../manager/Served.ts"
 import * as Chore from "../runtime/Chore.ts"
 
-const letters = Metric.gauge("suites_chore_letters", "Letters of what a Chore says.", ["namespace", "name"])
-const looks = Metric.histogram(
+const letters = Metric.gauge("suites_chore_letters", "Letters in a Chore.", ["namespace", "name"])
+const reconciled = Metric.histogram(
   "suites_chore_seen_letters",
-  "Letters, as often as they were seen.",
+  "Letters per reconcile.",
   [1, 10],
   ["namespace", "name"]
 )
@@ -29,28 +28,28 @@ const metrics = Metrics.once((registry, services: Context.Context<Cache.Cache>) 
     for (const [key, labels] of known) {
       if (informers().some(({ store }) => store.get(key) !== undefined)) continue
       known.delete(key)
-      for (const metric of [letters, looks]) registry.remove(metric, labels)
+      for (const metric of [letters, reconciled]) registry.remove(metric, labels)
     }
   })
   return ({ metadata, spec }: Chore.Chore): void => {
     const { name, namespace = "" } = metadata
     known.set(keyString(metadata), { namespace, name })
     registry.gauge(letters, { namespace, name }).set(spec.what.length)
-    registry.histogram(looks, { namespace, name }).observe(spec.what.length)
+    registry.histogram(reconciled, { namespace, name }).observe(spec.what.length)
   }
 })
 
 const controller: Controller.Controller<Manager.Runtime> = Controller.make("letters", {
   for: Chore.Chore,
   reconcile: (chore) =>
-    Effect.map(metrics, (told) => {
-      told(chore)
+    Effect.map(metrics, (update) => {
+      update(chore)
       return Result.done
     })
 })
 
 describe("A controller's own metrics", () => {
-  Chore.placed("are on its manager's page while their objects are there", (place) =>
+  Chore.placed("are on the page of its manager while their objects exist", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const served = yield* Served.open
@@ -60,7 +59,7 @@ describe("A controller's own metrics", () => {
       yield* Chore.create(place, "short", { what: "ab" })
       const of = (name: string) => `{namespace="${namespace}",name="${name}"}`
       const page = yield* Managed.eventually(
-        "that both are told of",
+        "the series of both",
         served.metrics,
         (page) => page.includes(`suites_chore_letters${of("long")} 6\n`) && page.includes(of("short"))
       )
@@ -68,7 +67,7 @@ describe("A controller's own metrics", () => {
       expect(page).toMatch(/^suites_chore_seen_letters_bucket\{.*name="short",le="10"\} [1-9]/m)
       yield* Client.delete(Chore.Chore, { namespace, name: "long" })
       const after = yield* Managed.eventually(
-        "that nothing is left of the one that is gone",
+        "no series of the deleted Chore",
         served.metrics,
         (page) => !page.includes('name="long"')
       )

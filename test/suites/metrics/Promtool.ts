@@ -1,4 +1,4 @@
-/** Prometheus' engine without its server: queries over series that were read from pages of metrics. */
+/** Queries of promtool over series from metrics pages. */
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
@@ -6,11 +6,10 @@ import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect, type Scope } from "effect"
 import type { Query } from "./Monitoring.ts"
 
-/** A series. */
 export interface Series {
   readonly name: string
   readonly labels: { readonly [label: string]: string }
-  /** In promtool's notation, one each minute. */
+  /** The values of each minute in promtool's notation. */
   readonly values: string
 }
 
@@ -18,7 +17,7 @@ interface Sample extends Omit<Series, "values"> {
   readonly value: number
 }
 
-/** The samples of a page of Prometheus' text. */
+/** The samples of a page in the text format. */
 export const seriesOf = (page: string): ReadonlyArray<Sample> =>
   page
     .split("\n")
@@ -34,7 +33,7 @@ export const seriesOf = (page: string): ReadonlyArray<Sample> =>
       }
     })
 
-/** What a ServiceMonitor puts on everything; ours lets a metric's own labels win. */
+/** The labels of the ServiceMonitor, which labels of a metric override. */
 const target = { job: "homeostat", namespace: "homeostat-system", pod: "homeostat-0", instance: "10.0.0.1:8080" }
 
 const label = (labels: Series["labels"]): string =>
@@ -42,7 +41,7 @@ const label = (labels: Series["labels"]): string =>
     .map(([name, value]) => `${name}="${value}"`)
     .join(",")
 
-/** The series of the later page, on their way from the earlier one for ten minutes. */
+/** Series that grow from the earlier to the later page within ten minutes. */
 export const between = (earlier: string, later: string): ReadonlyArray<Series> => {
   const key = ({ labels, name }: Sample): string => `${name}{${label(labels)}}`
   const before = new Map(seriesOf(earlier).map((sample) => [key(sample), sample.value]))
@@ -57,7 +56,7 @@ export const between = (earlier: string, later: string): ReadonlyArray<Series> =
   })
 }
 
-/** The queries that promtool can't read, or that have no series as their answer: where they stand, and what it says. */
+/** The places of queries that promtool cannot read or that return no series. */
 export const withoutSeries = (
   queries: ReadonlyArray<Query>,
   series: ReadonlyArray<Series>
@@ -82,8 +81,8 @@ export const withoutSeries = (
     // JSON is YAML.
     yield* Effect.promise(() => Bun.write(file, JSON.stringify(tests)))
     const { exitCode, stderr, stdout } = yield* Process.run(promtool, ["test", "rules", file])
-    const said = `${stdout}${stderr}`
+    const output = `${stdout}${stderr}`
     if (exitCode === 0) return []
-    const silent = queries.filter(({ expr }) => said.includes(`expr: ${JSON.stringify(`count(${expr}) > bool 0`)}`))
-    return silent.length === 0 ? [said] : silent.map(({ expr, where }) => `${where}: ${expr}`)
+    const empty = queries.filter(({ expr }) => output.includes(`expr: ${JSON.stringify(`count(${expr}) > bool 0`)}`))
+    return empty.length === 0 ? [output] : empty.map(({ expr, where }) => `${where}: ${expr}`)
   })

@@ -1,4 +1,3 @@
-/** The page of metrics in the docs says what the definitions say. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import { Glob } from "bun"
@@ -8,13 +7,13 @@ import * as Reference from "./Reference.ts"
 const root = join(import.meta.dir, "../../..")
 const page = await Bun.file(join(root, Reference.path)).text()
 
-test("every module of a controller that defines metrics is known here", () => {
+test("the reference contains the metrics of every controller", () => {
   const files = [...new Glob("controllers/*/Metrics.ts").scanSync(root)].sort()
   expect(Definitions.controllers.map(({ file }) => file).toSorted()).toEqual(files)
   for (const module of Definitions.modules) expect(Definitions.metricsOf(module).length).toBeGreaterThan(0)
 })
 
-test("docs/metrics.md has every metric once, and says what it tells", () => {
+test("docs/metrics.md describes every metric once", () => {
   for (const metric of Definitions.all) {
     const rows = page.split("\n").filter((line) => line.startsWith(`| \`${metric.name}\` | ${metric.type} |`))
     expect([metric.name, rows.length]).toEqual([metric.name, 1])

@@ -1,7 +1,4 @@
-/**
- * `docs/metrics.md`, made from the modules that define metrics: what the definitions say, and what the comment above each of them
- * says. `bun run generate` writes it.
- */
+/** `docs/metrics.md`, generated from the definitions of metrics and their comments by `bun run generate`. */
 import { join } from "node:path"
 import { perBackup } from "@homeostat/backup/Metrics"
 import type { Metric } from "@homeostat/runtime/telemetry/Metric"
@@ -9,16 +6,15 @@ import * as Definitions from "./Definitions.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-/** The page. */
 export const path = "docs/metrics.md"
 
 interface Entry {
   readonly metric: Metric
-  /** The comment above it, in one paragraph. */
+  /** The comment as one paragraph. */
   readonly text: string
 }
 
-/** A comment as a paragraph. What it refers to stands there by its name in the program, or by the values that it lists. */
+/** A comment as one paragraph. A link becomes the name of its metric, or the values of its list. */
 const paragraph = (comment: string, { exports }: Definitions.Module): string =>
   comment
     .split("\n")
@@ -70,10 +66,11 @@ const buckets = (chosen: ReadonlyArray<Entry>): string => {
   ])
 }
 
-/** Title and first paragraph of a controller's section. */
+/** The title and the first paragraph of a controller's section. */
 const aboutController = (file: string): readonly [string, string] => {
   const [title, about] = sections[file] ?? []
-  if (title === undefined || about === undefined) throw new Error(`Say in Reference.ts what the metrics of ${file} are`)
+  if (title === undefined || about === undefined)
+    throw new Error(`missing section in Reference.ts: ${file} (add its title and text)`)
   return [title, about]
 }
 
@@ -91,36 +88,34 @@ several namespaces for one.`
 const isOurs = ({ metric }: Entry): boolean => metric.name.startsWith("homeostat_")
 const isProcess = ({ metric }: Entry): boolean => metric.name.startsWith("process_")
 
-/** The page's text. */
 export const text = `# Metrics
 
-<!-- Made from ${Definitions.modules.map(({ file }) => file).join(", ")} by \`bun run generate\`. A test fails if the two differ. -->
+<!-- Generated from ${Definitions.modules.map(({ file }) => file).join(", ")} by \`bun run generate\`. A test fails if the two differ. -->
 
 A manager serves its metrics at \`--metrics-bind-address\` (default \`:8080\`), path \`/metrics\`: as Prometheus' text (0.0.4), or as
-OpenMetrics 1.0 for a reader that likes it better, as Prometheus does by default. OpenMetrics has exemplars: a bucket of how long
-reconciles take, or of how fresh they are, shows the trace of its newest value, if that trace was exported. Store them with
+OpenMetrics 1.0 for a client that prefers it, as Prometheus does by default. OpenMetrics has exemplars: a bucket of the
+duration or freshness of reconciles shows the trace of its newest value, if that trace was exported. Store exemplars with
 Prometheus' \`--enable-feature=exemplar-storage\`.
 
-Every series of the runtime is there from the start, at 0, on a standby too, except where it has labels that only what happens can
-tell (codes, hosts, priorities). None of their labels names an object: 1,000 objects that come and go add no series.
+Every series of the runtime exists from the start, at 0, also on a standby. Series with labels for codes, hosts and priorities appear
+later. None of their labels names an object: 1,000 objects that come and go add no series.
 
-A controller may have metrics of its own, whose labels may name its objects. They are there while it leads, so that each object
-is told of by one replica, and those of an object go when it is gone. How a controller gets some is in
-[concepts](concepts.md#metrics-of-a-controller).
+A controller may have metrics of its own, whose labels may name its objects. Only the leader shows them, and the manager removes the
+series of a deleted object. [Concepts](concepts.md#metrics-of-a-controller) shows how to define such metrics.
 
 \`deploy/monitoring\` has a Grafana dashboard, which also works for operators on controller-runtime as far as the names are the same,
 alerts (PrometheusRule), and a ServiceMonitor.
 
-${section("Homeostat's own", "How fresh the reconciles are, how the cache and its watches do, what waits in back-off, and what is lost.", entries.filter(isOurs))}
+${section("Homeostat's own", "Freshness of reconciles, the cache and its watches, back-off, and dropped Events and spans.", entries.filter(isOurs))}
 ${section(
-  "As controller-runtime and client-go have them",
+  "Metrics of controller-runtime and client-go",
   "The same names, types, labels and buckets, so that dashboards and alerts for them work.",
   entries.filter((entry) => !isOurs(entry) && !isProcess(entry))
 )}
-${section("The process", "As Prometheus' client libraries have them.", entries.filter(isProcess))}
+${section("The process", "The process metrics of Prometheus' client libraries.", entries.filter(isProcess))}
 ${ofControllers.map(({ entries, file }) => section(...aboutController(file), entries)).join("\n")}
 ## Buckets
 
-Upper bounds, in the unit that the name ends with.
+Upper bounds, in the unit at the end of the name.
 
 ${buckets([...entries, ...ofControllers.flatMap(({ entries }) => entries)])}`

@@ -1,4 +1,4 @@
-/** Discovery, OpenAPI documents and tables, as dialogues with the whole server. */
+/** Discovery, OpenAPI documents and tables as dialogues. */
 import { names } from "@homeostat/testkit/server/builtin/Names"
 import { sorted } from "@homeostat/testkit/server/crd/Sorted"
 import { webApps } from "@homeostat/testkit/server/Definitions.fixture"
@@ -33,11 +33,11 @@ const get = (path: string, accept?: string, headers?: Request["headers"]): Reque
   headers
 })
 
-/** The address at which the client reaches the server. */
+/** Without the address of the server. */
 const withoutAddress = (_: string, body: Json): Json =>
   JSON.parse(JSON.stringify(body).replaceAll(/(?<="serverAddress":")[^"]*/g, "ADDRESS")) as Json
 
-/** Other dialogues compare the content. */
+/** The kind or format alone, because other dialogues compare the content. */
 const formOf = (_: string, body: Json): Json => {
   if (J.isObject(body)) return body.kind === "Status" ? body : { kind: body.kind }
   return `${body}`.startsWith("apiVersion: ") ? "YAML" : body
@@ -53,7 +53,7 @@ const discovery: ReadonlyArray<Dialogue> = [
   { name: "discovery of the resources of each version", headers, steps: groupVersions.map((one) => get(rootOf(one))) },
   { name: "aggregated discovery", headers, steps: [get("/api", v2), get("/apis", v2)] },
   {
-    name: "discovery of what there is not",
+    name: "discovery of unknown groups and versions",
     headers,
     compared: withoutAddress,
     steps: ["/apis/nope", "/apis/apps/v9", "/apis/nope/v1", "/api/v2", "/api/", "/apis/", "/apis/apps/"].map((path) =>
@@ -84,7 +84,7 @@ const discovery: ReadonlyArray<Dialogue> = [
 
 const document = "/openapi/v3/apis/apps/v1"
 
-/** A document with digests of its parts, as it is large. */
+/** A document with digests of its parts. */
 const digested = (_: string, body: Json): Json => {
   if (!J.isObject(body) || body.paths === undefined || body.openapi === undefined) return body
   const digests = (parts: Json | undefined) =>
@@ -126,7 +126,6 @@ const documents: ReadonlyArray<Dialogue> = [
   }
 ]
 
-/** All of it. */
 export const openapi: Suite = {
   name: "openapi",
   definitions: [webApps],

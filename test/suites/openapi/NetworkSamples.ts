@@ -1,4 +1,4 @@
-/** Services and what leads to and from them, in the states that their columns tell apart. */
+/** Services, Ingresses and endpoints in the states that their columns distinguish. */
 import { expressions, labels, of, type Sample } from "./Sample.ts"
 
 const service = of("v1", "services")
@@ -16,7 +16,6 @@ const endpoints = of("v1", "endpoints")
 const slice = of("discovery.k8s.io/v1", "endpointslices")
 const ingressClass = of("networking.k8s.io/v1", "ingressclasses", false)
 
-/** All of them. */
 export const network: ReadonlyArray<Sample> = [
   service("plain", { spec: { ports, selector: labels } }),
   service("headless", { spec: { clusterIP: "None" } }),

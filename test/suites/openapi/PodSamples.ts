@@ -1,4 +1,4 @@
-/** Pods in the states that their columns tell apart. */
+/** Pods in the states that their columns distinguish. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { ago, container, of, type Sample, spec } from "./Sample.ts"
 
@@ -15,7 +15,9 @@ const statusOf = (name: string, more: JsonObject): JsonObject => ({
 const terminated = (more: JsonObject): JsonObject => ({ terminated: { exitCode: 0, ...more } })
 const isReady = { type: "Ready", status: "True" }
 
-/** All of them. */
+const inPhase = (name: string, phase: string, ...containerStatuses: ReadonlyArray<JsonObject>): Sample =>
+  pod(name, { spec }, { phase, containerStatuses })
+
 export const pods: ReadonlyArray<Sample> = [
   pod("pod-new", { spec }),
   pod(
@@ -37,14 +39,7 @@ export const pods: ReadonlyArray<Sample> = [
       ]
     }
   ),
-  pod(
-    "pod-restarted",
-    { spec },
-    {
-      phase: "Running",
-      containerStatuses: [statusOf("main", { ready: true, state: running, restartCount: 2 })]
-    }
-  ),
+  inPhase("pod-restarted", "Running", statusOf("main", { ready: true, state: running, restartCount: 2 })),
   pod(
     "pod-half",
     { spec },
@@ -57,52 +52,21 @@ export const pods: ReadonlyArray<Sample> = [
       ]
     }
   ),
-  pod(
+  inPhase(
     "pod-not-ready",
-    { spec },
-    {
-      phase: "Running",
-      containerStatuses: [
-        statusOf("main", { state: terminated({ reason: "Completed" }) }),
-        statusOf("side", { ready: true, state: running })
-      ]
-    }
+    "Running",
+    statusOf("main", { state: terminated({ reason: "Completed" }) }),
+    statusOf("side", { ready: true, state: running })
   ),
-  pod(
+  inPhase(
     "pod-half-failed",
-    { spec },
-    {
-      phase: "Failed",
-      containerStatuses: [
-        statusOf("main", { state: terminated({ reason: "Completed" }) }),
-        statusOf("side", { state: terminated({ exitCode: 3, reason: "Error" }) })
-      ]
-    }
+    "Failed",
+    statusOf("main", { state: terminated({ reason: "Completed" }) }),
+    statusOf("side", { state: terminated({ exitCode: 3, reason: "Error" }) })
   ),
-  pod(
-    "pod-exit",
-    { spec },
-    {
-      phase: "Failed",
-      containerStatuses: [statusOf("main", { state: terminated({ exitCode: 3 }) })]
-    }
-  ),
-  pod(
-    "pod-signal",
-    { spec },
-    {
-      phase: "Failed",
-      containerStatuses: [statusOf("main", { state: terminated({ exitCode: 137, signal: 9 }) })]
-    }
-  ),
-  pod(
-    "pod-done",
-    { spec },
-    {
-      phase: "Succeeded",
-      containerStatuses: [statusOf("main", { state: terminated({ reason: "Completed" }) })]
-    }
-  ),
+  inPhase("pod-exit", "Failed", statusOf("main", { state: terminated({ exitCode: 3 }) })),
+  inPhase("pod-signal", "Failed", statusOf("main", { state: terminated({ exitCode: 137, signal: 9 }) })),
+  inPhase("pod-done", "Succeeded", statusOf("main", { state: terminated({ reason: "Completed" }) })),
   pod("pod-evicted", { spec }, { phase: "Failed", reason: "Evicted" }),
   pod("pod-gated", { spec: { ...spec, schedulingGates: [{ name: "example.com/gate" }] } }),
   pod(

@@ -18,7 +18,6 @@ const published = (cluster: ControlPlane) =>
 
 const dialogues = Dialogues.recorded(openapi)
 
-/** The suite. */
 export const documents: Recorded = {
   ...dialogues,
   record: (cluster) =>

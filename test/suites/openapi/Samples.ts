@@ -1,9 +1,8 @@
-/** Objects of each built-in kind, in the states that their columns tell apart. */
+/** Objects of each built-in kind in the states that their columns distinguish. */
 import { network } from "./NetworkSamples.ts"
 import { pods } from "./PodSamples.ts"
 import type { Sample } from "./Sample.ts"
 import { settings } from "./SettingSamples.ts"
 import { workloads } from "./WorkloadSamples.ts"
 
-/** All of them. */
 export const samples: ReadonlyArray<Sample> = [...pods, ...workloads, ...network, ...settings]

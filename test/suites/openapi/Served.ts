@@ -1,7 +1,4 @@
-/**
- * What the embedded server serves of the discovery and the documents of a kube-apiserver. The recording holds the real answers without the
- * rest, and the embedded server has to answer exactly that.
- */
+/** The part of the discovery and documents of a kube-apiserver that the embedded server serves, exactly. */
 import { names } from "@homeostat/testkit/server/builtin/Names"
 import { webApps } from "@homeostat/testkit/server/Definitions.fixture"
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
@@ -24,7 +21,6 @@ export const gaps: ReadonlySet<string> = new Set([
 
 const { group, versions } = webApps.spec
 
-/** The plurals by group and version. */
 const plurals: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Map.groupBy(
     [
@@ -43,7 +39,7 @@ const isGroup = (group: Json | undefined): boolean =>
 const isResource = (groupVersion: string, resource: Json | undefined): boolean =>
   plurals.get(groupVersion)?.has(`${resource}`.split("/")[0] ?? "") === true && !gaps.has(`${resource}`)
 
-/** The part of a kube-apiserver's answer that the embedded server gives. */
+/** The part of a real answer that the embedded server gives. */
 export const partOf = (path: string, body: Json): Json => {
   if (!J.isObject(body)) return body
   if (path === "/openapi/v3") return { paths: filtered(body.paths, (key) => plurals.has(key.replace(/^apis?\//, ""))) }

@@ -1,4 +1,4 @@
-/** Nodes, volumes, settings, rights and events, in the states that their columns tell apart. */
+/** Nodes, volumes, settings, permissions and events in the states that their columns distinguish. */
 import { ago, of, type Sample } from "./Sample.ts"
 
 const node = of("v1", "nodes", false)
@@ -17,7 +17,6 @@ const subjects = [
   { kind: "ServiceAccount", namespace: "other", name: "robot" }
 ]
 
-/** All of them. */
 export const settings: ReadonlyArray<Sample> = [
   of("v1", "configmaps")("three", { data: { a: "1", b: "2" }, binaryData: { c: "AAAA" } }),
   of("v1", "secrets")("two", { type: "Opaque", stringData: { a: "1", b: "2" } }),

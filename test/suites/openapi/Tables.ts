@@ -1,4 +1,4 @@
-/** The tables that kubectl prints, as dialogues: objects of a kind are created, and then read as a table. */
+/** Tables as dialogues, which create objects of a kind and read their table. */
 import { names } from "@homeostat/testkit/server/builtin/Names"
 import * as J from "@homeostat/testkit/server/Json"
 import { apiVersionOf } from "@homeostat/testkit/server/Kind"
@@ -8,7 +8,7 @@ import { samples } from "./Samples.ts"
 
 const form = (as: string): string => `application/json;as=${as};v=v1;g=meta.k8s.io`
 
-/** The version of a list is that of the whole server. */
+/** Without the version of the list, which is that of the server. */
 const withoutListVersion = (_: string, body: J.Json): J.Json =>
   J.isObject(body) && J.at(body, "metadata", "name") === undefined
     ? { ...body, metadata: { ...J.object(body.metadata), resourceVersion: "LIST" } }
@@ -21,7 +21,7 @@ const collectionOf = ({
 }: Pick<Sample, "apiVersion" | "namespaced" | "plural">): string =>
   `/${apiVersion.includes("/") ? "apis" : "api"}/${apiVersion}${namespaced ? "/namespaces/NAMESPACE" : ""}/${plural}`
 
-/** A step whose times are so long before it. */
+/** A step with times relative to it. */
 const dated =
   (method: string, path: string, body: J.JsonObject): Step =>
   ({ now }) => ({
@@ -35,7 +35,7 @@ const dated =
     ...(method === "PATCH" && { contentType: "application/merge-patch+json" })
   })
 
-/** Creates an object and gives it its status. An object whose name ends with "ending" is then deleted. */
+/** Creates an object with its status, and deletes it if its name ends with `ending`. */
 const created = (sample: Sample): ReadonlyArray<Step> => {
   const path = collectionOf(sample)
   const name = `${J.at(sample.object, "metadata", "name")}`
@@ -46,7 +46,7 @@ const created = (sample: Sample): ReadonlyArray<Step> => {
   ]
 }
 
-/** A dialogue for each kind that can be listed. */
+/** A dialogue for each listable kind. */
 export const tables: ReadonlyArray<Dialogue> = names
   .filter(({ verbs }) => verbs.includes("list"))
   .map((name) => {
@@ -54,7 +54,7 @@ export const tables: ReadonlyArray<Dialogue> = names
       ({ apiVersion, plural }) => plural === name.plural && (plural !== "events" || apiVersion === apiVersionOf(name))
     )
     const path = collectionOf({ ...name, apiVersion: apiVersionOf(name) })
-    // Other dialogues have objects outside of namespaces.
+    // Other dialogues have cluster-scoped objects.
     const paths = name.namespaced ? [path] : own.map(({ object }) => `${path}/${J.at(object, "metadata", "name")}`)
     const forms = ["Table", `PartialObjectMetadata${name.namespaced ? "List" : ""}`].map(form)
     const read = paths.flatMap((path) => forms.map((accept) => ({ method: "GET", path, accept })))

@@ -1,4 +1,4 @@
-/** What runs, scales and guards pods, in the states that their columns tell apart. */
+/** Workloads, autoscalers and disruption budgets in the states that their columns distinguish. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { ago, expressions, labels, of, type Sample, selector, spec, template } from "./Sample.ts"
 
@@ -17,7 +17,6 @@ const cpu = (type: string, amount: JsonObject) => ({
   resource: { name: "cpu", target: { type, ...amount } }
 })
 
-/** All of them. */
 export const workloads: ReadonlyArray<Sample> = [
   deployment(
     "web",
