@@ -52,3 +52,19 @@ describe("A field of a pod", () => {
     expect(Environment.fieldOf(pod, path)).toBe(value)
   })
 })
+
+describe("A resource of a container", () => {
+  const container = { name: "app", resources: { limits: { cpu: "1500m", memory: "512Mi" }, requests: { cpu: "50m" } } }
+
+  test.each([
+    ["limits.memory", undefined, "536870912"],
+    ["limits.memory", "1Mi", "512"],
+    ["limits.memory", "0", "536870912"],
+    ["limits.cpu", undefined, "2"],
+    ["limits.cpu", "1m", "1500"],
+    ["requests.cpu", "1m", "50"],
+    ["requests.memory", undefined, undefined]
+  ])("%p in units of %p is %p", (resource, divisor, value) => {
+    expect(Environment.resourceOf(container, resource, divisor)).toBe(value)
+  })
+})

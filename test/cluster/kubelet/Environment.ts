@@ -3,6 +3,7 @@
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Effect from "effect/Effect"
+import * as Quantity from "../server/builtin/Quantity.ts"
 import * as Entries from "./Entries.ts"
 
 /** A container of a pod. */
@@ -36,6 +37,17 @@ export const fieldOf = (pod: Pod, path: string): string | undefined => {
   return fields[path]
 }
 
+const one = 1_000_000_000n
+
+/** A limit or request of the container such as `limits.memory`, in whole units of `divisor`, rounded up; `undefined` if it has none. */
+export const resourceOf = ({ resources }: Container, resource: string, divisor = "0"): string | undefined => {
+  const [part, name = ""] = resource.split(".", 2)
+  const text = (part === "limits" ? resources?.limits : resources?.requests)?.[name]
+  if (text === undefined) return undefined
+  const unit = Quantity.amount(divisor) || one
+  return String((Quantity.amount(text) + unit - 1n) / unit)
+}
+
 const decoder = new TextDecoder()
 
 const named = (namespace: string, source: NonNullable<Container["envFrom"]>[number]) => {
@@ -48,7 +60,7 @@ const named = (namespace: string, source: NonNullable<Container["envFrom"]>[numb
   return Effect.succeed(new Map<string, Uint8Array>())
 }
 
-const one = (
+const entry = (
   kind: string,
   namespace: string,
   reference: { readonly name?: string; readonly key: string; readonly optional?: boolean },
@@ -75,17 +87,17 @@ export const of = (pod: Pod, container: Container, everyones: Variables = {}) =>
         env[`${source.prefix ?? ""}${key}`] = decoder.decode(value)
     }
     for (const { name, value, valueFrom } of container.env ?? []) {
-      const { configMapKeyRef, fieldRef, secretKeyRef } = valueFrom ?? {}
+      const { configMapKeyRef, fieldRef, resourceFieldRef, secretKeyRef } = valueFrom ?? {}
       const found =
         secretKeyRef !== undefined
-          ? yield* one(
+          ? yield* entry(
               "Secret",
               namespace,
               secretKeyRef,
               yield* Entries.secret(namespace, secretKeyRef.name ?? "", secretKeyRef.optional)
             )
           : configMapKeyRef !== undefined
-            ? yield* one(
+            ? yield* entry(
                 "ConfigMap",
                 namespace,
                 configMapKeyRef,
@@ -93,7 +105,9 @@ export const of = (pod: Pod, container: Container, everyones: Variables = {}) =>
               )
             : fieldRef !== undefined
               ? fieldOf(pod, fieldRef.fieldPath)
-              : expand(value ?? "", env)
+              : resourceFieldRef !== undefined
+                ? resourceOf(container, resourceFieldRef.resource, resourceFieldRef.divisor)
+                : expand(value ?? "", env)
       if (found !== undefined) env[name] = found
     }
     return env

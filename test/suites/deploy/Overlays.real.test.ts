@@ -291,6 +291,10 @@ components: [homeostat/deploy/components/high-availability, homeostat/deploy/com
       limits: { memory: "512Mi" }
     })
     expect(container.resources?.limits?.cpu).toBeUndefined()
+    expect(container.env).toContainEqual({
+      name: "BUN_JSC_forceRAMSize",
+      valueFrom: { resourceFieldRef: { resource: "limits.memory" } }
+    })
     const { "graceful-shutdown-timeout": grace } = settingsOf(container)
     if (!Duration.isDuration(grace)) throw new Error("--graceful-shutdown-timeout is no duration")
     // After the grace 5 s to clean up, 3 s for Events and for the Lease, 0.5 s for spans.
