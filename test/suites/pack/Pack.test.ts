@@ -1,4 +1,4 @@
-/** The packages as a stranger gets them: packed here, installed, compiled and run in a project of his own. */
+/** The packages, installed, compiled and run in a project outside of this repository. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -17,12 +17,12 @@ import * as Binary from "../binary/Binary.ts"
 import * as Running from "../binary/Running.ts"
 import * as Markdown from "../docs/Markdown.ts"
 import * as Managed from "../Managed.ts"
-import * as Stranger from "./Stranger.ts"
+import * as Project from "./Project.ts"
 import * as Tarball from "./Tarball.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-/** The newest compiler of the line before; the page has the newest of all. */
+/** The newest compiler of the previous major version. */
 const typescript6 = "6.0.3"
 
 const packages = {
@@ -32,11 +32,11 @@ const packages = {
 }
 
 const tarball = (name: string): Effect.Effect<Tarball.Tarball> =>
-  Effect.flatMap(Stranger.tarballs, (paths) => Effect.promise(() => Tarball.read(paths[name] ?? "")))
+  Effect.flatMap(Project.tarballs, (paths) => Effect.promise(() => Tarball.read(paths[name] ?? "")))
 
 describe.each(Object.entries(packages))("The package %s", (name, folder) => {
   live(
-    "has every module of its folder with its declarations, and neither tests nor what only they need",
+    "has every module of its folder with its declarations, without tests and their fixtures",
     () =>
       Effect.gen(function* () {
         const packed = yield* tarball(name)
@@ -51,11 +51,11 @@ describe.each(Object.entries(packages))("The package %s", (name, folder) => {
     300_000
   )
 
-  live("imports nothing that a stranger would not have", () =>
+  live("imports only its dependencies", () =>
     Effect.map(tarball(name), (packed) => expect(Tarball.dangling(packed)).toEqual([]))
   )
 
-  live("says what it is and under which licence, and what it needs in numbers", () =>
+  live("has a README, a licence, and dependencies with versions", () =>
     Effect.gen(function* () {
       const { files } = yield* tarball(name)
       expect(files.get("README.md")).toStartWith(`# ${name}\n`)
@@ -64,9 +64,9 @@ describe.each(Object.entries(packages))("The package %s", (name, folder) => {
     })
   )
 
-  live("is found in order by publint", () =>
+  live("passes publint", () =>
     Effect.gen(function* () {
-      const installed = join(yield* Stranger.project, "node_modules", name)
+      const installed = join(yield* Project.project, "node_modules", name)
       const { messages, pkg } = yield* Effect.promise(() => publint({ pkgDir: installed, pack: false }))
       expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
     })
@@ -78,36 +78,36 @@ describe("A project outside of this repository", () => {
     "type-checks under TypeScript 7, and its test passes on the embedded cluster",
     () =>
       Effect.gen(function* () {
-        const folder = yield* Stranger.project
-        expect(yield* Stranger.run(folder, "bunx tsc --version")).toContain("Version 7.")
-        yield* Stranger.follow("Its test")
+        const folder = yield* Project.project
+        expect(yield* Project.run(folder, "bunx tsc --version")).toContain("Version 7.")
+        yield* Project.follow("Its test")
       }),
     120_000
   )
 
   live(
-    "type-checks under TypeScript 6, and as a module of Node's kind",
+    "type-checks under TypeScript 6, also with Node modules",
     () =>
       Effect.gen(function* () {
-        const folder = yield* Stranger.project
+        const folder = yield* Project.project
         const compiler = join(folder, "typescript6")
         yield* Effect.promise(() =>
           Bun.write(join(compiler, "package.json"), JSON.stringify({ dependencies: { typescript: typescript6 } }))
         )
-        yield* Stranger.run(compiler, "bun install")
+        yield* Project.run(compiler, "bun install")
         const tsc = "bun typescript6/node_modules/typescript/bin/tsc"
-        expect(yield* Stranger.run(folder, `${tsc} --version`)).toBe(`Version ${typescript6}\n`)
-        yield* Stranger.run(folder, tsc)
-        yield* Stranger.run(folder, `bunx tsc --module nodenext --moduleResolution nodenext`)
+        expect(yield* Project.run(folder, `${tsc} --version`)).toBe(`Version ${typescript6}\n`)
+        yield* Project.run(folder, tsc)
+        yield* Project.run(folder, `bunx tsc --module nodenext --moduleResolution nodenext`)
       }),
     120_000
   )
 
   live(
-    "finds no mistake in any of the declarations, and may write what the packages' READMEs show",
+    "type-checks all declarations and the examples of the READMEs",
     () =>
       Effect.gen(function* () {
-        const folder = yield* Stranger.project
+        const folder = yield* Project.project
         const examples = yield* Effect.promise(() => readmes(folder))
         const files = Array.from(new Glob("node_modules/@homeostat/*/dist/**/*.d.ts").scanSync(folder))
         expect(files.length).toBeGreaterThan(300)
@@ -116,24 +116,24 @@ describe("A project outside of this repository", () => {
             join(folder, "tsconfig.declarations.json"),
             JSON.stringify({
               extends: "./tsconfig.json",
-              // Declarations of others would be told as well, and some of them are wrong.
+              // The check also reports wrong declarations of other packages.
               compilerOptions: { skipLibCheck: false },
               files: [...files, ...examples]
             })
           )
         )
-        const told = yield* Stranger.run(folder, "bunx tsc -p tsconfig.declarations.json || true")
-        const ours = told.split("\n").filter((line) => /^(node_modules\/@homeostat|readme)/.test(line))
+        const output = yield* Project.run(folder, "bunx tsc -p tsconfig.declarations.json || true")
+        const ours = output.split("\n").filter((line) => /^(node_modules\/@homeostat|readme)/.test(line))
         expect(ours).toEqual([])
       }),
     120_000
   )
 
   live(
-    "has one copy of Effect, of the runtime and of OpenTelemetry's packages, without overrides of its own",
+    "has one copy of Effect, of the runtime and of OpenTelemetry without overrides",
     () =>
       Effect.gen(function* () {
-        const folder = yield* Stranger.project
+        const folder = yield* Project.project
         const nested = Array.from(new Glob("node_modules/**/node_modules/**/package.json").scanSync(folder))
         const copies = nested.filter((file) =>
           /\/node_modules\/(effect|@(effect|homeostat|opentelemetry)\/[^/]+)\/package\.json$/.test(file)
@@ -144,11 +144,11 @@ describe("A project outside of this repository", () => {
   )
 
   live(
-    "compiles to a program that prints its definitions and rights, and keeps the cluster as an object says",
+    "compiles to a program that prints its definitions and permissions and reconciles an object",
     () =>
       Effect.gen(function* () {
-        const folder = yield* Stranger.project
-        const printed = (yield* Stranger.follow("The program")).slice(1).flatMap((text) => loadAll(text))
+        const folder = yield* Project.project
+        const printed = (yield* Project.follow("The program")).slice(1).flatMap((text) => loadAll(text))
         expect(printed).toMatchObject([
           { kind: "CustomResourceDefinition", metadata: { name: "sites.web.example.org" } },
           { kind: "Role", metadata: { namespace: "sites" } },
@@ -157,7 +157,7 @@ describe("A project outside of this repository", () => {
 
         const cluster = yield* EmbeddedCluster.make()
         const kubeconfig = join(folder, "kubeconfig")
-        const text = Kubeconfig.render({ server: yield* cluster.serve(), ca: undefined, user: "stranger" })
+        const text = Kubeconfig.render({ server: yield* cluster.serve(), ca: undefined, user: "project" })
         yield* Effect.promise(() => Bun.write(kubeconfig, text))
         const command = [join(folder, "dist/sites"), "run", "--install-crds", "--kubeconfig", kubeconfig]
         const program = yield* Running.start(command, Binary.bare(folder))
@@ -183,9 +183,9 @@ describe("A project outside of this repository", () => {
   )
 })
 
-test("The page names the versions that this repository has", async () => {
+test("the page names the versions of this repository", async () => {
   const { workspaces } = await Bun.file(join(root, "package.json")).json()
-  const page = await Bun.file(join(root, Stranger.page)).text()
+  const page = await Bun.file(join(root, Project.page)).text()
   const block = Markdown.blocks(page).find(({ attributes }) => attributes.title === "package.json")
   const { dependencies, devDependencies } = JSON.parse(block?.text ?? "{}")
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
@@ -193,7 +193,7 @@ test("The page names the versions that this repository has", async () => {
   }
 })
 
-/** A Site as anybody sees it who has not its program. */
+/** A Site without the schema of its program. */
 const Site = Resource.make<
   KubernetesObject & {
     readonly spec: { readonly title: string; readonly text?: string }

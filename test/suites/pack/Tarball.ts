@@ -1,22 +1,19 @@
-/** A packed package: its manifest, its files, and what they import. */
+/** Packed packages. */
 import { join } from "node:path"
 import { Transpiler } from "bun"
 
-/** What of a `package.json` counts for whoever installs it. */
 export interface Manifest {
   readonly name: string
   readonly dependencies: { readonly [name: string]: string }
   readonly peerDependencies: { readonly [name: string]: string }
 }
 
-/** A package as it is packed. */
 export interface Tarball {
   readonly manifest: Manifest
-  /** Its files by path, `src/index.ts`, as text. */
+  /** The text of the files by path, such as `src/index.ts`. */
   readonly files: ReadonlyMap<string, string>
 }
 
-/** The package in a file. */
 export const read = async (path: string): Promise<Tarball> => {
   const entries = await Promise.all(
     Array.from(
@@ -28,20 +25,18 @@ export const read = async (path: string): Promise<Tarball> => {
   return { manifest: JSON.parse(files.get("package.json") ?? "{}"), files }
 }
 
-/** Its sources, for Bun. */
 export const sources = ({ files }: Tarball): ReadonlyArray<string> =>
   [...files.keys()].filter((file) => file.endsWith(".ts") && !isDeclaration(file))
 
-/** Its declarations, for TypeScript. */
 export const declarations = ({ files }: Tarball): ReadonlyArray<string> => [...files.keys()].filter(isDeclaration)
 
 const isDeclaration = (file: string): boolean => file.endsWith(".d.ts")
 
-/** Where the declarations of a source are. */
+/** The path of the declarations of a source. */
 export const declarationOf = (source: string): string =>
   `dist/${source.replace(/^src\//, "").replace(/\.ts$/, ".d.ts")}`
 
-/** What a file imports: of a source what is there when it runs, of declarations every type. */
+/** The imports of a file: of a source those at run time, of declarations every type. */
 const importsOf = (file: string, text: string): ReadonlyArray<string> =>
   isDeclaration(file)
     ? Array.from(text.matchAll(/^(?:import|export) (?:.* from )?"([^"]+)"|import\("([^"]+)"\)/gm), ([, one, other]) =>
@@ -55,7 +50,7 @@ const nameOf = (specifier: string): string =>
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/")
 
-/** Imports that lead nowhere in a project that has the package and what it asks for, as `file: import`. */
+/** Imports outside of the package and its dependencies, as `file: import`. */
 export const dangling = ({ files, manifest }: Tarball): ReadonlyArray<string> => {
   const known = new Set([...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies), "bun"])
   return [...files]

@@ -1,18 +1,14 @@
-/** Patches of a ConfigMap: most of them are malformed or change what the server does not let them change. */
-import type { Table } from "./Table.ts"
+/** Patches of a ConfigMap, most of them malformed or forbidden. */
+import * as Table from "./Table.ts"
 
 const configMap = {
   collection: "/api/v1/namespaces/NAMESPACE/configmaps",
   object: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, data: { a: "b" } }
 }
 
-/** All of them. */
-export const tables: ReadonlyArray<Table> = [
-  {
-    ...configMap,
-    name: "JSON patches are lists of operations",
-    type: "json",
-    patches: [
+export const tables = [
+  ...Table.of(configMap, "json", {
+    "JSON patches are lists of operations": [
       null,
       {},
       "x",
@@ -22,13 +18,8 @@ export const tables: ReadonlyArray<Table> = [
       [{ op: 1, path: "/a" }],
       [{ op: "grow", path: "/data" }],
       Array.from({ length: 10_001 }, () => ({ op: "test", path: "/kind", value: "ConfigMap" }))
-    ]
-  },
-  {
-    ...configMap,
-    name: "JSON patches name members by pointers",
-    type: "json",
-    patches: [
+    ],
+    "JSON patches name members by pointers": [
       [{ op: "add", path: 5, value: 1 }],
       [{ op: "add", path: "/data/z" }],
       [{ op: "add", path: "data/z", value: "1" }],
@@ -40,13 +31,8 @@ export const tables: ReadonlyArray<Table> = [
       [{ op: "test", path: "/data/a", value: "x" }],
       [{ op: "copy", from: "/data/zz", path: "/data/y" }],
       [{ op: "move", from: "/data/zz", path: "/data/y" }]
-    ]
-  },
-  {
-    ...configMap,
-    name: "JSON patches keep the kind of an object",
-    type: "json",
-    patches: [
+    ],
+    "JSON patches keep the kind of an object": [
       [{ op: "add", path: "", value: {} }],
       [{ op: "replace", path: "", value: [] }],
       [{ op: "replace", path: "", value: 1 }],
@@ -54,12 +40,9 @@ export const tables: ReadonlyArray<Table> = [
       [{ op: "replace", path: "/kind", value: "Foo" }],
       [{ op: "remove", path: "/kind" }]
     ]
-  },
-  {
-    ...configMap,
-    name: "merge patches are objects of the kind",
-    type: "merge",
-    patches: [
+  }),
+  ...Table.of(configMap, "merge", {
+    "merge patches are objects of the kind": [
       null,
       [],
       1,
@@ -72,12 +55,9 @@ export const tables: ReadonlyArray<Table> = [
       { apiVersion: "apps/v1", kind: "Deployment" },
       { metadata: { creationTimestamp: "bad" } }
     ]
-  },
-  {
-    ...configMap,
-    name: "strategic merge patches change data",
-    type: "strategic",
-    patches: [
+  }),
+  ...Table.of(configMap, "strategic", {
+    "strategic merge patches change data": [
       { data: { a: null } },
       { data: { $patch: "replace", q: "r" } },
       { data: null },
@@ -87,5 +67,5 @@ export const tables: ReadonlyArray<Table> = [
       { immutable: "x" },
       { metadata: { finalizers: ["ex.com/z"] } }
     ]
-  }
+  })
 ]

@@ -5,7 +5,6 @@ import * as Services from "./Services.ts"
 import * as Table from "./Table.ts"
 import * as Workloads from "./Workloads.ts"
 
-/** All of them. */
 export const patch: Suite = {
   name: "patch",
   dialogues: [...Workloads.tables, ...Services.tables, ...ConfigMaps.tables].map(Table.dialogue)

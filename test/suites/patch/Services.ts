@@ -1,5 +1,5 @@
 /** Patches of a Service and of its ports, whose merge key is `port`. */
-import type { Table } from "./Table.ts"
+import * as Table from "./Table.ts"
 
 const service = {
   collection: "/api/v1/namespaces/NAMESPACE/services",
@@ -17,19 +17,12 @@ const service = {
   }
 }
 
-/** All of them. */
-export const tables: ReadonlyArray<Table> = [
-  {
-    ...service,
-    name: "merge patches replace the ports of a Service",
-    type: "merge",
-    patches: [{ spec: { ports: [{ port: 82 }], selector: null } }]
-  },
-  {
-    ...service,
-    name: "strategic merge patches merge the ports of a Service",
-    type: "strategic",
-    patches: [
+export const tables = [
+  ...Table.of(service, "merge", {
+    "merge patches replace the ports of a Service": [{ spec: { ports: [{ port: 82 }], selector: null } }]
+  }),
+  ...Table.of(service, "strategic", {
+    "strategic merge patches merge the ports of a Service": [
       { spec: { ports: [{ port: 80, targetPort: 8080 }] } },
       { spec: { ports: [{ port: 82, name: "c" }] } },
       { spec: { ports: [{ port: 81, $patch: "delete" }] } },
@@ -37,5 +30,5 @@ export const tables: ReadonlyArray<Table> = [
       { spec: { "$setElementOrder/ports": [{ port: 81 }, { port: 80 }] } },
       { spec: { selector: { $patch: "replace", z: "1" } } }
     ]
-  }
+  })
 ]

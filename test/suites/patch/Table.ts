@@ -9,9 +9,8 @@ const contentTypes = {
   strategic: "application/strategic-merge-patch+json"
 } as const
 
-/** Patches, each of which a server applies to the same object in a dry run. */
+/** Patches of the same object, each a dry run. */
 export interface Table {
-  /** The name of a test. */
   readonly name: string
   /** The path of the object's collection. */
   readonly collection: string
@@ -19,6 +18,14 @@ export interface Table {
   readonly type: keyof typeof contentTypes
   readonly patches: ReadonlyArray<Json>
 }
+
+/** Tables of one object and one type of patches, by the names of their tests. */
+export const of = (
+  { collection, object }: Pick<Table, "collection" | "object">,
+  type: Table["type"],
+  tables: { readonly [name: string]: ReadonlyArray<Json> }
+): ReadonlyArray<Table> =>
+  Object.entries(tables).map(([name, patches]) => ({ name, collection, object, type, patches }))
 
 /** Creates the object, tries all patches, and reads the object, which is the same as before. */
 export const dialogue = ({ collection, name, object, patches, type }: Table): Dialogue => {

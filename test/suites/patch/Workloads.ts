@@ -1,6 +1,6 @@
 /** Patches of Deployments and Pods: lists with merge keys, sets, directives. */
 import type { Json, JsonObject } from "@homeostat/testkit/server/Json"
-import type { Table } from "./Table.ts"
+import * as Table from "./Table.ts"
 
 const template = (spec: JsonObject): JsonObject => ({ spec: { template: { spec } } })
 const containers = (...items: ReadonlyArray<Json>): JsonObject => template({ containers: items })
@@ -45,20 +45,9 @@ const deployment = {
   }
 }
 
-const strategic = (name: string, ...patches: ReadonlyArray<Json>): Table => ({
-  ...deployment,
-  name: `strategic merge patches ${name}`,
-  type: "strategic",
-  patches
-})
-
-/** All of them. */
-export const tables: ReadonlyArray<Table> = [
-  {
-    ...deployment,
-    name: "JSON patches change items of lists",
-    type: "json",
-    patches: [
+export const tables = [
+  ...Table.of(deployment, "json", {
+    "JSON patches change items of lists": [
       ...["/-", "/0", "/2", "/3", "/-1", "/-4", "/x", "/+1"].map((index) => [
         { op: "add", path: args + index, value: "9" }
       ]),
@@ -74,12 +63,9 @@ export const tables: ReadonlyArray<Table> = [
       [{ op: "replace", path: "/spec/replicas", value: "3" }],
       [{ op: "remove", path: "/metadata/finalizers/0" }]
     ]
-  },
-  {
-    ...deployment,
-    name: "merge patches replace lists",
-    type: "merge",
-    patches: [
+  }),
+  ...Table.of(deployment, "merge", {
+    "merge patches replace lists": [
       containers({ name: "c", image: "x" }),
       template({
         volumes: [{ name: "v", emptyDir: null, configMap: { name: "p" } }],
@@ -88,132 +74,134 @@ export const tables: ReadonlyArray<Table> = [
       { spec: { replicas: null } },
       { spec: { strategy: { type: "Recreate", rollingUpdate: null } } }
     ]
-  },
-  strategic("are objects of the kind", null, [], {}, { kind: "Foo" }, { spec: { $patch: "merge" } }),
-  strategic(
-    "merge lists by key",
-    containers({ name: "c", image: "new" }),
-    containers({ name: "z", image: "new" }),
-    containers({ name: "d", image: "n" }, { name: "c", image: "x" }, { name: "z", image: "y" }),
-    containers({ image: "x" }),
-    containers("c"),
-    containers(["c"]),
-    containers({ name: "c", image: 5 }),
-    containers({
-      name: "c",
-      env: [
-        { name: "B", value: "9" },
-        { name: "D", value: "4" }
-      ]
-    }),
-    containers({
-      name: "c",
-      env: [{ name: "A", value: null, valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }]
-    }),
-    containers({ name: "c", args: ["z"], ports: [{ containerPort: 81, name: "x" }] }),
-    containers({ name: "c", resources: { limits: { cpu: null } } }),
-    template({ volumes: [{ name: "v", emptyDir: null, secret: { secretName: "s" } }] }),
-    template({ tolerations: [{ key: "b", operator: "Exists" }], nodeSelector: { m: "2", n: null } }),
-    template({ imagePullSecrets: [{ name: "t" }], hostAliases: [{ ip: "1.2.3.5", hostnames: ["b"] }] })
-  ),
-  strategic(
-    "delete and replace items by $patch",
-    containers({ name: "d", $patch: "delete" }),
-    containers({ $patch: "delete" }),
-    containers({ name: "q", image: "x" }, { $patch: "replace" }, { name: "c", $patch: "delete" }),
-    containers({ name: "c", $patch: "merge" }),
-    containers({ name: "c", $patch: "grow" }),
-    containers({ name: "c", env: [{ name: "A", $patch: "delete" }] }),
-    containers({ name: "c", ports: [{ containerPort: 80, $patch: "delete" }] }),
-    containers({ name: "c", resources: { $patch: "replace", requests: { cpu: "1" } } }),
-    template({
-      initContainers: [
-        { name: "i", image: "x" },
-        { name: "j", image: "y", $patch: "delete" }
-      ]
-    })
-  ),
-  strategic(
-    "order items by $setElementOrder",
-    containers({
-      name: "c",
-      "$setElementOrder/env": [{ name: "C" }, { name: "A" }],
-      env: [{ name: "C", value: "x" }]
-    }),
-    containers({
-      name: "new",
-      image: "x",
-      "$setElementOrder/env": [{ name: "A" }],
-      env: [{ name: "A", value: null }]
-    }),
-    template({ "$setElementOrder/containers": [{ name: "e" }, { name: "c" }] }),
-    template({
-      "$setElementOrder/containers": [{ name: "e" }, { name: "z" }, { name: "c" }],
-      containers: [
-        { name: "z", image: "1" },
-        { name: "c", image: "2" }
-      ]
-    }),
-    template({
-      "$setElementOrder/containers": [{ name: "c" }],
-      containers: [
-        { $patch: "delete", name: "d" },
-        { $patch: "delete", name: "e" }
-      ]
-    }),
-    template({ "$setElementOrder/containers": [{ name: "x" }], containers: [{ name: "c", image: "j" }] }),
-    template({ "$setElementOrder/containers": "x" }),
-    template({ "$setElementOrder/initContainers": [], initContainers: [] }),
-    template({ $setElementOrder: [] }),
-    template({ $deleteFromPrimitiveListx: [] })
-  ),
-  strategic(
-    "merge finalizers",
-    { metadata: { finalizers: ["ex.com/c", "ex.com/a"] } },
-    { metadata: { finalizers: ["ex.com/c", "ex.com/c", "ex.com/b"] } },
-    { metadata: { finalizers: null } },
-    { metadata: { "$setElementOrder/finalizers": ["ex.com/c", "ex.com/b"], finalizers: ["ex.com/c"] } },
-    { metadata: { "$setElementOrder/finalizers": ["ex.com/b"], "$deleteFromPrimitiveList/finalizers": ["ex.com/a"] } },
-    { metadata: { "$deleteFromPrimitiveList/finalizers": "ex.com/a" } }
-  ),
-  strategic(
-    "merge maps",
-    { metadata: { labels: { l: null, m: "2" }, annotations: { $patch: "replace", z: "1" } } },
-    { metadata: { labels: { $patch: "delete" } } },
-    { metadata: { labels: { l: { b: 1 } } } },
-    {
-      spec: { template: { metadata: { annotations: { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" } } } }
-    }
-  ),
-  strategic(
-    "keep only the members that $retainKeys names",
-    template({ volumes: [{ name: "v", $retainKeys: ["name", "secret"], secret: { secretName: "s" } }] }),
-    { spec: { strategy: { $retainKeys: ["type"], type: "Recreate" } } },
-    { spec: { strategy: { $retainKeys: ["type"], rollingUpdate: { maxSurge: 1 } } } },
-    { spec: { strategy: { $retainKeys: "type" } } }
-  ),
-  strategic(
-    "have values of the type of the field",
-    { spec: { strategy: { rollingUpdate: { maxSurge: true } } } },
-    { spec: { replicas: "x" } },
-    { spec: { replicas: 1.5 } },
-    { spec: { replicas: 3_000_000_000 } },
-    { spec: { selector: "x" } }
-  ),
-  {
-    name: "strategic merge patches change few fields of a Pod",
-    collection: "/api/v1/namespaces/NAMESPACE/pods",
-    object: {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "p" },
-      spec: { containers: [{ name: "c", image: "i" }] }
-    },
-    type: "strategic",
-    patches: [
-      { metadata: { labels: { a: "b" } } },
-      { spec: { containers: [{ name: "c", image: "x" }] } },
-      { spec: { activeDeadlineSeconds: 5 } }
+  }),
+  ...Table.of(deployment, "strategic", {
+    "strategic merge patches are objects of the kind": [null, [], {}, { kind: "Foo" }, { spec: { $patch: "merge" } }],
+    "strategic merge patches merge lists by key": [
+      containers({ name: "c", image: "new" }),
+      containers({ name: "z", image: "new" }),
+      containers({ name: "d", image: "n" }, { name: "c", image: "x" }, { name: "z", image: "y" }),
+      containers({ image: "x" }),
+      containers("c"),
+      containers(["c"]),
+      containers({ name: "c", image: 5 }),
+      containers({
+        name: "c",
+        env: [
+          { name: "B", value: "9" },
+          { name: "D", value: "4" }
+        ]
+      }),
+      containers({
+        name: "c",
+        env: [{ name: "A", value: null, valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }]
+      }),
+      containers({ name: "c", args: ["z"], ports: [{ containerPort: 81, name: "x" }] }),
+      containers({ name: "c", resources: { limits: { cpu: null } } }),
+      template({ volumes: [{ name: "v", emptyDir: null, secret: { secretName: "s" } }] }),
+      template({ tolerations: [{ key: "b", operator: "Exists" }], nodeSelector: { m: "2", n: null } }),
+      template({ imagePullSecrets: [{ name: "t" }], hostAliases: [{ ip: "1.2.3.5", hostnames: ["b"] }] })
+    ],
+    "strategic merge patches delete and replace items by $patch": [
+      containers({ name: "d", $patch: "delete" }),
+      containers({ $patch: "delete" }),
+      containers({ name: "q", image: "x" }, { $patch: "replace" }, { name: "c", $patch: "delete" }),
+      containers({ name: "c", $patch: "merge" }),
+      containers({ name: "c", $patch: "grow" }),
+      containers({ name: "c", env: [{ name: "A", $patch: "delete" }] }),
+      containers({ name: "c", ports: [{ containerPort: 80, $patch: "delete" }] }),
+      containers({ name: "c", resources: { $patch: "replace", requests: { cpu: "1" } } }),
+      template({
+        initContainers: [
+          { name: "i", image: "x" },
+          { name: "j", image: "y", $patch: "delete" }
+        ]
+      })
+    ],
+    "strategic merge patches order items by $setElementOrder": [
+      containers({
+        name: "c",
+        "$setElementOrder/env": [{ name: "C" }, { name: "A" }],
+        env: [{ name: "C", value: "x" }]
+      }),
+      containers({
+        name: "new",
+        image: "x",
+        "$setElementOrder/env": [{ name: "A" }],
+        env: [{ name: "A", value: null }]
+      }),
+      template({ "$setElementOrder/containers": [{ name: "e" }, { name: "c" }] }),
+      template({
+        "$setElementOrder/containers": [{ name: "e" }, { name: "z" }, { name: "c" }],
+        containers: [
+          { name: "z", image: "1" },
+          { name: "c", image: "2" }
+        ]
+      }),
+      template({
+        "$setElementOrder/containers": [{ name: "c" }],
+        containers: [
+          { $patch: "delete", name: "d" },
+          { $patch: "delete", name: "e" }
+        ]
+      }),
+      template({ "$setElementOrder/containers": [{ name: "x" }], containers: [{ name: "c", image: "j" }] }),
+      template({ "$setElementOrder/containers": "x" }),
+      template({ "$setElementOrder/initContainers": [], initContainers: [] }),
+      template({ $setElementOrder: [] }),
+      template({ $deleteFromPrimitiveListx: [] })
+    ],
+    "strategic merge patches merge finalizers": [
+      { metadata: { finalizers: ["ex.com/c", "ex.com/a"] } },
+      { metadata: { finalizers: ["ex.com/c", "ex.com/c", "ex.com/b"] } },
+      { metadata: { finalizers: null } },
+      { metadata: { "$setElementOrder/finalizers": ["ex.com/c", "ex.com/b"], finalizers: ["ex.com/c"] } },
+      {
+        metadata: { "$setElementOrder/finalizers": ["ex.com/b"], "$deleteFromPrimitiveList/finalizers": ["ex.com/a"] }
+      },
+      { metadata: { "$deleteFromPrimitiveList/finalizers": "ex.com/a" } }
+    ],
+    "strategic merge patches merge maps": [
+      { metadata: { labels: { l: null, m: "2" }, annotations: { $patch: "replace", z: "1" } } },
+      { metadata: { labels: { $patch: "delete" } } },
+      { metadata: { labels: { l: { b: 1 } } } },
+      {
+        spec: {
+          template: { metadata: { annotations: { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" } } }
+        }
+      }
+    ],
+    "strategic merge patches keep only the members that $retainKeys names": [
+      template({ volumes: [{ name: "v", $retainKeys: ["name", "secret"], secret: { secretName: "s" } }] }),
+      { spec: { strategy: { $retainKeys: ["type"], type: "Recreate" } } },
+      { spec: { strategy: { $retainKeys: ["type"], rollingUpdate: { maxSurge: 1 } } } },
+      { spec: { strategy: { $retainKeys: "type" } } }
+    ],
+    "strategic merge patches have values of the type of the field": [
+      { spec: { strategy: { rollingUpdate: { maxSurge: true } } } },
+      { spec: { replicas: "x" } },
+      { spec: { replicas: 1.5 } },
+      { spec: { replicas: 3_000_000_000 } },
+      { spec: { selector: "x" } }
     ]
-  }
+  }),
+  ...Table.of(
+    {
+      collection: "/api/v1/namespaces/NAMESPACE/pods",
+      object: {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "p" },
+        spec: { containers: [{ name: "c", image: "i" }] }
+      }
+    },
+    "strategic",
+    {
+      "strategic merge patches change few fields of a Pod": [
+        { metadata: { labels: { a: "b" } } },
+        { spec: { containers: [{ name: "c", image: "x" }] } },
+        { spec: { activeDeadlineSeconds: 5 } }
+      ]
+    }
+  )
 ]

@@ -1,19 +1,19 @@
-/** What somebody asked of an API server, by its audit log. */
+/** The requests of a user in the audit log of an API server. */
 import { readFile } from "node:fs/promises"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import { Effect } from "effect"
 
-/** A request that was answered, or that is being answered: a watch. */
+/** A request. */
 export interface Entry {
   readonly verb: string
-  /** As rules name it, with its group: `deployments apps`, `webapps/status apps.kubedojo.io`. */
+  /** The resource and its group, such as `deployments apps` or `webapps/status apps.kubedojo.io`. */
   readonly resource: string
   readonly namespace: string | undefined
   readonly code: number
   readonly uri: string
 }
 
-// The part of `audit.k8s.io/v1` Event that matters here.
+/** A part of an Event of `audit.k8s.io/v1`. */
 interface Line {
   readonly verb: string
   readonly requestURI: string
@@ -27,7 +27,7 @@ interface Line {
   readonly responseStatus?: { readonly code?: number }
 }
 
-/** All requests of a user for objects, oldest first; questions about the user's own rights, which everybody may ask, left out. */
+/** All requests of a user for objects, oldest first, without reviews of the user's own permissions. */
 export const of = (cluster: ControlPlane, username: string): Effect.Effect<ReadonlyArray<Entry>> =>
   Effect.promise(async () => {
     const text = await readFile(cluster.auditLogPath ?? "", "utf8")
@@ -44,17 +44,16 @@ export const of = (cluster: ControlPlane, username: string): Effect.Effect<Reado
       })
   })
 
-/** The rights that the requests took, each once, sorted: `patch webapps/status apps.kubedojo.io`. */
-export const rights = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
+/** The distinct permissions that the requests need, sorted: `patch webapps/status apps.kubedojo.io`. */
+export const permissions = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
   distinct(
     entries.flatMap(({ code, resource, uri, verb }) => [
       `${verb} ${resource}`,
-      // A watch that begins with the state takes the place of a list, which servers that have none such are asked for.
+      // Without WatchList, a list replaces a watch with initial events.
       ...(uri.includes("sendInitialEvents=true") ? [`list ${resource}`] : []),
-      // A server-side apply is logged as a patch; one that makes the object takes both.
+      // The log has a server-side apply as a patch. One that creates the object needs both permissions.
       ...(verb === "patch" && code === 201 ? [`create ${resource}`] : [])
     ])
   )
 
-/** Each once, sorted. */
 export const distinct = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(texts)].sort()

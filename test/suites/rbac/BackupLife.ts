@@ -1,4 +1,4 @@
-/** What people and others do with Backups and Restores and to them, so that their manager does all that it ever does. */
+/** Actions on Backups and Restores that make their manager use every permission. */
 import { expect } from "bun:test"
 import { Backup } from "@homeostat/backup/Backup"
 import { Restore } from "@homeostat/backup/Restore"
@@ -10,7 +10,7 @@ import * as Scene from "../backup/Scene.ts"
 import * as Rival from "../fights/Rival.ts"
 import * as Managed from "../Managed.ts"
 
-/** A Backup that runs twice and keeps one Job, a Restore from it, one that a rival writes to while it waits, and the end of both. */
+/** Two runs of a Backup, a Restore, a fight over the status of another Restore, and the deletion of both. */
 export const life = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     yield* Scene.credentials(scene, "shop-backup-credentials")
@@ -21,13 +21,13 @@ export const life = (scene: Scene.Scene) =>
     yield* Backups.completed(scene, "shop")
     const again = Patch.merge({ metadata: { annotations: { "backup.example.com/run": "again" } } })
     yield* Client.patch(Backup, scene.key("shop"), again)
-    yield* Backups.until(scene, "shop", "it has run again", ({ lastManualTrigger }) => lastManualTrigger === "again")
-    yield* Managed.eventually("that one Job is left", Scene.jobs(scene), (jobs) => jobs.length === 1)
+    yield* Backups.until(scene, "shop", "a second run", ({ lastManualTrigger }) => lastManualTrigger === "again")
+    yield* Managed.eventually("one remaining Job", Scene.jobs(scene), (jobs) => jobs.length === 1)
 
     yield* Backups.restoring(scene, "again")
     expect((yield* Backups.restored(scene, "again")).status).toMatchObject({ phase: "Complete" })
 
-    yield* Backups.restoring(scene, "waits", { backupRef: "nobody" })
+    yield* Backups.restoring(scene, "waits", { backupRef: "missing" })
     const waits = scene.key("waits")
     const rival = yield* Rival.start(
       Restore,
@@ -35,12 +35,12 @@ export const life = (scene: Scene.Scene) =>
       ({ status }) => status?.message === "mine",
       Client.status.patch(Restore, waits, Patch.merge({ status: { message: "mine" } }), { fieldManager: "rival" })
     )
-    yield* Managed.eventually("that the two have fought", Effect.sync(rival.times), (times) => times > 7)
+    yield* Managed.eventually("a fight", Effect.sync(rival.times), (times) => times > 7)
     yield* Client.delete(Restore, waits)
 
     yield* Client.delete(Backup, scene.key("shop"))
     yield* Managed.eventually(
-      "that it is gone, with its snapshots",
+      "the end of the Backup and its snapshots",
       Effect.either(Client.get(Backup, scene.key("shop"))),
       ({ _tag }) => _tag === "Left"
     )

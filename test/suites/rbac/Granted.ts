@@ -1,6 +1,4 @@
-/**
- * A service account that may do exactly what the generated roles say, and managers that work as it.
- */
+/** Service accounts with exactly the generated roles, and their managers. */
 import * as Client from "@homeostat/runtime/client/Client"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
@@ -19,7 +17,6 @@ import { Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
-/** An account, and what it is to be allowed. */
 export interface Account {
   readonly cluster: ControlPlane
   readonly user: User
@@ -27,7 +24,7 @@ export interface Account {
   readonly settings: Rbac.Settings
 }
 
-/** An account of its own in the namespace, with no right yet. It is to run the WebApp controller unless others are given. */
+/** A new account in the namespace without permissions, by default for the WebApp controller. */
 export const account = (
   cluster: ControlPlane,
   namespace: string,
@@ -35,7 +32,7 @@ export const account = (
   controllers: Account["controllers"] = [controller]
 ) => {
   const name = `manager-${crypto.randomUUID().slice(0, 8)}`
-  // RBAC knows a service account by its user name, however it proved it.
+  // RBAC knows a service account by its user name.
   return Effect.map(
     cluster.addUser({ name: `system:serviceaccount:${namespace}:${name}` }),
     (user): Account => ({
@@ -54,17 +51,15 @@ export const account = (
   )
 }
 
-/** All that it needs. */
 export const permissions = ({ controllers, settings }: Account) => Permission.all(controllers, settings)
 
-/** What grants it, as `homeostat rbac` prints it. */
+/** The output of `homeostat rbac`. */
 export const roles = ({ controllers, settings }: Account) => Rbac.objects(controllers, settings)
 
-/** A client that works as it. */
 export const client = ({ user }: Account) =>
   Client.layer().pipe(Layer.provide(Transport.layer(Counted.clusterOf(user))))
 
-/** Which of that is not granted. */
+/** The missing permissions. */
 export const missing = (account: Account) =>
   Preflight.review(permissions(account)).pipe(
     Effect.flatMap(({ missing, unanswered: [error] }) =>
@@ -73,11 +68,7 @@ export const missing = (account: Account) =>
     Effect.provide(client(account))
   )
 
-/**
- * Applies the generated roles, as `homeostat rbac` prints them, and waits until the API server goes by them.
- *
- * @param lacking what they are to lack, such as `create services`
- */
+/** Applies the generated roles without the permissions in `lacking`, such as `create services`, and waits for their effect. */
 export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const some = roles(account).map((object) =>
@@ -86,8 +77,8 @@ export const grant = (account: Account, lacking: ReadonlyArray<string> = []) =>
     const applied = yield* account.cluster.kubectl(["apply", "--filename=-"], { stdin: yield* Yaml.documents(some) })
     if (applied.exitCode !== 0) return yield* Effect.dieMessage(applied.stderr)
     yield* Managed.eventually(
-      "that the rights are as they were applied",
-      Effect.map(missing(account), (all) => all.map((right) => `${right.verb} ${Permission.pathOf(right)}`)),
+      "the applied permissions",
+      Effect.map(missing(account), (all) => all.map((each) => `${each.verb} ${Permission.pathOf(each)}`)),
       (all) => all.every((one) => lacking.includes(one)) && lacking.every((one) => all.includes(one))
     )
   })
@@ -103,20 +94,20 @@ const less =
       }))
       .filter(({ verbs }) => verbs.length > 0)
 
-/** A manager that works as an account. */
+/** A manager of an account. */
 export interface Working {
   readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
   readonly attempts: ReadonlyArray<Attempt.Attempt>
-  /** What it logged as a warning or an error. */
+  /** The warnings and errors of the log. */
   readonly warnings: ReadonlyArray<string>
   readonly leads: () => boolean
-  /** What watches of these kinds tell from now on is held back, */
+  /** Holds back all further events of these kinds, */
   readonly deafen: (plurals: ReadonlyArray<string>) => Effect.Effect<void>
-  /** and heard from now on. */
+  /** and delivers them. */
   readonly listen: Effect.Effect<void>
 }
 
-/** Starts a manager; does not wait until it has started. */
+/** Starts a manager without waiting for it. */
 export const start = (
   { controllers, settings, user }: Account,
   labelSelector?: string

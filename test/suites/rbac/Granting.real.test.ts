@@ -1,4 +1,4 @@
-/** A controller that makes RoleBindings needs the verb `bind`, which its generated roles have if it declares it. */
+/** A controller that creates RoleBindings needs and declares the verb `bind`. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
@@ -14,7 +14,7 @@ import * as Granted from "./Granted.ts"
 
 const apiGroup = "rbac.authorization.k8s.io"
 
-/** Gives the group of the same name as a ConfigMap the ClusterRole `edit` in its namespace. */
+/** Grants the ClusterRole `edit` to a group with the name of the ConfigMap. */
 const teams = (access: ReadonlyArray<Access.Access>) =>
   Controller.make("teams", {
     for: ConfigMap,
@@ -61,7 +61,7 @@ const test = (name: string, access: ReadonlyArray<Access.Access>, refused: boole
     { ...Envtest.everything, timeoutMillis: 120_000 }
   )
 
-describe("A controller of one namespace that makes RoleBindings to a ClusterRole, under exactly the generated roles,", () => {
-  test("makes them if it declares bind of that ClusterRole", [Access.bind(ClusterRole, { names: ["edit"] })], false)
-  test("is refused without it, and the refusal is short", [], true)
+describe("A controller of one namespace that creates RoleBindings to a ClusterRole, with exactly the generated roles,", () => {
+  test("creates them if it declares bind of that ClusterRole", [Access.bind(ClusterRole, { names: ["edit"] })], false)
+  test("gets a short refusal without that declaration", [], true)
 })

@@ -1,4 +1,4 @@
-/** A right that is missing is named: before anything runs, in the log, and on the object that it keeps from being worked on. */
+/** preflight, the log and the status of objects name missing permissions. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Service } from "@homeostat/runtime/resource/BuiltIn"
@@ -17,11 +17,10 @@ import * as Granted from "./Granted.ts"
 interface Place {
   readonly scene: Scene.Scene
   readonly namespace: string
-  /** Works in that namespace, and has no right yet. */
+  /** An account of the namespace without permissions. */
   readonly account: Granted.Account
 }
 
-/** The Lease of the manager of one namespace. */
 const leaseName = "missing"
 const electing = ["--leader-elect", "--leader-elect-lease-name", leaseName]
 
@@ -47,7 +46,6 @@ const binary = ({ account, namespace }: Place, verb: string, ...flags: ReadonlyA
   return { args, home: Binary.bare(account.cluster.directory) }
 }
 
-/** Whose rights are lacking here. */
 const webapp = "--controllers=webapp"
 
 const preflight = (place: Place, ...flags: ReadonlyArray<string>) => {
@@ -55,8 +53,8 @@ const preflight = (place: Place, ...flags: ReadonlyArray<string>) => {
   return Binary.run(args, home)
 }
 
-describe("A right that is missing", () => {
-  real("is named by preflight, which fails until the rule that it prints is added", (place) =>
+describe("A missing permission", () => {
+  real("makes preflight fail, which prints the rules to add", (place) =>
     Effect.gen(function* () {
       const { account, namespace, scene } = place
       yield* Granted.grant(account, ["create services", "patch webapps/status", "watch leases"])
@@ -86,16 +84,12 @@ describe("A right that is missing", () => {
       ]) {
         yield* Kubectl.run(scene, ["apply", "--filename=-"], { apiVersion: `${apiGroup}/v1`, ...part })
       }
-      const after = yield* Managed.eventually(
-        "that nothing is missing",
-        preflight(place, webapp),
-        ({ code }) => code === 0
-      )
+      const after = yield* Managed.eventually("all permissions", preflight(place, webapp), ({ code }) => code === 0)
       expect(after.stdout).toBe(`All 25 permissions that homeostat needs are granted on ${account.cluster.url}\n`)
     })
   )
 
-  real("is not, once the printed manifests are applied", (place) =>
+  real("does not exist with the printed manifests", (place) =>
     Effect.gen(function* () {
       const { account, namespace, scene } = place
       const { name } = account.settings
@@ -103,13 +97,13 @@ describe("A right that is missing", () => {
       const printed = yield* Binary.run(["manifests", ...flags], Binary.bare(account.cluster.directory))
       expect(printed).toMatchObject({ code: 0, stderr: "" })
       yield* Kubectl.run(scene, ["apply", "--filename=-"], printed.stdout)
-      const after = yield* Managed.eventually("that nothing is missing", preflight(place), ({ code }) => code === 0)
+      const after = yield* Managed.eventually("all permissions", preflight(place), ({ code }) => code === 0)
       expect(after.stderr).toBe("")
       expect(yield* Kubectl.run(scene, ["get", "serviceaccount", name, "--output=name"])).toBe(`serviceaccount/${name}`)
     })
   )
 
-  real("is warned of when the program starts, which works all the same", (place) =>
+  real("causes a warning of the program, which starts", (place) =>
     Effect.gen(function* () {
       const { account, namespace, scene } = place
       yield* Granted.grant(account, ["create services"])
@@ -132,7 +126,7 @@ describe("A right that is missing", () => {
     })
   )
 
-  real("for a write is told on the object, once, and not any more when it is granted", (place) =>
+  real("for a write causes one condition on the object until it is granted", (place) =>
     Effect.gen(function* () {
       const { account, namespace, scene } = place
       yield* Granted.grant(account, ["create services"])
@@ -140,15 +134,15 @@ describe("A right that is missing", () => {
       yield* Counted.started(working)
       const states = yield* Scene.record(scene, WebApp)
       yield* Scene.create(scene, "shop")
-      const told = yield* Managed.eventually(
-        "that it is told",
+      const stalled = yield* Managed.eventually(
+        "the Forbidden condition",
         Scene.app(scene, "shop"),
         (app) => Scene.condition(app, "Ready")?.reason === "Forbidden"
       )
       const facts = { reason: "Forbidden", observedGeneration: 1 }
-      expect(Scene.condition(told, "Ready")).toMatchObject({ status: "False", ...facts })
-      expect(Scene.condition(told, "Stalled")).toMatchObject({ status: "True", ...facts })
-      const message = Scene.condition(told, "Stalled")?.message ?? ""
+      expect(Scene.condition(stalled, "Ready")).toMatchObject({ status: "False", ...facts })
+      expect(Scene.condition(stalled, "Stalled")).toMatchObject({ status: "True", ...facts })
+      const message = Scene.condition(stalled, "Stalled")?.message ?? ""
       expect(message).toStartWith(`The API server refuses PATCH /api/v1/namespaces/${namespace}/services/shop: `)
       expect(message).toEndWith(`; it takes the verb create on services of API group "" in namespace ${namespace}`)
 
@@ -158,9 +152,10 @@ describe("A right that is missing", () => {
         Effect.sync(() => working.attempts.slice(before)),
         (all) => all.filter(({ outcome }) => outcome._tag === "Failed").length >= 5
       )
-      expect((yield* Scene.app(scene, "shop")).status).toEqual(told.status ?? {})
-      const isTold = ({ status }: WebApp) => status?.conditions?.some(({ reason }) => reason === "Forbidden") === true
-      expect(states().filter(({ object }) => isTold(object))).toHaveLength(1)
+      expect((yield* Scene.app(scene, "shop")).status).toEqual(stalled.status ?? {})
+      const isForbidden = ({ status }: WebApp) =>
+        status?.conditions?.some(({ reason }) => reason === "Forbidden") === true
+      expect(states().filter(({ object }) => isForbidden(object))).toHaveLength(1)
 
       yield* Granted.grant(account)
       const app = yield* Scene.running(scene, "shop")
@@ -170,34 +165,32 @@ describe("A right that is missing", () => {
     })
   )
 
-  real(
-    "for a cache is named within seconds, keeps its controller from starting, and that starts when it is granted",
-    (place) =>
-      Effect.gen(function* () {
-        const { account, namespace, scene } = place
-        yield* Scene.create(scene, "shop")
-        yield* Granted.grant(account, ["list services", "watch services"])
-        const working = yield* Granted.start(account)
-        const lacking = `cannot watch services in namespace ${namespace}: it takes the verbs list and watch on services of API group ""`
-        yield* Managed.eventually(
-          "that the right is named in the log",
-          Effect.sync(() => working.warnings),
-          (lines) => lines.some((line) => line.startsWith(lacking)),
-          "15 seconds"
-        )
-        const states = () => working.runners[0]?.informers.map((informer) => informer.state()) ?? []
-        // The other kinds' first lists may still be on their way when the refusal is told.
-        const waiting = yield* Managed.eventually(
-          "that every other kind is synced",
-          Effect.sync(() => states().filter(({ status }) => status !== "synced")),
-          (unsynced) => unsynced.length === 1
-        )
-        expect(waiting.map(({ problem }) => problem?.slice(0, lacking.length))).toEqual([lacking])
-        expect(working.attempts).toEqual([])
+  real("for a cache causes a warning within seconds, and its controller starts when it is granted", (place) =>
+    Effect.gen(function* () {
+      const { account, namespace, scene } = place
+      yield* Scene.create(scene, "shop")
+      yield* Granted.grant(account, ["list services", "watch services"])
+      const working = yield* Granted.start(account)
+      const lacking = `cannot watch services in namespace ${namespace}: it takes the verbs list and watch on services of API group ""`
+      yield* Managed.eventually(
+        "the warning",
+        Effect.sync(() => working.warnings),
+        (lines) => lines.some((line) => line.startsWith(lacking)),
+        "15 seconds"
+      )
+      const states = () => working.runners[0]?.informers.map((informer) => informer.state()) ?? []
+      // The first lists of other kinds may end later.
+      const waiting = yield* Managed.eventually(
+        "every other kind",
+        Effect.sync(() => states().filter(({ status }) => status !== "synced")),
+        (unsynced) => unsynced.length === 1
+      )
+      expect(waiting.map(({ problem }) => problem?.slice(0, lacking.length))).toEqual([lacking])
+      expect(working.attempts).toEqual([])
 
-        yield* Granted.grant(account)
-        yield* Scene.running(scene, "shop")
-        expect(states().map(({ status }) => status)).toEqual(["synced", "synced", "synced", "synced", "synced"])
-      })
+      yield* Granted.grant(account)
+      yield* Scene.running(scene, "shop")
+      expect(states().map(({ status }) => status)).toEqual(["synced", "synced", "synced", "synced", "synced"])
+    })
   )
 })

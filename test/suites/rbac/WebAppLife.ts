@@ -1,4 +1,4 @@
-/** What people and others do with WebApps and to them, so that their manager does all that it ever does. */
+/** Actions on WebApps that make their manager use every permission. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, HorizontalPodAutoscaler, Service } from "@homeostat/runtime/resource/BuiltIn"
@@ -11,11 +11,11 @@ import * as Scene from "../webapp/Scene.ts"
 import type * as Granted from "./Granted.ts"
 
 const failed = (scene: Scene.Scene, name: string) =>
-  Managed.eventually(`that WebApp ${name} is stalled`, Scene.app(scene, name), Scene.isAt("Failed"))
+  Managed.eventually(`the failure of WebApp ${name}`, Scene.app(scene, name), Scene.isAt("Failed"))
 
 const adopt = Patch.merge({ metadata: { annotations: { [adoptAnnotation]: "true" } } })
 
-/** Made, changed, drifted, rid of foreign fields, scaled by another, deleted with all that it has. */
+/** A WebApp is created, changed, reverted, scaled by an autoscaler and deleted. */
 export const life = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const key = scene.key("shop")
@@ -26,11 +26,11 @@ export const life = (scene: Scene.Scene) =>
       Scene.service(scene, "shop"),
       ({ spec }) => spec?.ports?.map(({ port }) => port).join() === "9090"
     )
-    // Twice the same, which one Event reports that is counted up.
+    // Twice, which one Event counts.
     for (let time = 0; time < 2; time++) {
       yield* Client.patch(Service, key, Patch.merge({ spec: { selector: { foreign: "yes" } } }))
       yield* Managed.eventually(
-        "that the foreign key is out",
+        "the Service without the foreign key",
         Scene.service(scene, "shop"),
         ({ spec }) => spec?.selector?.foreign === undefined
       )
@@ -55,7 +55,7 @@ export const life = (scene: Scene.Scene) =>
     yield* Kubectl.run(scene, ["delete", "webapp/shop", "--wait=true", "--timeout=60s"])
   })
 
-/** A name that is taken and given away; one that an older controller's finalizer holds. */
+/** An adopted Service, and a WebApp with the finalizer of an older controller. */
 export const inheritance = (scene: Scene.Scene) =>
   Effect.gen(function* () {
     const { namespace } = scene
@@ -73,11 +73,11 @@ export const inheritance = (scene: Scene.Scene) =>
     yield* Kubectl.run(scene, ["delete", "webapp/old", "--wait=true", "--timeout=60s"])
   })
 
-/** Names that somebody takes in the moment in which the controller makes its children, before it can have heard of it. */
+/** Children that another client creates before the controller can see them. */
 export const raced = (scene: Scene.Scene, { deafen, listen }: Pick<Granted.Working, "deafen" | "listen">) =>
   Effect.gen(function* () {
     const metadata = { namespace: scene.namespace, name: "raced" }
-    const labels = { app: "somebody" }
+    const labels = { app: "other" }
     yield* deafen(["deployments", "services"])
     yield* Client.create(Deployment, {
       metadata,

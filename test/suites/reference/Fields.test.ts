@@ -1,4 +1,3 @@
-/** What the pages of the kinds say of a field, from its schema. */
 import { describe, expect, test } from "bun:test"
 import * as Fields from "../../../docs/generate/Fields.ts"
 
@@ -7,7 +6,7 @@ const either = { "x-kubernetes-int-or-string": true }
 const quantity = { ...either, pattern: "^[0-9]+$" }
 const object = { type: "object", properties: { a: { type: "string" }, b: integer }, required: ["a"] }
 
-/** The cells of each row, but for the description. */
+/** The cells of each row without the description. */
 const cells = (field: Fields.Field) =>
   Fields.table("spec", { properties: { f: field } }, true)
     .split("\n")
@@ -29,7 +28,7 @@ describe("A field's row", () => {
     ["map of lists of strings", { type: "object", additionalProperties: { items: { type: "string" } } }]
   ]
   for (const [type, field] of types) {
-    test(`says that it is ${type}`, () => expect(cells(field)).toEqual([`\`spec.f\` | ${type} | `]))
+    test(`has the type ${type}`, () => expect(cells(field)).toEqual([`\`spec.f\` | ${type} | `]))
   }
 
   const defaults: ReadonlyArray<readonly [what: string, value: unknown, text: string]> = [
@@ -39,11 +38,11 @@ describe("A field's row", () => {
     ["text with a bar", "a|b", "a\\|b"]
   ]
   for (const [what, value, text] of defaults) {
-    test(`has its default, ${what}, as it is written`, () =>
+    test(`has ${what} as its default`, () =>
       expect(cells({ type: "string", default: value })).toEqual([`\`spec.f\` | string | \`${text}\``]))
   }
 
-  test("is followed by those of the objects that it holds, wherever they are", () => {
+  test("precedes the rows of its objects, also in lists and maps", () => {
     const below = (path: string) => [`\`${path}.a\` | string | required`, `\`${path}.b\` | integer, 0 to 9 | `]
     expect(cells(object)).toEqual(["`spec.f` | object | ", ...below("spec.f")])
     expect(cells({ type: "array", items: object })).toEqual(["`spec.f` | list of objects | ", ...below("spec.f[]")])

@@ -1,4 +1,3 @@
-/** The pages of the docs that are made from code say what the code says. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import { Glob } from "bun"
@@ -6,12 +5,12 @@ import { folder, pages } from "../../../docs/generate/Pages.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-test("each page is as `bun run generate` would write it now, and no other is in their folder", async () => {
+test("each page is up to date with `bun run generate`, and their folder has no other", async () => {
   for (const { path, text } of pages) {
     expect([path, await Bun.file(join(root, path)).text()]).toEqual([path, text])
   }
-  const there = Array.from(new Glob(`${folder}/**`).scanSync(root)).sort()
-  expect(there).toEqual(
+  const files = Array.from(new Glob(`${folder}/**`).scanSync(root)).sort()
+  expect(files).toEqual(
     pages
       .map(({ path }) => path)
       .filter((path) => path.startsWith(`${folder}/`))
@@ -19,13 +18,13 @@ test("each page is as `bun run generate` would write it now, and no other is in 
   )
 })
 
-test("whatever the pages of the packages show says what it is", () => {
-  const silent = pages
+test("every entry in the pages of the packages has a description", () => {
+  const undocumented = pages
     .filter(({ path }) => /\/(runtime|observability|testkit)\//.test(path))
     .flatMap(({ path, text }) => Array.from(text.matchAll(/^##+ (.*)\n\n```/gm), ([, name]) => `${path}: ${name}`))
-  expect(silent).toEqual([])
+  expect(undocumented).toEqual([])
 })
 
-test("no page tells of the machine that it was made on", () => {
+test("no page contains paths of this machine", () => {
   expect(pages.filter(({ text }) => text.includes(root) || /import\("\.|file:\/\//.test(text))).toEqual([])
 })

@@ -1,7 +1,4 @@
-/**
- * A project outside of this repository, as `docs/guide/own-repository.md` tells to make one: its titled blocks are the files, and its
- * commands make the packages, install them, test, compile.
- */
+/** The project of `docs/guide/own-repository.md`, with the files and commands of the page. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join } from "node:path"
@@ -12,15 +9,14 @@ import * as Markdown from "../docs/Markdown.ts"
 
 const root = join(import.meta.dir, "../../..")
 
-/** The page. */
 export const page = "docs/guide/own-repository.md"
 
-/** A command of the page did not succeed; the message is what it wrote. */
+/** A command of the page failed; the message contains its output. */
 export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly message: string }> {}
 
 const blocks = Effect.promise(async () => Markdown.blocks(await Bun.file(join(root, page)).text()))
 
-/** `bun test` sets it, and the compiler would take it into the program. */
+/** Without the NODE_ENV of `bun test`, which the compiler would copy into the program. */
 const environment = {
   ...process.env,
   NODE_ENV: undefined,
@@ -28,7 +24,7 @@ const environment = {
   HOMEOSTAT: root
 }
 
-/** Runs a command in a folder to its end, and gives what it wrote to standard output. */
+/** Runs a command in a folder to its end, and returns its standard output. */
 export const run = (folder: string, command: string): Effect.Effect<string, CommandFailed> =>
   Running.start(["sh", "-ec", `cd "$0"\n${command}`, folder], environment).pipe(
     Effect.flatMap((running) => running.ended("5 minutes")),
@@ -41,7 +37,7 @@ export const run = (folder: string, command: string): Effect.Effect<string, Comm
     Effect.scoped
   )
 
-/** Runs the commands that the page has under a heading, in the stranger's folder, and gives what each block wrote. */
+/** Runs the commands under a heading of the page, and returns the output of each block. */
 export const follow = (heading: string): Effect.Effect<ReadonlyArray<string>, CommandFailed> =>
   Effect.flatMap(project, (folder) =>
     Effect.flatMap(commandsOf(heading), (blocks) => Effect.forEach(blocks, (block) => run(folder, block)))
@@ -56,7 +52,7 @@ const commandsOf = (heading: string): Effect.Effect<ReadonlyArray<string>> =>
 
 const make = Effect.gen(function* () {
   for (const command of yield* commandsOf("The packages")) yield* run(root, command)
-  const folder = yield* Effect.promise(() => mkdtemp(join(tmpdir(), "homeostat-stranger-")))
+  const folder = yield* Effect.promise(() => mkdtemp(join(tmpdir(), "homeostat-project-")))
   AtEnd.add(() => rm(folder, { recursive: true, force: true }))
   for (const { attributes, text } of yield* blocks) {
     const { title } = attributes
@@ -68,13 +64,13 @@ const make = Effect.gen(function* () {
 
 let made: Promise<string> | undefined
 
-/** The folder of the project, with its packages installed. The first test that asks makes it, in some seconds. */
+/** The folder of the project with its packages, created once. */
 export const project: Effect.Effect<string> = Effect.promise(() => {
   made ??= Effect.runPromise(make)
   return made
 })
 
-/** The tarballs, by the names of the packages. */
+/** The tarballs by the names of the packages. */
 export const tarballs: Effect.Effect<{ readonly [name: string]: string }> = Effect.map(project, (folder) => ({
   "@homeostat/observability": join(folder, "vendor/homeostat-observability-0.1.0.tgz"),
   "@homeostat/runtime": join(folder, "vendor/homeostat-runtime-0.1.0.tgz"),

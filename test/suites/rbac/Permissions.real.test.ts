@@ -1,4 +1,4 @@
-/** The generated roles are what running takes: enough for everything, and nothing that is not used. */
+/** The generated roles have every permission that the manager needs, and no other. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
 import * as Settings from "@homeostat/backup/Settings"
@@ -26,7 +26,7 @@ import * as BackupLife from "./BackupLife.ts"
 import * as Granted from "./Granted.ts"
 import * as WebAppLife from "./WebAppLife.ts"
 
-/** The audit log tells who asked for what. Without WatchList, as on many a server before 1.34, the first state is a list. */
+/** With an audit log, and without WatchList, as servers before 1.34. */
 const options: Envtest.Options = {
   ...Envtest.everything,
   audit: true,
@@ -47,7 +47,7 @@ const real = <A, E>(
     { ...options, timeoutMillis: 240_000 }
   )
 
-/** Starts a manager with a scope of its own, to be stopped in order. */
+/** Starts a manager with a scope of its own. */
 const start = (account: Granted.Account, labelSelector?: string) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
@@ -57,34 +57,28 @@ const start = (account: Granted.Account, labelSelector?: string) =>
 
 type Started = Effect.Effect.Success<ReturnType<typeof start>>
 
-const leads = ({ leads }: Started) => Managed.eventually("that it leads", Effect.sync(leads), (does) => does)
+const leads = ({ leads }: Started) => Managed.eventually("leadership", Effect.sync(leads), (does) => does)
 
 const expected = (account: Granted.Account) =>
-  Audit.distinct(
-    Granted.permissions(account).map((right) => `${right.verb} ${Permission.pathOf(right)} ${right.group}`)
-  )
+  Audit.distinct(Granted.permissions(account).map((each) => `${each.verb} ${Permission.pathOf(each)} ${each.group}`))
 
-/** Nothing was refused, and what was asked for is what the roles grant. */
+/** The server refused no request, and the requests used every granted permission. */
 const check = (account: Granted.Account) =>
   Effect.gen(function* () {
     const all = Audit.of(account.cluster, account.user.user)
-    // A line is written when its request is answered, and may be read a moment later.
+    // The log has a request after its answer.
     yield* Managed.eventually(
-      "that no right is left unused",
-      Effect.map(all, (asked) => expected(account).filter((right) => !Audit.rights(asked).includes(right))),
+      "no unused permission",
+      Effect.map(all, (asked) => expected(account).filter((each) => !Audit.permissions(asked).includes(each))),
       (unused) => unused.length === 0
     )
     const asked = yield* all
     expect(asked.filter(({ code }) => code === 403 || code === 401)).toEqual([])
-    expect(Audit.rights(asked)).toEqual(expected(account))
+    expect(Audit.permissions(asked)).toEqual(expected(account))
     return asked
   })
 
-/**
- * Two replicas do all of that, one after the other leading.
- *
- * @param also what else is done meanwhile, with what else is worked on
- */
+/** Two replicas lead in turn while the scenes and `also` run. */
 const work = (
   account: Granted.Account,
   scenes: ReadonlyArray<Scene.Scene>,
@@ -105,7 +99,7 @@ const work = (
     for (const scene of scenes) {
       yield* Client.patch(Deployment, scene.key("adopted"), Patch.merge({ spec: { replicas: 4 } }))
       yield* Managed.eventually(
-        "that the second one repairs",
+        "a correction by the second replica",
         Scene.deployment(scene, "adopted"),
         ({ spec }) => spec?.replicas === 2
       )
@@ -113,7 +107,7 @@ const work = (
     yield* second.stop
   })
 
-/** Somebody shows a token for the manager's metrics, which the manager asks the API server about, as with --metrics-secure. */
+/** A request with a token for the metrics, which the manager reviews as with --metrics-secure. */
 const scraped = (account: Granted.Account, namespace: string) =>
   Effect.gen(function* () {
     const { token } = yield* Keeper.account(account.cluster, namespace, "prometheus", {
@@ -136,40 +130,40 @@ const rulesOf = (path: string) =>
   })
 
 /** One line for each verb on each resource. */
-const rightsOf = (rules: ReadonlyArray<Rbac.Rule>): ReadonlyArray<string> =>
+const permissionsOf = (rules: ReadonlyArray<Rbac.Rule>): ReadonlyArray<string> =>
   rules.flatMap(({ apiGroups, resources, verbs }) =>
     apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource} ${group}`)))
   )
 
-describe("The manager with all its controllers, under exactly the rules of deploy/rbac,", () => {
+describe("The manager with all its controllers and exactly the rules of deploy/rbac", () => {
   Backups.real(
-    "works in the whole cluster, is refused nothing, and uses every right that it is given",
+    "works in the whole cluster without a refusal, and uses every permission",
     (scene) =>
       Effect.gen(function* () {
         const { cluster, namespace } = scene
         yield* Scene.install(cluster)
         const home = yield* cluster.namespace("system")
-        // As the default overlay has it: --leader-elect --metrics-secure.
+        // The flags of the default overlay: --leader-elect --metrics-secure.
         const settings = { lease: { namespace: home, name: program.name }, metricsSecure: true }
         const account = yield* Granted.account(cluster, home, settings, Shipped.controllers)
         const rules = Granted.roles(account).flatMap((object) => ("rules" in object ? object.rules : []))
         const installed = [...(yield* rulesOf("cluster/manager.yaml")), ...(yield* rulesOf("leader-election.yaml"))]
-        // Of a controller that somebody has added there is more. `deploy/Generated.test.ts` shows that there is nothing else.
-        expect(rightsOf(installed)).toEqual(expect.arrayContaining([...rightsOf(rules)]))
+        // `deploy/Generated.test.ts` shows that the files have no other rules.
+        expect(permissionsOf(installed)).toEqual(expect.arrayContaining([...permissionsOf(rules)]))
         const also = Effect.zipRight(BackupLife.life(scene), scraped(account, home))
         yield* work(account, [Scene.of(cluster, namespace)], also).pipe(
           Effect.provideService(Settings.Settings, Backups.quick)
         )
         yield* check(account)
-        // Of Secrets, those that a Backup names.
-        expect(expected(account).filter((right) => right.includes(" secrets "))).toEqual(["get secrets "])
+        // The Secrets that a Backup names.
+        expect(expected(account).filter((each) => each.includes(" secrets "))).toEqual(["get secrets "])
       }),
     { control: { audit: true }, timeoutMillis: 300_000 }
   )
 })
 
-describe("The manager of WebApps, under exactly the generated roles,", () => {
-  real("works in some namespaces without any right across the cluster or in others", (cluster) =>
+describe("The manager of WebApps with exactly the generated roles", () => {
+  real("works in some namespaces without permissions for the cluster or other namespaces", (cluster) =>
     Effect.gen(function* () {
       const home = yield* cluster.namespace("system")
       const scenes = [
@@ -196,7 +190,7 @@ describe("The manager of WebApps, under exactly the generated roles,", () => {
     })
   )
 
-  real("that sees some labels leads beside one that sees others, each by a Lease of its own", (cluster) =>
+  real("leads beside another one with other labels, each with its own Lease", (cluster) =>
     Effect.gen(function* () {
       const home = yield* cluster.namespace("system")
       const scene = Scene.of(cluster, yield* cluster.namespace("rights"))
@@ -226,7 +220,7 @@ describe("The manager of WebApps, under exactly the generated roles,", () => {
       for (const team of teams) yield* Scene.running(scene, team)
       expect((yield* Scene.app(scene, "green")).status).toBeUndefined()
       for (const [index, { account, working }] of slices.entries()) {
-        // Children have no such labels, so those of the others are heard of, and lead to nothing.
+        // Children lack the labels, so each manager sees children of the other.
         const seen = working.attempts.filter(({ outcome }) => outcome._tag !== "Vanished").map(({ key }) => key)
         expect(Audit.distinct(seen)).toEqual([`${namespace}/${teams[index]}`])
         const asked = yield* Audit.of(cluster, account.user.user)
