@@ -3,7 +3,7 @@ import * as Client from "@homeostat/runtime/client/Client"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Yaml from "@homeostat/runtime/command/Yaml"
-import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import type * as Attempt from "@homeostat/runtime/controller/Attempt"
 import type { Controller } from "@homeostat/runtime/controller/Controller"
 import * as LeaderElection from "@homeostat/runtime/manager/LeaderElection"
 import * as Manager from "@homeostat/runtime/manager/Manager"
@@ -13,7 +13,7 @@ import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { controller } from "@homeostat/webapp"
-import { Effect, Either, Layer, Logger, LogLevel, type Scope } from "effect"
+import { Effect, Either, Layer, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Counted from "../runtime/Counted.ts"
 
@@ -113,11 +113,7 @@ export const start = (
   labelSelector?: string
 ): Effect.Effect<Working, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const attempts: Array<Attempt.Attempt> = []
-    const warnings: Array<string> = []
-    const log = Logger.make<unknown, void>(({ logLevel, message }) => {
-      if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
-    })
+    const { attempts, observed, warnings } = Counted.recorder()
     const hearing = yield* Effect.makeLatch(true)
     let unheard: ReadonlyArray<string> = []
     const isUnheard = (request: Request) => unheard.some((plural) => request.path.includes(`/${plural}?`))
@@ -141,16 +137,7 @@ export const start = (
     const runners = yield* Effect.gen(function* () {
       const context = yield* Layer.build(services)
       return yield* Effect.provide(Manager.start(controllers, { leaderElection: election, labelSelector }), context)
-    }).pipe(
-      Effect.provideService(Attempt.Observers, [
-        Attempt.log,
-        (attempt) =>
-          Effect.sync(() => {
-            attempts.push(attempt)
-          })
-      ]),
-      Effect.provide(Logger.replace(Logger.defaultLogger, log))
-    )
+    }).pipe(observed)
     return {
       runners,
       attempts,

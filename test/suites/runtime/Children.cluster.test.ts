@@ -1,4 +1,4 @@
-/** The children of a controller, against the same API server that others write to. */
+/** Children of a controller that other managers write, too. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -12,7 +12,7 @@ import { Chore, create, type Place, placed, touch } from "./Chore.ts"
 
 const key = ({ namespace }: Place) => ({ namespace, name: "sweep" })
 
-/** Writes that the cache of the manager does not hear of by themselves. */
+/** Writes that bypass the cache of the manager. */
 const others = Effect.map(
   Client.Client,
   (client) =>
@@ -21,7 +21,7 @@ const others = Effect.map(
 )
 
 describe.concurrent("A child", () => {
-  placed("that another manager creates in the same moment is not written to", (place) =>
+  placed("that another manager creates at the same time gets no write", (place) =>
     Effect.gen(function* () {
       const asOthers = yield* others
       const outcomes: Array<string> = []
@@ -61,7 +61,7 @@ describe.concurrent("A child", () => {
   )
 
   placed(
-    "keeps its generation though the server drops values, and is put back when values or the order of items change",
+    "keeps its generation though the server drops values, and is corrected when values or the order of items change",
     (place) =>
       Effect.gen(function* () {
         const container = {
@@ -138,7 +138,7 @@ describe.concurrent("A child", () => {
         )
         const [app] =
           (yield* Managed.eventually(
-            "it is put back",
+            "the correction",
             live,
             ({ metadata, spec }) =>
               metadata.labels?.flag === "" && spec?.template.spec?.containers[0]?.args === undefined
@@ -147,7 +147,7 @@ describe.concurrent("A child", () => {
       })
   )
 
-  placed("that is a copy of another one is not adopted, and an orphan is", (place) =>
+  placed("that is a copy of another child is not adopted, and an orphan is", (place) =>
     Effect.gen(function* () {
       const { namespace } = place
       const outcomes: Array<string> = []

@@ -1,18 +1,16 @@
-/**
- * A kind that means nothing, for tests of the runtime alone; and what each of them begins with.
- */
+/** A kind for tests of the runtime alone, and a place for each test. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import type { ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
+import type { CustomResourceDefinition } from "@homeostat/testkit/envtest/Crds"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Schema, type Scope } from "effect"
 import * as Managed from "../Managed.ts"
 
-/** The kind. Its only field says whatever a test wants to tell its controller. */
 export const Chore = CustomResource.make({
   group: "suites.homeostat.dev",
   version: "v1",
@@ -21,18 +19,16 @@ export const Chore = CustomResource.make({
   status: Schema.Struct({ told: Schema.optionalWith(Schema.String, { exact: true }) })
 })
 
-/** One of it. */
 export type Chore = typeof Chore.Type
 
-/** Where a test works. */
 export interface Place {
   readonly cluster: ControlPlane
-  /** Of the test alone. */
   readonly namespace: string
 }
 
-const on =
-  (test: typeof Shared.cluster) =>
+/** Tests in namespaces of their own, on a cluster that serves the definitions, with a client. */
+export const on =
+  (definitions: ReadonlyArray<CustomResourceDefinition>, test = Shared.cluster) =>
   <A, E>(
     name: string,
     body: (place: Place) => Effect.Effect<A, E, Scope.Scope | Client.Client>,
@@ -42,20 +38,19 @@ const on =
       name,
       (cluster) =>
         Effect.gen(function* () {
-          yield* cluster.install(Crd.of(Chore))
+          yield* cluster.install(...definitions)
           const place = { cluster, namespace: yield* cluster.namespace("runtime") }
           return yield* Effect.provide(body(place), yield* Managed.client(cluster))
         }),
       { ...Envtest.everything, timeoutMillis }
     )
 
-/** A test in a namespace of its own, on a cluster of the lane that knows the kind, and with a client for its own requests. */
-export const placed = on(Shared.cluster)
+/** A test on a cluster of the lane. */
+export const placed = on([Crd.of(Chore)])
 
-/** The same on a real control plane. */
-export const real = on(Shared.real)
+/** A test on a real control plane. */
+export const real = on([Crd.of(Chore)], Shared.real)
 
-/** Makes one. */
 export const create = (
   { namespace }: Place,
   name: string,
@@ -69,12 +64,10 @@ export const create = (
   return Client.create(Chore, { metadata: { namespace, name, ...metadata }, spec: { what } })
 }
 
-/** Changes what it says. */
 export const say = (key: ObjectKey, what: string) => Client.patch(Chore, key, Patch.merge({ spec: { what } }))
 
-/** Changes nothing that matters: an event and no more. */
+/** Causes an event without a change of the spec. */
 export const touch = (key: ObjectKey, text: string) =>
   Client.patch(Chore, key, Patch.merge({ metadata: { annotations: { touched: text } } }))
 
-/** Says in its status that it was seen. */
 export const tell = (key: ObjectKey, told: string) => Client.status.patch(Chore, key, Patch.merge({ status: { told } }))

@@ -1,4 +1,4 @@
-/** What a manager costs, in counts that do not depend on the machine. Each limit is close to the count that the manager reaches today. */
+/** Costs of a manager that do not depend on the machine. Each limit is close to today's count. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Transport from "@homeostat/runtime/client/Transport"
@@ -14,7 +14,6 @@ import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect, FiberRef, Layer, Option, RuntimeFlags, RuntimeFlagsPatch, Supervisor, TestClock } from "effect"
 import * as Counted from "./Counted.ts"
 
-/** The most that may be counted. */
 const limits = {
   start: { operations: 4525, forks: 91 },
   creation: { operations: 1880, forks: 27, requests: 6.1 },
@@ -37,7 +36,7 @@ class Counter extends Supervisor.AbstractSupervisor<void> {
   }
 }
 
-/** The API server runs in this process: what it does to answer does not count. */
+/** The work of the API server in this process does not count. */
 const uncounted = Layer.effect(
   Transport.Transport,
   Effect.map(Transport.Transport, (transport) => ({
@@ -52,7 +51,7 @@ const uncounted = Layer.effect(
   }))
 )
 
-/** Counts the texts that are parsed and written as JSON while the effect runs. */
+/** Counts the calls of JSON.parse and JSON.stringify. */
 const countingJson = <A, E, R>(json: { parsed: number; written: number }, effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => {
@@ -71,7 +70,7 @@ const countingJson = <A, E, R>(json: { parsed: number; written: number }, effect
     (natives) => Effect.sync(() => Object.assign(JSON, natives))
   )
 
-/** The counts per start, per creation and per reconcile of a WebApp that is as it should be. */
+/** The counts per start, per creation and per reconcile without changes. */
 const counts = Effect.gen(function* () {
   const counter = new Counter()
   const requests: Array<string> = []
@@ -90,21 +89,21 @@ const counts = Effect.gen(function* () {
     Effect.supervised(counter),
     Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.enable(RuntimeFlags.OpSupervision))
   )
-  const look = () => ({
+  const read = () => ({
     operations: counter.operations,
     forks: counter.forks,
     requests: requests.length,
     attempts,
     ...json
   })
-  type Counts = ReturnType<typeof look>
+  type Counts = ReturnType<typeof read>
   const between = (before: Counts, after: Counts): Counts => {
     const each = Object.entries(after).map(([name, value]) => [name, (value - before[name as keyof Counts]) / count])
     return Object.fromEntries(each) as Counts
   }
   return yield* Harness.run({ crds: [Crd.of(WebApp)], manager }, () =>
     Effect.gen(function* () {
-      const start = look()
+      const start = read()
       const names = Array.from({ length: count }, (_, index) => `app-${index}`)
       yield* Effect.forEach(names, (name) =>
         Client.create(WebApp, {
@@ -112,20 +111,20 @@ const counts = Effect.gen(function* () {
           spec: { image: "registry.test/web:1", replicas: 1 }
         })
       )
-      yield* eventually("all of them run", Client.list(WebApp, { namespace: "default" }), ({ items }) =>
+      yield* eventually("all running WebApps", Client.list(WebApp, { namespace: "default" }), ({ items }) =>
         items.every(({ status }) => status?.phase === "Running")
       )
       yield* TestClock.adjust("1 minute")
-      const created = look()
+      const created = read()
       const queue = Option.getOrThrow(Option.fromNullable(runner?.queue()).pipe(Option.flatten))
       const pass = Effect.suspend(() => {
         for (const name of names) queue.add(`default/${name}`, { kind: "resync", at: 0 })
         return Effect.repeatN(Effect.yieldNow(), 10)
       })
       yield* pass
-      const before = look()
+      const before = read()
       yield* countingJson(json, pass)
-      return { start, creation: between(start, created), noop: between(before, look()) }
+      return { start, creation: between(start, created), noop: between(before, read()) }
     })
   )
 })

@@ -1,6 +1,4 @@
-/**
- * A manager of which is known what it does: every request that it sends, and every reconcile.
- */
+/** A manager whose requests and reconciles are counted. */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Cluster from "@homeostat/runtime/client/Cluster"
 import type { Request } from "@homeostat/runtime/client/Request"
@@ -12,50 +10,46 @@ import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import type { User } from "@homeostat/testkit/envtest/User"
 import { Context, Effect, Layer, Logger, LogLevel, type Scope } from "effect"
 
-/** A manager at work, and what it has done so far. */
 export interface Counted {
-  /** `PATCH /apis/…`, without the query, in order; watches are not among them. */
+  /** The requests except watches, such as `PATCH /apis/…`, without the query, in order. */
   readonly requests: ReadonlyArray<string>
-  /** The same, with what became of each. */
+  /** The requests with their answers. */
   readonly exchanges: ReadonlyArray<Exchange>
-  /** The watches that it asked for: `/apis/…`, with the query, in order. */
+  /** The paths of the watches with the query, in order. */
   readonly watches: ReadonlyArray<string>
-  /** Those that succeeded and wrote something, as the client tells of them. */
+  /** The successful writes. */
   readonly writes: ReadonlyArray<string>
   readonly attempts: ReadonlyArray<Attempt.Attempt>
-  /** Its metrics, as they are now. */
   readonly metrics: () => ReadonlyArray<Metrics.Family>
-  /** What it logged as a warning or an error. */
+  /** The warnings and errors of the log. */
   readonly warnings: ReadonlyArray<string>
-  /** How many requests are on the way; a watch is until its answer begins. */
+  /** The count of requests without an answer. */
   readonly pending: () => number
   readonly runners: Effect.Effect.Success<ReturnType<typeof Manager.start>>
 }
 
-/** A request that was sent, each attempt on its own. */
+/** One attempt of a request. */
 export interface Exchange {
-  /** As in `requests`. */
   readonly request: string
-  /** When it was sent, in ms of `performance.now()`. */
+  /** The time of `performance.now()`, in milliseconds. */
   readonly at: number
-  /** What it was answered with; undefined while it was not. */
   readonly status: number | undefined
 }
 
-/** The cluster as this user is known to it. */
+/** The cluster with the credentials of the user. */
 export const clusterOf = (user: User): Cluster.Cluster =>
   Cluster.make({ server: user.server, token: user.token, tls: { ca: user.ca, cert: user.cert, key: user.key } })
 
-/** What is known of the requests of a manager. `pending` counts the requests that have no answer yet. */
-export interface Told {
+/** The requests of a manager. `pending` counts those without an answer. */
+export interface Sent {
   readonly requests: Array<string>
   readonly exchanges: Array<Exchange>
   readonly watches: Array<string>
   pending: number
 }
 
-/** Counts the requests that a manager sends over the transport below. */
-export const counting = (told: Told) =>
+/** Counts the requests over the transport. */
+export const counting = (sent: Sent) =>
   Layer.effect(
     Transport.Transport,
     Effect.map(Transport.Transport, (transport) => ({
@@ -67,23 +61,23 @@ export const counting = (told: Told) =>
             at: performance.now(),
             status: undefined
           }
-          told.requests.push(exchange.request)
-          told.exchanges.push(exchange)
-          told.pending++
+          sent.requests.push(exchange.request)
+          sent.exchanges.push(exchange)
+          sent.pending++
           return transport.send(request).pipe(
             Effect.tap(({ status }) => {
               exchange.status = status
             }),
-            Effect.ensuring(Effect.sync(() => told.pending--))
+            Effect.ensuring(Effect.sync(() => sent.pending--))
           )
         }),
       open: (request: Request) =>
         Effect.suspend(() => {
-          told.watches.push(request.path)
-          told.pending++
+          sent.watches.push(request.path)
+          sent.pending++
           return Effect.ensuring(
             transport.open(request),
-            Effect.sync(() => told.pending--)
+            Effect.sync(() => sent.pending--)
           )
         })
     }))
@@ -91,21 +85,33 @@ export const counting = (told: Told) =>
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
-/** Starts controllers as a user. Does not wait until they have started. */
+/** Records the attempts and the warnings of an effect. */
+export const recorder = () => {
+  const attempts: Array<Attempt.Attempt> = []
+  const warnings: Array<string> = []
+  const log = Logger.make<unknown, void>(({ logLevel, message }) => {
+    if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
+  })
+  const observe = (attempt: Attempt.Attempt) => Effect.sync(() => void attempts.push(attempt))
+  const observed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    effect.pipe(
+      Effect.provideService(Attempt.Observers, [Attempt.log, observe]),
+      Effect.provide(Logger.replace(Logger.defaultLogger, log))
+    )
+  return { attempts, warnings, observed }
+}
+
+/** Starts controllers as a user without waiting for them. */
 export const start = (
   user: User,
   controllers: ReadonlyArray<Controller<Manager.Runtime>>,
   { namespaces, ...settings }: Manager.Settings & { readonly namespaces: ReadonlyArray<string> }
 ): Effect.Effect<Counted, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const told: Told = { requests: [], exchanges: [], watches: [], pending: 0 }
+    const sent: Sent = { requests: [], exchanges: [], watches: [], pending: 0 }
     const writes: Array<string> = []
-    const attempts: Array<Attempt.Attempt> = []
-    const warnings: Array<string> = []
-    const log = Logger.make<unknown, void>(({ logLevel, message }) => {
-      if (LogLevel.greaterThanEqual(logLevel, LogLevel.Warning)) warnings.push(String(message))
-    })
-    const transport = Layer.provide(counting(told), Transport.layer(clusterOf(user)))
+    const { attempts, observed, warnings } = recorder()
+    const transport = Layer.provide(counting(sent), Transport.layer(clusterOf(user)))
     const services = Manager.layer({ namespaces, instance: "test" }).pipe(Layer.provide(transport))
     const { metrics, runners } = yield* Effect.gen(function* () {
       const context = yield* Layer.build(services)
@@ -114,18 +120,9 @@ export const start = (
       })
       const { read } = yield* Effect.provide(Metrics.Metrics, context)
       return { metrics: read, runners: yield* Effect.provide(Manager.start(controllers, settings), context) }
-    }).pipe(
-      Effect.provideService(Attempt.Observers, [
-        Attempt.log,
-        (attempt) =>
-          Effect.sync(() => {
-            attempts.push(attempt)
-          })
-      ]),
-      Effect.provide(Logger.replace(Logger.defaultLogger, log))
-    )
-    const { exchanges, requests, watches } = told
-    return { requests, exchanges, watches, writes, attempts, metrics, warnings, runners, pending: () => told.pending }
+    }).pipe(observed)
+    const { exchanges, requests, watches } = sent
+    return { requests, exchanges, watches, writes, attempts, metrics, warnings, runners, pending: () => sent.pending }
   })
 
 /** Waits until all controllers have started. */

@@ -1,4 +1,4 @@
-/** A clean-up before an object goes: first, until it succeeds, once, and without touching what others have to do. */
+/** Finalizers: a clean-up runs until it succeeds, once, and leaves other finalizers. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -14,7 +14,7 @@ const ours = "suites.homeostat.dev/clean-up"
 const before = "suites.homeostat.dev/of-another"
 const after = "suites.homeostat.dev/of-a-third"
 
-/** A controller that writes a diary, and a manager that runs it. */
+/** A manager whose controller notes its calls. */
 const managed = (place: Place, cleanup: (object: Chore, time: number) => Effect.Effect<void, unknown, Client.Client>) =>
   Effect.gen(function* () {
     const diary: Array<string> = []
@@ -32,7 +32,7 @@ const managed = (place: Place, cleanup: (object: Chore, time: number) => Effect.
       },
       reconcile: ({ metadata }) =>
         Effect.sync(() => {
-          diary.push(metadata.deletionTimestamp === undefined ? "reconcile" : "reconcile what is being deleted")
+          diary.push(metadata.deletionTimestamp === undefined ? "reconcile" : "reconcile a deleted object")
           return Result.done
         })
     })
@@ -53,7 +53,7 @@ const isGone = (place: Place) =>
 const yes = (value: boolean) => value
 
 describe.concurrent("A finalizer", () => {
-  placed("keeps an object until its clean-up has succeeded, which is tried again until then", (place) =>
+  placed("keeps an object until its clean-up has succeeded, which is retried", (place) =>
     Effect.gen(function* () {
       const { diary } = yield* managed(place, (_, time) => (time <= 3 ? Effect.fail("not yet") : Effect.void))
       const chore = yield* create(place, "sweep")
@@ -64,12 +64,12 @@ describe.concurrent("A finalizer", () => {
         (all) => all.includes("reconcile")
       )
       yield* Client.delete(Chore, keyOf(chore))
-      yield* Managed.eventually("that it is gone", isGone(place), yes)
+      yield* Managed.eventually("its removal", isGone(place), yes)
       expect(diary.slice(diary.indexOf("clean up"))).toEqual(["clean up", "clean up", "clean up", "clean up"])
     })
   )
 
-  placed("is put in before the first reconcile, so that nothing is made that nobody would clean up", (place) =>
+  placed("is added before the first reconcile", (place) =>
     Effect.gen(function* () {
       const seen: Array<ReadonlyArray<string>> = []
       const controller = Controller.make("chores", {
@@ -93,31 +93,31 @@ describe.concurrent("A finalizer", () => {
     })
   )
 
-  placed("runs once, and takes out its own entry alone: what others have to do is theirs", (place) =>
+  placed("runs once, and removes only its own entry", (place) =>
     Effect.gen(function* () {
       const { diary, manager } = yield* managed(place, () => Effect.void)
       const { metadata } = yield* create(place, "sweep", { finalizers: [before, ours, after] })
       yield* Client.delete(Chore, metadata)
-      yield* Managed.eventually("that ours is out", finalizers(place), (list) => !list.includes(ours))
+      yield* Managed.eventually("the removal of our entry", finalizers(place), (list) => !list.includes(ours))
       expect(yield* finalizers(place)).toEqual([before, after])
       for (const text of ["a", "b", "c"]) yield* touch(metadata, text)
       yield* Rest.of(manager)
       expect(yield* finalizers(place)).toEqual([before, after])
       expect(diary.filter((line) => line === "clean up")).toHaveLength(1)
       yield* Client.patch(Chore, metadata, Patch.merge({ metadata: { finalizers: [] } }))
-      yield* Managed.eventually("that it is gone", isGone(place), yes)
+      yield* Managed.eventually("its removal", isGone(place), yes)
     })
   )
 
-  placed("that could not take out its entry tries that again, and not the clean-up", (place) =>
+  placed("that failed to remove its entry retries the removal without the clean-up", (place) =>
     Effect.gen(function* () {
-      // Another takes out its own entry meanwhile, so that ours is not where it was when the attempt began.
+      // Another controller removes its entry meanwhile, so that the index of ours changes.
       const { diary } = yield* managed(place, (object) =>
         Client.patch(Chore, keyOf(object), Patch.json([{ op: "remove", path: "/metadata/finalizers/0" }]))
       )
       const { metadata } = yield* create(place, "sweep", { finalizers: [before, ours, after] })
       yield* Client.delete(Chore, metadata)
-      yield* Managed.eventually("that ours is out", finalizers(place), (list) => list.join() === after)
+      yield* Managed.eventually("the removal of our entry", finalizers(place), (list) => list.join() === after)
       expect(diary.filter((line) => line === "clean up")).toHaveLength(1)
     })
   )

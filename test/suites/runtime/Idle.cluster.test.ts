@@ -1,12 +1,9 @@
-/** Managers whose objects are as wanted: they write nothing, and another reconcile sends nothing. */
+/** Idle managers write nothing, and another reconcile sends nothing. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment, Event, Service } from "@homeostat/runtime/resource/BuiltIn"
-import { type KubernetesObject, keyString } from "@homeostat/runtime/resource/KubernetesObject"
-import type * as Resource from "@homeostat/runtime/resource/Resource"
-import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/Shared"
+import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
+import { keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
@@ -17,50 +14,17 @@ import * as LeapClock from "../LeapClock.ts"
 import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
 import { isRolledOut } from "../webapp/Scene.ts"
+import { on } from "./Chore.ts"
 import * as Counted from "./Counted.ts"
+import { create, snapshot } from "./Snapshot.ts"
 
 const count = 50
 
-const create = (namespace: string, index: number) =>
-  Client.create(WebApp, {
-    metadata: { namespace, name: `app-${index}` },
-    spec: { image: "registry.test/web:1", replicas: 1 }
-  })
-
-const versionsOf = <A extends KubernetesObject>(
-  kind: Resource.Resource<A, never>,
-  namespace: string,
-  counts: (object: A) => boolean = () => true
-) =>
-  Effect.map(Client.list(kind, { namespace }), ({ items }) =>
-    items
-      .filter(counts)
-      .map(({ metadata }) => `${kind.kind} ${metadata.name} ${metadata.resourceVersion}`)
-      .sort()
-  )
-
-/**
- * Every object that a manager could write, with its resourceVersion: a write that changes anything shows. kube-controller-manager
- * sends its Events about Deployments late.
- */
-const snapshot = (namespace: string) =>
-  Effect.map(
-    Effect.all([
-      versionsOf(WebApp, namespace),
-      versionsOf(Deployment, namespace),
-      versionsOf(Service, namespace),
-      versionsOf(Event, namespace, ({ regarding }) => regarding?.kind === "WebApp")
-    ]),
-    (lists) => lists.flat()
-  )
-
-describe("With fifty WebApps that run as they should", () => {
-  Shared.cluster(
+describe("With fifty running WebApps", () => {
+  on(definitions)(
     "a manager sends nothing for a minute, the binary beside it writes nothing, and a reconcile with nothing to do sends nothing",
-    (cluster) =>
+    ({ cluster, namespace }) =>
       Effect.gen(function* () {
-        yield* cluster.install(...definitions)
-        const namespace = yield* cluster.namespace("idle")
         const { clock, leap } = LeapClock.make()
         const manager = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] }).pipe(
           Effect.withClock(clock)
@@ -68,11 +32,11 @@ describe("With fifty WebApps that run as they should", () => {
         yield* Counted.started(manager)
         yield* Effect.forEach(
           Array.from({ length: count }, (_, index) => index),
-          (index) => create(namespace, index),
+          (index) => create(namespace, `app-${index}`),
           { concurrency: 8 }
         )
         yield* Managed.eventually(
-          "that all of them run",
+          "all running WebApps",
           Effect.map(
             Client.list(WebApp, { namespace }),
             ({ items }) => items.filter(({ status }) => status?.phase === "Running").length
@@ -80,7 +44,7 @@ describe("With fifty WebApps that run as they should", () => {
           (running) => running === count,
           "120 seconds"
         )
-        yield* Managed.eventually("that the rollouts are over", Client.list(Deployment, { namespace }), ({ items }) =>
+        yield* Managed.eventually("the end of the rollouts", Client.list(Deployment, { namespace }), ({ items }) =>
           items.every(isRolledOut)
         )
         yield* Rest.of(manager)
@@ -96,7 +60,7 @@ describe("With fifty WebApps that run as they should", () => {
           yield* program.written(new RegExp(`Controller ${name} starts`))
         const metric = (name: string) => Endpoint.metric(program, name)
         yield* Managed.eventually(
-          "that the binary has looked at all of them",
+          "a reconcile of each by the binary",
           Effect.all({
             done: metric("controller_runtime_reconcile_total"),
             left: Effect.zipWith(
@@ -114,7 +78,7 @@ describe("With fifty WebApps that run as they should", () => {
         expect(manager.attempts.length).toBe(attempts)
         expect(yield* snapshot(namespace)).toEqual(before)
 
-        // Something that changes nothing happens to one of them: it is looked at, and that is all.
+        // An event without a change causes a reconcile and nothing else.
         const key = { namespace, name: "app-7" }
         yield* Client.patch(WebApp, key, Patch.merge({ metadata: { labels: { touched: "yes" } } }))
         yield* Managed.eventually(
@@ -123,8 +87,8 @@ describe("With fifty WebApps that run as they should", () => {
           ({ length }) => length > 0
         )
         yield* Rest.of(manager)
-        const looked = manager.attempts.slice(attempts)
-        expect(looked.map(({ key, outcome }) => `${key} ${outcome._tag}`)).toEqual([`${keyString(key)} Done`])
+        const reconciles = manager.attempts.slice(attempts)
+        expect(reconciles.map(({ key, outcome }) => `${key} ${outcome._tag}`)).toEqual([`${keyString(key)} Done`])
         expect(manager.requests.slice(requests)).toEqual([])
         expect(manager.warnings).toEqual([])
 
@@ -132,7 +96,7 @@ describe("With fifty WebApps that run as they should", () => {
         const end = yield* program.ended("10 seconds")
         expect(end.code).toBe(0)
         expect(end.stderr).not.toMatch(/"level":"(warn|error)"/)
-      }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),
-    { ...Envtest.everything, timeoutMillis: 300_000 }
+      }),
+    300_000
   )
 })

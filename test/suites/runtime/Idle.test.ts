@@ -1,4 +1,3 @@
-/** A manager with nothing to do, in virtual time. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Manager from "@homeostat/runtime/manager/Manager"
@@ -13,7 +12,7 @@ import * as Counted from "./Counted.ts"
 
 const count = 5
 
-effect(`A manager sends nothing for 15 minutes while ${count} WebApps run as they should`, () =>
+effect(`A manager sends nothing for 15 minutes while ${count} running WebApps do not change`, () =>
   Effect.gen(function* () {
     const requests: Array<string> = []
     const counted = { requests, exchanges: [], watches: [], pending: 0 }
@@ -24,7 +23,7 @@ effect(`A manager sends nothing for 15 minutes while ${count} WebApps run as the
           const metadata = { namespace: "default", name: `app-${index}` }
           yield* Client.create(WebApp, { metadata, spec: { image: "registry.test/web:1", replicas: 1 } })
         }
-        yield* eventually("all of them run", Client.list(WebApp, { namespace: "default" }), ({ items }) =>
+        yield* eventually("all running WebApps", Client.list(WebApp, { namespace: "default" }), ({ items }) =>
           items.every(({ status }) => status?.phase === "Running")
         )
         // The manager sends Events a few seconds late.

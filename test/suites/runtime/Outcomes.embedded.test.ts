@@ -1,4 +1,4 @@
-/** What follows from how a reconcile ends, on a real server; each case in virtual time is beside the worker. */
+/** Outcomes of reconciles. The tests of the worker cover each case in virtual time. */
 import { describe, expect } from "bun:test"
 import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
@@ -9,7 +9,7 @@ import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
 import { Chore, create, type Place, placed, say, tell, touch } from "./Chore.ts"
 
-/** Runs a controller whose reconcile is this, and gives when it was called for which name, in milliseconds. */
+/** Runs a controller, and returns the times of its calls by name, in milliseconds. */
 const called = (
   place: Place,
   reconcile: (object: Chore, time: number) => Effect.Effect<Result.Result, unknown>,
@@ -40,33 +40,31 @@ const called = (
           Effect.sync(() => of(name).length),
           (length) => length >= count
         ),
-      /** How many there are once the manager has nothing left to do. */
+      /** The count of calls when the manager is idle. */
       total: (name: string) => Effect.map(Rest.of(manager), () => of(name).length)
     }
   })
 
 describe.concurrent("A reconcile", () => {
-  placed(
-    "that fails is tried again when the schedule says, and given up where that ends, until something happens",
-    (place) =>
-      Effect.gen(function* () {
-        const calls = yield* called(place, () => Effect.fail("no"), {
-          retry: Schedule.spaced("200 millis").pipe(Schedule.intersect(Schedule.recurs(2)))
-        })
-        const key = keyOf(yield* create(place, "a"))
-        yield* calls.reaches("a", 3)
-        const [first = 0, second = 0, third = 0] = calls.of("a")
-        for (const gap of [second - first, third - second]) {
-          expect(gap).toBeGreaterThan(195)
-        }
-        expect(yield* calls.total("a")).toBe(3)
-        yield* touch(key, "again")
-        yield* calls.reaches("a", 6)
-        expect(yield* calls.total("a")).toBe(6)
+  placed("that fails is retried by the schedule up to its end, and again after an event", (place) =>
+    Effect.gen(function* () {
+      const calls = yield* called(place, () => Effect.fail("no"), {
+        retry: Schedule.spaced("200 millis").pipe(Schedule.intersect(Schedule.recurs(2)))
       })
+      const key = keyOf(yield* create(place, "a"))
+      yield* calls.reaches("a", 3)
+      const [first = 0, second = 0, third = 0] = calls.of("a")
+      for (const gap of [second - first, third - second]) {
+        expect(gap).toBeGreaterThan(195)
+      }
+      expect(yield* calls.total("a")).toBe(3)
+      yield* touch(key, "again")
+      yield* calls.reaches("a", 6)
+      expect(yield* calls.total("a")).toBe(6)
+    })
   )
 
-  placed("that fails for good is not tried again until something happens", (place) =>
+  placed("that fails with a permanent error is not retried until an event", (place) =>
     Effect.gen(function* () {
       const calls = yield* called(place, ({ spec }) =>
         spec.what === "impossible" ? new TerminalError({ message: "cannot be done" }) : Effect.succeed(Result.done)
@@ -80,7 +78,7 @@ describe.concurrent("A reconcile", () => {
     })
   )
 
-  placed("that asks to be run again later is, and at once when something happens before that", (place) =>
+  placed("that requests a later run gets it, or an earlier one after an event", (place) =>
     Effect.gen(function* () {
       const calls = yield* called(place, (_, time) =>
         Effect.succeed(
@@ -97,7 +95,7 @@ describe.concurrent("A reconcile", () => {
     })
   )
 
-  placed("that dies takes nothing along: it is tried again, and the others go on", (place) =>
+  placed("that dies is retried, and other reconciles continue", (place) =>
     Effect.gen(function* () {
       const calls = yield* called(
         place,
@@ -113,7 +111,7 @@ describe.concurrent("A reconcile", () => {
     })
   )
 
-  placed("of a new object does not wait for a hundred that fail", (place) =>
+  placed("of a new object does not wait for a hundred failing ones", (place) =>
     Effect.gen(function* () {
       const calls = yield* called(
         place,
@@ -130,14 +128,14 @@ describe.concurrent("A reconcile", () => {
         (attempt) => attempt !== undefined
       )
       const [queued = Number.NaN, started = Number.NaN] = [fresh?.queuedAt, fresh?.startedAt]
-      // A worker that was between two keys may begin one more.
+      // A worker may start one more key.
       expect(calls.attempts().filter(({ startedAt }) => startedAt > queued && startedAt < started).length).toBeLessThan(
         5
       )
     })
   )
 
-  placed("that writes the status of what fails does not wake itself by that", (place) =>
+  placed("that fails after a status write does not trigger itself", (place) =>
     Effect.gen(function* () {
       let calls = 0
       const controller = Controller.make("chores", {
@@ -159,7 +157,7 @@ describe.concurrent("A reconcile", () => {
 })
 
 describe.concurrent("A hundred changes of one object", () => {
-  placed("in a moment lead to a few reconciles, never two at a time, and the last one sees the last change", (place) =>
+  placed("cause few reconciles, one at a time, and the last one sees the last change", (place) =>
     Effect.gen(function* () {
       let running = 0
       let together = 0
@@ -167,7 +165,7 @@ describe.concurrent("A hundred changes of one object", () => {
       const calls = yield* called(place, ({ spec }) =>
         Effect.gen(function* () {
           together = Math.max(together, ++running)
-          // As long as a reconcile takes that has a few requests to make.
+          // As long as a reconcile with a few requests.
           yield* Effect.sleep("200 millis")
           running--
           seen.push(spec.what)
@@ -188,7 +186,7 @@ describe.concurrent("A hundred changes of one object", () => {
       const total = yield* calls.total("a")
       expect(together).toBe(1)
       expect(seen.at(-1)).toBe("last")
-      // Each takes 200 ms, so more than one per that time would not be one at a time.
+      // More than one per 200 ms would not be one at a time.
       expect(total).toBeLessThanOrEqual(Math.max(10, Math.ceil(took / 200) + 2))
     })
   )

@@ -1,4 +1,4 @@
-/** A program that is newer than the CustomResourceDefinition in the cluster, or that a kind tells less than the runtime would. */
+/** A CustomResourceDefinition that is older than the program or has only conditions. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -7,11 +7,10 @@ import * as Status from "@homeostat/runtime/controller/Status"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
-import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Schema } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
+import { on } from "./Chore.ts"
 import * as Counted from "./Counted.ts"
 
 const text = Schema.optionalWith(Schema.String, { exact: true })
@@ -22,55 +21,44 @@ const kind = <A, I, S, SI>(name: string, spec: Schema.Schema<A, I>, status: Sche
 const Older = kind("Memo", Schema.Struct({}), Schema.Struct({ told: text }))
 const Newer = kind("Memo", Schema.Struct({}), Schema.Struct({ told: text, since: text }))
 
-/** Has conditions and nothing else; the newer program takes no words for a size. */
+/** A kind with conditions alone, whose newer program requires a number as the size. */
 const Loose = kind("Sized", Schema.Struct({ size: Schema.String }), Schema.Struct({ conditions: Condition.list }))
 const Strict = kind("Sized", Schema.Struct({ size: Schema.Int }), Schema.Struct({ conditions: Condition.list }))
 
-const options = Envtest.everything
-
 describe.concurrent("A status", () => {
-  Shared.cluster(
-    "of which the CRD in the cluster lacks a field is written without it, once, and the field is named",
-    (cluster) =>
+  on([Crd.of(Older)])(
+    "with a field that the CRD lacks is written once without it, with a warning",
+    ({ cluster, namespace }) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(Older))
-        const namespace = yield* cluster.namespace("outdated")
-        const client = yield* Managed.client(cluster)
         const key = { namespace, name: "one" }
-        yield* Effect.provide(Client.create(Older, { metadata: key, spec: {} }), client)
+        yield* Client.create(Older, { metadata: key, spec: {} })
         const controller = Controller.make("memos", {
           for: Newer,
           reconcile: (memo) => Effect.as(Status.update(memo, { told: "yes", since: "today" }), Result.done)
         })
         const working = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] })
-        yield* Effect.provide(
-          Managed.eventually("that it is told", Client.get(Older, key), ({ status }) => status?.told === "yes"),
-          client
-        )
-        yield* Effect.provide(Rest.of(working), client)
+        yield* Managed.eventually("the status", Client.get(Older, key), ({ status }) => status?.told === "yes")
+        yield* Rest.of(working)
         expect(working.writes).toEqual(["patch Memo one/status"])
         expect(working.warnings).toEqual([
           "The API server drops status.since of a Memo: its CRD is older than this program, apply the newer one"
         ])
         expect(working.attempts.filter(({ outcome }) => outcome._tag !== "Done")).toEqual([])
-      }),
-    options
+      })
   )
 
-  Shared.cluster(
-    "with conditions alone says of an object that does not match its schema why, and it is not tried again",
-    (cluster) =>
+  on([Crd.of(Loose)])(
+    "with conditions alone reports why an object does not match its schema, without a retry",
+    ({ cluster, namespace }) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(Loose))
-        const namespace = yield* cluster.namespace("outdated")
-        const client = yield* Managed.client(cluster)
         const key = { namespace, name: "one" }
-        yield* Effect.provide(Client.create(Loose, { metadata: key, spec: { size: "big" } }), client)
+        yield* Client.create(Loose, { metadata: key, spec: { size: "big" } })
         const controller = Controller.make("sized", { for: Strict, reconcile: () => Effect.succeed(Result.done) })
         const working = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] })
-        const { status } = yield* Effect.provide(
-          Managed.eventually("that it says so", Client.get(Loose, key), ({ status }) => status !== undefined),
-          client
+        const { status } = yield* Managed.eventually(
+          "the status",
+          Client.get(Loose, key),
+          ({ status }) => status !== undefined
         )
         expect(Condition.find(status?.conditions, "Stalled")).toMatchObject({
           status: "True",
@@ -79,13 +67,12 @@ describe.concurrent("A status", () => {
           message: expect.stringContaining("spec.size")
         })
         yield* Managed.eventually(
-          "the attempt's end",
+          "an attempt",
           Effect.sync(() => working.attempts.length),
           (attempts) => attempts > 0
         )
         expect(working.attempts.map(({ outcome }) => outcome._tag)).toEqual(["Terminal"])
         expect(working.warnings.filter((line) => line.includes("drops"))).toEqual([])
-      }),
-    options
+      })
   )
 })

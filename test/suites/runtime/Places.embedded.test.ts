@@ -1,4 +1,4 @@
-/** What a manager sees: the namespaces and labels that it was given, and nothing else. */
+/** A manager sees only its namespaces and labels. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -10,7 +10,7 @@ import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
 import { Chore, create, placed, touch } from "./Chore.ts"
 
-/** A controller that remembers whom it saw. */
+/** A controller that notes its objects. */
 const watching = () => {
   const seen: Array<string> = []
   const controller = Controller.make("chores", {
@@ -32,7 +32,7 @@ const sees = (seen: ReadonlyArray<string>, count: number) =>
   )
 
 describe.concurrent("A manager", () => {
-  placed("of two namespaces sees both of them, and no third one", (place) =>
+  placed("of two namespaces sees only these", (place) =>
     Effect.gen(function* () {
       const { cluster, namespace } = place
       const [second, third] = [yield* cluster.namespace("runtime"), yield* cluster.namespace("runtime")]
@@ -57,7 +57,7 @@ describe.concurrent("A manager", () => {
     })
   )
 
-  placed("with a label selector sees what has the label, from when it gets it until it loses it", (place) =>
+  placed("with a label selector sees objects while they have the label", (place) =>
     Effect.gen(function* () {
       const { controller, seen } = watching()
       const [inside, outside] = [
@@ -78,7 +78,11 @@ describe.concurrent("A manager", () => {
       yield* sees(seen, 2)
       expect(seen).toEqual([keyString(inside.metadata), keyString(outside.metadata)])
       yield* team(inside, "d")
-      yield* Managed.eventually("that it is forgotten", held, (keys) => keys.join() === keyString(outside.metadata))
+      yield* Managed.eventually(
+        "its removal from the cache",
+        held,
+        (keys) => keys.join() === keyString(outside.metadata)
+      )
       const before = seen.length
       yield* touch(inside.metadata, "unseen")
       yield* Rest.of(manager)

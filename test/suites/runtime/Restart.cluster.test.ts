@@ -1,30 +1,25 @@
-/** What a manager finds when it comes back: what happened without it is made right, and what was right is left alone. */
+/** A restarted manager corrects changes during its absence, and writes nothing else. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Deployment, Event, Service } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Crd from "@homeostat/runtime/resource/Crd"
-import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
-import type * as Resource from "@homeostat/runtime/resource/Resource"
-import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/Shared"
+import { controllerOf } from "@homeostat/runtime/resource/KubernetesObject"
 import { controller } from "@homeostat/webapp"
 import { WebApp } from "@homeostat/webapp/WebApp"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
 import { isRolledOut } from "../webapp/Scene.ts"
+import { on } from "./Chore.ts"
 import * as Counted from "./Counted.ts"
+import { create, snapshot } from "./Snapshot.ts"
 
 const names = Array.from({ length: 20 }, (_, index) => `app-${index}`)
-
-const create = (namespace: string, name: string) =>
-  Client.create(WebApp, { metadata: { namespace, name }, spec: { image: "registry.test/web:1", replicas: 1 } })
 
 const isRunning = ({ metadata, status }: WebApp): boolean =>
   status?.phase === "Running" && status.observedGeneration === metadata.generation
 
-/** Waits until that many WebApps are there and run. */
 const running = (namespace: string, count: number) =>
   Managed.eventually(
     `${count} running WebApps`,
@@ -33,48 +28,19 @@ const running = (namespace: string, count: number) =>
     "60 seconds"
   )
 
-const versionsOf = <A extends KubernetesObject>(
-  kind: Resource.Resource<A, never>,
-  namespace: string,
-  isOurs: (object: A) => boolean = () => true
-) =>
-  Effect.map(Client.list(kind, { namespace }), ({ items }) =>
-    items
-      .filter(isOurs)
-      .map(({ metadata }) => `${kind.kind} ${metadata.name} ${metadata.resourceVersion}`)
-      .sort()
-  )
-
-/** Every object that a manager could have written, with its resourceVersion: any write at all shows. */
-const snapshot = (namespace: string) =>
-  Effect.map(
-    Effect.all([
-      versionsOf(WebApp, namespace),
-      versionsOf(Deployment, namespace),
-      versionsOf(Service, namespace),
-      // Other controllers write Events about the children at any time.
-      versionsOf(Event, namespace, ({ regarding }) => regarding?.kind === WebApp.kind)
-    ]),
-    (lists) => lists.flat()
-  )
-
-describe("A manager that comes back", () => {
-  Shared.cluster(
-    "leaves alone what is right, and makes right what happened without it",
-    (cluster) =>
+describe("A restarted manager", () => {
+  on([Crd.of(WebApp)])(
+    "corrects changes during its absence, and writes nothing else",
+    ({ cluster, namespace }) =>
       Effect.gen(function* () {
-        yield* cluster.install(Crd.of(WebApp))
-        const namespace = yield* cluster.namespace("restart")
         const settings = { namespaces: [namespace] }
         yield* Effect.scoped(
           Effect.gen(function* () {
             const manager = yield* Managed.start(cluster, [controller], settings)
             yield* Effect.forEach(names, (name) => create(namespace, name), { concurrency: 8 })
             yield* running(namespace, 20)
-            yield* Managed.eventually(
-              "that the rollouts are over",
-              Client.list(Deployment, { namespace }),
-              ({ items }) => items.every(isRolledOut)
+            yield* Managed.eventually("the end of the rollouts", Client.list(Deployment, { namespace }), ({ items }) =>
+              items.every(isRolledOut)
             )
             yield* Rest.of(manager)
           })
@@ -98,14 +64,14 @@ describe("A manager that comes back", () => {
         )
         expect(yield* snapshot(namespace)).toEqual(before)
 
-        // Nobody is there: one is made, one goes, one is drifted, one loses a child.
+        // Without a manager, WebApps are created and deleted, one drifts, and one loses a child.
         yield* create(namespace, "new")
         yield* Client.delete(WebApp, { namespace, name: "app-0" })
         const drifted = { namespace, name: "app-1" }
-        yield* Client.patch(Deployment, drifted, Patch.merge({ spec: { replicas: 0 } }), { fieldManager: "somebody" })
+        yield* Client.patch(Deployment, drifted, Patch.merge({ spec: { replicas: 0 } }), { fieldManager: "other" })
         yield* Client.delete(Service, { namespace, name: "app-2" })
         yield* Managed.eventually(
-          "that the children of the deleted one go",
+          "the removal of the deleted children",
           Effect.map(Client.list(Deployment, { namespace }), ({ items }) => items.length),
           (count) => count === 19
         )
@@ -124,7 +90,7 @@ describe("A manager that comes back", () => {
           ({ spec }) => spec?.replicas === 1
         )
         expect(spec?.replicas).toBe(1)
-        // Everything once, and nothing of those that were right.
+        // One write for each difference.
         const applied = manager.writes.filter((write) => write.startsWith("apply"))
         expect(applied.toSorted()).toEqual([
           "apply Deployment app-1",
@@ -134,7 +100,7 @@ describe("A manager that comes back", () => {
         ])
         expect(manager.writes.filter((write) => /app-(?![12]\b)/.test(write))).toEqual([])
         expect(manager.warnings).toEqual([])
-      }).pipe((test) => Effect.flatMap(Managed.client(cluster), (client) => Effect.provide(test, client))),
-    { ...Envtest.everything, timeoutMillis: 240_000 }
+      }),
+    240_000
   )
 })

@@ -9,11 +9,10 @@ import { Deployment, Event } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
-import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Schema } from "effect"
 import * as Managed from "../Managed.ts"
 import * as Rest from "../Rest.ts"
+import { on } from "./Chore.ts"
 
 const Load = CustomResource.make({
   group: "stalled.homeostat.dev",
@@ -23,7 +22,7 @@ const Load = CustomResource.make({
   status: Schema.Struct({ conditions: Schema.optionalWith(Condition.list, { exact: true }) })
 })
 
-/** It writes no status, and handles no error. */
+/** A controller that writes no status and handles no errors. */
 const controller = Controller.make("loads", {
   for: Load,
   owns: [Deployment],
@@ -47,56 +46,47 @@ const controller = Controller.make("loads", {
 })
 
 describe.concurrent("A child that the API server rejects", () => {
-  Shared.cluster(
-    "is reported on its owner once, and retried when the owner changes",
-    (cluster) =>
-      Effect.gen(function* () {
-        yield* cluster.install(Crd.of(Load))
-        const namespace = yield* cluster.namespace("stalled")
-        const client = yield* Managed.client(cluster)
-        const key = { namespace, name: "one" }
-        const loads = Effect.provide(Client.get(Load, key), client)
-        const stalled = (what: string) =>
-          Effect.map(
-            Managed.eventually(what, loads, ({ metadata, status }) => {
-              const found = Condition.find(status?.conditions, "Stalled")
-              return found?.observedGeneration === metadata.generation
-            }),
-            ({ status }) => Condition.find(status?.conditions, "Stalled")
-          )
-        const change = (spec: object) => Effect.provide(Client.patch(Load, key, Patch.merge({ spec })), client)
-
-        yield* Effect.provide(Client.create(Load, { metadata: key, spec: { cpu: "2", app: "a" } }), client)
-        const working = yield* Managed.start(cluster, [controller], { namespaces: [namespace] })
-        expect(yield* stalled("the report of the limit")).toMatchObject({
-          status: "True",
-          reason: "Invalid",
-          message: expect.stringMatching(
-            /^The API server refuses PATCH .*\/deployments\/one: Deployment(\.apps)? "one" is invalid: spec\.template\.spec\.containers\[0\]\.resources\.requests: Invalid value: "2": must be less than or equal to cpu limit of 1$/
-          )
-        })
-        yield* Effect.provide(Rest.of(working), client)
-        expect(working.attempts().map(({ outcome }) => outcome._tag)).toEqual(["Terminal"])
-
-        yield* change({ cpu: "500m" })
-        yield* Managed.eventually("that it is over", loads, ({ status }) => status?.conditions?.length === 0)
-
-        yield* change({ app: "b" })
-        const { message = "" } = (yield* stalled("the report of the selector")) ?? {}
-        expect(message).toContain("spec.selector: Invalid value: field is immutable")
-        expect(message).not.toContain("hunter2")
-        const { items } = yield* Effect.provide(
-          Managed.eventually("both Events", Client.list(Event, { namespace }), ({ items }) =>
-            items.some(({ note }) => note?.includes("immutable") === true)
-          ),
-          client
+  on([Crd.of(Load)])("is reported on its owner once, and retried when the owner changes", ({ cluster, namespace }) =>
+    Effect.gen(function* () {
+      const key = { namespace, name: "one" }
+      const loads = Client.get(Load, key)
+      const stalled = (what: string) =>
+        Effect.map(
+          Managed.eventually(what, loads, ({ metadata, status }) => {
+            const found = Condition.find(status?.conditions, "Stalled")
+            return found?.observedGeneration === metadata.generation
+          }),
+          ({ status }) => Condition.find(status?.conditions, "Stalled")
         )
-        const warnings = items.filter(({ type }) => type === "Warning")
-        expect(warnings.map(({ reason, regarding }) => `${regarding?.kind} ${reason}`)).toEqual([
-          "Load Invalid",
-          "Load Invalid"
-        ])
-      }),
-    Envtest.everything
+      const change = (spec: object) => Client.patch(Load, key, Patch.merge({ spec }))
+
+      yield* Client.create(Load, { metadata: key, spec: { cpu: "2", app: "a" } })
+      const working = yield* Managed.start(cluster, [controller], { namespaces: [namespace] })
+      expect(yield* stalled("the report of the limit")).toMatchObject({
+        status: "True",
+        reason: "Invalid",
+        message: expect.stringMatching(
+          /^The API server refuses PATCH .*\/deployments\/one: Deployment(\.apps)? "one" is invalid: spec\.template\.spec\.containers\[0\]\.resources\.requests: Invalid value: "2": must be less than or equal to cpu limit of 1$/
+        )
+      })
+      yield* Rest.of(working)
+      expect(working.attempts().map(({ outcome }) => outcome._tag)).toEqual(["Terminal"])
+
+      yield* change({ cpu: "500m" })
+      yield* Managed.eventually("no conditions", loads, ({ status }) => status?.conditions?.length === 0)
+
+      yield* change({ app: "b" })
+      const { message = "" } = (yield* stalled("the report of the selector")) ?? {}
+      expect(message).toContain("spec.selector: Invalid value: field is immutable")
+      expect(message).not.toContain("hunter2")
+      const { items } = yield* Managed.eventually("both Events", Client.list(Event, { namespace }), ({ items }) =>
+        items.some(({ note }) => note?.includes("immutable") === true)
+      )
+      const warnings = items.filter(({ type }) => type === "Warning")
+      expect(warnings.map(({ reason, regarding }) => `${regarding?.kind} ${reason}`)).toEqual([
+        "Load Invalid",
+        "Load Invalid"
+      ])
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** The answers of API servers to the write of a status that cannot be written. */
+/** A status without a status subresource. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -6,10 +6,9 @@ import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
-import * as Envtest from "@homeostat/testkit/envtest/Envtest"
-import * as Shared from "@homeostat/testkit/Shared"
 import { Effect, Schedule, Schema } from "effect"
 import * as Managed from "../Managed.ts"
+import { on } from "./Chore.ts"
 
 const Bare = CustomResource.make({
   group: "status.homeostat.dev",
@@ -25,17 +24,12 @@ const withoutStatus = (crd: Crd.Crd): Crd.Crd => ({
   spec: { ...crd.spec, versions: crd.spec.versions.map(({ subresources, ...version }) => version) }
 })
 
-const options = Envtest.everything
-
 describe.concurrent("A status", () => {
-  Shared.cluster(
-    "of a kind whose CRD has no status subresource is an error that says so",
-    (cluster) =>
+  on([withoutStatus(Crd.of(Bare))])(
+    "of a kind whose CRD has no status subresource fails with that error",
+    ({ cluster, namespace }) =>
       Effect.gen(function* () {
-        yield* cluster.install(withoutStatus(Crd.of(Bare)))
-        const namespace = yield* cluster.namespace("bare")
-        const client = yield* Managed.client(cluster)
-        yield* Effect.provide(Client.create(Bare, { metadata: { namespace, name: "one" }, spec: {} }), client)
+        yield* Client.create(Bare, { metadata: { namespace, name: "one" }, spec: {} })
         const controller = Controller.make("bares", {
           for: Bare,
           retry: Schedule.spaced("100 millis"),
@@ -53,7 +47,6 @@ describe.concurrent("A status", () => {
             error: { message: expect.stringContaining("version v1 of its CRD has no status subresource") }
           })
         }
-      }),
-    options
+      })
   )
 })

@@ -1,4 +1,3 @@
-/** A kind that goes and comes back while a manager watches it. */
 import { describe, expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -12,7 +11,7 @@ import * as Managed from "../Managed.ts"
 import { Chore, create, placed } from "./Chore.ts"
 import * as Counted from "./Counted.ts"
 
-/** Of this test alone: whoever deletes a definition deletes everybody's objects. */
+/** For this test alone, because it deletes the definition. */
 const Fleeting = CustomResource.make({
   group: "suites.homeostat.dev",
   version: "v1",
@@ -23,20 +22,20 @@ const Fleeting = CustomResource.make({
 const crd = { name: Crd.of(Fleeting).metadata.name ?? "" }
 
 describe("A kind whose definition is deleted", () => {
-  placed("is reported, is empty, stops no other kind, and is served again when the definition is back", (place) =>
+  placed("causes a warning, stops no other kind, and is served again with a new definition", (place) =>
     Effect.gen(function* () {
       const { cluster, namespace } = place
       const seen: Array<string> = []
-      const remember = (name: string) =>
+      const note = (name: string) =>
         Effect.sync(() => {
           seen.push(name)
           return Result.done
         })
       const fleeting = Controller.make("fleeting", {
         for: Fleeting,
-        reconcile: ({ metadata }) => remember(metadata.name)
+        reconcile: ({ metadata }) => note(metadata.name)
       })
-      const chores = Controller.make("chores", { for: Chore, reconcile: ({ metadata }) => remember(metadata.name) })
+      const chores = Controller.make("chores", { for: Chore, reconcile: ({ metadata }) => note(metadata.name) })
       const sees = (name: string) =>
         Managed.eventually(
           `a reconcile of ${name}`,
@@ -54,7 +53,7 @@ describe("A kind whose definition is deleted", () => {
 
       yield* Client.delete(CustomResourceDefinition, crd)
       yield* Managed.eventually(
-        "that the kind is missed, and nothing of it is left",
+        "a missing kind without objects",
         state,
         ({ size, status }) => status === "missing" && size === 0
       )

@@ -1,17 +1,16 @@
-/** The modules of the project as text: what the structure's tests look at. */
+/** The modules of the project as text. */
 import { join } from "node:path"
 import { Glob } from "bun"
 
-/** The root of the repository. */
 export const root = join(import.meta.dir, "../../..")
 
-/** A module: its path from the root, and its text. */
+/** A module with its path from the root. */
 export interface Module {
   readonly file: string
   readonly text: string
 }
 
-/** Every module that is no test: the packages of the workspace, and the program. */
+/** Every module of the workspace except tests. */
 export const all: ReadonlyArray<Module> = await Promise.all(
   ["controllers", "runtime", "observability", "test/cluster"]
     .flatMap((folder) => Array.from(new Glob(`${folder}/**/*.ts`).scanSync(root)))

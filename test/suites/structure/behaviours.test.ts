@@ -1,4 +1,4 @@
-/** What docs/controller-runtime.md, docs/parity.md and docs/concepts.md say is shown by a test is shown by one, and two promises that only the text of the modules can show. */
+/** The tests that docs/controller-runtime.md, docs/parity.md and docs/concepts.md name exist. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { all, root } from "./Modules.ts"
@@ -11,14 +11,14 @@ const pages = {
   "concepts.md": await read("concepts.md")
 }
 
-/** A row of a table, by its first cell; what shows it stands in its last one. */
+/** A row of a table, with its tests in the last cell. */
 interface Row {
   readonly id: string
   readonly verdict: string
   readonly proof: string
 }
 
-/** The rows of a page's tables of three columns, in order, with the heading that they stand under. */
+/** The rows of a page's tables of three columns with their headings. */
 const rowsOf = (page: string): ReadonlyArray<Row & { readonly heading: string }> => {
   let heading = ""
   return page.split("\n").flatMap((line) => {
@@ -28,7 +28,7 @@ const rowsOf = (page: string): ReadonlyArray<Row & { readonly heading: string }>
   })
 }
 
-/** The sentences of a text, each with the file that it stands in. */
+/** The names of tests in a text, with their files. */
 const sentences = (text: string) =>
   Array.from(text.matchAll(/`([^`\s]+\.test\.ts)`((?:\s+"[^"]+")+)/g), ([, file = "", names = ""]) =>
     Array.from(names.matchAll(/"([^"]+)"/g), ([, sentence = ""]) => ({
@@ -37,14 +37,14 @@ const sentences = (text: string) =>
     }))
   ).flat()
 
-/** Whether a text has the sentence as a string of its own; one that ends with … stands for those of a template. */
+/** Whether a text contains the name as a string. A name that ends with … is the beginning of a template. */
 const says = (text: string, sentence: string): boolean =>
   sentence.endsWith("…")
     ? text.includes(`\`${sentence.slice(0, -1)}\${`)
     : text.includes(`"${sentence}"`) || text.includes(`} ${sentence}\``)
 
 describe("docs/controller-runtime.md", () => {
-  test("has a row for each of the 34 behaviours and the 13 defects, with a test of ours in each", () => {
+  test("has a row with a test for each of the 34 behaviours and the 13 defects", () => {
     const rows = rowsOf(pages["controller-runtime.md"]).filter(({ id }) => /^(\d+|[a-z])$/.test(id))
     const ids = [...Array.from({ length: 34 }, (_, at) => `${at + 1}`), ..."abcdefghijklm"]
     expect(rows.map(({ id }) => id)).toEqual(ids)
@@ -56,7 +56,7 @@ describe("docs/parity.md", () => {
   const rows = rowsOf(pages["parity.md"]).filter(({ proof }) => proof !== "Shown by")
   const verdictOf = ({ verdict }: Row) => /^\*\*(has|differently|has not)\*\*(: .|$)/.exec(verdict)?.[1] ?? "none"
 
-  test("has as many rows as controller-runtime has features, by what they are about", () => {
+  test("has a row for each feature of controller-runtime, by topic", () => {
     const counts = new Map<string, number>()
     for (const { heading } of rows) counts.set(heading, (counts.get(heading) ?? 0) + 1)
     expect([...counts]).toEqual([
@@ -69,7 +69,7 @@ describe("docs/parity.md", () => {
     ])
   })
 
-  test("names a test in each row that has something, and a reason in each that differs or has not", () => {
+  test("names a test in each row of a feature, and a reason in each difference", () => {
     for (const row of rows) {
       const verdict = verdictOf(row)
       expect([row.id, verdict]).not.toEqual([row.id, "none"])
@@ -78,7 +78,7 @@ describe("docs/parity.md", () => {
     }
   })
 
-  test("counts them as they are", () => {
+  test("has the right counts", () => {
     const count = (verdict: string) => rows.filter((row) => verdictOf(row) === verdict).length
     expect(pages["parity.md"]).toContain(
       `Of ${rows.length} rows it has ${count("has")}, ${count("differently")} differently, and ${count("has not")} not`
@@ -89,7 +89,7 @@ describe("docs/parity.md", () => {
 describe("docs/concepts.md", () => {
   const rows = rowsOf(pages["concepts.md"]).filter(({ heading }) => heading === "Guarantees")
 
-  test("names a test for each guarantee, and what it assumes", () => {
+  test("names a test and an assumption for each guarantee", () => {
     expect(rows.length).toBeGreaterThan(10)
     for (const { id, proof, verdict } of rows.slice(1)) {
       expect([id, sentences(proof).length]).not.toEqual([id, 0])
@@ -98,7 +98,7 @@ describe("docs/concepts.md", () => {
   })
 })
 
-test("each sentence that the pages name is the name of a test in that file", async () => {
+test("each quoted test exists in its file", async () => {
   const lost: Array<string> = []
   for (const [page, text] of Object.entries(pages)) {
     const named = sentences(text)
@@ -112,7 +112,7 @@ test("each sentence that the pages name is the name of a test in that file", asy
   expect(lost).toEqual([])
 })
 
-test("a metric that is defined is fed by somebody", () => {
+test("every defined metric is updated", () => {
   const file = "runtime/src/telemetry/Metric.ts"
   const text = all.find((module) => module.file === file)?.text ?? ""
   const metrics = Array.from(text.matchAll(/^export const (\w+) = (?:counter|gauge|histogram)\(/gm), ([, name]) => name)
@@ -123,7 +123,7 @@ test("a metric that is defined is fed by somebody", () => {
   expect(unfed).toEqual([])
 })
 
-test("no module decides by the text of a stack", () => {
+test("no module reads the text of a stack", () => {
   const found = all.filter(({ text }) => /\.stack\b/.test(text)).map(({ file }) => file)
   expect(found).toEqual([])
 })

@@ -1,4 +1,3 @@
-/** What a README shows as code is code that runs. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 

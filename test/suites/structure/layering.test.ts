@@ -1,11 +1,11 @@
-/** The picture of design 1 stays true: imports go one way, and no file imports itself by way of others. */
+/** Imports between the folders of the runtime go one way, without cycles. */
 import { expect, test } from "bun:test"
 import { dirname, join, relative } from "node:path"
 import { Glob } from "bun"
 import { all, root } from "./Modules.ts"
 
-/** From left to right: a room imports itself and what stands before it. */
-const rooms = [
+/** A folder imports itself and earlier folders. */
+const folders = [
   "resource",
   "telemetry",
   "queue",
@@ -23,14 +23,14 @@ interface Imports {
   readonly imports: ReadonlyArray<string>
 }
 
-// Without a parenthesis before the quote: what follows one is no module, but the key of a service.
+// Without a parenthesis before the quote, which would be the key of a service.
 const specifiers = /(?:^|\n)\s*(?:import|export)\b[^"'\n(]*(?:\n[^"'\n(]*)*?["']([^"'\n]+)["']/g
 
-/** Imports of types count: a type that points to the right is an arrow to the right. */
+/** Imports of types count. */
 const importsOf = (text: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(specifiers), ([, specifier]) => specifier ?? "")
 
-/** Those of the controllers, by their manifests: there may be more of them tomorrow. */
+/** The controllers by their manifests. */
 const controllers = await Promise.all(
   [...new Glob("controllers/*/package.json").scanSync(root)].map(async (path) => {
     const { name, exports } = await Bun.file(join(root, path)).json()
@@ -51,7 +51,7 @@ const mains: { readonly [name: string]: string } = {
   ...Object.fromEntries(controllers.map(({ main, name }) => [name, main]))
 }
 
-/** A specifier as a path from the root, or nothing for what is not ours. */
+/** The path of a specifier from the root, undefined for other packages. */
 const locate = (from: string, specifier: string): string | undefined => {
   if (specifier.startsWith(".")) return relative(root, join(root, dirname(from), specifier))
   const name = Object.keys(packages).find(
@@ -69,56 +69,56 @@ const modules: ReadonlyArray<Imports> = all.map(({ file, text }) => ({
   })
 }))
 
-const roomOf = (file: string): string | undefined => /^runtime\/src\/([^/]+)\//.exec(file)?.[1]
+const folderOf = (file: string): string | undefined => /^runtime\/src\/([^/]+)\//.exec(file)?.[1]
 
 const arrows = modules.flatMap(({ file, imports }) => imports.map((target) => ({ file, target })))
 
 const show = (wrong: ReadonlyArray<{ readonly file: string; readonly target: string }>) =>
   wrong.map(({ file, target }) => `${file} -> ${target}`)
 
-test("the modules of the project and what they import are found", () => {
+test("the tests find modules and imports", () => {
   expect(modules.length).toBeGreaterThan(30)
   expect(arrows.length).toBeGreaterThan(60)
 })
 
-test("a room of the runtime imports only rooms to its left", () => {
+test("a folder of the runtime imports only earlier folders", () => {
   const wrong = arrows.filter(({ file, target }) => {
-    const from = roomOf(file)
-    const to = roomOf(target)
-    return from !== undefined && to !== undefined && rooms.indexOf(to) > rooms.indexOf(from)
+    const from = folderOf(file)
+    const to = folderOf(target)
+    return from !== undefined && to !== undefined && folders.indexOf(to) > folders.indexOf(from)
   })
   expect(show(wrong)).toEqual([])
 })
 
-test("every folder of the runtime is a room of the picture", () => {
-  const strange = modules.flatMap(({ file }) => {
-    const room = roomOf(file)
-    return room !== undefined && !rooms.includes(room) ? [file] : []
+test("every folder of the runtime is in the list", () => {
+  const others = modules.flatMap(({ file }) => {
+    const folder = folderOf(file)
+    return folder !== undefined && !folders.includes(folder) ? [file] : []
   })
-  expect(strange).toEqual([])
+  expect(others).toEqual([])
 })
 
-test("the runtime knows no controller, no observability and no test", () => {
+test("the runtime does not import controllers, observability and tests", () => {
   const wrong = arrows.filter(({ file, target }) => file.startsWith("runtime/") && !target.startsWith("runtime/"))
   expect(show(wrong)).toEqual([])
 })
 
-test("no room below the manager imports the runtime's index", () => {
+test("the runtime does not import its index", () => {
   const wrong = arrows.filter(({ file, target }) => file.startsWith("runtime/") && target === "runtime/src/index.ts")
   expect(show(wrong)).toEqual([])
 })
 
-test("the testkit imports nothing of the runtime but resource, client and the telemetry names they use", () => {
+test("the testkit imports only resource, client and telemetry of the runtime", () => {
   const wrong = arrows.filter(
     ({ file, target }) =>
       file.startsWith("test/cluster/") &&
       !target.startsWith("test/cluster/") &&
-      !["resource", "client", "telemetry"].includes(roomOf(target) ?? "")
+      !["resource", "client", "telemetry"].includes(folderOf(target) ?? "")
   )
   expect(show(wrong)).toEqual([])
 })
 
-test("observability imports nothing but the runtime", () => {
+test("observability imports only the runtime", () => {
   const wrong = arrows.filter(
     ({ file, target }) => file.startsWith("observability/") && !/^(observability|runtime)\//.test(target)
   )
@@ -134,7 +134,7 @@ test("controllers do not import each other; only main.ts composes them", () => {
   expect(show(wrong)).toEqual([])
 })
 
-test("no import goes round in a circle", () => {
+test("imports have no cycles", () => {
   const graph = new Map(modules.map(({ file, imports }) => [file, imports]))
   const finished = new Set<string>()
   const circles: Array<string> = []

@@ -1,6 +1,6 @@
 /**
- * Every regular expression of the product takes time in proportion to the text: the manager has one thread, and tenants write many of
- * the texts. Each expression runs over texts that are made of its own parts, as those let it begin again and again in vain.
+ * Every regular expression of the product takes linear time, because tenants write many of the texts. Each expression runs over texts
+ * from its own parts.
  */
 import { describe, expect, test } from "bun:test"
 import { parse } from "@babel/parser"
@@ -9,11 +9,11 @@ import { all } from "./Modules.ts"
 interface Found {
   readonly at: string
   readonly regexp: RegExp
-  /** How many times the usual milliseconds it may take. */
+  /** The factor for its time limit. */
   readonly patience: number
 }
 
-/** The pattern of a field: the API server, and the schema before it, bound the length of the field. */
+/** For patterns of fields, whose length the API server and the schema limit. */
 const patienceOfField = 8
 
 type Node = { readonly type: string; readonly [key: string]: unknown }
@@ -31,7 +31,7 @@ const nodesIn = (value: unknown, into: Array<Node> = []): ReadonlyArray<Node> =>
 const nameOf = (node: unknown): string | undefined =>
   isNode(node) && node.type === "Identifier" ? String(node.name) : undefined
 
-/** The text of an expression. A value that only the running program has, such as the name of a field, stands as a word. */
+/** The text of an expression, with a word for values of the running program. */
 const textOf = (node: unknown, constants: ReadonlyMap<string, Node>): string => {
   if (!isNode(node)) return ""
   if (node.type === "StringLiteral") return String(node.value)
@@ -49,7 +49,7 @@ const textOf = (node: unknown, constants: ReadonlyMap<string, Node>): string => 
   return constant === undefined ? "word" : textOf(constant, constants)
 }
 
-/** The regular expressions of a module: literals, and what is given to `RegExp`. */
+/** The regular expressions of a module: literals and arguments of `RegExp`. */
 const regexpsIn = (file: string, text: string): ReadonlyArray<Found> => {
   const nodes = nodesIn(parse(text, { sourceType: "module", plugins: ["typescript"] }).program)
   const constants = new Map(
@@ -77,7 +77,7 @@ const regexpsIn = (file: string, text: string): ReadonlyArray<Found> => {
   })
 }
 
-/** A character or a class of a pattern, and how many of it there are at least. */
+/** A character or a class of a pattern, and its minimal count. */
 interface Atom {
   readonly source: string
   readonly least: number
@@ -85,7 +85,7 @@ interface Atom {
 
 const atom = /(\\[pP]\{\w+\}|\\[ux][\da-f]+|\\.|\[(?:\\.|[^\\\]])*\]|[^\\()[\]|^$?*+{}])(?:\{(\d+)(?:,\d*)?\}|)/giu
 
-/** Parts of a pattern, in order: neither groups nor alternatives make a difference to what can go wrong. */
+/** The parts of a pattern in order, without groups and alternatives. */
 const atomsOf = (pattern: string): ReadonlyArray<Atom> =>
   Array.from(pattern.replaceAll(/\(\?(?:[:=!]|<[=!]|<\w+>)/g, "("), (character) => character)
     .join("")
@@ -101,14 +101,14 @@ const membersOf = ({ source }: Atom, flags: string): ReadonlyArray<string> => {
   const regexp = new RegExp(`^${source}$`, flags.replaceAll(/[gy]/g, ""))
   const known = characters.filter((character) => regexp.test(character)).slice(0, 5)
   if (known.length > 0) return known
-  // Any other one that the class has: of a range its first.
+  // Another character of the class: the first of a range.
   const code = /\\(?:u|x)\{?([\da-f]+)/i.exec(source)?.[1]
   return [code === undefined ? source.replace(/^\\(?=.$)/, "") : String.fromCodePoint(Number.parseInt(code, 16))]
 }
 
 const fill = (part: string, length: number): string => part.repeat(Math.ceil(length / part.length)).slice(0, length)
 
-/** Texts that make a pattern begin, go on for long, and fail. Each is a function of the length. */
+/** Texts that match a pattern for long and then fail, as functions of the length. */
 const attacksOn = ({ flags, source }: RegExp): ReadonlyArray<(length: number) => string> => {
   const atoms = atomsOf(source)
   const members = Array.from(new Set(atoms.flatMap((one) => membersOf(one, flags)))).slice(0, 12)
@@ -136,7 +136,7 @@ const run = (regexp: RegExp, text: string): void => {
   else regexp.test(text)
 }
 
-/** Milliseconds of one run over a text; where that is too much, of CPU time, and the best of some: others use the processor too. */
+/** The milliseconds of one run, or the best CPU time of five runs. */
 const timeOf = (regexp: RegExp, text: string, most: number): number => {
   const begun = performance.now()
   run(regexp, text)
@@ -150,7 +150,7 @@ const timeOf = (regexp: RegExp, text: string, most: number): number => {
   return best
 }
 
-/** Lengths of texts, the milliseconds that are plenty for them, and how many of the slowest are tried at the next length. */
+/** Lengths of texts, their limits in milliseconds, and the count of the slowest texts for the next length. */
 const steps = [
   [400, 1, 60],
   [4_000, 2, 8],
@@ -158,10 +158,10 @@ const steps = [
   [1_000_000, 50, 0]
 ] as const
 
-/** A linear expression that takes about 2 ms for a text of 1 MB on a quiet machine. A slower machine gets more time in proportion. */
+/** The factor of a slow machine, for which a linear expression takes more than 2 ms for 1 MB. */
 const slowness = (): number => Math.max(1, timeOf(/\b[a-z]{1,8}:/g, "abcdefgh ".repeat(111_111), 2) / 2)
 
-/** The first text that takes too long: its beginning, its length, and the milliseconds. The longest ones come last. */
+/** The first text that takes too long: its beginning, its length and its milliseconds. */
 const slowOf = ({ patience, regexp }: Found): string | undefined => {
   const machine = slowness()
   let attacks = attacksOn(regexp)
@@ -196,7 +196,7 @@ describe("The regular expressions of the product", () => {
     expect(slow).toEqual([])
   }, 60_000)
 
-  test("would fail with the expressions for URLs and tokens that cost a Lease once", () => {
+  test("fail this test in the former, slow versions for URLs and tokens", () => {
     const former = [/(\b[a-z][a-z\d+.-]*:\/\/)[^\s/@"']+@/gi, /\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g]
     for (const regexp of former) expect(slowOf({ at: "", regexp, patience: 1 })).toBeDefined()
   }, 60_000)

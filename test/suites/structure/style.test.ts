@@ -1,4 +1,4 @@
-/** Rules of style that no linter of ours knows. */
+/** Rules of style that the linter lacks. */
 import { expect, test } from "bun:test"
 import { join } from "node:path"
 import { Glob } from "bun"
@@ -6,14 +6,14 @@ import { all, root } from "./Modules.ts"
 
 const lines = all.map(({ file, text }) => ({ file, lines: text.split("\n") }))
 
-test("each exported thing says what it is", () => {
-  const silent = lines.flatMap(({ file, lines }) =>
+test("every export has a comment", () => {
+  const undocumented = lines.flatMap(({ file, lines }) =>
     lines.flatMap((line, index) => {
       const name = /^export (?:declare )?(?:abstract )?(?:const|function|class|interface|type|namespace) (\w+)/.exec(
         line
       )?.[1]
       if (name === undefined) return []
-      // The type of the same name as a value is described by it, the other way round, and so are overloads by the first.
+      // One comment is enough for a type and a value of the same name, and for overloads.
       const described = (at: number): boolean => /\*\/\s*$/.test(lines[at - 1] ?? "")
       const twin = lines.findIndex(
         (other, at) =>
@@ -24,20 +24,20 @@ test("each exported thing says what it is", () => {
       return described(index) || twin >= 0 ? [] : [`${file}:${index + 1} ${name}`]
     })
   )
-  expect(silent).toEqual([])
+  expect(undocumented).toEqual([])
 })
 
-test("a module begins by saying what it is about", () => {
-  const silent = lines.flatMap(({ file, lines }) => (lines[0]?.startsWith("/**") ? [] : [file]))
-  expect(silent).toEqual([])
+test("every module begins with a comment", () => {
+  const undocumented = lines.flatMap(({ file, lines }) => (lines[0]?.startsWith("/**") ? [] : [file]))
+  expect(undocumented).toEqual([])
 })
 
-test("a file holds one noun, and so stays short", () => {
+test("a file has at most 450 lines", () => {
   const long = lines.flatMap(({ file, lines }) => (lines.length > 450 ? [`${file}: ${lines.length} lines`] : []))
   expect(long).toEqual([])
 })
 
-test("time is only read from Effect's Clock, and effects are only run at the rim", () => {
+test("only Effect's Clock reads the time, and only entry points run effects", () => {
   const forbidden =
     /\bDate\.now\(\)|performance\.now\(\)|new Date\(\)|\bsetTimeout\(|\bsetInterval\(|Effect\.run(Promise|Sync|Fork|Callback)|Runtime\.run(Promise|Sync|Fork)/
   const found = lines
@@ -55,7 +55,7 @@ const texts = await Promise.all(
     .map(async (file) => ({ file, text: await Bun.file(join(root, file)).text() }))
 )
 
-test("every property draws its cases from the seed of the tests", () => {
+test("every property uses the seed of the tests", () => {
   const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0
   const properties = texts.map(({ file, text }) => ({
     file,
@@ -66,7 +66,7 @@ test("every property draws its cases from the seed of the tests", () => {
   expect(properties.filter(({ drawn }) => drawn > 0).length).toBeGreaterThan(5)
 })
 
-test("every test runs, and passes by passing", () => {
+test("no test is skipped or expected to fail", () => {
   const found = texts.flatMap(({ file, text }) =>
     Array.from(
       text.matchAll(/\b(?:test|it|describe)(?:\.\w+)*\.(?:only|skip|todo|failing|if|skipIf|todoIf)\b/g),
@@ -76,7 +76,7 @@ test("every test runs, and passes by passing", () => {
   expect(found.filter((one) => !one.startsWith("test/lanes/Batch.test.ts "))).toEqual([])
 })
 
-test("no rule is switched off for a line or a file", () => {
+test("no comment disables a rule", () => {
   const found = lines.flatMap(({ file, lines }) =>
     lines.flatMap((line, index) =>
       /@ts-ignore|@ts-nocheck|biome-ignore|@effect-diagnostics/.test(line)

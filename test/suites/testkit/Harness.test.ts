@@ -1,4 +1,4 @@
-/** The harness for authors of controllers: the WebApp controller in memory, in virtual time. */
+/** The WebApp controller in the harness, in virtual time. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -22,7 +22,7 @@ const launch = Effect.gen(function* () {
   return yield* eventually("it runs", Client.get(WebApp, key), ({ status }) => status?.phase === "Running")
 })
 
-test("a WebApp runs, within a second of virtual time", () =>
+test("a WebApp runs within a second of virtual time", () =>
   Effect.gen(function* () {
     const { status } = yield* launch
     expect(status?.readyReplicas).toBe(3)
@@ -30,20 +30,20 @@ test("a WebApp runs, within a second of virtual time", () =>
     expect(yield* Clock.currentTimeMillis).toBeLessThan(1000)
   }))
 
-test("what somebody deletes is back", () =>
+test("the controller recreates a deleted child", () =>
   Effect.gen(function* () {
     yield* launch
     const { metadata } = yield* Client.get(Deployment, key)
     yield* Client.delete(Deployment, key)
     const again = yield* eventually(
-      "there is another",
+      "another Deployment",
       Client.get(Deployment, key),
       (deployment) => deployment.metadata.uid !== metadata.uid
     )
     expect(again.spec?.replicas).toBe(3)
   }))
 
-test("an hour passes in no time, and changes nothing", ({ server }) =>
+test("an hour of virtual time changes nothing", ({ server }) =>
   Effect.gen(function* () {
     yield* launch
     yield* stays("the WebApp", Client.get(WebApp, key))
@@ -52,7 +52,7 @@ test("an hour passes in no time, and changes nothing", ({ server }) =>
     expect(server.store.revision).toBe(revision)
   }))
 
-test("what does not come about is told as it was last", () =>
+test("eventually fails with the last value", () =>
   Effect.gen(function* () {
     yield* launch
     const never = eventually("it is gone", Client.get(WebApp, key), () => false, "3 seconds")
@@ -60,7 +60,7 @@ test("what does not come about is told as it was last", () =>
     expect(Exit.isFailure(exit) && String(exit.cause)).toContain("it is gone: not so after 3s; the last seen was")
   }))
 
-effect("two runs with one seed are the same to the last byte", () =>
+effect("two runs with one seed are identical", () =>
   Effect.gen(function* () {
     const course = Effect.scoped(
       Harness.run(options, ({ server }) =>

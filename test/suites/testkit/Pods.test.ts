@@ -1,4 +1,4 @@
-/** What a test of the harness says that a pod does, it does: in virtual time, by a function of the pod. */
+/** Pods of the harness do what the function of the test returns, in virtual time. */
 import { expect } from "bun:test"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -24,7 +24,7 @@ const job = (spec: Partial<NonNullable<Job["spec"]>> = {}) =>
   })
 
 const pod = Effect.flatMap(Client.list(Pod, { namespace: key.namespace }), ({ items: [first] }) =>
-  first === undefined ? Effect.dieMessage("there is no pod") : Effect.succeed(first)
+  first === undefined ? Effect.dieMessage("no pod") : Effect.succeed(first)
 )
 
 const state = ({ status }: Pod) => status?.containerStatuses?.[0]?.state
@@ -37,7 +37,7 @@ const hasEnded = (type: string) =>
   )
 
 test(
-  "a pod runs for as long as it is told, and ends with that code and message",
+  "a pod runs for the given time, and ends with the given code and message",
   () => ({ ends: { after: "90 minutes", exitCode: 3, message: '{"reason":"PartiallyFailed"}' } }),
   () =>
     Effect.gen(function* () {
@@ -53,7 +53,7 @@ test(
 
 let isThere = false
 test(
-  "a pod waits for its image for as long as that is missing, and says so",
+  "a pod waits for its missing image with a reason",
   () =>
     isThere
       ? { ends: { after: "1 second", exitCode: 0 } }
@@ -61,7 +61,7 @@ test(
   () =>
     Effect.gen(function* () {
       yield* job()
-      const waits = yield* eventually("it waits", pod, (seen) => state(seen)?.waiting?.reason === "ImagePullBackOff")
+      const waits = yield* eventually("the reason", pod, (seen) => state(seen)?.waiting?.reason === "ImagePullBackOff")
       expect([waits.status?.phase, state(waits)?.waiting?.message]).toEqual([
         "Pending",
         'Back-off pulling image "mover"'
@@ -72,12 +72,12 @@ test(
 )
 
 test(
-  "of a volume that can't be mounted only an Event tells",
+  "a volume that cannot be mounted causes only an Event",
   () => ({ waits: { reason: "FailedMount", message: "MountVolume.SetUp failed: no such share" } }),
   () =>
     Effect.gen(function* () {
       yield* job()
-      const { items } = yield* eventually("it is told", Client.list(Event, { namespace: key.namespace }), (all) =>
+      const { items } = yield* eventually("the Event", Client.list(Event, { namespace: key.namespace }), (all) =>
         all.items.some(({ reason }) => reason === "FailedMount")
       )
       expect(items.find(({ reason }) => reason === "FailedMount")?.note).toBe("MountVolume.SetUp failed: no such share")
@@ -86,20 +86,20 @@ test(
 )
 
 test(
-  "a pod that is told to end does so in its own time and way",
+  "a stopped pod ends after the given time with the given code",
   () => ({ stopped: { after: "20 seconds", exitCode: 143, message: '{"reason":"Terminated"}' } }),
   () =>
     Effect.gen(function* () {
       yield* job({ activeDeadlineSeconds: 600 })
       yield* TestClock.adjust("610 seconds")
       yield* hasEnded("Failed")
-      // Its deadline, and the time that it takes.
+      // The deadline and the duration of its end.
       expect(Math.floor((yield* Clock.currentTimeMillis) / 1000)).toBe(620)
     })
 )
 
 test(
-  "a pod that does not want to end is killed when its grace is over",
+  "a pod that ignores SIGTERM is killed after its grace period",
   () => ({ stopped: { after: "1 hour", exitCode: 0 } }),
   () =>
     Effect.gen(function* () {
@@ -115,7 +115,7 @@ test(
 )
 
 test(
-  "a pod is evicted by its node when it is told so",
+  "the node evicts a pod after the given time",
   ({ metadata }) =>
     metadata.labels?.evicted === "false"
       ? undefined
@@ -132,7 +132,7 @@ test(
 )
 
 test(
-  "a pod of which nothing is said does what it did before",
+  "a pod without instructions succeeds",
   () => undefined,
   () => Effect.zipRight(job(), hasEnded("Complete"))
 )
