@@ -120,7 +120,7 @@ export const live = (owner: KubernetesObject) =>
       Effect.catchTag("NotFound", (error) => (isNotFound(error) ? Effect.succeed(undefined) : Effect.fail(error)))
     )
     if (found?.metadata.uid === owner.metadata.uid) return found
-    memory.gone(owner.metadata.uid)
+    memory.gone.add(owner.metadata.uid)
     return yield* goneOf(owner, resource)
   })
 

@@ -119,10 +119,10 @@ export const release = <A extends KubernetesObject, E, R>(
     const { memory } = yield* Reconciliation
     const { uid } = object.metadata
     if (object.metadata.finalizers?.includes(finalizer.name) !== true) return Result.done
-    if (!memory.isClean(uid)) {
+    if (!memory.clean.has(uid)) {
       const result = yield* step(SpanName.finalizerCleanUp, [finalizer.name], finalizer.cleanup(object))
       if (Result.isAgain(result)) return result
-      memory.cleaned(uid)
+      memory.clean.add(uid)
     }
     yield* remove(object, [finalizer.name])
     return Result.done

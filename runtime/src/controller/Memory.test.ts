@@ -58,12 +58,12 @@ test("an object that is gone is forgotten, and nobody else with it", () => {
   const memory = Memory.make()
   for (const uid of ["u", "v"]) {
     memory.accept(uid, "child", [difference("1")])
-    memory.cleaned(uid)
+    memory.clean.add(uid)
     memory.block("place", `shop/${uid}`)
   }
   memory.forget("u", "shop/u")
   expect(["u", "v"].map((uid) => memory.accepted(uid, "child", [difference("1")]))).toEqual([false, true])
-  expect(["u", "v"].map(memory.isClean)).toEqual([false, true])
+  expect(["u", "v"].map((uid) => memory.clean.has(uid))).toEqual([false, true])
   expect(Array.from(memory.waiting("place"))).toEqual(["shop/v"])
 })
 
@@ -92,10 +92,10 @@ test("an object that waits for two places is forgotten in both, and so are its w
   const hotLoop = { ...Memory.make().hotLoop, forget: (uid: string) => void forgotten.push(uid) }
   const memory = Memory.make(hotLoop)
   for (const place of ["one", "two"]) memory.block(place, "shop/u")
-  memory.gone("u")
-  expect(memory.isGone("u")).toBe(true)
+  memory.gone.add("u")
+  expect(memory.gone.has("u")).toBe(true)
   memory.forget("u", "shop/u")
   expect(["one", "two"].flatMap((place) => Array.from(memory.waiting(place)))).toEqual([])
-  expect(memory.isGone("u")).toBe(false)
+  expect(memory.gone.has("u")).toBe(false)
   expect(forgotten).toEqual(["u"])
 })

@@ -25,14 +25,12 @@ export interface Memory {
   readonly waiting: (child: string) => Iterable<string>
   /** The object no longer waits for this name. */
   readonly unblock: (child: string, owner: string) => void
-  /** Keeps that the clean-up of a deleted object has finished. */
-  readonly cleaned: (uid: string) => void
-  /** Whether the clean-up has finished. */
-  readonly isClean: (uid: string) => boolean
-  /** Keeps that the API server no longer has the object with this UID, even if the cache still has it. */
-  readonly gone: (uid: string) => void
-  /** Whether the API server no longer has the object. */
-  readonly isGone: (uid: string) => boolean
+  /** The UIDs of deleted objects whose clean-up has finished. */
+  readonly clean: Set<string>
+  /** The UIDs of objects that the API server no longer has, even if the cache still has them. */
+  readonly gone: Set<string>
+  /** The latest report of this controller on each object, by UID: its message, and its time in milliseconds of the Clock. */
+  readonly reports: Map<string, { readonly message: string; readonly at: number }>
   /** The writes that may be part of a hot loop. */
   readonly hotLoop: HotLoop.HotLoop
   /** Removes the entries of a deleted object. */
@@ -47,7 +45,8 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
   /** The names that each object waits for. */
   const places = new Map<string, Set<string>>()
   const clean = new Set<string>()
-  const deleted = new Set<string>()
+  const gone = new Set<string>()
+  const reports: Memory["reports"] = new Map()
   const said = new Set<bigint>()
   const dropped = new Set<bigint>()
   const typeOf = (kind: string, path: string): bigint =>
@@ -94,16 +93,13 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     },
     waiting: (child) => blocked.get(child) ?? [],
     unblock,
-    cleaned: (uid) => void clean.add(uid),
-    isClean: (uid) => clean.has(uid),
-    gone: (uid) => void deleted.add(uid),
-    isGone: (uid) => deleted.has(uid),
+    clean,
+    gone,
+    reports,
     hotLoop,
     forget: (uid, key) => {
       hotLoop.forget(uid)
-      answers.delete(uid)
-      clean.delete(uid)
-      deleted.delete(uid)
+      for (const kept of [answers, clean, gone, reports]) kept.delete(uid)
       for (const child of places.get(key) ?? []) unblock(child, key)
     }
   }

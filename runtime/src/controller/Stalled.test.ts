@@ -388,6 +388,32 @@ describe("an attempt that gets no further", () => {
   )
 
   effect(
+    "says so again after a Ready that the controller wrote in between",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        server.put(Widget, widget("a"))
+        const lastTransitionTime = "2026-11-20T00:00:00Z"
+        const ready = { type: "Ready", status: "True", reason: "Own", message: "own", lastTransitionTime } as const
+        const { reconcile } = counted((_, owner) =>
+          Effect.gen(function* () {
+            if (owner.spec.size !== 2) return yield* hopeless
+            yield* Status.update(owner, { conditions: [ready] })
+            return Result.done
+          })
+        )
+        yield* run({ reconcile, retry })
+        for (const size of [2, 3]) {
+          yield* Effect.zipRight(
+            Effect.sync(() => server.change(Widget, "a", { spec: { size } })),
+            settle
+          )
+          expect(reasons(server)[0]).toBe(size === 2 ? "Ready True Own" : "Ready False TerminalError")
+        }
+      })
+    )
+  )
+
+  effect(
     "is retried by the schedule where its conditions cannot be written",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {

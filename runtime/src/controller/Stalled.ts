@@ -14,6 +14,9 @@
  * server that does not answer does not remove the report. If the reconcile writes conditions of kstatus in the attempt, the runtime
  * writes none. If the runtime cannot write the report, the schedule retries the attempt.
  *
+ * Controllers of one kind share these conditions, and each removes only its own report. If another writer replaces or removes a
+ * report, the runtime writes the report again after a minute at the earliest, so that two controllers do not wake each other in a loop.
+ *
  * The runtime writes conditions only to kinds whose status declares them. It writes no report if the API server forbids the write
  * of the status, or because the namespace is being deleted.
  */
@@ -33,6 +36,7 @@ import * as Resource from "../resource/Resource.ts"
 import * as Time from "../resource/Time.ts"
 import { messageOf } from "./Attempt.ts"
 import * as Claim from "./Claim.ts"
+import * as FieldOwner from "./FieldOwner.ts"
 import { Reconciliation } from "./Reconciliation.ts"
 import * as Status from "./Status.ts"
 import { TerminalError } from "./TerminalError.ts"
@@ -94,40 +98,52 @@ const isFleeting = (error: unknown): boolean =>
 const isReported = ({ message, reason }: Condition.Condition): boolean =>
   Object.hasOwn(openings, reason) && message.startsWith(openings[reason as keyof typeof openings])
 
+/** How long the runtime does not write a report again that another writer has replaced, in milliseconds. */
+const pauseMillis = 60_000
+
 /** Writes the conditions of a report, unless the reconcile has written its own. True if they are new. */
 const write = (resource: Resource.Any, object: KubernetesObject, facts: Report) =>
   Effect.gen(function* () {
-    const { hasConditions } = yield* Reconciliation
+    const { hasConditions, memory } = yield* Reconciliation
     if (hasConditions || Status.declares(resource, "conditions") !== true) return false
-    const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+    const { generation = 0, uid } = object.metadata
+    const at = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const current = Option.getOrElse(yield* Status.cached(object), () => object)
-    const observed = { observedGeneration: object.metadata.generation ?? 0 }
-    const before = Status.conditions(current).filter(
-      ({ type }) => type === Condition.Ready || type === Condition.Stalled
-    )
-    const drafts = [
-      Condition.false(Condition.Ready, { ...facts, ...observed }),
-      Condition.true(Condition.Stalled, { ...facts, ...observed })
-    ]
-    const conditions = Condition.set(before, drafts, Time.seconds(now))
-    const isObserved = Status.declares(resource, "observedGeneration") === true
-    yield* Status.update(object, { ...Status.statusOf(current), ...(isObserved ? observed : {}), conditions })
+    const before = Status.conditions(current).filter(({ type }) => [Condition.Ready, Condition.Stalled].includes(type))
+    const latest = memory.reports.get(uid)
+    const isReplaced = latest !== undefined && Condition.find(before, Condition.Ready)?.message !== latest.message
+    if (isReplaced && at - latest.at < pauseMillis) return false
+    const draft = { ...facts, observedGeneration: generation }
+    const drafts = [Condition.false(Condition.Ready, draft), Condition.true(Condition.Stalled, draft)]
+    const conditions = Condition.set(before, drafts, Time.seconds(at))
+    const observed = Status.declares(resource, "observedGeneration") === true ? { observedGeneration: generation } : {}
+    yield* Status.update(object, { ...Status.statusOf(current), ...observed, conditions })
+    if (conditions !== before) memory.reports.set(uid, { message: facts.message, at })
     return conditions !== before
   })
 
-/** Removes the conditions of a report. An object that is gone, as after its clean-up, has none. */
+/** Removes the conditions of the controller's own report. An object that is gone, as after its clean-up, has none. */
 const retract = (object: KubernetesObject) =>
   Effect.gen(function* () {
-    if (!Status.conditions(object).some(isReported)) return
     const current = Option.getOrUndefined(yield* Status.cached(object))
     if (current === undefined) return
-    const conditions = Status.conditions(current)
-    const isOver = (condition: Condition.Condition) => Status.kstatus.includes(condition.type) && isReported(condition)
-    if (!conditions.some(isOver)) return
+    const { fieldManager, memory } = yield* Reconciliation
+    const latest = memory.reports.get(object.metadata.uid)
     // Conditions of other managers are left out: `update` keeps them.
-    const ours = conditions.filter((condition) => Status.kstatus.includes(condition.type) && !isOver(condition))
-    yield* Status.update(object, { ...Status.statusOf(current), conditions: ours })
+    const conditions = Status.conditions(current).filter(({ type }) => Status.kstatus.includes(type))
+    const left = conditions.filter((each) => !isReported(each) || (latest && latest.message !== each.message))
+    if (left.length < conditions.length) {
+      // The server knows who wrote a report that this process has not written.
+      const { managedFields = [] } = latest === undefined ? (yield* Claim.live(object)).metadata : {}
+      const owners = FieldOwner.owners(managedFields, `status.conditions[${Condition.Stalled}]`)
+      const isOwn = owners.every(({ manager }) => manager === fieldManager)
+      if (isOwn) yield* Status.update(object, { ...Status.statusOf(current), conditions: left })
+    }
+    memory.reports.set(object.metadata.uid, { message: "", at: Number.NEGATIVE_INFINITY })
   })
+
+const warn = (regarding: KubernetesObject, { message: note, reason }: Report) =>
+  EventRecorder.record({ regarding, type: "Warning", reason, note })
 
 /** Reports on the object why its attempts cannot continue, and removes the report when they can. */
 export const reported =
@@ -149,14 +165,7 @@ export const reported =
           ? retract(object)
           : Effect.tap(write(resource, object, found), (isNews) =>
               // `Owned` has recorded the Event.
-              (isNews || found.reason === "Invalid") && found.reason !== "NotOwned"
-                ? EventRecorder.record({
-                    regarding: object,
-                    type: "Warning",
-                    reason: found.reason,
-                    note: found.message
-                  })
-                : Effect.void
+              (isNews || found.reason === "Invalid") && found.reason !== "NotOwned" ? warn(object, found) : Effect.void
             )
       return Effect.matchCauseEffect(reporting, {
         onFailure: (problem): Effect.Effect<never, E | Claim.OwnerGone> => {

@@ -221,7 +221,7 @@ const loop = <R>(shared: Shared<R>, turn: Turn): Effect.Effect<void, never, R | 
         const started: Started = { id, root, ledger: new Ledger(), corrections: [], changes: [] }
         const { changes, corrections, ledger } = started
         const found = shared.informer.store.get(item.key)
-        const object = found !== undefined && memory.isGone(found.metadata.uid) ? undefined : found
+        const object = found !== undefined && memory.gone.has(found.metadata.uid) ? undefined : found
         const generation = object?.metadata.generation
 
         // A new generation resets the back-off, because the change may be the fix.
