@@ -1,7 +1,18 @@
 /** The server tracks managers: updates, subresources, versions, resets, the limit on entries, kubectl. */
+import type { DraftObject } from "@homeostat/testkit/server/Json"
 import * as J from "@homeostat/testkit/server/Json"
 import { apply, as, create, force, merge, of, on, put, spec, status } from "./Script.ts"
 import * as Things from "./Things.ts"
+
+/** An entry of managedFields. */
+const managed = (manager: string, operation: string, fieldsV1: DraftObject, more: DraftObject = {}): DraftObject => ({
+  manager,
+  operation,
+  apiVersion: "apply.example.com/v1",
+  fieldsType: "FieldsV1",
+  fieldsV1,
+  ...more
+})
 
 export const scripts = of(Things.v1, {
   "managers update after an apply, and apply after an update": [
@@ -77,29 +88,19 @@ export const scripts = of(Things.v1, {
     create("creator", {
       ...spec({ name: "one" }),
       metadata: {
-        managedFields: [
-          {
-            manager: "made-up",
-            operation: "Update",
-            apiVersion: "apply.example.com/v1",
-            fieldsType: "FieldsV1",
-            fieldsV1: { "f:spec": { "f:on": {} } }
-          }
-        ]
+        managedFields: [managed("made-up", "Update", { "f:spec": { "f:on": {} } })]
       }
     }),
     put("editor", (live) => {
       J.member(live, "metadata").managedFields = [
-        {
-          manager: "made-up",
-          operation: "Apply",
-          apiVersion: "apply.example.com/v1",
-          time: "2026-01-02T03:04:05Z",
-          fieldsType: "FieldsV1",
-          fieldsV1: {
+        managed(
+          "made-up",
+          "Apply",
+          {
             "f:spec": { 'k:{"b": 1, "a":2}': {}, "x:unknown": {}, "f:name": {}, ".": {}, "f:count": { ".": {} } }
-          }
-        }
+          },
+          { time: "2026-01-02T03:04:05Z" }
+        )
       ]
     }),
     put("editor", (live) => {
@@ -128,13 +129,7 @@ export const scripts = of(Things.v1, {
     create("creator", spec({ count: 2 })),
     put("editor", (live) => {
       J.member(live, "metadata").managedFields = [
-        {
-          manager: "a",
-          operation: "Apply",
-          apiVersion: "apply.example.com/v1",
-          fieldsType: "FieldsV1",
-          fieldsV1: { "f:spec": { "f:name": {}, "f:granular": { "f:x": {} } } }
-        }
+        managed("a", "Apply", { "f:spec": { "f:name": {}, "f:granular": { "f:x": {} } } })
       ]
     }),
     apply("b", spec({ name: "one" })),

@@ -32,14 +32,14 @@ describe("Through a proxy", () => {
         const run = yield* home.open(namespace, { NO_PROXY: "*" })
         const informer = yield* run(Home.watching)
         const make = (name: string) => run(Client.create(ConfigMap, { metadata: { namespace, name } }))
-        const told = (name: string) =>
+        const seen = (name: string) =>
           Managed.eventually(
             `the watch reports ${name}`,
             Effect.sync(() => informer.store.get(`${namespace}/${name}`)?.metadata.resourceVersion),
             (version) => version !== undefined
           )
         yield* make("one")
-        yield* told("one")
+        yield* seen("one")
         const asked = proxy.asked()
         // HTTP/1.1 needs a tunnel for the watch and others for further requests.
         expect(asked.length).toBeGreaterThan(1)
@@ -56,7 +56,7 @@ describe("Through a proxy", () => {
         yield* cluster.request("POST", `/api/v1/namespaces/${namespace}/configmaps`, {
           body: { metadata: { name: "two" } }
         })
-        yield* told("two")
+        yield* seen("two")
         expect(informer.state()).toMatchObject({ relists: 0 })
         expect(informer.state().restarts).toBeGreaterThan(0)
       })

@@ -165,18 +165,18 @@ for (const protocol of ["http2", "http1.1"] as const) {
 
     lost("is not published as a write, and a repeated write is published once", ({ losing, namespace }) =>
       Effect.gen(function* () {
-        const told: Array<string> = []
+        const writes: Array<string> = []
         yield* losing(
           Effect.scoped(
             Effect.gen(function* () {
-              yield* Client.onWrite(({ object, verb }) => told.push(`${verb} ${object?.metadata.name}`))
+              yield* Client.onWrite(({ object, verb }) => writes.push(`${verb} ${object?.metadata.name}`))
               yield* Effect.ignore(Client.create(ConfigMap, { metadata: { namespace, name: "one" } }))
               yield* Client.apply(ConfigMap, { metadata: { namespace, name: "two" } }, { fieldManager: "test" })
             })
           ),
           2
         )
-        expect(told).toEqual(["apply two"])
+        expect(writes).toEqual(["apply two"])
       })
     )
   })

@@ -37,23 +37,16 @@ export const definition = (group: string, more: Json.JsonObject = {}): Json.Json
   }
 })
 
-/** An unused group. */
-export const newGroup = (): string => `g${crypto.randomUUID().slice(0, 8)}.example.com`
-
 /** Defines things until the end of the Scope, and waits until the server lists them. */
 export const install = (scene: Scene, more?: Json.JsonObject): Effect.Effect<Things, Raw.NoAnswer, Scope.Scope> =>
   Effect.gen(function* () {
-    const group = newGroup()
+    const group = `g${crypto.randomUUID().slice(0, 8)}.example.com`
     const things = of(scene, group)
-    yield* removed(scene, group)
+    yield* Effect.addFinalizer(() => Effect.ignore(scene.request("DELETE", `${path}/things.${group}`)))
     yield* scene.done("POST", path, { json: definition(group, more) })
     yield* served(scene, things.path())
     return things
   })
-
-/** Deletes the definition at the end of the Scope. */
-export const removed = (scene: Scene, group: string): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.addFinalizer(() => Effect.ignore(scene.request("DELETE", `${path}/things.${group}`)))
 
 /** Waits until the server lists the path. */
 export const served = (scene: Scene, path: string): Effect.Effect<unknown, Raw.NoAnswer> =>

@@ -1,7 +1,7 @@
 /** The cases that the embedded server fails. A case that passes, or fails with another message, fails the run. */
 
 export interface Gap {
-  /** What the embedded server lacks. */
+  /** The missing feature of the embedded server. */
   readonly reason: string
   /** A part of its error message. */
   readonly refusal: string

@@ -85,7 +85,7 @@ describe("two managers", () => {
       })
   )
 
-  Scene.managed("of which one scales a child of the other cause a report", ({ manager, ...scene }) =>
+  Scene.managed("that set the replicas of one child cause a report", ({ manager, ...scene }) =>
     Effect.gen(function* () {
       yield* Scene.launch(scene, "shop", { image: "registry.test/web:1", replicas: 1 })
       const rival = yield* Rival.start(

@@ -69,7 +69,7 @@ describe("A manager whose neighbour", () => {
     })
   )
 
-  Victim.attacked("holds connections open, sends slowly, or sends too much serves on", (victim) =>
+  Victim.attacked("holds connections open, sends slowly, or sends too much continues to serve", (victim) =>
     Effect.gen(function* () {
       const answered = (attack: string, count: number) => victim.survives(from(victim, attack, count))
       expect(yield* answered("idle connections", 1000)).toEqual({ open: 1000 })
@@ -84,7 +84,7 @@ describe("A manager whose neighbour", () => {
   )
 
   Victim.attacked(
-    "begins many handshakes at the secure port serves on",
+    "begins many handshakes at the secure port continues to serve",
     (victim) =>
       Effect.gen(function* () {
         expect(yield* victim.survives(from(victim, "handshakes", 500, "metrics"))).toEqual({ "401": 500 })

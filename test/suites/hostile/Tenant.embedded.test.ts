@@ -50,7 +50,7 @@ const addVariable = (namespace: string, name: string, variable: string) =>
   )
 
 describe("A manager whose tenant", () => {
-  Victim.attacked("makes many Deployments of a megabyte serves on", ({ hostile, survives }) =>
+  Victim.attacked("makes many Deployments of a megabyte continues to serve", ({ hostile, survives }) =>
     survives(
       Effect.forEach(
         Array.from({ length: 60 }, (_, n) => n),
@@ -60,7 +60,7 @@ describe("A manager whose tenant", () => {
     )
   )
 
-  Victim.attacked("makes many huge autoscalers serves on", ({ hostile, survives }) =>
+  Victim.attacked("makes many huge autoscalers continues to serve", ({ hostile, survives }) =>
     survives(
       Effect.forEach(
         Array.from({ length: 120 }, (_, n) => n),
@@ -83,7 +83,7 @@ describe("A manager whose tenant", () => {
     )
   )
 
-  Victim.attacked("adds variables with huge names again and again serves on", ({ hostile, survives }) =>
+  Victim.attacked("adds variables with huge names again and again continues to serve", ({ hostile, survives }) =>
     Effect.gen(function* () {
       yield* createApp(hostile, "fought")
       yield* Managed.eventually(
@@ -112,7 +112,7 @@ describe("A manager whose tenant", () => {
     })
   )
 
-  Victim.attacked("forges labels, owners and suspended Jobs serves on", ({ hostile, honest, survives }) =>
+  Victim.attacked("forges labels, owners and suspended Jobs continues to serve", ({ hostile, honest, survives }) =>
     Effect.gen(function* () {
       const app = yield* Client.get(WebApp, {
         namespace: honest,
@@ -150,7 +150,7 @@ describe("A manager whose tenant", () => {
     })
   )
 
-  Victim.attacked("writes many Events about its WebApp serves on", ({ hostile, survives }) =>
+  Victim.attacked("writes many Events about its WebApp continues to serve", ({ hostile, survives }) =>
     Effect.gen(function* () {
       const app = yield* createApp(hostile, "noisy")
       const regarding = { apiVersion: "apps.kubedojo.io/v1beta1", kind: "WebApp", namespace: hostile, name: "noisy" }
@@ -175,25 +175,27 @@ describe("A manager whose tenant", () => {
     })
   )
 
-  Victim.attacked("makes and deletes WebApps with huge specs all the time serves on", ({ hostile, survives }) =>
-    survives(
-      Effect.forEach(
-        Array.from({ length: 60 }, (_, n) => n),
-        (n) =>
-          Effect.gen(function* () {
-            const name = `app-${n}`
-            yield* Client.create(WebApp, {
-              metadata: { namespace: hostile, name, annotations: { note: "x".repeat(200_000) } },
-              spec: {
-                image: "registry.test/web:1",
-                replicas: 1,
-                env: Array.from({ length: 50 }, (_, at) => ({ name: `V${at}`, value: "y".repeat(4000) }))
-              }
-            })
-            yield* Client.delete(WebApp, { namespace: hostile, name })
-          }),
-        { discard: true }
+  Victim.attacked(
+    "makes and deletes WebApps with huge specs all the time continues to serve",
+    ({ hostile, survives }) =>
+      survives(
+        Effect.forEach(
+          Array.from({ length: 60 }, (_, n) => n),
+          (n) =>
+            Effect.gen(function* () {
+              const name = `app-${n}`
+              yield* Client.create(WebApp, {
+                metadata: { namespace: hostile, name, annotations: { note: "x".repeat(200_000) } },
+                spec: {
+                  image: "registry.test/web:1",
+                  replicas: 1,
+                  env: Array.from({ length: 50 }, (_, at) => ({ name: `V${at}`, value: "y".repeat(4000) }))
+                }
+              })
+              yield* Client.delete(WebApp, { namespace: hostile, name })
+            }),
+          { discard: true }
+        )
       )
-    )
   )
 })

@@ -167,8 +167,8 @@ describe("The manager of WebApps with exactly the generated roles", () => {
     Effect.gen(function* () {
       const home = yield* cluster.namespace("system")
       const scenes = [
-        Scene.of(cluster, yield* cluster.namespace("rights-a")),
-        Scene.of(cluster, yield* cluster.namespace("rights-b"))
+        Scene.of(cluster, yield* cluster.namespace("permissions-a")),
+        Scene.of(cluster, yield* cluster.namespace("permissions-b"))
       ]
       const namespaces = scenes.map(({ namespace }) => namespace)
       const account = yield* Granted.account(cluster, home, {
@@ -193,7 +193,7 @@ describe("The manager of WebApps with exactly the generated roles", () => {
   real("leads beside another one with other labels, each with its own Lease", (cluster) =>
     Effect.gen(function* () {
       const home = yield* cluster.namespace("system")
-      const scene = Scene.of(cluster, yield* cluster.namespace("rights"))
+      const scene = Scene.of(cluster, yield* cluster.namespace("permissions"))
       const { namespace } = scene
       const namespaces = [namespace]
       const slices = yield* Effect.forEach(["team=red", "team=blue"], (selector) =>

@@ -18,8 +18,8 @@ const text = Schema.optionalWith(Schema.String, { exact: true })
 const kind = <A, I, S, SI>(name: string, spec: Schema.Schema<A, I>, status: Schema.Schema<S, SI>) =>
   CustomResource.make({ group: "outdated.homeostat.dev", version: "v1", kind: name, spec, status })
 
-const Older = kind("Memo", Schema.Struct({}), Schema.Struct({ told: text }))
-const Newer = kind("Memo", Schema.Struct({}), Schema.Struct({ told: text, since: text }))
+const Older = kind("Memo", Schema.Struct({}), Schema.Struct({ phase: text }))
+const Newer = kind("Memo", Schema.Struct({}), Schema.Struct({ phase: text, since: text }))
 
 /** A kind with conditions alone, whose newer program requires a number as the size. */
 const Loose = kind("Sized", Schema.Struct({ size: Schema.String }), Schema.Struct({ conditions: Condition.list }))
@@ -34,10 +34,10 @@ describe.concurrent("A status", () => {
         yield* Client.create(Older, { metadata: key, spec: {} })
         const controller = Controller.make("memos", {
           for: Newer,
-          reconcile: (memo) => Effect.as(Status.update(memo, { told: "yes", since: "today" }), Result.done)
+          reconcile: (memo) => Effect.as(Status.update(memo, { phase: "Done", since: "today" }), Result.done)
         })
         const working = yield* Counted.start(cluster.admin, [controller], { namespaces: [namespace] })
-        yield* Managed.eventually("the status", Client.get(Older, key), ({ status }) => status?.told === "yes")
+        yield* Managed.eventually("the status", Client.get(Older, key), ({ status }) => status?.phase === "Done")
         yield* Rest.of(working)
         expect(working.writes).toEqual(["patch Memo one/status"])
         expect(working.warnings).toEqual([

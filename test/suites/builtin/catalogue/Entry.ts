@@ -1,4 +1,4 @@
-/** Entries of the catalogue, and what they are made of. */
+/** Entries of the catalogue, and their parts. */
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 
 /** A merge patch of the object, or of a subresource. */
