@@ -81,6 +81,17 @@ const parcels = of("Parcel", {
       }
     })
   ],
+  "an embedded resource with unreadable metadata, which the message quotes with sorted members": [
+    create({
+      spec: {
+        embedded: {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { ownerReferences: [{ ...owner, blockOwnerDeletion: "true" }], name: "a" }
+        }
+      }
+    })
+  ],
   "an embedded resource whose labels are a number": [
     create({ spec: { embedded: { apiVersion: "v1", kind: "ConfigMap", metadata: { labels: 1 } } } })
   ]

@@ -6,6 +6,7 @@ import * as Metadata from "../Metadata.ts"
 import type { Schema } from "../Schema.ts"
 import * as ObjectMeta from "./ObjectMeta.ts"
 import * as Schemas from "./Schemas.ts"
+import { sorted } from "./Sorted.ts"
 
 /** What is wrong with the embedded resources anywhere in a value. */
 export const validate = (schema: Schema, value: Json.Json, path = ""): ReadonlyArray<FieldError.FieldError> =>
@@ -78,7 +79,7 @@ const ofMetadata = (value: Json.Json | undefined, path: string): ReadonlyArray<F
 
 const misread = (value: Json.Json | undefined, path: string): ReadonlyArray<FieldError.FieldError> => {
   const problem = value === undefined || value === null ? undefined : ObjectMeta.misread(value)
-  return problem === undefined ? [] : [FieldError.invalid(path, value, problem)]
+  return problem === undefined ? [] : [FieldError.invalid(path, sorted(value), problem)]
 }
 
 /** Whether there are any embedded resources, found out once per schema. */
