@@ -1,12 +1,10 @@
-/**
- * Which of several formats a reader would like best, by what it says in `Accept`: media types, some with a version, weighted by q.
- */
+/** Chooses one of several formats by a request's `Accept` header: media types, some with a version, weighted by q. */
 
-/** A format that can be had. */
+/** A format that the server offers. */
 export interface Offer {
   /** `text/plain` */
   readonly mediaType: string
-  /** Its `version` parameter. One who names the type alone takes any. */
+  /** Its `version` parameter. A range without a version matches any version. */
   readonly version: string
 }
 
@@ -27,7 +25,7 @@ const rangeOf = (text: string): Range => {
   return { mediaType, version: value("version"), quality: Number.isNaN(quality) ? 1 : quality }
 }
 
-/** How closely a range names an offer: from 0 for any type whatever, to 3 for type and version; below 0 if it does not. */
+/** How closely a range matches an offer: from 0 for any media type to 3 for type and version; below 0 if it does not match. */
 const closeness = (range: Range, offer: Offer): number => {
   if (range.version !== undefined && range.version !== offer.version) return -1
   if (range.mediaType === offer.mediaType) return range.version === undefined ? 2 : 3
@@ -36,8 +34,8 @@ const closeness = (range: Range, offer: Offer): number => {
 }
 
 /**
- * The offer that is liked best. Of what is liked as much, what is named and not only covered by a star, and then the first. The
- * first, too, for who says nothing or likes none: a page in the wrong format is more use than a refusal.
+ * The preferred offer. Among equal weights, an offer that the header names precedes one that a star covers, and then the first offer
+ * wins. Without a header or a match the result is the first offer, because a page in another format is more useful than an error.
  */
 export const preferred = <O extends Offer>(header: string | null, offers: readonly [O, ...ReadonlyArray<O>]): O => {
   const ranges = (header ?? "*/*").split(",").map(rangeOf)
@@ -47,7 +45,7 @@ export const preferred = <O extends Offer>(header: string | null, offers: readon
   for (const offer of offers) {
     let closest = -1
     let quality = 0
-    // What names an offer more closely has the say on it, whatever else covers it.
+    // The closest range decides the weight of an offer.
     for (const range of ranges) {
       const close = closeness(range, offer)
       if (close < 0 || close < closest || (close === closest && range.quality <= quality)) continue

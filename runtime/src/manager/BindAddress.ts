@@ -1,21 +1,19 @@
-/**
- * Where to listen, as Go programs are told: `:8080` (all addresses), `127.0.0.1:8080`, `[::1]:8080`, and `0` for nowhere.
- */
+/** Listen addresses in Go's notation: `:8080` (all addresses), `127.0.0.1:8080`, `[::1]:8080`, and `0` for no port. */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 
 /** An address to listen on. */
 export interface BindAddress {
-  /** A name or an IP address, the latter without brackets; absent for all addresses of the machine. */
+  /** A host name or an IP address, without brackets; absent for all addresses of the machine. */
   readonly hostname: string | undefined
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number
 }
 
-/** Ports where nobody says otherwise; those of controller-runtime's managers. */
+/** The default ports, as in controller-runtime. */
 export const usualPorts = { metrics: 8080, probes: 8081 } as const
 
-/** Reads an address; nothing, if there is to be none. A refusal says what is accepted. */
+/** Parses an address; `none` for `0`. The error says which values are accepted. */
 export const parse = (text: string): Either.Either<Option.Option<BindAddress>, string> => {
   if (text === "" || text === "0") return Either.right(Option.none())
   const [, ipv6, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text) ?? []
@@ -25,6 +23,6 @@ export const parse = (text: string): Either.Either<Option.Option<BindAddress>, s
     : Either.right(Option.some({ hostname: ipv6 ?? (name || undefined), port }))
 }
 
-/** The address as it is written. */
+/** The address in the notation that {@link parse} accepts. */
 export const format = ({ hostname = "", port }: BindAddress): string =>
   `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`

@@ -25,10 +25,10 @@ interface Review {
   readonly spec: { readonly token?: string; readonly user?: string; readonly nonResourceAttributes?: unknown }
 }
 
-/** What a server says of a review: its status, or an HTTP code, or nothing at all. */
+/** The server's answer to a review: its status, an HTTP code, or no answer. */
 type Says = (review: Review) => object | number | "gone" | "silence"
 
-/** A server that knows the token `good`, whose owner may do all but what is below `/closed`. */
+/** A server that knows the token `good`, which allows everything except paths below `/closed`. */
 const usual: Says = ({ kind, spec }) =>
   kind === "TokenReview"
     ? spec.token?.startsWith("good") === true
@@ -36,7 +36,7 @@ const usual: Says = ({ kind, spec }) =>
       : { user: {}, error: "invalid bearer token" }
     : { allowed: !JSON.stringify(spec.nonResourceAttributes).includes("/closed") }
 
-/** Routes behind a guard, the server's answers, and what it was asked. */
+/** Protected routes, the server's answers, and the requests that it got. */
 const world = (says: Says = usual, settings?: Callers.Settings) => {
   const asked: Array<Review> = []
   const send = (request: ApiRequest) =>
@@ -72,10 +72,10 @@ const forbidden = JSON.stringify({
 const remote = { address: "10.0.0.7" }
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
 
-/** A JSON Web Token by the name of its bearer. */
+/** A JSON Web Token with this subject. */
 const tokenOf = (sub: string, claims: object = {}) => `${part({ alg: "none" })}.${part({ sub, ...claims })}.c2ln`
 
-/** The name in a token; of another text the text. */
+/** The subject of a token; another text as it is. */
 const nameOf = (token: string): string => {
   const payload = token.split(".")[1]
   return payload === undefined ? token : JSON.parse(Buffer.from(payload, "base64url").toString()).sub
@@ -373,7 +373,7 @@ describe("when nobody can say who a caller is", () => {
         status: 503,
         body: 'the manager may not ask the API server who you are and what you may do: it takes the verb create on tokenreviews of API group "authentication.k8s.io" in the whole cluster (homeostat rbac --metrics-secure grants it)'
       })
-      // Trying again does not help.
+      // A retry does not help.
       expect(answer.headers.has("retry-after")).toBe(false)
       yield* ask(asking)
       expect(logs).toEqual([
@@ -412,14 +412,14 @@ describe("when nobody can say who a caller is", () => {
 })
 
 describe("a flood of made-up tokens", () => {
-  /** Asks from many addresses. */
+  /** Sends requests from many addresses. */
   const flood = (size: number, name: (n: number) => string) =>
     Effect.forEach(
       Array.from({ length: size }, (_, n) => n),
       (n) => ask({ headers: bearer(name(n)), caller: { address: `10.0.${n >> 8}.${n & 255}` } }),
       { concurrency: "unbounded" }
     )
-  /** How many were answered so, by status. */
+  /** The number of answers by status. */
   const counted = (answers: ReadonlyArray<{ readonly status: number }>) =>
     Object.fromEntries(
       [...Map.groupBy(answers, ({ status }) => status)].map(([status, those]) => [status, those.length])
@@ -526,7 +526,7 @@ describe("a token that no cluster has issued", () => {
         "this token is too long: at most 16384 characters"
       )
       expect(kinds()).toEqual([])
-      // The API server may be a little behind, and a token of a Secret never ends.
+      // The clock of the API server may be a little behind, and a token of a Secret never expires.
       expect((yield* ask({ headers: bearer("good", { exp: now / 1000 - 59 }) })).status).toBe(200)
       expect((yield* ask({ headers: bearer("good") })).status).toBe(200)
     }).pipe(Effect.provide(layer))

@@ -1,18 +1,17 @@
 /**
- * Who may ask a manager, for the routes that are not for everybody: who asks from the same machine, where a route takes that for
- * enough, and who shows a bearer token that the API server knows (TokenReview) of somebody who may do this (SubjectAccessReview,
- * on the path, with the method in lower case as the verb). It is what controller-runtime's filter for secure metrics asks, so the
- * same roles grant it:
+ * Authenticates and authorizes the callers of protected routes. A route can accept every caller on the same machine. Other callers
+ * need a bearer token that the API server accepts (TokenReview), and the permission for the path (SubjectAccessReview, with the
+ * lower-case method as the verb). controller-runtime's filter for secure metrics sends the same reviews, so the same roles work:
  *
  * ```yaml
  * rules: [{ nonResourceURLs: [/metrics], verbs: [get] }]
  * ```
  *
- * Answers are cached for a short time, as client-go's delegating authenticator and authorizer do: see {@link times}. So a permission
- * that is taken away, or a token that is revoked, is good for that long still. Tokens are cached by their hash.
+ * Answers are cached for a short time, as in client-go's delegating authenticator and authorizer: see {@link times}. A revoked token
+ * or permission stays valid for that time. Tokens are cached by their hash.
  *
- * A flood of made-up tokens costs little: a token that no cluster issues is refused without a request, and few reviews wait at a
- * time: see {@link reviews}. A token that the API server has confirmed once does not wait behind others.
+ * A flood of invalid tokens is cheap: a token that no cluster issues gets its error without a request, and few reviews wait at the
+ * same time (see {@link reviews}). A token that the API server has confirmed does not wait behind unconfirmed ones.
  *
  * Needs `create` on `tokenreviews.authentication.k8s.io` and `subjectaccessreviews.authorization.k8s.io`: see {@link access}.
  */
@@ -34,53 +33,56 @@ import * as Endpoints from "./Endpoints.ts"
 import * as Loopback from "./Loopback.ts"
 import * as SingleFlight from "./SingleFlight.ts"
 
-/** What the manager must be allowed in order to ask about its callers. */
+/** The permissions that the reviews need. */
 export const access: ReadonlyArray<Access.Access> = [Access.create(TokenReview), Access.create(SubjectAccessReview)]
 
-/** How long an answer is remembered, in milliseconds. A refusal for a short time only: somebody may be busy mending it. */
+/** How long an answer is cached, in ms. Denials expire sooner, because an administrator may be about to grant the permission. */
 export const times = { known: 60_000, unknown: 10_000, allowed: 300_000, denied: 30_000 } as const
 
-/** Answers of a kind that are cached at most; the oldest makes room, so that made-up tokens do not fill the memory. */
+/** The cached answers of each type. The oldest are evicted, so that invalid tokens do not fill the memory. */
 export const mostAnswers = 1024
 
 /**
- * The requests about callers that are under way and wait: about tokens that the API server has not confirmed yet, and about all
- * others. Beyond that a caller gets 429 at once.
+ * Bounds of the reviews in progress and in the queue, for tokens that the API server has not confirmed and for all others. Beyond
+ * these bounds a caller gets 429 at once.
  */
 export const reviews = {
   unknown: { concurrency: 3, waiting: 16, perSource: 4, sharing: 8 },
   known: { concurrency: 3, waiting: 64, perSource: 64, sharing: 64 }
 } as const satisfies { readonly [lane: string]: SingleFlight.Options }
 
-/** A token is no longer than this, in characters: those of OpenID providers with many groups are some thousands long. */
+/** The longest accepted token, in characters. OpenID providers issue tokens of some thousand characters to users with many groups. */
 const mostToken = 16_384
 
-/** How far the clock of the API server may be behind, in milliseconds. */
+/** How far the clock of the API server may be behind, in ms. */
 const clockSkew = 60_000
 
-/** Each of the two questions about a caller has this long; a port cuts off its handlers after ten seconds. */
+/** The timeout of each of the two reviews. The port cuts off handlers after ten seconds. */
 const patience = "4 seconds"
 
-/** How often it is logged that callers can't be asked about, in milliseconds. */
+/** The interval between log lines about failing reviews, in ms. */
 const logEvery = 60_000
 
-/** Which callers a route takes. */
+/** Which callers a route accepts. */
 export interface Options {
-  /** Whether whoever asks from loopback needs no token. */
+  /** Whether callers from loopback need no token. */
   readonly loopback: boolean
 }
 
-/** Who may ask. */
+/** Authenticates and authorizes the callers of routes. */
 export class Callers extends Context.Tag("@homeostat/runtime/Callers")<
   Callers,
   {
-    /** The handler, for those who may ask. All others get one line that says what is missing: 401, 403, or 503 when nobody can tell. */
+    /**
+     * The handler for permitted callers. Others get one line with the reason: 401, 403, 429, or 503 if the API server does not
+     * answer.
+     */
     readonly guarded: (handler: Endpoints.Handler, options: Options) => Endpoints.Handler
   }
 >() {}
 
 /**
- * The handler, for those who may ask: see {@link Callers}.
+ * The handler for permitted callers: see {@link Callers}.
  *
  * ```ts
  * yield* endpoints.route("probes", "/why", yield* Callers.guarded(answer, { loopback: true }))
@@ -92,7 +94,7 @@ export const guarded = (
 ): Effect.Effect<Endpoints.Handler, never, Callers> =>
   Effect.map(Callers, (callers) => callers.guarded(handler, options))
 
-/** Who the API server says that somebody is. */
+/** The user of a token, as the API server reports it. */
 interface User {
   readonly username: string
   readonly uid: string | undefined
@@ -100,19 +102,19 @@ interface User {
   readonly extra: { readonly [key: string]: ReadonlyArray<string> } | undefined
 }
 
-/** Nobody can say who a caller is or what he may do. */
+/** The API server did not answer a review. */
 class Unanswered extends Data.TaggedError("Unanswered")<{
   readonly reason: string
-  /** For want of a right of the manager: asking again does not help. */
+  /** The manager lacks the permission for reviews, so a retry does not help. */
   readonly forbidden: boolean
 }> {}
 
-/** Some answers, each until its time. */
+/** Cached answers with an expiry. */
 interface Answers<A> {
-  /** Whether there was an answer, still good or not. */
+  /** Whether an answer is cached, expired or not. */
   readonly has: (key: string) => boolean
   readonly drop: (key: string) => void
-  /** The answer that is still good at that time. */
+  /** The cached answer, unless it has expired at that time. */
   readonly get: (key: string, now: number) => A | undefined
   readonly put: (key: string, answer: A, until: number) => void
 }
@@ -146,11 +148,11 @@ const questionOf = ({ extra, groups, uid, username }: User, path: string, verb: 
   ...(extra === undefined ? {} : { extra })
 })
 
-/** The token of a request that shows one. */
+/** The bearer token of a request. */
 const tokenOf = ({ headers }: Request): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1]
 
-/** The claims in the middle part of a JWT; undefined if there is no such part. */
+/** The claims in the middle part of a JWT; undefined if it has none. */
 const claimsOf = (token: string): { readonly exp?: unknown } | undefined => {
   const payload = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1]
   if (payload === undefined) return undefined
@@ -162,7 +164,7 @@ const claimsOf = (token: string): { readonly exp?: unknown } | undefined => {
   }
 }
 
-/** Why a token cannot be one that a cluster issued, in words for its bearer. */
+/** Why no cluster can have issued a token, in words for the caller. */
 const faultOf = (token: string, now: number): string | undefined => {
   const claims = claimsOf(token)
   if (claims === undefined) {
@@ -174,7 +176,7 @@ const faultOf = (token: string, now: number): string | undefined => {
 const unauthorized = (line: string): Response =>
   Endpoints.text(401, line, { "www-authenticate": "Bearer", "cache-control": "no-store" })
 
-/** The answer to a question, in time. */
+/** The answer of a review, within the timeout. */
 const answered = Effect.timeoutFail({
   duration: patience,
   onTimeout: () => new Unanswered({ reason: `no answer within ${patience}`, forbidden: false })
@@ -188,13 +190,13 @@ const crowded = (): Response =>
     "cache-control": "no-store"
   })
 
-/** The tokens that callers may show. */
+/** The tokens that callers may use. */
 export interface Settings {
-  /** Whether a token that is not a JSON Web Token is worth a request: static tokens, and those of a webhook. Default false. */
+  /** Whether to send reviews for tokens that are not JSON Web Tokens, such as static and webhook tokens. Default false. */
   readonly opaqueTokens?: boolean | undefined
 }
 
-/** Asks the API server that the client leads to. */
+/** Sends the reviews with the client of the context. */
 export const make = ({
   opaqueTokens = false
 }: Settings = {}): Effect.Effect<Callers["Type"], never, Client.Client | Scope.Scope> =>
@@ -204,12 +206,12 @@ export const make = ({
     const known = yield* SingleFlight.make<User | string, Unanswered>(reviews.known)
     const authorizations = yield* SingleFlight.make<boolean, Unanswered>(reviews.known)
     const users = answers<User>()
-    // Apart, so that made-up tokens don't push out those that are good.
+    // Separate from `users`, so that invalid tokens do not evict confirmed ones.
     const unknown = answers<string>()
     const verdicts = answers<boolean>()
-    let toldAt = Number.NEGATIVE_INFINITY
+    let loggedAt = Number.NEGATIVE_INFINITY
 
-    /** A question changes nothing: when its answer is lost, it is asked once more. */
+    /** A review changes nothing, so a lost answer is retried once. */
     const ask = <A>(question: Effect.Effect<A, ApiError.ApiError | InvalidObject>) =>
       Effect.retry(question, { times: 1, while: ({ _tag }) => _tag === "Transport" }).pipe(
         Effect.mapError(
@@ -234,8 +236,8 @@ export const make = ({
       })
 
     /**
-     * The user of a token, or why there is none. Where the answer is cached, or there is no room for a question, that is plain code: in a
-     * flood each step counts.
+     * The user of a token, or the reason for a denial. Plain code where the answer is cached or the queue is full, because in a flood
+     * each step counts.
      */
     const identify = (
       token: string,
@@ -246,7 +248,7 @@ export const make = ({
       const key = createHash("sha256").update(token).digest("base64")
       const before = users.get(key, now) ?? unknown.get(key, now)
       if (before !== undefined) return Effect.succeed(before)
-      // Once confirmed, a token does not wait behind those that are only tried.
+      // A confirmed token does not wait behind unconfirmed ones.
       const lane = users.has(key) ? known : unconfirmed
       if (lane.refuses(key, source)) return Effect.fail(SingleFlight.crowded)
       const fault = opaqueTokens ? undefined : faultOf(token, now)
@@ -274,7 +276,7 @@ export const make = ({
         return yield* answered(answer)
       })
 
-    /** The answer to a caller without the permission; nothing for one with it. */
+    /** The answer to a caller without the permission; undefined for a permitted one. */
     const refusal = (user: User | string, path: string, verb: string) =>
       typeof user === "string"
         ? Effect.succeed(unauthorized(user))
@@ -288,8 +290,8 @@ export const make = ({
     const unavailable = (path: string, { forbidden, reason }: Unanswered) =>
       Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        if (now - toldAt >= logEvery) {
-          toldAt = now
+        if (now - loggedAt >= logEvery) {
+          loggedAt = now
           yield* Effect.logWarning(`Nobody can say who may ask for ${path}: ${reason}`)
         }
         if (forbidden) {
@@ -327,6 +329,6 @@ export const make = ({
     }
   })
 
-/** Asks the API server, as long as the layer. */
+/** Callers that the API server authenticates and authorizes, for the lifetime of the layer. */
 export const layer = (settings?: Settings): Layer.Layer<Callers, never, Client.Client> =>
   Layer.scoped(Callers, make(settings))

@@ -20,7 +20,7 @@ import * as SelfSigned from "./SelfSigned.ts"
 
 const pair = (name: string) => SelfSigned.make([name, "127.0.0.1"], Date.now())
 
-/** A folder as kubelet mounts a Secret: what it shows is reached by a symlink, which is replaced. */
+/** A folder like a Secret that the kubelet mounts: a symlink leads to the files and is replaced. */
 const mounted = Effect.acquireRelease(
   Effect.sync(() => {
     const dir = mkdtempSync(join(tmpdir(), "homeostat-certificate-"))
@@ -41,7 +41,7 @@ const mounted = Effect.acquireRelease(
 
 const load = (dir: string) => Effect.provide(Certificate.ofDir(dir), BunFileSystem.layer)
 
-/** Lets virtual time pass until the next look, and real time until that look is over: the source then waits again, or has ended. */
+/** Passes virtual time until the next read, and real time until that read has finished: the source then waits again, or has ended. */
 const nextLook = (source: Fiber.Fiber<unknown>) =>
   Effect.gen(function* () {
     yield* TestClock.adjust(Certificate.lookEvery)
@@ -156,7 +156,7 @@ describe("the certificate of a folder", () => {
       put({ certificate: b.certificate, key: a.key })
       for (let looks = 0; looks < 4; looks++) {
         yield* nextLook(next)
-        // The files may be of two moments at a first look.
+        // At the first read, one file may be newer than the other.
         expect(logs).toHaveLength(looks === 0 ? 0 : 1)
       }
       expect(logs[0]).toMatch(

@@ -1,10 +1,10 @@
 /**
- * What a port that speaks TLS shows: a certificate and its key, and those that take their place in time, without a restart.
+ * The certificate and key of a TLS port, and their renewal without a restart.
  *
- * From a folder, as a Secret of type `kubernetes.io/tls` is mounted: `tls.crt` (the server's certificate first, then those that
- * vouch for it) and `tls.key`, both PEM. They are looked at every few seconds, and what they hold is compared, since a mounted Secret
- * changes by way of a symlink. New ones that can't be used are told of once, and the old ones are shown on. Without a folder a
- * certificate of our own is shown, {@link SelfSigned}, and a new one before it ends.
+ * A folder holds them as a mounted Secret of type `kubernetes.io/tls`: `tls.crt` (the server's certificate first, then its
+ * intermediates) and `tls.key`, both PEM. The manager reads the files every few seconds and compares their content, because a mounted
+ * Secret changes by a symlink. It reports a new pair that it cannot use once, and keeps serving the old pair. Without a folder, the
+ * manager serves a self-signed certificate ({@link SelfSigned}) and replaces it before it expires.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { hostname } from "node:os"
@@ -19,26 +19,26 @@ import * as Metric from "../telemetry/Metric.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as SelfSigned from "./SelfSigned.ts"
 
-/** A certificate, those that vouch for it perhaps behind it, and its private key; both PEM. */
+/** A certificate with its intermediates, and its private key; both PEM. */
 export type Pair = SelfSigned.Pair
 
-/** Certificates, one after the other. */
+/** A certificate and its successors. */
 export interface Source {
   readonly first: Pair
-  /** Waits for the next, which differs from this one. Never fails: what is wrong with it is logged. */
+  /** Waits for the next pair, which differs from this one. Never fails: errors are logged. */
   readonly after: (pair: Pair) => Effect.Effect<Pair>
 }
 
-/** The certificate of a folder can't be used. */
+/** The manager cannot use the certificate of a folder. */
 export class Unusable extends Data.TaggedError("Unusable")<{ readonly message: string }> {}
 
-/** How often a folder is looked at: as controller-runtime's watcher of certificates. */
+/** The interval between reads of a folder, as in controller-runtime's certificate watcher. */
 export const lookEvery = "10 seconds"
 
-/** How often it is asked whether our own certificate is near its end; a timer of months could not be trusted. */
+/** The interval between checks of the self-signed certificate; a timer of months is not reliable. */
 const renewEvery = "1 day"
 
-/** A certificate of our own is replaced when it has only this long, in milliseconds: a month, as those of others. */
+/** The remaining time at which the self-signed certificate is replaced, in ms: 30 days. */
 const renewBefore = 30 * 24 * 60 * 60 * 1000
 
 const names = { certificate: "tls.crt", key: "tls.key" } as const
@@ -46,7 +46,7 @@ const names = { certificate: "tls.crt", key: "tls.key" } as const
 const reads = <A>(what: string, read: () => A): Effect.Effect<A, Unusable> =>
   Effect.try({
     try: read,
-    // What a parser says of a key might quote it.
+    // The error of the parser could contain parts of the key.
     catch: () => new Unusable({ message: `${what} can't be read as PEM` })
   })
 
@@ -75,15 +75,15 @@ const fileOf = (file: string): Effect.Effect<string, Unusable, FileSystem> =>
 const readDir = (dir: string): Effect.Effect<Pair, Unusable, FileSystem> =>
   Effect.all({ certificate: fileOf(join(dir, names.certificate)), key: fileOf(join(dir, names.key)) })
 
-/** When a certificate begins and ends to be valid, and to whom it was given. */
+/** The validity and the subject of a certificate. */
 const validityOf = ({ certificate }: Pair) => {
   const { validFrom, validTo } = new X509Certificate(certificate)
   return { from: Date.parse(validFrom), to: Date.parse(validTo) }
 }
 
 /**
- * The certificates of a folder. Fails if there is none now that can be used. Reads are counted in the fiber's registry. One that has
- * expired, or is not valid yet, is served all the same, with a warning in the log: clients refuse it.
+ * The certificates of a folder. Fails if the current ones are not usable. The metrics of the fiber's registry count the reads. An
+ * expired or not yet valid certificate is served with a warning in the log: clients refuse it.
  */
 export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> =>
   Effect.gen(function* () {
@@ -98,7 +98,7 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
     const counted = <A>(step: Effect.Effect<A, Unusable, FileSystem>) =>
       Effect.tapError(step, () => Effect.sync(() => errors.add()))
 
-    /** The certificate that was last warned of. */
+    /** The certificate of the last warning. */
     let warned: string | undefined
     const warn = (pair: Pair) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -114,14 +114,16 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
       })
     const first = yield* Effect.tap(read, (pair) => check(dir, pair)).pipe(counted)
     yield* warn(first)
-    /** What was wrong at the last look. One of the two files may be a moment newer than the other: that is told the next time. */
-    let wrong: { readonly message: string; told: boolean } | undefined
+    /**
+     * The error of the last read. It is reported at the next read, because one of the two files may be a moment newer than the other.
+     */
+    let wrong: { readonly message: string; logged: boolean } | undefined
 
     const refused = ({ message }: Unusable) =>
       Effect.suspend(() => {
-        if (wrong?.message !== message) wrong = { message, told: false }
-        else if (!wrong.told) {
-          wrong.told = true
+        if (wrong?.message !== message) wrong = { message, logged: false }
+        else if (!wrong.logged) {
+          wrong.logged = true
           return Effect.logError(`The new certificate can't be used, the one before is shown on: ${message}`)
         }
         return Effect.void
@@ -149,7 +151,7 @@ export const ofDir = (dir: string): Effect.Effect<Source, Unusable, FileSystem> 
     return { first, after: (shown) => until(Effect.delay(look(shown), lookEvery)) }
   })
 
-/** Certificates of our own, for this machine's name and for loopback. */
+/** Self-signed certificates for the name of this machine and for loopback. */
 export const ofOurOwn: Effect.Effect<Source> = Effect.gen(function* () {
   const make = Effect.map(Clock.currentTimeMillis, (now) =>
     SelfSigned.make([hostname(), "localhost", "127.0.0.1", "::1"], now)
@@ -161,6 +163,6 @@ export const ofOurOwn: Effect.Effect<Source> = Effect.gen(function* () {
   return { first: yield* make, after: (shown) => until(Effect.delay(renewed(shown), renewEvery)) }
 })
 
-/** Does something over and over, until there is a result. */
+/** Repeats a step until it has a result. */
 const until = <A>(step: Effect.Effect<A | undefined>): Effect.Effect<A> =>
   Effect.repeat(step, { until: (result) => result !== undefined })

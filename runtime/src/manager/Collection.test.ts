@@ -12,10 +12,10 @@ type Queue = Option.Option.Value<ReturnType<Runner["queue"]>>
 
 const work = { ready: 0, processing: 0 }
 
-/** A queue with this much to do. */
+/** A queue with these numbers of keys. */
 const queueOf = (counts: typeof work) => ({ snapshot: () => counts }) as unknown as Queue
 
-/** A manager of a controller with this many objects, and how often it collected. */
+/** A manager with a controller of this many objects, and the number of its collections. */
 const manager = (objects: number) =>
   Effect.gen(function* () {
     const synced = yield* Deferred.make<void>()

@@ -1,20 +1,20 @@
 /**
- * One garbage collection after the first pass of a term. A first pass leaves more garbage than live objects, and Bun's own
- * collector, which reckons with the memory of the machine, would leave it.
+ * Collects garbage once after the first pass of a term. A first pass leaves more garbage than live objects. Bun's own collector
+ * depends on the memory of the machine and would keep that garbage.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Runner } from "../controller/Runner.ts"
 
-/** Fewer objects leave no garbage to speak of. */
+/** Fewer objects leave little garbage. */
 const fewest = 1000
 
-/** A collection stops the process for 5 ms per 1,000 objects. With more objects than this, probes and the Lease would notice. */
+/** A collection stops the process for 5 ms per 1,000 objects. With more objects, it would delay probes and the Lease. */
 const most = 50_000
 
 /**
- * Collects within a second after all caches are synced and nothing is left to do, and within a minute after that in each later term,
+ * Collects within a second after all caches have synced and the queues are empty, and within a minute after that in each later term,
  * until the scope closes.
  */
 export const afterFirstPass = (

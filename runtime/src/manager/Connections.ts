@@ -1,24 +1,23 @@
 /**
- * How many requests Bun sends at once: 256 in a process unless `BUN_CONFIG_MAX_HTTP_REQUESTS` says otherwise, all others wait
- * for their turn. A watch counts for as long as it is open, so that many watches leave little for reconciles, and at worst
- * nothing for the renewal of the Lease.
+ * Bun's limit of concurrent requests: 256 per process, or `BUN_CONFIG_MAX_HTTP_REQUESTS`. Further requests wait. An open watch counts
+ * as a request, so many watches delay reconciles and, at worst, the renewal of the Lease.
  */
 import type { Runner } from "../controller/Runner.ts"
 
-/** What a manager may have under way at once. */
+/** The requests that a manager may have in progress. */
 export interface Plan {
-  /** Reconciles, each of which makes one request at a time, as a rule. */
+  /** Concurrent reconciles, usually with one request each. */
   readonly workers: number
   readonly watches: number
 }
 
-/** The Lease and its watch, events, credentials, preflight. */
+/** For the Lease and its watch, Events, credentials and preflight. */
 const reserve = 8
 
-/** More than this share of the cap is too near: a reconcile may make several requests side by side. */
+/** The share of the limit above which the manager warns, because a reconcile may send several requests at once. */
 const comfortable = 0.9
 
-/** What runners plan in these namespaces; none means all, which takes one watch. */
+/** The plan of these runners in these namespaces; no namespaces means all, which takes one watch per kind. */
 export const planOf = (runners: ReadonlyArray<Runner>, namespaces: ReadonlyArray<string>): Plan => {
   const places = Math.max(1, new Set(namespaces).size)
   const informers = [...new Set(runners.flatMap(({ informers }) => informers))]
@@ -29,7 +28,7 @@ export const planOf = (runners: ReadonlyArray<Runner>, namespaces: ReadonlyArray
 }
 
 /**
- * One line if a plan comes near the cap: what to set, and to what.
+ * One line if a plan comes near the limit: the setting and its value.
  *
  * @param setting the value of `BUN_CONFIG_MAX_HTTP_REQUESTS`, if it is set
  */

@@ -32,7 +32,7 @@ const withServer =
     return Effect.provide(body(server, lines), Layer.merge(client, capture(lines)))
   }
 
-/** The kind as another version of the program has it: with these fields in its spec. */
+/** The kind in another version of the program, with these fields in its spec. */
 const version = (fields: Schema.Struct.Fields, shortNames: ReadonlyArray<string> = []) =>
   CustomResource.make({
     group: Widget.group,
@@ -45,7 +45,7 @@ const version = (fields: Schema.Struct.Fields, shortNames: ReadonlyArray<string>
 const older = version({})
 const newer = version({ color: Schema.optionalWith(Schema.String, { exact: true }) })
 
-/** The CRD is there, as another program wrote it. */
+/** Stores the CRD as another program would. */
 const put = (server: ApiServer.ApiServer, kind: CustomResource.Any): void => {
   server.put(CustomResourceDefinition, JSON.parse(JSON.stringify(Crd.of(kind))))
   establish(server)
@@ -124,7 +124,7 @@ describe("installing CRDs", () => {
         expect(lines).toEqual([
           `WARN CRD ${name} is left as it is in the cluster, for ours would narrow it: v1 spec.color is gone: what it holds would be pruned. If a newer version of gadgets applied it, all is well; to have ours nevertheless: gadgets crd | kubectl apply --server-side --force-conflicts -f -`
         ])
-        // Other kinds are none the worse for it.
+        // Other kinds are not affected.
         const names = ["a", "b", "c", "d", "e", "f", "g"]
         server.remove(CustomResourceDefinition, name)
         put(server, version(Object.fromEntries(names.map((name) => [name, Schema.optional(Schema.String)]))))

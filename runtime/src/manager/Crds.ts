@@ -1,4 +1,4 @@
-/** The CustomResourceDefinitions of the controllers' kinds, as the cluster has them. */
+/** Installs the CustomResourceDefinitions of the controllers' kinds. */
 import { isDeepStrictEqual } from "node:util"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -13,33 +13,32 @@ import type * as CustomResource from "../resource/CustomResource.ts"
 import * as Narrowing from "../resource/Narrowing.ts"
 import { type InvalidObject, nameOf } from "../resource/Resource.ts"
 
-/** The API server has not begun to serve a kind in time. */
+/** The API server does not serve a kind within the timeout. */
 export class NotEstablished extends Data.TaggedError("NotEstablished")<{ readonly name: string }> {
   override get message(): string {
     return `The API server does not serve ${this.name}, ${Duration.toSeconds(patience)} s after its CRD was applied: see kubectl describe crd ${this.name}`
   }
 }
 
-/** Establishing takes a moment; one that takes longer has a conflict that waiting won't mend. */
+/** A CRD is established within a moment, unless its names conflict, and then waiting does not help. */
 const patience = Duration.seconds(30)
 
-/** Who installs, and where the kinds are worked on. */
+/** Settings of the installation. */
 export interface Settings {
-  /** Where the kinds may be listed; all if empty. */
+  /** The namespaces in which the kinds are listed; empty for all. */
   readonly namespaces?: ReadonlyArray<string> | undefined
-  /** Whose verb `crd` prints what is installed here. */
+  /** The program whose verb `crd` prints these CRDs. */
   readonly program?: string | undefined
 }
 
 /**
- * Sees to it that the cluster has the CRD of each kind, and waits until the API server serves it: a moment after it says
- * "Established", as its storage has to be set up first. What is written is written by the field manager `homeostat`.
+ * Applies the CRD of each kind, and waits until the API server serves the kind, which happens a moment after the condition
+ * `Established`. The field manager is `homeostat`.
  *
- * A CRD of the cluster that ours would narrow is left as it is, with one warning that names what would be taken away: an older
- * program that is started beside a newer one must not cut off what that one stores. Of several that install at once each
- * decides by what the others wrote, never past it.
+ * A CRD that the apply would narrow stays unchanged, and one warning names the fields and versions that would be lost. So an older
+ * program does not break a newer one beside it. Concurrent installers decide by each other's writes and never overwrite them.
  *
- * Needs the rights to get, create and patch `customresourcedefinitions` of `apiextensions.k8s.io`.
+ * Needs the permissions to get, create and patch `customresourcedefinitions` of `apiextensions.k8s.io`.
  */
 export const install = (
   kinds: ReadonlyArray<CustomResource.Any>,
@@ -51,7 +50,7 @@ export const install = (
       Effect.gen(function* () {
         const name = nameOf(kind)
         const outcome = yield* write(name, Crd.of(kind))
-        // Whether our version is served is another's decision then, and each controller waits for its kind by itself.
+        // The other owner decides whether our version is served. Each controller waits for its own kind.
         if (outcome._tag === "Left") return yield* Effect.logWarning(refusal(name, outcome.narrowings, program))
         yield* served(kind, kind.namespaced ? namespaces[0] : undefined)
         yield* outcome._tag === "Applied"
@@ -63,14 +62,14 @@ export const install = (
 
 const fieldManager = "homeostat"
 
-/** What becomes of a CRD: it is written, is as it is to be, or is left as somebody else wants it. */
+/** The outcome for a CRD: written, already up to date, or kept because the apply would narrow it. */
 type Outcome =
   | { readonly _tag: "Applied" | "Kept" }
   | { readonly _tag: "Left"; readonly narrowings: ReadonlyArray<Narrowing.Narrowing> }
 
 /**
- * Writes a CRD if it is to be written, and only over what was looked at: one that appears or changes meanwhile, as when two
- * versions start at once, is looked at again.
+ * Writes a CRD if it differs, guarded by the resourceVersion of the read. If the CRD appears or changes meanwhile, as when two
+ * versions start at once, the manager reads it again.
  */
 const write = (name: string, crd: Crd.Crd): Effect.Effect<Outcome, ApiError | InvalidObject, Client.Client> =>
   Effect.gen(function* () {
@@ -95,20 +94,20 @@ const write = (name: string, crd: Crd.Crd): Effect.Effect<Outcome, ApiError | In
     })
   )
 
-/** Whether there is nothing to write. What others may add, such as a conversion, is theirs. */
+/** Whether the CRD is up to date. Fields of other managers, such as a conversion, do not count. */
 const isSame = ({ spec: found }: BuiltIn.CustomResourceDefinition, { spec }: Crd.Crd): boolean =>
   isDeepStrictEqual([found.scope, found.names, found.versions], [spec.scope, spec.names, spec.versions])
 
-/** The names for a merge patch, in which those that are no more have to be said. */
+/** The names for a merge patch, which must list removed fields. */
 const names = ({ spec: found }: BuiltIn.CustomResourceDefinition, { spec }: Crd.Crd): object => ({
   ...Object.fromEntries(Object.keys(found.names).map((name) => [name, null])),
   ...spec.names
 })
 
-/** Few enough for a line that is read. */
+/** Few enough for one readable line. */
 const shown = 5
 
-/** One line: what ours would take away, and how to have it so nevertheless, where that is possible. */
+/** One line: what the apply would remove, and how to apply it anyway, if that is possible. */
 const refusal = (name: string, narrowings: ReadonlyArray<Narrowing.Narrowing>, program: string): string => {
   const more = narrowings.length - shown
   const all = [...narrowings.slice(0, shown).map(Narrowing.describe), ...(more > 0 ? [`and ${more} more`] : [])]
@@ -127,7 +126,7 @@ const served = (kind: CustomResource.Any, namespace: string | undefined) => {
   )
   const listed = Client.page(kind, { namespace, limit: 1, retry: false }).pipe(
     Effect.as(true),
-    // A refusal is an answer too: the kind is there.
+    // Forbidden also means that the kind exists.
     Effect.catchAll((error) => Effect.succeed(error._tag === "Forbidden"))
   )
   return Effect.if(established, { onTrue: () => listed, onFalse: () => Effect.succeed(false) }).pipe(

@@ -20,7 +20,7 @@ const request = (address: string | undefined, path: string, init: RequestInit = 
     return { status: response.status, headers: response.headers, body: await response.text() }
   })
 
-/** The status of an answer to a caller with this address of the loopback. */
+/** The status of the response to a caller with this loopback address. */
 const statusFrom = (localAddress: string, address: string | undefined, path: string) =>
   Effect.async<number | undefined>((resume) => {
     const sent = get(`http://${address}${path}`, { localAddress, agent: false }, (answer) => {
@@ -238,7 +238,7 @@ describe("a request", () => {
         const second = yield* hold("127.0.0.2", Endpoints.mostUnderWay)
         const refused = yield* request(addresses.metrics, "/slow")
         expect(refused.status).toBe(503)
-        // The requests that wait in the connection would cost as much again.
+        // Other requests that wait on the connection would cost as much.
         expect(refused.headers.get("connection")).toBe("close")
         expect(yield* slow("127.0.0.3")).toBe(503)
         expect((yield* request(addresses.metrics, "/quick")).status).toBe(200)
@@ -324,7 +324,7 @@ describe("the page of metrics", () => {
         { concurrency: "unbounded" }
       )
       expect(new Set(yield* bodies)).toEqual(new Set(["1\n"]))
-      // A later request has a page of its own.
+      // A later request gets a new page.
       expect(new Set(yield* bodies)).toEqual(new Set(["2\n"]))
     })
   )

@@ -1,15 +1,15 @@
 /**
- * What a manager answers over HTTP: one port for metrics, one for probes. Others bring the routes.
+ * The HTTP ports of a manager: one for metrics, one for probes. Other modules add the routes.
  *
- * Only what is routed is answered (404 otherwise, which lists the routes to callers on this machine), and only the methods that a
- * route takes, which are GET and HEAD unless it says so (405 otherwise). Handlers take no body. A client that sends headers slowly,
- * or none, is cut off after some ten seconds, and so is a handler that takes as long. Of each route {@link mostUnderWay} requests
- * are answered at a time, and {@link mostOfAddress} of one IP address. A further one gets 503 at once, so that a crowd at one route
- * does not fill the memory, and one neighbour does not keep kubelet from the probes.
+ * A path without a route gets 404, which lists the routes to callers on this machine. A method that the route does not accept gets
+ * 405; the default methods are GET and HEAD. Handlers do not read bodies. After about ten seconds the port cuts off a client that
+ * sends its headers slowly, and a slow handler. Each route answers {@link mostUnderWay} requests at the same time, and {@link
+ * mostOfAddress} of one IP address. Further requests get 503 at once, so that a crowd at one route does not fill the memory, and one
+ * client does not block the probes of the kubelet.
  *
- * Why `Bun.serve` and not @effect/platform's server over it: a probe has to be answered as soon as the process runs, and for as
- * little as possible, every few seconds for ever. It starts in 0.3 ms instead of 2 to 14, costs 70 µs of CPU for a request and
- * its client together instead of 430, and 16 MB less memory (compiled, bun 1.4.5, 2000 requests each).
+ * `Bun.serve` instead of @effect/platform's server, because probes must be answered as soon as the process runs, and cheaply. It
+ * starts in 0.3 ms instead of 2 to 14 ms. A request and its client together cost 70 µs of CPU instead of 430 µs, and 16 MB less
+ * memory (compiled, bun 1.4.5, 2000 requests each).
  */
 import type { Server } from "bun"
 import * as Context from "effect/Context"
@@ -23,22 +23,22 @@ import * as BindAddress from "./BindAddress.ts"
 import type * as Certificate from "./Certificate.ts"
 import * as Loopback from "./Loopback.ts"
 
-/** What a port is for. */
+/** The purpose of a port. */
 export type Port = "metrics" | "probes"
 
-/** Where a request comes from. */
+/** The sender of a request. */
 export interface Caller {
-  /** The IP address of who is at the other end of the connection, which may be a proxy; absent if it is gone already. */
+  /** The IP address at the other end of the connection, which may be a proxy; absent if the connection is closed. */
   readonly address: string | undefined
 }
 
-/** Answers a request. It is to be quick, and must not fail: a defect is logged, and answered with 500. */
+/** Answers a request. It must be fast and must not fail: a defect is logged and answered with 500. */
 export type Handler = (request: Request, caller: Caller) => Effect.Effect<Response>
 
-/** What a request may want. */
+/** The method of a request. */
 export type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE"
 
-/** The methods of a route that only shows something. */
+/** The default methods of a route. */
 const reading: ReadonlyArray<Method> = ["GET", "HEAD"]
 
 /** The ports of a manager. */
@@ -46,10 +46,10 @@ export class Endpoints extends Context.Tag("@homeostat/runtime/Endpoints")<
   Endpoints,
   {
     /**
-     * Adds a route to a port, until the scope closes. A path is taken as it is; one that ends in `/*` stands for everything below
-     * it that has no route of its own. On a port that is off nothing happens.
+     * Adds a route to a port, until the scope closes. A path matches exactly; one that ends in `/*` matches every path below it that
+     * has no route of its own. Does nothing if the port is off.
      *
-     * @param methods what it takes; by default GET and HEAD
+     * @param methods the accepted methods; default GET and HEAD
      */
     readonly route: (
       port: Port,
@@ -57,7 +57,7 @@ export class Endpoints extends Context.Tag("@homeostat/runtime/Endpoints")<
       handler: Handler,
       methods?: ReadonlyArray<Method>
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Where each port is, `127.0.0.1:8080`, with the port that was free where any was asked for; absent where it is off. */
+    /** The address of each port, such as `127.0.0.1:8080`, with the actual port if the setting was 0; absent if the port is off. */
     readonly addresses: { readonly [port in Port]?: string }
   }
 >() {}
@@ -68,10 +68,10 @@ const flags: { readonly [port in Port]: string } = {
   probes: "--health-probe-bind-address"
 }
 
-/** A port can't be opened. */
+/** The manager cannot listen on a port. */
 export class BindFailed extends Data.TaggedError("BindFailed")<{
   readonly port: Port
-  /** As it was asked for. */
+  /** The address of the setting. */
   readonly address: string
   readonly reason: string
 }> {
@@ -80,29 +80,29 @@ export class BindFailed extends Data.TaggedError("BindFailed")<{
   }
 }
 
-/** Where to listen; a port without an address is off. */
+/** The listen addresses; a port without an address is off. */
 export interface Options {
   readonly metrics: BindAddress.BindAddress | undefined
   readonly probes: BindAddress.BindAddress | undefined
-  /** Has the port for metrics speak TLS, and nothing else, with these certificates. Not where it is the port for probes too. */
+  /** Certificates for the metrics port, which then accepts only TLS. Not allowed if both ports share an address. */
   readonly metricsTls?: Certificate.Source | undefined
 }
 
-/** Seconds in which the headers of a request have to be there, and its answer. Bun counts in steps of 4. */
+/** Seconds until the headers of a request must have arrived, and then its answer. Bun counts in steps of 4. */
 const idleTimeout = 10
 
-/** Requests of one route that are answered at a time. */
+/** Concurrent requests of one route. */
 export const mostUnderWay = 200
 
-/** Those of one IP address. */
+/** Concurrent requests of one route from one IP address. */
 export const mostOfAddress = 100
 
 interface Route {
   readonly handler: Handler
   readonly methods: ReadonlyArray<string>
-  /** Requests that are being answered. */
+  /** Requests in progress. */
   underWay: number
-  /** The same by the IP address of the caller. */
+  /** Requests in progress by the IP address of the caller. */
   readonly byAddress: Map<string, number>
 }
 
@@ -120,7 +120,7 @@ const end = (route: Route, address: string): void => {
 
 type Routes = Map<string, Route>
 
-/** The route of a path: its own, or else the nearest above it. */
+/** The route of a path: the exact one, or else the nearest one above it. */
 const find = (routes: Routes, path: string): Route | undefined => {
   const exact = routes.get(path)
   if (exact !== undefined) return exact
@@ -131,7 +131,7 @@ const find = (routes: Routes, path: string): Route | undefined => {
   return undefined
 }
 
-/** Text for a person who asks with curl, and for kubelet, which shows it in an Event. */
+/** A text response, for people with curl and for the kubelet, which shows it in an Event. */
 export const text = (status: number, body: string, headers: { readonly [name: string]: string } = {}): Response =>
   new Response(`${body}\n`, {
     status,
@@ -142,11 +142,11 @@ export const text = (status: number, body: string, headers: { readonly [name: st
 const listed = (words: ReadonlyArray<string>): string =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`
 
-/** Characters of a path that an answer repeats. */
+/** The longest prefix of a path that an answer repeats, in characters. */
 const mostNamed = 200
 
 const answer = (routes: Routes, request: Request, caller: Caller): Effect.Effect<Response> => {
-  // What a stranger writes into the header Host can make it no URL.
+  // The `Host` header of the client can make the URL invalid.
   const { pathname } = URL.parse(request.url) ?? { pathname: "/" }
   const route = find(routes, pathname)
   if (route === undefined) {
@@ -173,7 +173,7 @@ const answer = (routes: Routes, request: Request, caller: Caller): Effect.Effect
   )
 }
 
-/** Closes the connection: the requests that wait in it would cost as much again. */
+/** Closes the connection, because the requests that wait on it would cost as much. */
 const overloaded = (): Response =>
   text(503, "too many requests are being answered; try again", { "retry-after": "1", connection: "close" })
 
@@ -181,7 +181,7 @@ type Listening = Server<undefined>
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined)
 
-/** One line of why a port can't be opened. */
+/** One line with the reason why the manager cannot listen. */
 const reasonOf = (error: unknown): string => {
   switch (codeOf(error)) {
     case "EADDRINUSE":
@@ -195,7 +195,7 @@ const reasonOf = (error: unknown): string => {
   }
 }
 
-/** Ports that are open as long as the scope. */
+/** Ports that stay open until the scope closes. */
 export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, Response, never>()
@@ -207,7 +207,7 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
           port: address.port,
           idleTimeout,
           development: false,
-          // Said aloud: outside of development Bun shares a port with whoever else does, and each would get half of the probes.
+          // Explicit, because outside of development Bun shares a port with other processes, and each would get half of the probes.
           reusePort: false,
           maxRequestBodySize: 0,
           ...(tls && { tls: { cert: tls.certificate, key: tls.key } }),
@@ -218,7 +218,7 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
         return on("::")
       } catch (error) {
         if (codeOf(error) === "EADDRINUSE") throw error
-        // A machine without IPv6 has no address that stands for all of both kinds.
+        // A machine without IPv6 cannot bind to `::`.
         return on("0.0.0.0")
       }
     }
@@ -238,7 +238,7 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
           ({ server }) => Effect.promise(() => server.stop(true))
         )
         const at = { hostname: address.hostname, port: current.server.port ?? address.port }
-        // Bun knows no new certificate for a port that is open (`reload` keeps the old one). What is being answered is answered.
+        // Bun cannot change the certificate of an open port (`reload` keeps the old one). Requests in progress are still answered.
         const show = (pair: Certificate.Pair) => {
           const reopened = Effect.try(() => {
             current.server = listen(at, routes, pair)
@@ -288,7 +288,7 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
           Effect.sync(() => void tables[port].set(path, route)),
           () =>
             Effect.sync(() => {
-              // Not one that has taken its place meanwhile.
+              // Keeps a route that has replaced this one.
               if (tables[port].get(path) === route) tables[port].delete(path)
             })
         )
@@ -296,5 +296,5 @@ export const make = (options: Options): Effect.Effect<Endpoints["Type"], BindFai
     }
   })
 
-/** Ports that are open as long as the layer. */
+/** Ports that stay open for the lifetime of the layer. */
 export const layer = (options: Options): Layer.Layer<Endpoints, BindFailed> => Layer.scoped(Endpoints, make(options))

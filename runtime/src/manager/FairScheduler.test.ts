@@ -12,7 +12,7 @@ import { reading } from "../telemetry/Reading.fixture.ts"
 import * as FairScheduler from "./FairScheduler.ts"
 import * as Manager from "./Manager.ts"
 
-/** A machine whose event loop a test turns. */
+/** A machine whose event loop the test controls. */
 const machine = () => {
   let time = 0
   let microtasks: Array<() => void> = []
@@ -170,7 +170,7 @@ describe("the fair scheduler", () => {
       })
       yield* Effect.provide(Manager.launch([controller]), server.transport)
       while (runs < 5000) yield* Effect.sleep("10 millis")
-      // One tick in 25 ms of work, where a turn of the scheduler is 10 ms.
+      // One tick per 25 ms of work; a turn of the scheduler takes 10 ms.
       expect(ticks).toBeGreaterThan(5)
     })
   )

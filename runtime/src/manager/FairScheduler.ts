@@ -1,8 +1,8 @@
 /**
- * An Effect scheduler that gives the event loop its turn.
+ * An Effect scheduler that yields to the event loop.
  *
- * Effect's default scheduler runs fibers in microtasks. Reconciles that find nothing to do never leave them, so timers, sockets and
- * probes wait until the work queue is empty.
+ * Effect's default scheduler runs fibers in microtasks. Reconciles without changes never leave the microtasks, so timers, sockets and
+ * probes would wait until the work queue is empty.
  */
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
@@ -12,15 +12,15 @@ import * as Time from "../resource/Time.ts"
 import * as Metric from "../telemetry/Metric.ts"
 import { Metrics } from "../telemetry/Metrics.ts"
 
-/** How long fibers run before timers and sockets get their turn, in ms. */
+/** How long fibers run before timers and sockets get a turn, in ms. */
 export const turnMillis = 10
 
-/** The event loop, and a monotonic time in ms. A test brings its own. */
+/** The event loop, and a monotonic time in ms. Tests provide their own. */
 export interface Host {
   readonly now: () => number
   /** Runs after the current task, before timers and sockets. */
   readonly microtask: (run: () => void) => void
-  /** Runs after timers and sockets have had their turn. */
+  /** Runs after the next turn of timers and sockets. */
   readonly immediate: (run: () => void) => void
 }
 
@@ -31,8 +31,8 @@ const machine: Host = {
 }
 
 /**
- * Makes a scheduler that runs fibers in microtasks for {@link turnMillis}, and then waits for the event loop. Fibers that wait for
- * the event loop go on in the order in which they asked.
+ * Makes a scheduler that runs fibers in microtasks for {@link turnMillis}, and then yields to the event loop. Waiting fibers continue
+ * in the order in which they were scheduled.
  */
 export const make = ({ immediate, microtask, now }: Host = machine): Scheduler.Scheduler => {
   let began: number | undefined
@@ -66,12 +66,12 @@ export const make = ({ immediate, microtask, now }: Host = machine): Scheduler.S
   }
 }
 
-/** The scheduler of this process, so that all its managers share their turns. */
+/** The scheduler of this process. All its managers share it, and so share the turns. */
 export const scheduler = make()
 
 /**
- * Runs an effect, and the fibers that it forks, with the fair scheduler. An effect that has a scheduler of its own keeps it. So
- * does one with another clock than the machine's, because a test that drives the time wants the same order in each run.
+ * Runs an effect and its fibers with the fair scheduler. An effect with its own scheduler keeps it. So does an effect with a test
+ * clock, because a test with virtual time needs the same order in each run.
  */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(FiberRef.get(FiberRef.currentScheduler), (current) =>
@@ -82,7 +82,7 @@ export const within = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
 
 const lagMillis = 100
 
-/** Measures how late a timer of this process runs, until the scope closes. A test's time does not move by itself, so its timers are never late. */
+/** Measures how late a timer of this process runs, until the scope closes. With a test clock the lag is 0. */
 export const lagMetered: Effect.Effect<void, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Effect.clock
   if (!Time.isMachine(clock)) return

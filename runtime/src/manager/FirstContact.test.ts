@@ -16,7 +16,7 @@ import * as FirstContact from "./FirstContact.ts"
 
 const cluster = Cluster.make({ server: "https://server", source: "a test" })
 
-/** A client whose requests get these answers one after the other, the last one again and again: statuses, or codes of failures. */
+/** A client whose requests get these answers in this order: statuses or error codes. The last one repeats. */
 const answering = (answers: ReadonlyArray<number | string>) => {
   let sent = 0
   const send = (request: Request) =>
@@ -38,7 +38,7 @@ const logged = (lines: Array<string>) =>
     })
   )
 
-/** The outcome of reads and of a probe within a minute, or that they wait; and what was logged meanwhile. */
+/** The outcome of reads and of a probe within a minute, or that they still wait; and the log. */
 const meet = (answers: ReadonlyArray<number | string>, reads = 2) =>
   Effect.gen(function* () {
     const lines: Array<string> = []

@@ -1,10 +1,9 @@
 /**
- * The first contact with the API server: the first reads of the program, and no request of its own where one is answered.
+ * The first contact with the API server: the first reads of the program. If they get an answer, no extra request is sent.
  *
- * Any answer makes the contact, but a refusal of the credentials. Where waiting does not help (a certificate that is not trusted or
- * is another host's, credentials that the server does not accept), the program ends with a sentence. Where nothing listens or
- * answers, the program warns and waits: an API server that restarts must not take its controllers along. It asks `GET /version`
- * then, which needs no permission.
+ * Any answer except rejected credentials makes the contact. If waiting cannot help (an untrusted certificate, a certificate of
+ * another host, rejected credentials), the program fails with one sentence. If the server does not answer, the program warns and
+ * waits, so that a restart of the API server does not stop its controllers. It then sends `GET /version`, which needs no permission.
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -21,10 +20,12 @@ import * as Disconnect from "../client/Disconnect.ts"
 import * as Expiry from "../client/Expiry.ts"
 import type { InvalidObject } from "../resource/Resource.ts"
 
-/** The API server can't be worked on with these settings. The message names the server, where it was found, and what is wrong. */
+/**
+ * The manager cannot use the API server with these settings. The message names the server, the source of the settings, and the error.
+ */
 export class Rejected extends Data.TaggedError("Rejected")<{
   readonly server: string
-  /** Where the settings came from. */
+  /** The source of the settings. */
   readonly source: string
   readonly reason: string
 }> {
@@ -33,16 +34,16 @@ export class Rejected extends Data.TaggedError("Rejected")<{
   }
 }
 
-/** An answer to this takes milliseconds. */
+/** The timeout of `GET /version`, which takes milliseconds. */
 const timeoutMillis = 5000
 
-/** How long the first read may take before the server is asked beside it. */
+/** How long the first read may take before `GET /version` is sent beside it. */
 const patience = Duration.seconds(5)
 
-/** From a fifth of a second, as a restarting server is back soon, to two seconds: a probe is one small request. */
+/** From 0.2 seconds, because a restarting server is soon back, to two seconds. */
 const probing = Schedule.exponential(Duration.millis(200)).pipe(Schedule.union(Schedule.spaced(Duration.seconds(2))))
 
-/** Why there is no point in asking again; nothing where there is. */
+/** Why a retry cannot help; undefined if it can. */
 const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]) =>
   Effect.gen(function* () {
     if (error._tag === "Unauthorized") {
@@ -51,7 +52,7 @@ const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]) =>
       const refusal = "the server does not accept the credentials (401 Unauthorized)"
       return Option.isSome(expired) ? `${refusal}: ${expired.value}` : refusal
     }
-    // Nearly always a port without TLS, which a report at once helps to find.
+    // Nearly always a port without TLS: an error at once helps to find it.
     const isHandshake = error._tag === "Transport" && error.code === "EPROTO"
     const isFinal =
       isHandshake || (error._tag === "Transport" && (Disconnect.isFatal(error) || error.code === "CREDENTIALS"))
@@ -61,19 +62,22 @@ const final = (error: ApiError.ApiError, credentials: Cluster["credentials"]) =>
 /** The first contact with an API server. */
 export interface FirstContact {
   /**
-   * A client whose reads begin the contact. Before it is made, a read that gets no answer waits, and is sent again when the server
-   * answers. So no informer reports a server that does not answer yet.
+   * A client whose reads make the contact. Until then, a read without an answer waits, and is retried when the server answers. So no
+   * informer reports an unavailable server before that.
    */
   readonly client: (client: Context.Tag.Service<Client.Client>) => Context.Tag.Service<Client.Client>
-  /** Asks the server while no read has had an answer: at once after a failed read or {@link FirstContact.ask}, else after five seconds. */
+  /**
+   * Sends `GET /version` while no read has an answer: at once after a failed read or {@link FirstContact.ask}, else after five
+   * seconds.
+   */
   readonly probe: Effect.Effect<void, never, Client.Client>
-  /** Begins to ask, for a program that reads nothing yet. */
+  /** Starts to send `GET /version`, for a program that does not read yet. */
   readonly ask: Effect.Effect<void>
-  /** Done when the server has answered. Fails when waiting does not help. */
+  /** Succeeds when the server has answered. Fails if waiting cannot help. */
   readonly made: Effect.Effect<void, Rejected>
 }
 
-/** The first contact with a cluster. It logs what it waits for, each thing once. */
+/** The first contact with a cluster. It logs each reason for waiting once. */
 export const make = ({
   credentials,
   server,
@@ -98,7 +102,7 @@ export const make = ({
       Effect.gen(function* () {
         const reason = yield* final(error, credentials)
         if (reason !== undefined) return yield* Deferred.fail(made, new Rejected({ server, source, reason }))
-        // An error is an answer too: the server is there, and each request can be judged by its own.
+        // An error response also shows that the server is available. Each request handles its own error.
         if (error._tag !== "Transport") return yield* answered
         if (logged !== error.reason) {
           logged = error.reason

@@ -6,7 +6,7 @@ import * as Scope from "effect/Scope"
 import * as Endpoints from "./Endpoints.ts"
 import * as Health from "./Health.ts"
 
-/** Checks that a test can ask for: status and text. */
+/** Checks, and a probe that returns status and text. */
 const probed = Effect.gen(function* () {
   const endpoints = yield* Endpoints.make({ metrics: undefined, probes: { hostname: "127.0.0.1", port: 0 } })
   const health = yield* Effect.provideService(Health.make, Endpoints.Endpoints, endpoints)

@@ -1,11 +1,10 @@
 /**
- * Whether a manager lives, and whether it is ready: `/healthz` and `/readyz`, as Kubernetes' own components answer them. They
- * take `?verbose` (each check with its result), `?exclude=<check>` (repeatable), and `/readyz/<check>` for one check alone.
- * 200 if all is well, else 500 with every check that failed and the reason, which kubelet shows in an Event.
+ * The liveness and readiness of a manager: `/healthz` and `/readyz`, in the format of the Kubernetes components. They accept
+ * `?verbose` (each check with its result), `?exclude=<check>` (repeatable), and `/readyz/<check>` for one check. The answer is 200 if
+ * all checks pass, else 500 with every failed check and its reason, which the kubelet shows in an Event.
  *
- * Ready means that the process can do its work, or would if it led: a standby is as ready as a leader. It begins not to be, until
- * `started`, and ends not to be, from `shutDown` on. What an API server does that is away is no fault of the process: it stays as
- * it was.
+ * Ready means that the process can do its work, as leader or on standby. It is not ready before `started` and after `shutDown`. An
+ * unavailable API server does not change the readiness.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -15,24 +14,27 @@ import type * as Scope from "effect/Scope"
 import * as Endpoints from "./Endpoints.ts"
 
 /**
- * An effect succeeds if all is well, and else fails with what is in the way, in one line. A function returns that line, or undefined; it
- * takes no fiber of its own. A check runs at each probe.
+ * An effect that succeeds, or fails with the reason in one line. A function returns the reason or undefined, and needs no fiber. A
+ * check runs at each probe.
  */
 export type Check = Effect.Effect<void, string> | (() => string | undefined)
 
 /** The checks of a manager. */
 export interface Checks {
-  /** Adds to `/healthz`, until the scope closes: failing it has the process killed. The name is a segment of a path. */
+  /**
+   * Adds a check to `/healthz`, until the scope closes. If it fails, the kubelet restarts the container. The name is a segment of a
+   * path.
+   */
   readonly liveness: (name: string, check: Check) => Effect.Effect<void, never, Scope.Scope>
-  /** Adds to `/readyz`, until the scope closes. A name that is there already gets the new check. */
+  /** Adds a check to `/readyz`, until the scope closes. An existing name gets the new check. */
   readonly readiness: (name: string, check: Check) => Effect.Effect<void, never, Scope.Scope>
-  /** All readiness checks are there: it is up to them now. */
+  /** All readiness checks are registered, and from now on they decide. */
   readonly started: Effect.Effect<void>
-  /** Not ready from now on. */
+  /** Reports not ready from now on. */
   readonly shutDown: Effect.Effect<void>
 }
 
-/** Checks of a manager that nobody probes. */
+/** Checks without endpoints. */
 const unasked: Checks = {
   liveness: () => Effect.void,
   readiness: () => Effect.void,
@@ -40,12 +42,12 @@ const unasked: Checks = {
   shutDown: Effect.void
 }
 
-/** Where to add checks. By default nobody asks for them. */
+/** Registers checks. The default ignores them. */
 export class Health extends Context.Reference<Health>()("@homeostat/runtime/Health", {
   defaultValue: () => unasked
 }) {}
 
-/** A check that takes longer has failed: kubelet waits for a second, unless it is told otherwise. */
+/** The timeout of a check: the kubelet waits for a second by default. */
 const patience = "900 millis"
 
 type Table = Map<string, Check>
@@ -59,7 +61,7 @@ export const effectOf = (check: Check): Effect.Effect<void, string> =>
         return reason === undefined ? Effect.void : Effect.fail(reason)
       })
 
-/** What is in the way of a check; nothing if it is well. */
+/** The reason of a failed check; undefined if it passes. */
 const look = (check: Check): Effect.Effect<string | undefined> =>
   (Effect.isEffect(check)
     ? Effect.timeoutFail(check, { duration: patience, onTimeout: () => `no result within ${patience}` })
@@ -74,7 +76,7 @@ const look = (check: Check): Effect.Effect<string | undefined> =>
     Effect.map((reason) => reason?.replaceAll(/(?<!\s)\s*\n\s*/g, " "))
   )
 
-/** Probes are about this moment. */
+/** Responses to probes must not be cached. */
 const headers = { "cache-control": "no-cache, private" }
 
 /** The page of all checks. */
@@ -121,7 +123,7 @@ const single = (endpoint: string, table: Table) => (request: Request) => {
       )
 }
 
-/** Checks, and their pages at the port for probes, as long as the scope. */
+/** Checks and their pages at the probe port, until the scope closes. */
 export const make: Effect.Effect<Checks, never, Endpoints.Endpoints | Scope.Scope> = Effect.gen(function* () {
   const endpoints = yield* Endpoints.Endpoints
   let phase: "starting" | "running" | "ending" = "starting"
@@ -159,5 +161,5 @@ export const make: Effect.Effect<Checks, never, Endpoints.Endpoints | Scope.Scop
   }
 })
 
-/** Checks as long as the layer. */
+/** Checks and their pages for the lifetime of the layer. */
 export const layer: Layer.Layer<Health, never, Endpoints.Endpoints> = Layer.scoped(Health, make)

@@ -1,7 +1,6 @@
 /**
- * Elections under random faults: replicas that are cut off, slow, killed, stopped and started, clocks that jump, a server that
- * refuses. Whatever happens, no leadership begins while a write of another one could still be sent; and when it is over,
- * one of them leads.
+ * Elections under random faults: replicas that are disconnected, slow, killed, stopped and started, clocks that jump, a server that
+ * refuses requests. No leadership may begin while a write of another one could still be sent. After all faults, one replica leads.
  */
 import { describe, expect } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
@@ -25,7 +24,7 @@ const faults = [
   [/leases/, "ECONNRESET"]
 ] as const
 
-/** One schedule of so many steps, and what went wrong in it. */
+/** One schedule of this many steps, and its violations. */
 const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
   Effect.gen(function* () {
     const server = ApiServer.make()
@@ -63,7 +62,7 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
         yield* note(`${replica.name} is stopped`)
         yield* replica.stop
         yield* add
-        // It stays in sight until it has ended.
+        // The replica is observed until it has ended.
         yield* pass(5000)
         yield* replica.kill
         yield* remove(replica)
@@ -88,7 +87,7 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
     return { violations, history, terms, leaders: replicas.filter((replica) => replica.leads()).length }
   }).pipe(Effect.scoped, Logger.withMinimumLogLevel(LogLevel.None))
 
-/** Schedules to play; `SCHEDULES=1000 bun test …` plays more. */
+/** The number of schedules; `SCHEDULES=1000 bun test …` runs more. */
 const schedules = Number(process.env.SCHEDULES ?? 25)
 
 describe("whatever happens to replicas, their lines, their clocks and the server", () => {

@@ -1,4 +1,4 @@
-/** Managers of one program that wait for one Lease and work on different objects. */
+/** Managers of one program that wait for one Lease and reconcile different objects. */
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Effect from "effect/Effect"

@@ -18,7 +18,7 @@ const pass = TestClock.adjust
 const leaders = (...replicas: ReadonlyArray<Replica.Replica>): ReadonlyArray<string> =>
   replicas.filter((replica) => replica.leads()).map(({ name }) => name)
 
-/** Two replicas, of which the first leads. */
+/** Two replicas; the first one leads. */
 const pair = (settings?: Replica.Options) =>
   Effect.gen(function* () {
     const server = ApiServer.make()
@@ -111,7 +111,7 @@ describe("a leader", () => {
       Effect.gen(function* () {
         const { a, b } = yield* pair()
         yield* pass("3 seconds")
-        // Eleven seconds in which the monotonic clock stood still.
+        // The monotonic clock stopped for eleven seconds.
         a.skew = 11_000
         expect(a.mayWrite()).toBe(false)
         yield* pass("2 seconds")
@@ -253,7 +253,7 @@ describe("a leader that is cut off", () => {
         const { server, a, b } = yield* pair()
         yield* pass("1 second")
         a.line.condition = condition
-        // Renewed last at 0, when it took the Lease; of renewals whose answers are lost it can't know.
+        // Its last known renewal is the claim at 0, because later answers were lost.
         yield* pass("8900 millis")
         expect([a.mayWrite(), a.leads()]).toEqual([true, true])
         yield* pass("200 millis")
@@ -282,7 +282,7 @@ describe("a leader that is cut off", () => {
       a.line.condition = "silent"
       yield* pass("9999 millis")
       expect(a.mayWrite()).toBe(true)
-      // Moves the clock, and asks before whatever wakes by it.
+      // Moves the clock, and checks before any timer fires.
       const asked = yield* Effect.fork(
         Effect.zipRight(
           Effect.sleep("1 millis"),
@@ -298,7 +298,7 @@ describe("a leader that is cut off", () => {
   effect("counts from when it asked, not from when it was answered", () =>
     Effect.gen(function* () {
       const { a } = yield* pair()
-      // Asked at 2 s, answered at 6 s.
+      // Sent at 2 s, answered at 6 s.
       a.line.condition = 2000
       yield* pass("6100 millis")
       a.line.condition = "silent"
@@ -371,7 +371,7 @@ describe("a standby", () => {
       const { a, b } = yield* pair({ leaseDuration: "30 seconds" })
       yield* pass("5 seconds")
       yield* a.kill
-      // Renewed last at 4 s.
+      // The last renewal was at 4 s.
       yield* pass("28900 millis")
       expect(leaders(b)).toEqual([])
       yield* pass("200 millis")

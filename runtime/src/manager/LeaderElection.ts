@@ -1,24 +1,23 @@
 /**
- * One leader among the replicas of a program, by a Lease: client-go's protocol and fields, so that tools understand it.
+ * Leader election among the replicas of a program with a Lease. The protocol and the fields are those of client-go.
  *
- * Flow: a standby watches the Lease. It takes it when its holder gave it back, which the watch tells within milliseconds, or
- * when the holder did not renew it for as long as it promised, by the standby's own clock. A leader renews every retry period.
- * Its leadership ends a renew deadline after the last successful renewal was **sent**: by then its fence is closed, and its
- * reconciles are interrupted; that is sooner than anybody else may take the Lease. It then stands by again: no exit, and its
- * caches stay warm. Stopped in order, it drains first, renewing all the while, and then gives the Lease back.
+ * A standby watches the Lease. It acquires the Lease when the holder has released it, which the watch reports within milliseconds, or
+ * when the holder has not renewed it for the lease duration, by the clock of the standby. A leader renews the Lease every retry
+ * period. Its leadership ends one renew deadline after it **sent** the last successful renewal: its fence closes and its reconciles
+ * are interrupted before another candidate may acquire the Lease. Then it is a standby again. The process keeps running and its
+ * caches stay warm. On shutdown it drains first, still renewing the Lease, and then releases the Lease.
  *
- * Guarantees: of two processes at most one may write as the leader at any time, as long as their clocks run about equally fast
- * (what they show does not matter) and the Lease's record is not tampered with. A leadership ends when either the monotonic clock or
- * the wall clock has run out, since the monotonic clock of some machines stands still while they are suspended. So a machine whose
- * time is set forward loses its leadership, and takes it again at once.
+ * At most one process may write as the leader at any time, if all clocks run at about the same rate and nobody edits the record of
+ * the Lease. The time of day does not matter. A leadership ends when either the monotonic or the wall clock reaches the deadline,
+ * because some monotonic clocks stop while the machine is suspended. A machine whose time is set forward loses its leadership and
+ * acquires it again.
  *
- * Errors: none. Whatever goes wrong is told in the log, once, and tried again. A watch that is refused or breaks is replaced by
- * looking every retry period.
+ * It never fails: it logs each problem once and retries. If the watch is forbidden or breaks, it polls every retry period.
  *
- * Where several wait for one Lease, all try to take it at once, and the server's guard decides: that is one small request each,
- * and a delay to spread them would be paid at every hand-over. Only what is repeated is spread at random.
+ * All waiting candidates try to acquire a free Lease at once, and the resourceVersion decides. A random delay would slow every change
+ * of the leader, so only repeated requests are spread at random.
  *
- * Needs the rights of `LeaseLock`, and those to create and patch Events in the Lease's namespace.
+ * Needs the permissions of `LeaseLock`, and those to create and patch Events in the namespace of the Lease.
  */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -39,51 +38,51 @@ import * as LeaseLock from "./LeaseLock.ts"
 import * as LeaseScope from "./LeaseScope.ts"
 import * as Standby from "./Standby.ts"
 
-/** Which Lease, and how often. The defaults are client-go's. */
+/** The Lease and the durations. The defaults are client-go's. */
 export interface Settings {
-  /** Where the Lease is. */
+  /** The namespace of the Lease. */
   readonly namespace: string
   /** The name of the Lease: the same for all replicas. */
   readonly name: string
-  /** Unique per process, also among those of one pod: see {@link identityOf}. */
+  /** Unique per process, also within one pod: see {@link identityOf}. */
   readonly identity: string
-  /** How long others wait for a holder that renews no more. Default 15 seconds. In the Lease, rounded up to whole seconds. */
+  /** How long others wait for a holder that does not renew. Default 15 seconds. The Lease has it in whole seconds, rounded up. */
   readonly leaseDuration?: Duration.DurationInput | undefined
-  /** How long a leader leads on without a successful renewal. Default 10 seconds. */
+  /** How long a leader continues without a successful renewal. Default 10 seconds. */
   readonly renewDeadline?: Duration.DurationInput | undefined
-  /** How often a leader renews. Default 2 seconds. */
+  /** The interval between renewals. Default 2 seconds. */
   readonly retryPeriod?: Duration.DurationInput | undefined
   /**
-   * The scope of the leader's work, which the Lease carries. A candidate never takes a Lease whose last holder worked on nothing that
-   * the candidate works on. Default: any Lease is taken.
+   * The scope of the leader's work, which the Lease records. A candidate never acquires a Lease whose last holder had no objects in
+   * common with the candidate. Default: any Lease.
    */
   readonly scope?: LeaseScope.LeaseScope | undefined
 }
 
-/** These durations could give two leaders, or none for long. */
+/** With these durations two leaders would be possible, or a long time without a leader. */
 export class InvalidSettings extends Data.TaggedError("InvalidSettings")<{ readonly message: string }> {}
 
-/** An identity that no other process has: who runs it, and something random. */
+/** An identity that is unique per process: the instance and a random part. */
 export const identityOf = (instance: string): string => `${instance}_${crypto.randomUUID()}`
 
-/** How an election stands. */
+/** The state of an election. */
 export interface State {
   readonly leading: boolean
-  /** Who holds the Lease, as far as is known. */
+  /** The holder of the Lease, if known. */
   readonly holder: string | undefined
-  /** Why the Lease is never taken, in one sentence; undefined if it may be. */
+  /** Why the candidate never acquires the Lease, in one sentence; undefined if it may. */
   readonly refused?: string | undefined
 }
 
 /** An election. */
 export interface LeaderElection {
-  /** Of this process. */
+  /** The identity of this process. */
   readonly identity: string
   readonly lease: { readonly namespace: string; readonly name: string }
   readonly state: () => State
   /**
-   * Takes part until `stop`. Runs `lead` whenever the Lease is ours and interrupts it when that ends. After `stop`, `lead` is to
-   * end by itself, with true if nothing runs any more: only then is the Lease given back. To be run once.
+   * Takes part until `stop`. Runs `lead` while this process holds the Lease, and interrupts it when the leadership ends. After
+   * `stop`, `lead` must end by itself and return true if all its work has ended: only then is the Lease released. Run it once.
    */
   readonly run: <R>(
     lead: (permit: Fence.Permit) => Effect.Effect<boolean, never, R>,
@@ -91,23 +90,23 @@ export interface LeaderElection {
   ) => Effect.Effect<void, never, R | Client | EventRecorder.EventRecorder>
 }
 
-/** How long a leader tries to give its Lease back. Others get it without, some seconds later. */
+/** How long a leader tries to release its Lease. If it fails, others wait until the Lease expires. */
 const releaseTimeout = Duration.seconds(3)
 
-/** The same for who never led but may have taken it: no answer came to the claim. */
+/** The same for a process that never led but may hold the Lease, because a claim got no answer. */
 const retreatTimeout = Duration.millis(500)
 
-/** A renewal is due this many times at least before a leadership ends; as in client-go. */
+/** A leadership lasts at least this many retry periods, as in client-go. */
 const jitter = 1.2
 
-/** Durations that go together. */
+/** The durations of an election. */
 export interface Times {
   readonly leaseDurationMillis: number
   readonly renewDeadlineMillis: number
   readonly retryPeriodMillis: number
 }
 
-/** The durations of an election, if they go together; the refusal names the two flags that do not. */
+/** The durations of an election. The error names the two flags that contradict each other. */
 export const timesOf = (
   settings: Pick<Settings, "leaseDuration" | "renewDeadline" | "retryPeriod">
 ): Either.Either<Times, InvalidSettings> => {
@@ -134,7 +133,7 @@ export const timesOf = (
   })
 }
 
-/** An election for these settings. Nothing is asked of the server before it runs. */
+/** An election with these settings. It sends no request before `run`. */
 export const make = (settings: Settings): Either.Either<LeaderElection, InvalidSettings> =>
   Either.map(timesOf(settings), (times) => elect(settings, times))
 
@@ -151,7 +150,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
       const renewals = registry.histogram(Metric.leaseRenewDuration, { name })
       const lock = LeaseLock.make(yield* Client, { identity, name, namespace, scope, ...times }, yield* Effect.clock)
 
-      /** What is in the way, each thing once until it is mended. */
+      /** The current problems; each is logged once until it is fixed. */
       const problems = new Map<string, string>()
       const complain = (verb: Verb, error: ApiError) =>
         Effect.suspend(() => {
@@ -202,7 +201,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
         succeeded: mended
       })
 
-      /** One leadership. Whether everything has ended that ran in it, or nothing if it was lost. */
+      /** One leadership. Returns whether all its work has ended, or undefined if the leadership was lost. */
       const reign = (sentAt: number) =>
         Effect.gen(function* () {
           const leadership = Leadership.make(lock, { lease, identity, ...times }, sentAt, {
@@ -226,11 +225,11 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
           return drained
         })
 
-      // Nothing else runs that could mind.
+      // No work of the leader runs.
       let patience: Duration.Duration | undefined = retreatTimeout
       while (true) {
         const sentAt = yield* Effect.raceFirst(acquire, Effect.as(Deferred.await(stop), undefined))
-        // Both may have come true at once: who is to stop starts nothing any more.
+        // Both may have happened at once: after `stop` no leadership starts.
         if (sentAt === undefined || (yield* Deferred.isDone(stop))) break
         const drained = yield* reign(sentAt)
         patience = Option.getOrElse(drained, () => false) ? releaseTimeout : undefined
@@ -245,11 +244,11 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
 
 const advice = "managers that work side by side each need a --leader-elect-lease-name of their own"
 
-/** Why a Lease is not waited for. */
+/** Why the candidate does not wait for a Lease. */
 const refusal = (lease: string, { ours, theirs }: LeaseLock.Different): string =>
   `The Lease ${lease} is for ${LeaseScope.describe(theirs)}, and this manager runs ${LeaseScope.describe(ours)}: ${advice}; delete the Lease if no other manager uses it`
 
-/** Gives the Lease back, so that others need not wait for its end. */
+/** Releases the Lease, so that others do not wait until it expires. */
 const release = (lock: LeaseLock.LeaseLock, lease: string, patience: Duration.Duration): Effect.Effect<void> =>
   Effect.suspend(() =>
     lock.mayBeOurs()
@@ -272,7 +271,7 @@ const release = (lock: LeaseLock.LeaseLock, lease: string, patience: Duration.Du
 
 type Verb = "get" | "watch" | "take" | "renew"
 
-/** One line that names what fails and, if that is it, the missing right. */
+/** One line that names the failed request and, for Forbidden, the missing permission. */
 const describe = (lease: string, verb: Verb, error: ApiError): string => {
   const right = error._tag === "Forbidden" ? Right.wanting(error) : undefined
   return right !== undefined

@@ -20,7 +20,7 @@ describe("a leadership", () => {
         different: () => undefined,
         mayBeOurs: () => true,
         look: Effect.void,
-        // The process stands still for a minute while it is under way.
+        // The process is suspended for a minute during the request.
         claim: Effect.sync(() => {
           const sentAt = now
           now += 60_000

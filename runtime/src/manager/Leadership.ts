@@ -1,6 +1,4 @@
-/**
- * One leadership: from a Lease taken to the moment in which it ends, whatever happens.
- */
+/** One leadership: from the acquired Lease to the end. */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -8,31 +6,30 @@ import type { ApiError } from "../client/ApiError.ts"
 import type * as Fence from "../client/Fence.ts"
 import type { LeaseLock } from "./LeaseLock.ts"
 
-/** What a leadership tells. */
+/** The reports of a leadership. */
 export interface Reports {
-  /** A renewal succeeded, and took this long. */
+  /** A renewal succeeded after this time. */
   readonly renewed: (millis: number) => Effect.Effect<void>
   /** A renewal failed. */
   readonly failed: (error: ApiError) => Effect.Effect<void>
-  /** The Lease was not as it had been left, and is looked at. */
+  /** Another client changed the Lease, and the leader reads it again. */
   readonly surprised: Effect.Effect<void>
 }
 
-/** See the top of this file. */
+/** A leadership that runs. */
 export interface Leadership {
-  /** Closed when the leadership ends: by the clock, whether a fiber gets to run then or not, and for good. */
+  /** Closes when the leadership ends: by the clock, even if no fiber runs then, and permanently. */
   readonly permit: Fence.Permit
-  /** Renews the Lease for ever; ends when the leadership does, with the reason. */
+  /** Renews the Lease; completes when the leadership ends, with the reason. */
   readonly lost: Effect.Effect<string>
-  /** Ends it. */
+  /** Ends the leadership. */
   readonly end: Effect.Effect<void>
 }
 
 /**
- * A leadership that begins.
+ * Starts a leadership.
  *
- * @param sentAt when the claim was sent that the server agreed to, in ms of the lock's clock: no other candidate can have
- *   begun to count earlier
+ * @param sentAt when the successful claim was sent, in ms of the lock's clock: no other candidate can have begun to count earlier
  */
 export const make = (
   lock: LeaseLock,
@@ -48,7 +45,7 @@ export const make = (
 ): Leadership => {
   const { renewDeadlineMillis, retryPeriodMillis } = options
   let endsAt = sentAt + renewDeadlineMillis
-  // By the wall clock too: the monotonic clock of some machines stands still while they are suspended.
+  // Also by the wall clock, because some monotonic clocks stop while the machine is suspended.
   let endsAtWall = lock.claimedAtWall() + renewDeadlineMillis
   let ended = false
   const expired = `the Lease was not renewed for ${Duration.format(Duration.millis(renewDeadlineMillis))}`
@@ -56,7 +53,7 @@ export const make = (
 
   const sleepUntil = (at: number) => Effect.sleep(Duration.millis(Math.max(0, Math.ceil(at - lock.now()))))
 
-  /** Who has taken the Lease from us, if anybody. */
+  /** The new holder, if another process has acquired the Lease. */
   const usurper = (): string | undefined => {
     const { holder } = lock.observed()
     return holder === options.identity ? undefined : holder
@@ -65,7 +62,7 @@ export const make = (
   const renew = Effect.gen(function* () {
     const first = yield* lock.claim
     if (first !== undefined) return first
-    // It was changed, emptied or deleted by somebody. As long as nobody else holds it, it is ours to mend.
+    // Another client changed, emptied or deleted the Lease. While no other process holds it, this leader may rewrite it.
     yield* Effect.zipRight(reports.surprised, lock.look)
     return usurper() === undefined ? yield* lock.claim : undefined
   })
@@ -73,7 +70,7 @@ export const make = (
   const renewals = Effect.gen(function* () {
     let begun = sentAt
     yield* sleepUntil(begun + retryPeriodMillis)
-    // Once it is over, what is renewed is no longer ours to lead with.
+    // After the end, a renewal does not extend this leadership.
     while (!isOver()) {
       begun = lock.now()
       const renewal = yield* Effect.either(renew)

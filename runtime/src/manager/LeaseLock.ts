@@ -1,8 +1,8 @@
 /**
- * The requests of an election, and what they tell of the Lease. Every request is sent once and has a deadline of its own, since
- * an election keeps time itself: half of the renew deadline, so that two fit in, but at least a second.
+ * The requests of an election. Each request is sent once, without a retry, because an election keeps its own time. Its timeout is
+ * half the renew deadline, so that two requests fit, but at least a second.
  *
- * Needs the rights to get, create, update and watch `leases` of `coordination.k8s.io` in the Lease's namespace.
+ * Needs the permissions to get, create, update and watch `leases` of `coordination.k8s.io` in the namespace of the Lease.
  */
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -17,53 +17,53 @@ import * as Time from "../resource/Time.ts"
 import * as LeaseRecord from "./LeaseRecord.ts"
 import * as LeaseScope from "./LeaseScope.ts"
 
-/** Why the Lease is followed no more. */
+/** Why the watch of the Lease ended. */
 export type Broken = ApiError.ApiError | Watch.Ended | Watch.Idle
 
-/** A Lease of managers that work on something else. */
+/** The Lease of managers with another scope. */
 export interface Different {
   readonly theirs: LeaseScope.LeaseScope
   readonly ours: LeaseScope.LeaseScope
-  /** Whether the candidate works on none of it. */
+  /** Whether both scopes have no object in common. */
   readonly disjoint: boolean
 }
 
-/** One Lease, as one candidate sees it. */
+/** One Lease for one candidate. */
 export interface LeaseLock {
-  /** The monotonic clock, in ms: what all times here are of. */
+  /** The monotonic clock, in ms. All times of this module use it, unless they say otherwise. */
   readonly now: () => number
   /** The wall clock, in ms since 1970. */
   readonly wall: () => number
   /** When the last claim was sent, by the wall clock. */
   readonly claimedAtWall: () => number
-  /** What is known of the Lease. */
+  /** The last observation of the Lease. */
   readonly observed: () => LeaseRecord.Observation
-  /** From when on the candidate may take it: never, if it is for what the candidate does not work on. */
+  /** From when the candidate may acquire it; never if the scopes have no object in common. */
   readonly freeAt: () => number
-  /** The scope of the Lease, if the candidate has another one. */
+  /** The scope of the Lease, if it differs from the candidate's. */
   readonly different: () => Different | undefined
-  /** Whether it may be the candidate's: it was, or the answer to a claim is not known. */
+  /** Whether the candidate may hold it: it did, or a claim got no answer. */
   readonly mayBeOurs: () => boolean
-  /** Looks. */
+  /** Reads the Lease. */
   readonly look: Effect.Effect<void, ApiError.ApiError>
   /**
-   * Takes the Lease, or renews it: the one that was last seen and no other. Gives when the request was sent, or nothing if
-   * somebody else was there meanwhile: look again.
+   * Acquires or renews the Lease in the version that was last observed. Returns when the request was sent, or undefined if another
+   * client changed the Lease meanwhile: look again.
    */
   readonly claim: Effect.Effect<number | undefined, ApiError.ApiError>
-  /** Gives it back, if it turns out to be the candidate's. `changed` if somebody else was there meanwhile: try again. */
+  /** Releases the Lease if the candidate holds it. `changed` if another client changed it meanwhile: try again. */
   readonly release: Effect.Effect<"released" | "foreign" | "changed", ApiError.ApiError>
-  /** Follows the Lease from what was last seen, calling `told` for every change. Ends with why that is over. */
-  readonly follow: (told: () => void) => Effect.Effect<never, Broken>
+  /** Watches the Lease from the last observation, and calls `onChange` at every change. Fails with the reason when the watch ends. */
+  readonly follow: (onChange: () => void) => Effect.Effect<never, Broken>
 }
 
-/** Somebody else was faster. What a Lease can't be created for want of is its namespace, which no second look would find. */
+/** Another client was faster. NotFound of a create means a missing namespace, and another read would not help. */
 const isStale = (error: ApiError.ApiError): boolean =>
   error._tag === "Conflict" ||
   error._tag === "AlreadyExists" ||
   (ApiError.isNotFound(error) && error.request.method !== "POST")
 
-/** Whether a write did nothing for certain. */
+/** Whether a write certainly had no effect. */
 const isWithoutEffect = (error: ApiError.ApiError): boolean =>
   error._tag === "Transport"
     ? error.outcome === "unsent"
@@ -98,12 +98,12 @@ export const make = (
     mayBeOurs = observed.holder === identity
   }
 
-  /** A request whose answer is the Lease. True if it is, false if somebody else was there meanwhile. */
+  /** A request whose response is the Lease. True if it succeeded, false if another client was faster. */
   const seen = (
     send: Effect.Effect<Lease, ApiError.ApiError | InvalidObject>
   ): Effect.Effect<boolean, ApiError.ApiError> =>
     send.pipe(
-      // What the server has of a built-in kind is one.
+      // The API server returns only valid objects of built-in kinds.
       Effect.catchTag("InvalidObject", Effect.die),
       Effect.map((lease) => {
         see(lease)
@@ -147,7 +147,7 @@ export const make = (
     return done ? "released" : "changed"
   })
 
-  const follow: LeaseLock["follow"] = (told) =>
+  const follow: LeaseLock["follow"] = (onChange) =>
     Effect.gen(function* () {
       const connection = yield* client.watch(Lease, {
         namespace,
@@ -160,7 +160,7 @@ export const make = (
           if (event.type === "BOOKMARK") continue
           if (event.type === "ERROR") return yield* event.error
           see(event.type === "DELETED" ? undefined : Either.getOrUndefined(Lease.decode(event.object)))
-          told()
+          onChange()
         }
       }
     }).pipe(Effect.scoped)

@@ -1,49 +1,48 @@
 /**
- * What a Lease says, what is believed of it, and what is written into it: plain functions.
+ * The record of a Lease: what a candidate observes and writes. Pure functions.
  *
- * A Lease is held until it has not changed for as long as its holder promised to renew it, **by the clock of who looks**: from
- * when that one first saw it so. The times in it are the holder's, for people to read; clocks differ and jump, so nothing is
- * decided by them.
+ * A Lease is held until it has not changed for its lease duration, **by the clock of the observer** since the observer first saw that
+ * version. The times in the Lease are only for people, because the clocks of other processes differ and jump.
  */
 import type { Lease } from "../resource/BuiltIn.ts"
 import type { DesiredMeta } from "../resource/KubernetesObject.ts"
 import * as Time from "../resource/Time.ts"
 import * as LeaseScope from "./LeaseScope.ts"
 
-/** Who wants it, and for how long at a time. */
+/** A candidate and its lease duration. */
 export interface Candidate {
   readonly namespace: string
   readonly name: string
-  /** Unique per process: who finds it as the holder is the holder. */
+  /** Unique per process. A process that finds its identity as the holder holds the Lease. */
   readonly identity: string
   readonly leaseDurationMillis: number
-  /** The scope of the candidate's work; undefined: the candidate takes any Lease. */
+  /** The scope of the candidate's work; undefined: the candidate acquires any Lease. */
   readonly scope?: LeaseScope.LeaseScope | undefined
 }
 
-/** What is known of a Lease. */
+/** An observation of a Lease. */
 export interface Observation {
-  /** As it was last seen; undefined when it is not there. */
+  /** The last version; undefined if it does not exist. */
   readonly lease: Lease | undefined
-  /** Who holds it; undefined for nobody. Of a Lease that was deleted, who did. */
+  /** The holder; undefined if the Lease is free. For a deleted Lease, its last holder. */
   readonly holder: string | undefined
-  /** Until when the holder is to be believed, in ms of the monotonic clock. */
+  /** When the claim of the holder expires, in ms of the monotonic clock. */
   readonly heldUntil: number
-  /** Tells one renewal from the next. */
+  /** Changes with each renewal. */
   readonly version: string
 }
 
-/** Before anything was seen. */
+/** Before the first read. */
 export const nothing: Observation = { lease: undefined, holder: undefined, heldUntil: 0, version: "" }
 
 /**
- * What is known after a look.
+ * The observation after a read.
  *
- * A Lease that is deleted does not end its holder's claim: the holder leads on and makes it anew with its next renewal. Only
- * who never saw one takes its absence for freedom.
+ * A deleted Lease does not end the holder's claim: the holder still leads, and its next renewal creates the Lease again. Only a
+ * candidate that never saw the Lease may acquire it at once.
  *
  * @param now ms of the monotonic clock
- * @param durationMillis how long a holder is believed that does not say
+ * @param durationMillis the lease duration for a record without one
  */
 export const observe = (
   before: Observation,
@@ -52,7 +51,7 @@ export const observe = (
   durationMillis: number
 ): Observation => {
   if (lease === undefined) return { ...before, lease: undefined }
-  // Metadata is left out: who labels a Lease does not renew it.
+  // Without metadata, because a new label is not a renewal.
   const version = JSON.stringify(lease.spec ?? {})
   if (version === before.version) return { ...before, lease }
   const holder = lease.spec?.holderIdentity
@@ -63,18 +62,18 @@ export const observe = (
     : { lease, holder, heldUntil: now + promised, version }
 }
 
-/** From when on the Lease may be taken by `identity`, in ms of the monotonic clock. */
+/** From when `identity` may acquire the Lease, in ms of the monotonic clock. */
 export const freeAt = ({ heldUntil, holder }: Observation, identity: string): number =>
   holder === undefined || holder === identity ? 0 : heldUntil
 
-/** A Lease as it is sent. Its resourceVersion guards it: what somebody else wrote meanwhile stays. */
+/** A Lease to send. Its resourceVersion protects the writes of other clients. */
 type Written = Pick<Lease, "spec"> & { readonly metadata: DesiredMeta }
 
-// A Lease knows whole seconds; rounded up, others wait a little longer than needed.
+// A Lease has whole seconds. Rounded up, others wait a little longer than needed.
 const seconds = (millis: number): number => Math.ceil(millis / 1000)
 
 /**
- * The Lease, taken or renewed.
+ * The Lease after it was acquired or renewed.
  *
  * @param at ms since 1970
  */
@@ -94,11 +93,11 @@ export const claimed = (lease: Lease | undefined, candidate: Candidate, at: numb
     : { metadata, spec: { ...spec, ...mine, acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 } }
 }
 
-/** The scope of who held the Lease last; undefined if it does not say. */
+/** The scope of the last holder; undefined if the Lease does not have it. */
 export const scopeOf = (lease: Lease | undefined): LeaseScope.LeaseScope | undefined =>
   LeaseScope.decode(lease?.metadata.annotations?.[LeaseScope.annotation])
 
-/** The Lease, free to be taken. */
+/** The released Lease. */
 export const released = ({ metadata, spec = {} }: Lease, at: number): Written => ({
   metadata,
   spec: { ...spec, holderIdentity: "", leaseDurationSeconds: 1, renewTime: Time.micros(at) }

@@ -1,31 +1,31 @@
 /**
- * The scope of the work of a Lease's holder. It stands on the Lease as an annotation, so that a manager that works on something else does
- * not wait for a Lease that another manager never gives up. Plain functions.
+ * The scope of the work of a Lease's holder. An annotation of the Lease has it, so that a manager with another scope does not wait
+ * for a Lease that it would never get. Pure functions.
  */
 
 /** The scope of a leader's work. */
 export interface LeaseScope {
-  /** Names of the controllers that run on the leader only. */
+  /** The controllers that only the leader runs. */
   readonly controllers: ReadonlyArray<string>
-  /** Empty: all. */
+  /** The namespaces; empty for all. */
   readonly namespaces: ReadonlyArray<string>
-  /** A label selector; undefined: all labels. */
+  /** A label selector; undefined for all labels. */
   readonly selector: string | undefined
 }
 
-/** Where a Lease has the scope of its last holder. */
+/** The annotation with the scope of the last holder. */
 export const annotation = "homeostat.dev/lease-scope"
 
 const sorted = (texts: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(texts)].sort()
 
-/** The annotation's value: the same text for the same scope. */
+/** The value of the annotation: the same text for the same scope. */
 export const encode = ({ controllers, namespaces, selector }: LeaseScope): string =>
   JSON.stringify({ controllers: sorted(controllers), namespaces: sorted(namespaces), selector })
 
 const isTexts = (value: unknown): value is ReadonlyArray<string> =>
   Array.isArray(value) && value.every((each) => typeof each === "string")
 
-/** The scope in an annotation's value; undefined where there is none, or none that can be read. */
+/** The scope in the value of an annotation; undefined if it is absent or invalid. */
 export const decode = (text: string | undefined): LeaseScope | undefined => {
   if (text === undefined) return undefined
   try {
@@ -42,8 +42,8 @@ const meets = (some: ReadonlyArray<string>, others: ReadonlyArray<string>): bool
   some.length === 0 || others.length === 0 || some.some((each) => others.includes(each))
 
 /**
- * Whether two managers with these scopes have an object in common. `some`: one may replace the other in a rolling update that
- * changes its flags. Selectors are compared as text only.
+ * Whether two managers with these scopes have an object in common. With `some`, one may replace the other in a rolling update that
+ * changes its flags. Selectors are compared only as text.
  */
 export const overlap = (one: LeaseScope, other: LeaseScope): "all" | "some" | "none" =>
   encode(one) === encode(other)
@@ -55,7 +55,7 @@ export const overlap = (one: LeaseScope, other: LeaseScope): "all" | "some" | "n
 const list = (noun: string, names: ReadonlyArray<string>): string =>
   `${noun}${names.length === 1 ? "" : "s"} ${sorted(names).join(", ")}`
 
-/** Such as `controllers backup, webapp in namespace shop with labels team=a`. */
+/** The scope in words: `controllers backup, webapp in namespace shop with labels team=a`. */
 export const describe = ({ controllers, namespaces, selector }: LeaseScope): string =>
   [
     controllers.length === 0 ? "no controller" : list("controller", controllers),

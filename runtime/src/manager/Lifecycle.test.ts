@@ -24,11 +24,11 @@ const pass = TestClock.adjust
 
 interface Settings extends Omit<Manager.Settings, "leaderElection"> {
   readonly namespaces?: ReadonlyArray<string>
-  /** Takes part in an election under this name. */
+  /** Takes part in an election with this identity. */
   readonly identity?: string | undefined
 }
 
-/** A manager that can be stopped, and whose fibers are counted. */
+/** A manager that the test can stop, and the number of its fibers. */
 const start = <R extends Manager.Runtime>(
   server: ApiServer.ApiServer,
   controllers: ReadonlyArray<Controller.Controller<R>>,
@@ -53,7 +53,7 @@ const start = <R extends Manager.Runtime>(
     yield* settle
     return {
       runners,
-      /** How many of its fibers are alive. */
+      /** The number of its live fibers. */
       alive: Effect.map(fibers.value, (all) => all.length),
       stop: Effect.fork(Scope.close(scope, Exit.void))
     }
@@ -81,7 +81,7 @@ describe("a standby", () => {
       const before = watches(server)
       yield* leader.stop
       yield* settle
-      // What it saw change comes first.
+      // Changed objects come first.
       expect(second.names()).toEqual(["c", "a", "b"])
       expect(watches(server)).toBe(before)
       yield* standby.stop
@@ -177,7 +177,7 @@ describe("a leader", () => {
       server.change(Lease, "homeostat", { spec: { holderIdentity: "two" } })
       yield* pass("3 seconds")
       expect(ends).toEqual(["interrupted"])
-      // Nobody renews that Lease: it is taken again, and the work begins anew.
+      // No process renews that Lease: the next one acquires it, and the work starts again.
       yield* pass("80 seconds")
       expect(ends).toEqual(["interrupted", "finished"])
       yield* leader.stop
@@ -247,7 +247,7 @@ describe("a manager that ends", () => {
           const stopping = yield* manager.stop
           yield* pass("2 seconds")
           expect(yield* ended(stopping)).toBe(false)
-          // Told while it still leads.
+          // Recorded while it still leads.
           expect(Replica.holder(server)).toBe(identity)
           slow.release()
           yield* settle

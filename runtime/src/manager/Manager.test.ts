@@ -20,7 +20,7 @@ import * as Health from "./Health.ts"
 import type { LeaderElection } from "./LeaderElection.ts"
 import * as Manager from "./Manager.ts"
 
-/** A manager, on the present clock or the given one, that a test can stop: `stop` closes everything, as a signal does. */
+/** A manager with the current or the given clock. `stop` closes everything, like a signal. */
 const start = <R extends Manager.Runtime>(
   server: ApiServer.ApiServer,
   controllers: ReadonlyArray<Controller.Controller<R>>,
@@ -53,7 +53,7 @@ const start = <R extends Manager.Runtime>(
 
 const done = () => counted(() => Effect.succeed(Result.done))
 
-/** Health as a test looks at it: `look` fails while the process is alive, and else gives why it is not. */
+/** The liveness of a manager: `look` fails while the process is alive, and else returns the reason. */
 const vitals = () => {
   const checks = new Map<string, Health.Check>()
   const health: Health.Checks = {
@@ -90,7 +90,7 @@ effect("a manager with a leader that waits in vain for reconciles of its last le
     const { stop } = yield* Effect.provideService(manager, Health.Health, health)
     yield* Deferred.succeed(lost, undefined)
     yield* TestClock.adjust("10 minutes")
-    // While it does not lead, another may.
+    // During standby another process may lead.
     expect(yield* Effect.isFailure(look)).toBe(true)
     yield* Deferred.succeed(won, undefined)
     yield* TestClock.adjust("34 seconds")
@@ -204,7 +204,7 @@ effect("a manager drops the journal of an object one hour after the object is de
     server.put(Widget, widget("a"))
     server.put(Widget, widget("b"))
     const controller = Controller.make("widgets", { for: Widget, reconcile: done().reconcile })
-    // Moving the machine's time instead of the virtual one skips an hour of timers.
+    // Moving the wall clock instead of virtual time skips an hour of timers.
     const wall = yield* WallClock.make
     const { runners, stop } = yield* start(server, [controller], { clock: wall.clock })
     const known = () => ["default/a", "default/b"].filter((key) => runners[0]?.journal.of(key) !== undefined)

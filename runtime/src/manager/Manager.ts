@@ -1,15 +1,16 @@
 /**
  * Controllers in one process, over one client and one cache.
  *
- * Up: caches fill, on a standby too, and each controller starts when all of its own are synced and, if it is leader-elected, this
- * process leads; one that can't sync holds up nobody else. Should they end by a mistake of the runtime, or one that
- * leads be held up by a reconcile that does not end, the process fails its liveness (`controllers`), so that it is replaced.
+ * Start: caches fill, also on a standby. Each controller starts when its own caches have synced and, if it is leader-elected, this
+ * process leads. A controller whose caches do not sync does not delay the others. The liveness check `controllers` fails if a
+ * controller ends by a defect of the runtime, or if a reconcile that does not end blocks a leader. Then the kubelet restarts the
+ * process.
  *
- * Down, when the scope closes: no more intake, reconciles in progress are finished (all controllers at once, for the grace
- * period) and then interrupted, events are written, the Lease is released, watches are closed. The Lease is renewed until
- * then. A process that does not lead ends at once. Each step is bounded, so that the process ends whatever the API server or
- * a reconcile does: a reconcile that does not end although it was interrupted is left behind after {@link Runner.cleanUp},
- * and the Lease is then left to expire, for what it does outside of the cluster no fence can hold back.
+ * Shutdown, when the scope closes: intake stops, and reconciles in progress may finish within the grace period, all controllers at
+ * once. Then the manager interrupts them, writes Events, releases the Lease and closes watches. It renews the Lease until then. A
+ * standby ends at once. Each step is bounded, so the process always ends. If a reconcile does not end within {@link Runner.cleanUp}
+ * after its interruption, the manager does not wait longer and lets the Lease expire, because no fence can hold back its effects
+ * outside the cluster.
  */
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
@@ -40,23 +41,23 @@ import type { Journaled } from "./why/Gather.ts"
 import * as Journal from "./why/Journal.ts"
 import * as WhyPage from "./why/Page.ts"
 
-/** What reconciling needs, for one cluster. */
+/** The services of reconciles, for one cluster. */
 export type Runtime = Services | Reachability.Reachability
 
 /** The services of a manager, over the transport to a cluster. Closing their scope closes every watch. */
 export const layer = (options: {
-  /** Only objects of these namespaces are seen; none means all. */
+  /** The namespaces that the manager follows; none means all. */
   readonly namespaces?: ReadonlyArray<string> | undefined
-  /** Who reports events: the pod's name or the host's. */
+  /** The reporting instance of Events: the name of the pod or of the host. */
   readonly instance: string
   /** Sent as `User-Agent`. */
   readonly userAgent?: string | undefined
-  /** The first contact with the API server, which the reads of the manager make. Default: the reads report nothing. */
+  /** The first contact with the API server, which the reads of the manager make. Default: none. */
   readonly contact?: Pick<FirstContact, "client"> | undefined
-  /** Where everything is counted; default a registry of its own. */
+  /** The registry of all metrics; default a new one. */
   readonly metrics?: Metrics.Registry | undefined
 }): Layer.Layer<Runtime, never, Transport> =>
-  // One layer and no composition of layers, which takes longer than what it builds.
+  // One layer, because composing layers takes longer than building the services.
   Layer.scopedContext(
     Effect.gen(function* () {
       const made = yield* Client.make({ userAgent: options.userAgent })
@@ -72,7 +73,7 @@ export const layer = (options: {
       }).pipe(Effect.provideService(Client.Client, client))
       yield* ProcessMetrics.metered
       yield* FairScheduler.lagMetered
-      // Whoever serves the metrics finds the registry in the fiber's context.
+      // The metrics page takes the registry from the context of its fiber.
       return services.pipe(Context.add(Client.Client, client), Context.add(Metrics.Metrics, yield* Metrics.Metrics))
     }).pipe(
       Effect.provideServiceEffect(
@@ -84,21 +85,24 @@ export const layer = (options: {
 
 /** How a manager runs its controllers. */
 export interface Settings {
-  /** Workers: one number for all, or one for each controller by name. */
+  /** Workers: one number for all controllers, or one per controller name. */
   readonly workers?: number | { readonly [controller: string]: number } | undefined
-  /** Only objects of the reconciled kinds with these labels are seen. */
+  /** A label selector for the objects of the reconciled kinds. */
   readonly labelSelector?: string | undefined
-  /** Every object is reconciled once in this time, even if nothing changed; 0: never. Default 10 hours. The manager spreads the objects over it. */
+  /**
+   * Each object is reconciled at least once in this period, even without changes; 0: never. Default 10 hours. The manager spreads the
+   * objects over it.
+   */
   readonly syncPeriod?: Duration.DurationInput | undefined
-  /** How long reconciles in progress may go on after the scope is closed, before they are interrupted. Default 30 seconds. */
+  /** How long reconciles in progress may continue on shutdown, before they are interrupted. Default 30 seconds. */
   readonly gracePeriod?: Duration.DurationInput | undefined
-  /** By which the replicas agree on who runs the controllers that are leader-elected. Without one, every replica runs all. */
+  /** Elects the replica that runs the leader-elected controllers. Without it, every replica runs all controllers. */
   readonly leaderElection?: LeaderElection | undefined
 }
 
 /**
- * Starts controllers, which run as long as the scope: those that are leader-elected while this process leads, if there is an
- * election, and the others at once. Returns at once; each runner tells when it has started. Dies if two have one name.
+ * Starts controllers, which run until the scope closes. Leader-elected controllers run while this process leads, if there is an
+ * election; others run at once. Returns at once; each runner logs its start. Dies if two controllers have the same name.
  */
 export const start = <R>(
   controllers: ReadonlyArray<Controller<R>>,
@@ -108,7 +112,7 @@ export const start = <R>(
     const { leaderElection, workers } = settings
     const twin = controllers.find(({ name }, at) => controllers.findIndex((other) => other.name === name) < at)
     if (twin !== undefined) {
-      // Logs, metrics, flags and the ownership of fields go by the name.
+      // Logs, metrics, flags and field managers use the name.
       return yield* Effect.dieMessage(`two controllers are named ${twin.name}: give one of them another name`)
     }
     const { flush } = yield* EventRecorder.EventRecorder
@@ -146,12 +150,12 @@ export const start = <R>(
     })
     yield* Effect.forkScoped(Effect.forever(Effect.delay(expire, "1 minute")))
     yield* Effect.zipRight(CacheReadiness.register, health.started)
-    /** Side by side, the draining too: the grace period is the process's, not each controller's. */
+    /** In parallel, also the draining, because the grace period is that of the process. */
     const lead = (some: ReadonlyArray<Runner.Prepared<R>>) => (permit: Fence.Permit) =>
       Effect.forEach(some, (runner) => runner.lead(permit, Deferred.await(stopping)), {
         concurrency: "unbounded"
       }).pipe(
-        // One who leads without any controller to run leads on.
+        // A leader without controllers keeps its leadership.
         Effect.zipLeft(Deferred.await(stopping)),
         Effect.map((drained) => drained.every((isDrained) => isDrained))
       )
@@ -164,7 +168,7 @@ export const start = <R>(
         leaderElection === undefined
           ? Effect.void
           : leaderElection
-              // What the leader did last is told while it still leads.
+              // Writes the last Events of the leader while it still leads.
               .run((permit) => Effect.zipLeft(lead(elected)(permit), flush), stopping)
               .pipe(Effect.raceFirst(Effect.zipRight(standBy, Effect.never)))
       ],
@@ -177,7 +181,7 @@ export const start = <R>(
           return Effect.logFatal("The controllers have stopped by a mistake of the runtime", cause)
         }),
         Effect.interruptible,
-        // A fiber of the scope and no child of this one: a signal interrupts the parent of all, and children with it.
+        // In the scope instead of a child fiber, because a signal interrupts the main fiber and its children.
         Effect.forkScoped
       ),
       (fiber) =>
@@ -190,8 +194,8 @@ export const start = <R>(
   })
 
 /**
- * Starts controllers on the cluster that the transport leads to, with services of their own, and returns when they are at work:
- * what a test of a controller needs, or a program that is composed in its own way.
+ * Starts controllers on the cluster of the transport, with their own services, and returns when all of them have started. For tests,
+ * and for programs with their own composition.
  */
 export const launch = (
   controllers: ReadonlyArray<Controller<Runtime>>,

@@ -1,10 +1,10 @@
 /**
- * `/metrics`: what the manager's registry holds, in the format that the reader likes best, in the words of whoever renders it.
- * A collector of an author that throws costs its own metrics and not the page.
+ * `/metrics`: the registry of the manager, in the format that the request prefers. A custom collector that throws loses its own
+ * metrics and not the page.
  *
- * Compressed if the reader asks for it, as Prometheus does: a page shrinks to a tenth for a fraction of a millisecond.
+ * Compressed if the client accepts it, as Prometheus does: a page shrinks to a tenth for a fraction of a millisecond.
  *
- * Requests that arrive before a page is rendered share it. Otherwise a crowd of readers keeps timers and sockets waiting for seconds.
+ * Concurrent requests share a page until it is rendered. Otherwise many readers would block timers and sockets for seconds.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -15,7 +15,7 @@ import { type Family, Metrics } from "../telemetry/Metrics.ts"
 import * as Accept from "./Accept.ts"
 import * as Endpoints from "./Endpoints.ts"
 
-/** Makes a page of metrics. */
+/** Renders a page of metrics. */
 export type Render = (families: ReadonlyArray<Family>) => {
   readonly contentType: string
   readonly body: string
@@ -26,22 +26,22 @@ export interface Format extends Accept.Offer {
   readonly render: Render
 }
 
-/** Those that a program has. The first is for readers who do not say what they like. */
+/** The formats of a program. The first is the default. */
 export type Formats = readonly [Format, ...ReadonlyArray<Format>]
 
-/** Messages of collectors that are kept, so that each is logged once. */
+/** The failures of collectors that are kept, so that each is logged once. */
 const mostReported = 100
 
-/** Smaller pages fit into one packet anyway. */
+/** Smaller pages fit into one packet. */
 const worthCompressing = 1024
 
 const accepts = (request: Request): boolean =>
   /(^|,)\s*gzip\s*(,|;(?!\s*q=0(\.0*)?\s*(,|$))|$)/i.test(request.headers.get("accept-encoding") ?? "")
 
 /**
- * Serves the metrics of the fiber's registry at the port for metrics, until the scope closes.
+ * Serves the metrics of the fiber's registry at the metrics port, until the scope closes.
  *
- * @param guard who may read them; by default everybody
+ * @param guard protects the route; default: all callers may read
  */
 export const serve = (
   formats: Formats,
@@ -50,7 +50,7 @@ export const serve = (
   Effect.gen(function* () {
     const endpoints = yield* Endpoints.Endpoints
     const registry = yield* Metrics
-    // Its series is there from the start: a rate needs a first value.
+    // Creates the series at the start, because a rate needs a first value.
     registry.counter(Metric.collectErrors, {})
     /** Logs each failure of a collector once. */
     const reported = new Map<string, true>()
@@ -73,7 +73,7 @@ export const serve = (
           ? { body: Bun.gzipSync(body, { level: 1 }), headers: { ...headers, "content-encoding": "gzip" } }
           : { body, headers }
       })
-    /** The pages that are about to be rendered. */
+    /** The pages that wait for rendering. */
     const next = new Map<string, ReturnType<typeof rendered>>()
     const page: Endpoints.Handler = (request) =>
       Effect.gen(function* () {

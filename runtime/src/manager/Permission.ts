@@ -1,6 +1,6 @@
 /**
- * What a manager must be allowed, one permission at a time: a verb on a resource, somewhere, and who needs it. Roles grant
- * them (`Rbac`), the API server is asked for them (`Preflight`).
+ * The permissions of a manager: a verb on a resource in a namespace, and the controllers that need it. `Rbac` turns them into roles,
+ * and `Preflight` checks them.
  */
 import * as Order from "effect/Order"
 import * as Access from "../controller/Access.ts"
@@ -10,20 +10,20 @@ import * as CustomResource from "../resource/CustomResource.ts"
 import { nameOf } from "../resource/Resource.ts"
 import * as Callers from "./Callers.ts"
 
-/** One thing that must be allowed. */
+/** One permission. */
 export interface Permission {
   readonly verb: Access.Verb
   /** API group; `""` is the core group. */
   readonly group: string
   /** Plural name. */
   readonly resource: string
-  /** A part of the object that has rights of its own, such as `status`. */
+  /** A subresource with its own permissions, such as `status`. */
   readonly subresource: string | undefined
   /** Only the object of this name. */
   readonly name: string | undefined
-  /** None: in all namespaces, or of a cluster-scoped kind. */
+  /** The namespace; absent for all namespaces and for cluster-scoped kinds. */
   readonly namespace: string | undefined
-  /** Such as `controller webapp`, `leader election`. */
+  /** The parts that need it: `controller webapp`, `leader election`. */
   readonly by: ReadonlyArray<string>
 }
 
@@ -31,21 +31,21 @@ export interface Permission {
 export const pathOf = ({ resource, subresource }: Pick<Permission, "resource" | "subresource">): string =>
   subresource === undefined ? resource : `${resource}/${subresource}`
 
-/** What a manager does, as far as rights depend on it. */
+/** The settings of a manager that affect its permissions. */
 export interface Settings {
-  /** The namespaces it works in; none means all. */
+  /** The namespaces that it follows; none means all. */
   readonly namespaces: ReadonlyArray<string>
-  /** The Lease by which its replicas elect a leader; none: they don't. */
+  /** The Lease of the leader election; none: no election. */
   readonly lease: { readonly namespace: string; readonly name: string } | undefined
   /** Whether it applies the CustomResourceDefinitions. */
   readonly installCrds: boolean
-  /** Whether it asks the API server who may read its metrics. */
+  /** Whether it asks the API server which callers may read its metrics. */
   readonly metricsSecure?: boolean | undefined
 }
 
 type Declared = Pick<Controller<unknown>, "name" | "resource" | "access">
 
-/** What leading takes: the Lease, watched by those that stand by, and the Events that tell of it. */
+/** The permissions of leader election: for the Lease and its Events. */
 export const ofLease = (lease: NonNullable<Settings["lease"]>): ReadonlyArray<Permission> => {
   const { name, namespace } = lease
   const access = [
@@ -67,7 +67,7 @@ const ofCrds = (controllers: ReadonlyArray<Declared>): ReadonlyArray<Permission>
   ].flatMap((access) => placed(access, "--install-crds", []))
 }
 
-/** What the controllers' own work takes, and what is done before it. */
+/** The permissions of the controllers, and of the work before their start. */
 export const ofControllers = (
   controllers: ReadonlyArray<Declared>,
   { installCrds, metricsSecure = false, namespaces }: Pick<Settings, "namespaces" | "installCrds" | "metricsSecure">
@@ -83,16 +83,16 @@ export const ofControllers = (
     })
   ])
 
-/** All that a manager must be allowed, sorted, each thing once. */
+/** All permissions of a manager, sorted and without duplicates. */
 export const all = (controllers: ReadonlyArray<Declared>, settings: Settings): ReadonlyArray<Permission> =>
   distinct([...ofControllers(controllers, settings), ...(settings.lease === undefined ? [] : ofLease(settings.lease))])
 
 const rbac = "rbac.authorization.k8s.io"
 
 /**
- * A right's permissions, in each namespace that it is needed in.
+ * The permissions of a declaration, in each namespace that needs it.
  *
- * @param bindsWide whether the controller makes ClusterRoleBindings. The server checks `bind` of a ClusterRole where the binding is
+ * @param bindsWide whether the controller creates ClusterRoleBindings. The server checks `bind` of a ClusterRole where the binding is
  */
 const placed = (
   access: Access.Access,
@@ -127,7 +127,7 @@ const granting: { readonly [plural: string]: Access.SpecialVerb } = {
   clusterrolebindings: "bind"
 }
 
-/** One sentence for each controller that makes bindings or roles and declares neither `bind` nor `escalate`. */
+/** One sentence for each controller that writes bindings or roles and declares neither `bind` nor `escalate`. */
 export const hints = (controllers: ReadonlyArray<Declared>): ReadonlyArray<string> =>
   controllers.flatMap(({ access, name }) => {
     const written = access.filter(
@@ -145,12 +145,12 @@ export const hints = (controllers: ReadonlyArray<Declared>): ReadonlyArray<strin
     })
   })
 
-/** As one reads them: what gives before what takes. */
+/** In reading order: verbs that read precede verbs that write. */
 const verbs: ReadonlyArray<string> = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]
 
 const placeOf = (verb: string): number => (verbs.includes(verb) ? verbs.indexOf(verb) : verbs.length)
 
-/** The order of verbs in rules: those of requests, and then the others by the alphabet. */
+/** The order of verbs in rules: the request verbs, and then the others alphabetically. */
 export const byVerb: Order.Order<string> = Order.combine(Order.mapInput(Order.number, placeOf), Order.string)
 
 const order: Order.Order<Permission> = Order.combineAll([
@@ -162,11 +162,11 @@ const order: Order.Order<Permission> = Order.combineAll([
   Order.mapInput(Order.string, ({ name }: Permission) => name ?? "")
 ])
 
-/** The same text for the same right in the same place, whoever needs it. */
+/** The same text for the same permission in the same place, for all controllers that need it. */
 export const keyOf = ({ group, name, namespace, resource, subresource, verb }: Permission): string =>
   [namespace ?? "", group, resource, subresource ?? "", verb, name ?? ""].join(" ")
 
-/** Each once, without those that a wider one includes: everywhere includes somewhere, any name includes one. */
+/** Without duplicates and without permissions that a wider one includes: all namespaces include one, any name includes one. */
 const distinct = (permissions: ReadonlyArray<Permission>): ReadonlyArray<Permission> => {
   const found = new Map<string, Permission>()
   for (const permission of permissions) {

@@ -56,7 +56,7 @@ describe("what is missing is said in one line", () => {
 
 const unknown = { resourceRules: [], nonResourceRules: [], incomplete: true }
 
-/** A server that answers reviews so, and what it was asked. It knows no rules unless some are given. */
+/** A server with these answers to reviews, and the requests that it got. By default it knows no rules. */
 const reviewer = (
   allows: (attributes: { readonly [name: string]: string }) => boolean | number,
   rulesIn: (namespace: string) => object | number = () => unknown
@@ -84,7 +84,7 @@ const reviewer = (
   return { asked, askedRules, client: Client.layer().pipe(Layer.provide(transport)) }
 }
 
-/** Rules as a server without any other authorizer than RBAC has them. */
+/** Rules of a server with RBAC as the only authorizer. */
 const complete = (...resourceRules: ReadonlyArray<object>) => ({
   resourceRules,
   nonResourceRules: [],

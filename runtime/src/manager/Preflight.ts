@@ -1,9 +1,9 @@
 /**
- * Asks the API server whether we may do what the controllers need: a SelfSubjectRulesReview for each namespace, or a
- * SelfSubjectAccessReview for each permission where the server does not know all rules. For each missing permission there is one line:
- * what cannot be done where, who needs it, and the rule to add.
+ * Checks the permissions of the controllers: one SelfSubjectRulesReview per namespace, or one SelfSubjectAccessReview per permission
+ * if the server does not know all rules. Logs one line per missing permission: the denied action, the controllers that need it, and
+ * the rule to add.
  *
- * Needs no right that not every account has (`system:basic-user`).
+ * Needs only the permissions of `system:basic-user`, which every account has.
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -15,27 +15,27 @@ import type { InvalidObject } from "../resource/Resource.ts"
 import { keyOf, type Permission } from "./Permission.ts"
 import * as Rbac from "./Rbac.ts"
 
-/** Few enough not to be felt by a server that others need too; all together they take some hundredths of a second. */
+/** Few enough to spare the API server; all reviews together take some hundredths of a second. */
 const concurrency = 8
 
-/** What the API server says of some permissions. */
+/** The result of the reviews. */
 export interface Findings {
   readonly missing: ReadonlyArray<Permission>
-  /** Of some it said nothing, and why. */
+  /** The reasons why some permissions got no answer. */
   readonly unanswered: ReadonlyArray<Failure>
 }
 
 type Failure = ApiError.ApiError | InvalidObject
 
-/** Where no server answers, or it does not know us, a further question gets no better answer. */
+/** The server is unavailable or rejects the credentials, so further reviews would fail too. */
 const isBroken = ({ _tag }: Failure): boolean => _tag === "Transport" || _tag === "Unauthorized"
 
-/** No namespace can have this name, so no Role is there: the rules that hold in it are those of the whole cluster. */
+/** No namespace can have this name, so it contains no Role, and its rules are those of the whole cluster. */
 const everywhere = "*"
 
 /**
- * Asks for the rules of each namespace, in one request each, and of the whole cluster for what is needed there. A server whose answer is
- * incomplete has an authorizer that names no rules, and may refuse what others allow: it is asked for each permission by itself.
+ * Reads the rules of each namespace in one request each, and those of the whole cluster for cluster-wide permissions. If the answer
+ * is incomplete, an authorizer of the server cannot list its rules. Then each permission gets its own review.
  */
 export const review = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findings, never, Client.Client> =>
   Effect.gen(function* () {
@@ -70,13 +70,13 @@ export const review = (permissions: ReadonlyArray<Permission>): Effect.Effect<Fi
 
 type Rules = NonNullable<SelfSubjectRulesReview["status"]>["resourceRules"]
 
-/** The rules that hold in a namespace; undefined where the server does not know all of them. */
+/** The rules of a namespace; undefined if the server does not know all of them. */
 const rulesIn = (namespace: string): Effect.Effect<Rules | undefined, Failure, Client.Client> =>
   Effect.map(Client.create(SelfSubjectRulesReview, { metadata: {}, spec: { namespace } }), ({ status }) =>
     status === undefined || status.incomplete ? undefined : status.resourceRules
   )
 
-/** Whether a rule grants a permission, as RBAC has it. */
+/** Whether a rule grants a permission, as RBAC defines it. */
 const grants = (rule: Rules[number], { group, name, resource, subresource, verb }: Permission): boolean => {
   const has = (values: ReadonlyArray<string> | undefined, ...accepted: ReadonlyArray<string>): boolean =>
     values?.some((value) => value === "*" || accepted.includes(value)) === true
@@ -91,8 +91,8 @@ const grants = (rule: Rules[number], { group, name, resource, subresource, verb 
 }
 
 /**
- * Asks for each of the permissions. What is needed in several namespaces is asked of the whole cluster first, and of each of
- * them only if it is not granted there: a ClusterRole takes one question, however many the namespaces.
+ * Reviews each permission. A permission in several namespaces is first reviewed for the whole cluster, and for each namespace only if
+ * that is denied: a ClusterRole takes one review for any number of namespaces.
  */
 const reviewEach = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findings, never, Client.Client> =>
   Effect.suspend(() => {
@@ -126,7 +126,7 @@ const reviewEach = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findi
     ).pipe(Effect.map(() => ({ missing: permissions.filter((permission) => missing.has(permission)), unanswered })))
   })
 
-/** The same right in several namespaces, together. */
+/** Groups the same permission in several namespaces. */
 const alike = (permissions: ReadonlyArray<Permission>) =>
   Object.values(Arr.groupBy(permissions, (permission) => keyOf({ ...permission, namespace: undefined }))).flatMap(
     (some) => {
@@ -153,7 +153,7 @@ const isGranted = ({ group, name, namespace, resource, subresource, verb }: Perm
     ({ status }) => status?.allowed === true
   )
 
-/** One line: what can't be done where, who needs it, and the rule that would allow it. */
+/** One line: the denied action, the controllers that need it, and the rule to add. */
 export const describe = (permission: Permission): string => {
   const { by, group, name, namespace, resource, subresource, verb } = permission
   const kind = `${resource}${group === "" ? "" : `.${group}`}${subresource === undefined ? "" : `/${subresource}`}`
@@ -164,8 +164,8 @@ export const describe = (permission: Permission): string => {
 }
 
 /**
- * Warns of each permission that is missing, and of nothing else: an answer that doesn't come is told by those who need one.
- * Controllers may start meanwhile. What they lack they find out for themselves, and recover from when it is granted.
+ * Logs a warning for each missing permission. Failed reviews are not logged here, because the code that needs the permission reports
+ * them. Controllers start anyway. They report a missing permission themselves, and recover when it is granted.
  */
 export const warn = (permissions: ReadonlyArray<Permission>): Effect.Effect<void, never, Client.Client> =>
   Effect.gen(function* () {

@@ -1,14 +1,11 @@
-/**
- * The process in numbers, under the names that Prometheus' client libraries gave them. What only Linux' /proc tells is absent
- * elsewhere.
- */
+/** Metrics of the process, with the names of Prometheus' client libraries. Metrics from Linux' /proc are absent on other systems. */
 import { readdirSync, readFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Metric from "../telemetry/Metric.ts"
 import { following, Metrics } from "../telemetry/Metrics.ts"
 
-/** Reads below /proc cost some µs and never wait for a disk, so they are made where the numbers are wanted. */
+/** Reads below /proc take some µs and never wait for a disk, so they are synchronous. */
 const proc = <A>(read: () => A): A | undefined => {
   try {
     return read()
@@ -19,7 +16,7 @@ const proc = <A>(read: () => A): A | undefined => {
 
 const openFds = (): number | undefined => proc(() => readdirSync("/proc/self/fd").length)
 
-/** The soft limit, which is the one that holds. */
+/** The soft limit, which is the effective one. */
 const maxFds = (): number | undefined =>
   proc(() => {
     const soft = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]
@@ -32,7 +29,7 @@ const virtualBytes = (): number | undefined =>
     return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
   })
 
-/** Feeds the metrics of the fiber's registry, until the scope closes. */
+/** Adds the metrics to the fiber's registry, until the scope closes. */
 export const metered: Effect.Effect<void, never, Scope.Scope> = Effect.gen(function* () {
   const registry = yield* Metrics
   const cpu = registry.counter(Metric.processCpu, {})

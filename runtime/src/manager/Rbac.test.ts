@@ -42,7 +42,7 @@ const lease = { namespace: "system", name: "shop-lease" }
 
 const subjects = [{ kind: "ServiceAccount" as const, name: "manager", namespace: "system" }]
 
-/** `Role a/shop`, and its rules as `apps deployments: get list`. */
+/** `Role a/shop` and its rules, such as `apps deployments: get list`. */
 const summary = (objects: ReadonlyArray<Rbac.Role | Rbac.Binding>) =>
   Object.fromEntries(
     objects.flatMap((object) => {

@@ -1,9 +1,9 @@
 /**
- * Roles that grant a manager what its controllers need and nothing else, and who is given them.
+ * The minimal roles of a manager, and their bindings.
  *
- * Working in all namespaces, it gets a ClusterRole. Working in some, it gets a Role in each of them, and no right across the
- * cluster; but for kinds that are in no namespace, which only a ClusterRole can grant. The Lease has a Role of its own, named
- * after it, so that several managers of one program, each with a Lease of its own, don't overwrite each other's.
+ * A manager for all namespaces gets a ClusterRole. A manager for some namespaces gets a Role in each of them, and a ClusterRole only
+ * for cluster-scoped kinds. The Lease has its own Role with the name of the Lease, so that several managers of one program with
+ * different Leases do not overwrite each other's Roles.
  *
  * Pure: the same declarations give the same objects in the same order.
  */
@@ -11,7 +11,7 @@ import * as Order from "effect/Order"
 import type { Controller } from "../controller/Controller.ts"
 import * as Permission from "./Permission.ts"
 
-/** Some verbs on some resources of one API group. Arrays that can be written to, as the built-in kinds have them. */
+/** Some verbs on some resources of one API group. The arrays are mutable, as in the built-in kinds. */
 export interface Rule {
   readonly apiGroups: Array<string>
   readonly resources: Array<string>
@@ -19,15 +19,15 @@ export interface Rule {
   readonly verbs: Array<string>
 }
 
-/** Who runs the manager. */
+/** The ServiceAccount of the manager. */
 export interface Account {
   readonly namespace: string
   readonly name: string
 }
 
-/** What roles are made from besides the controllers. */
+/** The settings for roles. */
 export interface Settings extends Permission.Settings {
-  /** Names the roles and their bindings. */
+  /** The name of the roles and their bindings. */
   readonly name: string
   readonly serviceAccount: Account
 }
@@ -35,7 +35,7 @@ export interface Settings extends Permission.Settings {
 const apiGroup = "rbac.authorization.k8s.io"
 const apiVersion = `${apiGroup}/v1`
 
-/** Rules under a name. */
+/** A named list of rules. */
 export interface Role {
   readonly apiVersion: typeof apiVersion
   readonly kind: "ClusterRole" | "Role"
@@ -43,7 +43,7 @@ export interface Role {
   readonly rules: ReadonlyArray<Rule>
 }
 
-/** Who has a role. */
+/** Binds a role to the account. */
 export interface Binding {
   readonly apiVersion: typeof apiVersion
   readonly kind: "ClusterRoleBinding" | "RoleBinding"
@@ -52,7 +52,7 @@ export interface Binding {
   readonly subjects: ReadonlyArray<Account & { readonly kind: "ServiceAccount" }>
 }
 
-/** The permissions as rules: one for each group of resources that have the same verbs, names apart. Namespaces don't matter. */
+/** The permissions as rules: one for each group of resources with the same verbs and names. Ignores namespaces. */
 export const rulesOf = (permissions: ReadonlyArray<Permission.Permission>): ReadonlyArray<Rule> => {
   const rules = permissions.map(
     (permission): Rule => ({
@@ -66,7 +66,7 @@ export const rulesOf = (permissions: ReadonlyArray<Permission.Permission>): Read
   return merge(merge(verbs, "resourceNames"), "resources").sort(byText)
 }
 
-/** Rules that differ in one field alone, as one with the values of all. A rule without names allows any and stays as it is. */
+/** Merges rules that differ only in one field. A rule without names allows all names and stays as it is. */
 const merge = (rules: ReadonlyArray<Rule>, field: "verbs" | "resources" | "resourceNames"): Array<Rule> =>
   groupBy(rules, (rule) => JSON.stringify({ ...rule, [field]: rule[field] === undefined ? undefined : [] })).map(
     (same) => {
@@ -81,7 +81,7 @@ const byText: Order.Order<Rule> = Order.combineAll([
   Order.mapInput(Order.string, ({ resourceNames = [] }: Rule) => resourceNames.join())
 ])
 
-/** Everything that grants a manager of these controllers what it needs: roles, each followed by its binding. */
+/** All roles of a manager with these controllers, each followed by its binding. */
 export const objects = (
   controllers: ReadonlyArray<Pick<Controller<unknown>, "name" | "resource" | "access">>,
   settings: Settings
@@ -103,7 +103,7 @@ export const objects = (
   ]
 }
 
-/** A role and its binding: of the whole cluster, or of one namespace. */
+/** A role and its binding, for the whole cluster or for one namespace. */
 const roleAndBinding = (
   name: string,
   namespace: string | undefined,
@@ -125,7 +125,7 @@ const roleAndBinding = (
   ]
 }
 
-/** In the order of the first of each group. */
+/** Groups in the order of their first entries. */
 const groupBy = <A>(
   values: ReadonlyArray<A>,
   keyOf: (value: A) => string

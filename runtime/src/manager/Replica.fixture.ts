@@ -1,6 +1,6 @@
 /**
- * For the tests of elections: replicas of a program that want one Lease, each with a line of its own to one API server in
- * memory, and a wall clock of its own. Lines can be cut, and clocks be wrong.
+ * Replicas of a program that compete for one Lease, for the tests of elections. Each has its own connection to one API server in
+ * memory, and its own wall clock. Tests can cut connections and set clocks.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -23,17 +23,17 @@ import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as LeaderElection from "./LeaderElection.ts"
 
 /**
- * How a line is: `up`; `refused` (connections break and none is made); `silent` (nothing arrives at the other end); `deaf` (requests
- * arrive, answers do not); a number: requests and answers take so many milliseconds each.
+ * The state of a connection: `up`; `refused` (connections break and none opens); `silent` (nothing arrives at the server); `deaf`
+ * (requests arrive, answers do not); a number: the latency of requests and of answers in ms.
  */
 export type Condition = "up" | "refused" | "silent" | "deaf" | number
 
-/** A line to a server. */
+/** A connection to a server. */
 export interface Line {
   condition: Condition
 }
 
-/** The server at the other end of a line. */
+/** The server behind a connection. */
 export const over = (line: Line, { transport }: ApiServer): Layer.Layer<Transport.Transport> =>
   Layer.map(transport, (context) => {
     const server = Context.get(context, Transport.Transport)
@@ -46,7 +46,7 @@ export const over = (line: Line, { transport }: ApiServer): Layer.Layer<Transpor
         const { condition } = line
         if (condition === "silent") return Effect.never
         if (condition === "refused") return Effect.fail(lost(request, "ECONNREFUSED"))
-        // What is on its way arrives, whatever becomes of who sent it.
+        // A sent request arrives even after its sender has ended.
         return typeof condition === "number"
           ? Effect.disconnect(Effect.uninterruptible(Effect.zipRight(delay(condition), arrive)))
           : arrive
@@ -77,38 +77,38 @@ export const over = (line: Line, { transport }: ApiServer): Layer.Layer<Transpor
 export interface Replica {
   readonly name: string
   readonly line: Line
-  /** Its wall clock is wrong by this, in ms. */
+  /** The error of its wall clock, in ms. */
   skew: number
-  /** Whether it does a leader's work now. */
+  /** Whether it does the work of a leader now. */
   readonly leads: () => boolean
-  /** Whether a write of its, as the leader, would be sent now: by any leadership it ever had. */
+  /** Whether a write as the leader would be sent now, in any of its leaderships. */
   readonly mayWrite: () => boolean
   /** How often it began to lead. */
   readonly terms: () => number
   readonly notes: ReadonlyArray<string>
   readonly state: () => LeaderElection.State
-  /** Begins an orderly end; the fiber ends with it. */
+  /** Begins the shutdown; the fiber ends with it. */
   readonly stop: Effect.Effect<Fiber.RuntimeFiber<void>>
-  /** Ends it as a killed process ends: what it has sent may still arrive. */
+  /** Ends it like a killed process: its sent requests may still arrive. */
   readonly kill: Effect.Effect<void>
 }
 
 /** The Lease of all replicas. */
 export const place = { namespace: "default", name: "homeostat" }
 
-/** Who holds the Lease, as the server has it; nothing when there is none. */
+/** The holder of the Lease on the server; undefined without a Lease. */
 export const holder = (server: ApiServer): unknown => {
   const spec = server.get(Lease, place.name)?.spec
   return typeof spec === "object" && spec !== null && "holderIdentity" in spec ? spec.holderIdentity : undefined
 }
 
-/** How a replica is. */
+/** The settings of a replica. */
 export interface Options extends Partial<LeaderElection.Settings> {
-  /** How long its work as a leader takes to end in order. */
+  /** How long its work as a leader takes to drain. */
   readonly drainMillis?: number
-  /** Whether it does end. */
+  /** Whether its work drains at all. */
   readonly drains?: boolean
-  /** Told at the beginning of each leadership. */
+  /** Called at the beginning of each leadership. */
   readonly began?: () => void
 }
 

@@ -1,9 +1,9 @@
 /**
- * A certificate that nobody vouches for, for a port that is to speak TLS where nobody has brought one: what is sent is hidden from
- * those who listen, but whoever asks has to take our word for who we are (`insecure_skip_verify`).
+ * A self-signed certificate, for a TLS port without a certificate of its own. It encrypts the traffic, but clients cannot verify the
+ * server (`insecure_skip_verify`).
  *
- * It is written by hand, in the few dozen bytes of DER that such a certificate takes: node:crypto reads certificates and makes
- * none, and a library that does takes longer to load than the rest of the program.
+ * The encoder writes the few dozen bytes of DER itself: node:crypto cannot create certificates, and a library takes longer to load
+ * than the rest of the program.
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { isIP } from "node:net"
@@ -14,13 +14,13 @@ export interface Pair {
   readonly key: string
 }
 
-/** How long one holds, in milliseconds. */
+/** The lifetime of a certificate, in ms. */
 export const lifetime = 365 * 24 * 60 * 60 * 1000
 
-/** It holds since an hour before it was made, for those whose clock is a little behind. */
+/** The certificate is valid since an hour ago, for clients whose clock is a little behind. */
 const back = 60 * 60 * 1000
 
-/** A value in DER: what it is, how long it is, and it. */
+/** A DER value: tag, length, content. */
 const value = (tag: number, ...content: ReadonlyArray<Uint8Array>): Buffer => {
   const body = Buffer.concat(content)
   const size = body.length < 0x100 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 0xff]
@@ -31,7 +31,7 @@ const sequence = (...content: ReadonlyArray<Uint8Array>): Buffer => value(0x30, 
 const octets = (...content: ReadonlyArray<Uint8Array>): Buffer => value(0x04, ...content)
 const yes = value(0x01, Buffer.from([0xff]))
 
-/** An object identifier: the first two numbers share a byte, of the others each byte but the last has its top bit set. */
+/** An object identifier: the first two numbers share a byte; in the others each byte except the last has its top bit set. */
 const identifier = (text: string): Buffer => {
   const [first = 0, second = 0, ...rest] = text.split(".").map(Number)
   const bytes = [first * 40 + second]
@@ -43,7 +43,7 @@ const identifier = (text: string): Buffer => {
   return value(0x06, Buffer.from(bytes))
 }
 
-/** A time, with two digits of its year until 2049 as the standard has it. */
+/** A time, with a two-digit year until 2049 as the standard requires. */
 const time = (millis: number): Buffer => {
   const text = new Date(millis).toISOString().replace(/\.\d+|[-:T]/g, "")
   return Number(text.slice(0, 4)) < 2050 ? value(0x17, Buffer.from(text.slice(2))) : value(0x18, Buffer.from(text))
@@ -63,7 +63,7 @@ const extension = (id: string, critical: boolean, content: Uint8Array): Buffer =
 
 const ecdsaWithSha256 = sequence(identifier("1.2.840.10045.4.3.2"))
 
-/** What it is for: to sign in a handshake, as a server, and not for other certificates. */
+/** The key usage: digital signatures as a TLS server, and not as a CA. */
 const purposes = [
   extension("2.5.29.19", true, sequence()),
   extension("2.5.29.15", true, value(0x03, Buffer.from([7, 0x80]))),
@@ -71,9 +71,9 @@ const purposes = [
 ]
 
 /**
- * A new key (P-256, as making an RSA key takes half a second) and its certificate.
+ * A new key and its certificate. The key is P-256, because an RSA key takes half a second.
  *
- * @param names what the server is called; DNS names and IP addresses, of the latter no scope and no mixed notation
+ * @param names the DNS names and IP addresses of the server; IP addresses without scope and without mixed notation
  * @param now milliseconds since 1970
  */
 export const make = (names: ReadonlyArray<string>, now: number): Pair => {
@@ -85,7 +85,7 @@ export const make = (names: ReadonlyArray<string>, now: number): Pair => {
     isIP(each) === 0 ? value(0x82, Buffer.from(each)) : value(0x87, addressBytes(each))
   )
   const serial = randomBytes(16)
-  // A number above zero, in as many bytes as it takes.
+  // A positive number of full length.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40
   const body = sequence(
     value(0xa0, value(0x02, Buffer.from([2]))),

@@ -1,4 +1,4 @@
-/** Which questions are asked at once, which wait, and which are refused. */
+/** Which requests start at once, which wait, and which are refused. */
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"
@@ -8,7 +8,7 @@ import * as SingleFlight from "./SingleFlight.ts"
 
 const options: SingleFlight.Options = { concurrency: 2, waiting: 2, perSource: 3, sharing: 2 }
 
-/** Questions that are answered by hand. `begun`: the keys whose question is under way or answered, in their order. */
+/** Requests that the test answers. `begun`: the keys of started requests, in order. */
 const world = Effect.gen(function* () {
   const flights = yield* SingleFlight.make<string, never>(options)
   const begun: Array<string> = []

@@ -1,6 +1,6 @@
 /**
- * Questions that many may ask at once: one request for each key, a few requests at a time, and a bounded number that wait, in the
- * order in which they came. A question that finds no room is refused at once, so that a flood costs neither memory nor time.
+ * Shares concurrent requests: one request per key, a few requests at the same time, and a bounded queue in order of arrival. A
+ * request that does not fit is refused at once, so a flood costs neither memory nor time.
  */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -8,33 +8,33 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
 
-/** There is no room for a question: ask again later. Without a stack, which costs more than all else in a flood. */
+/** The queue is full: retry later. It has no stack, which would cost more than everything else in a flood. */
 export class Crowded extends Data.TaggedClass("Crowded")<object> {}
 
-/** The refusal. */
+/** The only instance of {@link Crowded}. */
 export const crowded = new Crowded()
 
-/** How many questions there may be. */
+/** The bounds. */
 export interface Options {
-  /** Requests that are under way at a time. */
+  /** Requests in progress. */
   readonly concurrency: number
-  /** Questions that wait for that. */
+  /** Requests in the queue. */
   readonly waiting: number
-  /** Questions of one source, waiting and under way, so that one source leaves room for others. */
+  /** Requests of one source, queued and in progress, so that one source leaves room for others. */
   readonly perSource: number
-  /** Callers that share one question. */
+  /** Callers that share one request. */
   readonly sharing: number
 }
 
-/** Answers questions. */
+/** Shares concurrent requests. */
 export interface SingleFlight<A, E> {
-  /** Whether there is no room for a question now. */
+  /** Whether `ask` would fail with {@link Crowded} now. */
   readonly refuses: (key: string, source: string) => boolean
   /**
-   * Begins a question, or joins the callers with the same key, and gives what waits for the answer. A caller that does not wait for
-   * it does not interrupt the question.
+   * Starts a request, or joins the callers with the same key, and returns an effect that waits for the answer. A caller that stops
+   * waiting does not interrupt the request.
    *
-   * @param source where it comes from, such as an IP address
+   * @param source the origin of the request, such as an IP address
    */
   readonly ask: (
     key: string,
@@ -51,7 +51,7 @@ interface Flight<A, E> {
   callers: number
 }
 
-/** One that runs its questions in the scope. */
+/** Runs the requests in the scope. */
 export const make = <A, E>(options: Options): Effect.Effect<SingleFlight<A, E>, never, Scope.Scope> =>
   Effect.map(Effect.scope, (scope) => {
     const flights = new Map<string, Flight<A, E>>()

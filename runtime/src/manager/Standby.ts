@@ -1,6 +1,4 @@
-/**
- * Waits for a Lease, and takes it.
- */
+/** Waits for a Lease and acquires it. */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -8,22 +6,22 @@ import * as Random from "effect/Random"
 import { type ApiError, isAnswer } from "../client/ApiError.ts"
 import type { LeaseLock } from "./LeaseLock.ts"
 
-/** What a standby tells. */
+/** The reports of a standby. */
 export interface Reports {
-  /** Somebody holds the Lease, or nobody. Told at every look. */
+  /** The holder of the Lease, or undefined. Called after every read. */
   readonly holder: (holder: string | undefined) => Effect.Effect<void>
   readonly failed: (verb: "get" | "watch" | "take", error: ApiError) => Effect.Effect<void>
   readonly succeeded: (verb: "get" | "watch" | "take") => Effect.Effect<void>
 }
 
-/** Polls of several standbys are spread by up to this share of the retry period. */
+/** The polls of several standbys are spread by up to this share of the retry period. */
 const spread = 0.2
 
 /**
- * Waits until the Lease is taken; gives when the claim was sent, in ms of the lock's clock.
+ * Waits until the Lease is acquired, and returns when the claim was sent, in ms of the lock's clock.
  *
- * Each round looks at the Lease and, if somebody holds it, watches it from there until it is free or the watch ends. An
- * expired Lease is taken as it was last seen: had the watch gone silent and missed its renewals, the server would refuse.
+ * Each round reads the Lease. If another process holds it, the round watches the Lease until it is free or the watch ends. An expired
+ * Lease is claimed in its last observed version: if a silent watch has missed renewals, the server rejects the claim.
  */
 export const acquire = (
   lock: LeaseLock,
@@ -34,7 +32,7 @@ export const acquire = (
     const isFree = (): boolean => lock.freeAt() <= lock.now()
     const tell = Effect.suspend(() => reports.holder(lock.observed().holder))
 
-    /** Waits until the Lease is free or can't be watched; then whether there was anything wrong. */
+    /** Waits until the Lease is free or the watch fails; returns whether there was a problem. */
     const wait = Effect.gen(function* () {
       const changed = yield* Effect.makeLatch(false)
       const freed = Effect.gen(function* () {
@@ -50,7 +48,7 @@ export const acquire = (
         lock.follow(() => changed.unsafeOpen()),
         (broken) => {
           if (broken._tag === "Ended" || broken._tag === "Expired") return Effect.succeed(true)
-          // What happened to the connection is told by the look that follows, if it lasts.
+          // The next read reports a connection problem, if it lasts.
           return broken._tag === "Idle" || !isAnswer(broken)
             ? Effect.succeed(false)
             : Effect.as(reports.failed("watch", broken), false)
@@ -65,7 +63,7 @@ export const acquire = (
       return Effect.sleep(Duration.millis(untilFree > 0 ? Math.min(millis, Math.ceil(untilFree)) : millis))
     })
 
-    /** When the claim was sent; otherwise whether to go on at once. */
+    /** Returns when the claim was sent, or else whether to continue at once. */
     const round = Effect.gen(function* () {
       yield* lock.look.pipe(Effect.mapError((error) => ["get", error] as const))
       yield* Effect.zipRight(reports.succeeded("get"), tell)
@@ -77,7 +75,7 @@ export const acquire = (
       return sentAt ?? true
     }).pipe(
       Effect.catchAll(([verb, error]) => Effect.as(reports.failed(verb, error), false)),
-      // Such as an answer that is no Lease at all.
+      // For example a response that is not a Lease.
       Effect.catchAllDefect((defect) =>
         Effect.as(Effect.logError("A look at the Lease failed unexpectedly", Cause.die(defect)), false)
       )
@@ -88,7 +86,7 @@ export const acquire = (
       const began = lock.now()
       const outcome = yield* round
       if (typeof outcome === "number") return outcome
-      // Another was faster, or a watch came to its end: look again at once, but not over and over.
+      // Another client was faster, or a watch ended: read again at once, but not repeatedly.
       hasty = lock.now() - began < retryPeriodMillis ? hasty + 1 : 0
       if (!outcome || hasty > 1) yield* pause
     }

@@ -1,7 +1,7 @@
 /**
- * The parts of objects that the caches of a program keep, by kind. An author's transform comes first. A kind that controllers reconcile or watch is kept
- * whole. Of a kind that is merely owned, the cache keeps an object whole that one of the controllers owns, or owned; of any other
- * object it keeps that it is there, so that the objects of other people cost next to nothing.
+ * The parts of objects that the caches of a program keep, by kind. A declared transform comes first. Kinds that controllers reconcile
+ * or watch are kept whole. For other owned kinds the cache keeps whole objects only if a controller of the program owns or once applied
+ * them. For other objects it keeps only their existence, so that they cost little memory.
  */
 import * as Transform from "../cache/Transform.ts"
 import type { Controller } from "../controller/Controller.ts"
@@ -14,8 +14,8 @@ type Declared = Pick<Controller<never>, "name" | "resource" | "transforms"> & {
 }
 
 /**
- * The transform of a kind; `undefined` for one that is kept whole. Throws if two controllers have different ones for a kind, as they
- * share its cache.
+ * The transform of a kind; `undefined` if objects are kept whole. Throws if two controllers have different transforms for a kind,
+ * because they share its cache.
  */
 export const of = (
   controllers: ReadonlyArray<Declared>

@@ -1,4 +1,4 @@
-/** Answers, and what rests on them, in situations that `docs/why.md` does not show. */
+/** Answers and their facts in situations that `docs/why.md` does not show. */
 import { describe, expect, test } from "bun:test"
 import { type Answer, answerOf } from "./Answer.ts"
 import type { Facts } from "./Facts.ts"

@@ -1,18 +1,18 @@
 /**
- * The answer: the one thing that explains best why an object is as it is. What is true of the whole process comes before what is
- * true of the object, and what happens now before what has happened.
+ * Chooses the answer: the one fact that best explains the state of an object. Facts about the process precede facts about the object,
+ * and the present precedes the past.
  */
 import { parse as parseSelector } from "../../cache/LabelSelector.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
 import { type KubernetesObject, keyString } from "../../resource/KubernetesObject.ts"
 import * as BindAddress from "../BindAddress.ts"
-import { conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, type Told, unsynced } from "./Facts.ts"
+import { type ConditionFact, conditionsOf, dueOf, type Facts, isFollowed, isGivenUp, named, unsynced } from "./Facts.ts"
 import { setterOf } from "./Fields.ts"
 import type { Run } from "./Journal.ts"
 import { future, past, span } from "./Time.ts"
 import { counted, inBrief, isSame, listed, sentence, timesInARow } from "./Words.ts"
 
-/** The answer in a word. */
+/** The answer in one word. */
 export type Verdict =
   | "absent"
   | "deleted"
@@ -50,8 +50,8 @@ const kubernetes: { readonly [finalizer: string]: string } = {
 
 const failed = new Set<Run["outcome"]>(["Failed", "Terminal", "Unreachable"])
 
-/** What is wrong with an object that was reconciled without an error. */
-const notReady = (conditions: ReadonlyArray<Told>, now: number): string => {
+/** Why an object that was reconciled without an error is not ready. */
+const notReady = (conditions: ReadonlyArray<ConditionFact>, now: number): string => {
   const condition =
     conditions.find(({ status, type }) => type === "Stalled" && status === "True") ??
     conditions.find(({ status, type }) => type === "Ready" && status !== "True")
@@ -61,7 +61,7 @@ const notReady = (conditions: ReadonlyArray<Told>, now: number): string => {
   return ` Its condition ${condition.type} has been ${what}: ${condition.reason}: ${sentence(condition.message)}`
 }
 
-/** The pod of a holder's identity, `<instance>_<something random>`. */
+/** The pod in a holder's identity, `<instance>_<random>`. */
 const instanceOf = (holder: string): string => holder.replace(/_[^_]*$/, "")
 
 const ofStandby = (facts: Facts, election: NonNullable<Facts["election"]>): Answer => {
@@ -238,7 +238,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
   }
 }
 
-/** What came last of an object that waits for nothing. */
+/** The last event of an object that waits for nothing. */
 const ofRest = (facts: Facts): Answer => {
   const { entry, now } = facts
   const last = entry?.runs.at(-1)
@@ -287,7 +287,7 @@ const ofCaches = (facts: Facts): Answer => {
   }
 }
 
-/** The answer that the facts give. */
+/** The answer for these facts. */
 export const answerOf = (facts: Facts): Answer => {
   const { cached, election, live, namespaces, queue } = facts
   if (!isFollowed(facts)) {

@@ -1,4 +1,4 @@
-/** What is known of an object when somebody asks why, and how to read it. `WhyGather` gathers it. */
+/** The facts about an object that `why` explains, and functions to read them. `WhyGather` gathers them. */
 
 import type { Fired } from "../../controller/Trigger.ts"
 import type { Position } from "../../queue/WorkQueue.ts"
@@ -6,20 +6,20 @@ import type { Condition } from "../../resource/Condition.ts"
 import { type KubernetesObject, keyString, type ObjectKey } from "../../resource/KubernetesObject.ts"
 import type { Entry, Ignored } from "./Journal.ts"
 
-/** What the API server says of the object at this moment, which is asked for its metadata alone. */
+/** The current metadata of the object on the API server. */
 export type Live =
   | { readonly _tag: "There"; readonly object: KubernetesObject }
   | { readonly _tag: "NotThere" }
   | { readonly _tag: "Unknown"; readonly reason: string }
 
-/** A child of the object, and what the API server says of it. */
+/** A child of the object, with its metadata on the API server. */
 export interface ChildFact {
   readonly kind: string
   readonly key: string
   readonly live: Live
 }
 
-/** What is known of an object and of the controller that reconciles it. Times are milliseconds of the Clock. */
+/** The facts about an object and the controller that reconciles it. Times are milliseconds of the Clock. */
 export interface Facts {
   readonly now: number
   readonly kind: string
@@ -32,9 +32,9 @@ export interface Facts {
     readonly finalizers: ReadonlyArray<string>
     readonly workers: number
   }
-  /** Since when this process looks. */
+  /** When this process started to follow the object's kind. */
   readonly since: number
-  /** None: every process reconciles. */
+  /** Undefined without leader election: every process reconciles. */
   readonly election:
     | {
         readonly leading: boolean
@@ -43,15 +43,15 @@ export interface Facts {
         readonly lease: ObjectKey
       }
     | undefined
-  /** Whether an API server answers the controllers. */
+  /** Whether the API server answers the controllers. */
   readonly reachable: boolean
-  /** What the controller reads. `problem`: what keeps it from being of use, or current. */
+  /** The caches of the controller. `problem`: why a cache is not usable or not current. */
   readonly caches: ReadonlyArray<{
     readonly resource: string
     readonly synced: boolean
     readonly problem: string | undefined
   }>
-  /** The namespaces that are followed; none: all. */
+  /** The namespaces that the manager follows; empty for all. */
   readonly namespaces: ReadonlyArray<string>
   readonly labelSelector: string | undefined
   readonly cached: KubernetesObject | undefined
@@ -59,9 +59,11 @@ export interface Facts {
   /** Namespaces with an object of the same name. */
   readonly elsewhere: ReadonlyArray<string>
   readonly entry: Entry | undefined
-  /** Changes that a predicate ignored, the object's own and others' that concern it. `own`: the controller's own write was one. */
+  /**
+   * Changes that a predicate ignored, of the object and of others that map to it. `own`: the change was a write of the controller.
+   */
   readonly ignored: ReadonlyArray<Ignored & { readonly own: boolean }>
-  /** Where it stands; none while the controller does not work. */
+  /** The position in the work queue; undefined while the controller does not run. */
   readonly queue:
     | {
         readonly position: Position
@@ -71,18 +73,18 @@ export interface Facts {
       }
     | undefined
   readonly children: ReadonlyArray<ChildFact>
-  /** Whether the controller's own reconciles made a change. */
+  /** Whether a reconcile of the controller made a change. */
   readonly isOwn: (source: NonNullable<Fired["source"]>) => boolean
 }
 
 /** The object's kind and key. */
 export const named = ({ key, kind }: Pick<Facts, "kind" | "key">): string => `${kind} ${keyString(key)}`
 
-/** Whether the object's namespace is followed. */
+/** Whether the manager follows the object's namespace. */
 export const isFollowed = ({ key, namespaces }: Facts): boolean =>
   namespaces.length === 0 || key.namespace === undefined || namespaces.includes(key.namespace)
 
-/** When the next run is due; nothing if none is. */
+/** When the next run is due; undefined if none is. */
 export const dueOf = (facts: Facts): number | undefined => {
   const position = facts.queue?.position
   if (position?._tag === "Delayed" && position.until < Number.POSITIVE_INFINITY) return position.until
@@ -92,19 +94,19 @@ export const dueOf = (facts: Facts): number | undefined => {
   return undefined
 }
 
-/** Whether a delayed key waits for a trigger and for no time. */
+/** Whether a delayed key waits only for a trigger. */
 export const isGivenUp = (position: Position | undefined): boolean =>
   position?._tag === "Delayed" && position.until === Number.POSITIVE_INFINITY
 
-/** The caches without which the controller can't begin. */
+/** The caches that the controller still waits for. */
 export const unsynced = (facts: Facts) => facts.caches.filter(({ synced }) => !synced)
 
-/** A condition, as far as it is told. */
-export type Told = Pick<Condition, "type" | "status" | "reason" | "message" | "lastTransitionTime">
+/** The fields of a condition that an explanation shows. */
+export type ConditionFact = Pick<Condition, "type" | "status" | "reason" | "message" | "lastTransitionTime">
 
 /** The conditions in an object's status. */
-export const conditionsOf = (object: KubernetesObject | undefined): ReadonlyArray<Told> => {
-  // A status is what its writers made of it: only entries that look like conditions are taken for some.
+export const conditionsOf = (object: KubernetesObject | undefined): ReadonlyArray<ConditionFact> => {
+  // A status may have any content, so entries that do not look like conditions are skipped.
   const status: unknown = object === undefined ? undefined : Reflect.get(object, "status")
   const list: unknown = typeof status === "object" && status !== null ? Reflect.get(status, "conditions") : undefined
   if (!Array.isArray(list)) return []
@@ -127,7 +129,7 @@ export const conditionsOf = (object: KubernetesObject | undefined): ReadonlyArra
   })
 }
 
-/** The generation that an object's status speaks of. */
+/** The observed generation in an object's status. */
 export const observedOf = (object: KubernetesObject | undefined): number | undefined => {
   const status: unknown = object === undefined ? undefined : Reflect.get(object, "status")
   const value: unknown =

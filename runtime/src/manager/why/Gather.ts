@@ -1,9 +1,9 @@
 /**
- * What is known of an object, gathered when somebody asks: from the queue, the journal and the caches of this process, and from the
- * API server, which is asked for the metadata of the object and of its children (who writes them is in no cache).
+ * Gathers the facts about an object from the queue, the journal and the caches of this process, and from the API server. The API
+ * server returns only the metadata of the object and of its children, because caches do not keep their field managers.
  *
- * Needs the right to get the kind, and its children, of which controllers with children have both; for the object itself the
- * right to list it will do.
+ * Needs the permissions to get the kind and its children. Controllers with children have both. For the object itself, the permission
+ * to list is enough.
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -34,36 +34,36 @@ export interface Subject {
   readonly runner: Journaled
   /** The election that it takes part in. */
   readonly election: LeaderElection | undefined
-  /** Since when it is here, in milliseconds of the Clock. */
+  /** When it was added, in milliseconds of the Clock. */
   readonly since: number
 }
 
-/** What gathering takes. */
+/** The services that gathering needs. */
 export type Needs = Client.Client | Cache.Cache | Reachability
 
-/** Who asks waits for it, and the port cuts off what takes ten seconds. */
+/** The timeout of a request: the caller waits, and the port cuts off answers after ten seconds. */
 const timeoutMillis = 3000
 
-/** Of an object all questions together have this long. With the names of kinds, which are asked for before, that makes 6 s. */
+/** The timeout of all requests for one object. With the discovery of kinds before them, an answer takes at most 6 s. */
 const patience = "4 seconds"
 
-/** Children that are asked about, and places of the same name that are told of. */
+/** The largest number of children that are read, and of namespaces with the same name that are shown. */
 const mostChildren = 12
 const mostElsewhere = 3
 
-/** The copies that a controller works from; that of its own kind first. */
+/** The caches of a controller; that of its own kind first. */
 const cachesOf = ({ runner }: Subject): ReadonlyArray<Informer> => runner.informers
 
 const primaryOf = (subject: Subject): Informer | undefined => cachesOf(subject)[0]
 
-/** The copies of other kinds, with the triggers that they feed. */
+/** The caches of other kinds, with the triggers that they feed. */
 const watchedBy = ({ controller, runner }: Subject) =>
   controller.triggers.flatMap((trigger, at) => {
     const informer = runner.informers[at + 1]
     return informer === undefined ? [] : [{ trigger, informer }]
   })
 
-/** What the API server has of an object now. */
+/** The object's current metadata on the API server. */
 const look = (
   client: Context.Tag.Service<Client.Client>,
   resource: Resource.Any,
@@ -77,7 +77,7 @@ const look = (
     Effect.map(there),
     Effect.catchTags({
       NotFound: () => Effect.succeed(notThere),
-      // A controller without children has no right to get its objects, but to list them it has.
+      // A controller without children may lack the permission to get its objects, but it may list them.
       Forbidden: (forbidden) =>
         client
           .list(metadata, { ...once, namespace: key.namespace, fieldSelector: `metadata.name=${key.name}`, limit: 1 })
@@ -95,7 +95,7 @@ const look = (
   )
 }
 
-/** Whether a trigger names the key for an object. An author's map may fail, or take its time. */
+/** Whether a trigger maps an object to the key. The map function of a controller may fail or be slow. */
 const concerns = (trigger: Controller<unknown>["triggers"][number], object: KubernetesObject, key: string): boolean => {
   try {
     const keys = trigger.map(object)
@@ -105,7 +105,7 @@ const concerns = (trigger: Controller<unknown>["triggers"][number], object: Kube
   }
 }
 
-/** Ignored changes of the object, and of others that concern it as they are now. */
+/** Ignored changes of the object, and of others that now map to it. */
 const ignoredOf = (subject: Subject, key: string): ReadonlyArray<Ignored> => {
   const { journal } = subject.runner
   const others = watchedBy(subject).flatMap(({ informer, trigger }) =>
@@ -117,7 +117,7 @@ const ignoredOf = (subject: Subject, key: string): ReadonlyArray<Ignored> => {
   return [...(journal.of(key)?.ignored ?? []), ...others].sort((a, b) => a.at - b.at)
 }
 
-/** Namespaces with an object of this name. O(objects), for a person's question. */
+/** Namespaces with an object of this name. O(objects), once per request of a person. */
 const elsewhereOf = (informer: Informer | undefined, { name, namespace }: ObjectKey): ReadonlyArray<string> => {
   const found: Array<string> = []
   for (const key of informer?.store.keys() ?? []) {
@@ -129,7 +129,7 @@ const elsewhereOf = (informer: Informer | undefined, { name, namespace }: Object
   return found
 }
 
-/** The objects that belong to one, of the kinds that its controller owns. */
+/** The children of an object, of the kinds that its controller owns. */
 const childrenOf = (subject: Subject, owner: KubernetesObject) =>
   watchedBy(subject)
     .filter(({ trigger }) => trigger.relation === "owned")
@@ -137,7 +137,7 @@ const childrenOf = (subject: Subject, owner: KubernetesObject) =>
       informer.store.byOwner(owner).map((object) => ({ resource: trigger.resource, key: keyOf(object) }))
     )
 
-/** Gathers what is known of an object of the subject's kind. */
+/** Gathers the facts about an object of the controller's kind. */
 export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, never, Needs> =>
   Effect.gen(function* () {
     const client = yield* Client.Client
@@ -163,14 +163,14 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
               look(client, child.resource, child.key),
               (state): ChildFact => ({ kind: child.resource.kind, key: keyString(child.key), live: state })
             ),
-          // They are few, and a server that does not answer shall be waited for once.
+          // Few requests, and an unavailable server costs one timeout.
           { concurrency: "unbounded" }
         )
       ],
       { concurrency: "unbounded" }
     )
 
-    // From here on nothing is waited for: what is told was all true at one moment.
+    // Synchronous from here, so that all facts are from the same moment.
     const now = yield* Clock.currentTimeMillis
     const queue = Option.getOrUndefined(runner.queue())
     const state = election?.state()
@@ -211,7 +211,7 @@ export const gather = (subject: Subject, key: ObjectKey): Effect.Effect<Facts, n
           ? undefined
           : { position: queue.position(text), ...queue.pending(text), busy: queue.snapshot().processing },
       children,
-      // Not by kind and key, which an object of another group may have as well.
+      // Not by kind and key, because an object of another group may have the same.
       isOwn: (source) => runner.writes.find(source) !== undefined
     }
   })

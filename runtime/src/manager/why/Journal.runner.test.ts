@@ -1,4 +1,4 @@
-/** What a controller at work enters in its journal. */
+/** The journal entries of a running controller. */
 import { describe, expect } from "bun:test"
 import { effect } from "@homeostat/testkit/Test"
 import * as Deferred from "effect/Deferred"

@@ -13,7 +13,7 @@ const failed = (message: string, number = 1) =>
     next: { _tag: "Run", afterMillis: 5 }
   })
 
-/** A patch of `deployments/shop` and what became of it. */
+/** A patch of `deployments/shop` and its outcome. */
 const patched = (over: Partial<Exchange> = {}): Exchange =>
   exchange({
     request: {
@@ -93,7 +93,7 @@ describe("a journal", () => {
         ]
       }
     ])
-    // The object itself is nobody's to keep.
+    // The journal must not keep the object.
     expect(JSON.stringify(journal.of("default/a"))).not.toContain("uid-a")
   })
 
@@ -218,7 +218,7 @@ describe("a journal", () => {
       expect(journal.size().bytes).toBeLessThanOrEqual(10_000)
     }
     expect(count).toBeWithin(9, 30)
-    // Of its two attempts the last one is left.
+    // The last of its two attempts is left.
     expect(runs(journal, "a").at(-1)).toMatchObject({ generation: 2 })
     expect(runs(journal, `n${count - 1}`)).toHaveLength(1)
   })
@@ -245,7 +245,7 @@ describe("a journal", () => {
       const known = Array.from({ length: 10_000 }, (_, count) => runs(journal, key(count)).at(-1))
       expect(known.filter((run) => run === undefined)).toEqual([])
       expect(known[0]).toMatchObject({ outcome: "Done", triggers: [{ source: { kind: "Service" } }], coalesced: 3 })
-      // Those of the last moment are known in full.
+      // The latest objects keep all attempts.
       expect(runs(journal, key(9999))).toHaveLength(written ? 2 : 1)
       expect(journal.size().bytes).toBeLessThanOrEqual(Journal.capacity)
     })
@@ -309,7 +309,7 @@ describe("a journal", () => {
 })
 
 describe("an object that is gone", () => {
-  const hour = Journal.remembered
+  const hour = Journal.retentionMillis
   const filled = () => {
     const journal = Journal.make()
     journal.record(attempt({ key: "default/a", uid: "one" }))

@@ -1,11 +1,11 @@
 /**
- * The history of a controller's objects, for the question "why?": the last attempts, the changes that a predicate ignored, and
- * deletions. It outlives terms of leadership, and is empty after a restart.
+ * The history of a controller's objects for `why`: the last attempts, ignored changes and deletions. It survives a lost Lease, and is
+ * empty after a restart.
  *
- * Bounded: so many attempts of an object, and so many bytes over all objects of a controller, by the length of each text that is kept.
- * The objects of which nothing was heard for longest keep their last attempt only, and then are forgotten, see `Halves`.
+ * It has two bounds: the number of attempts per object, and the bytes of all objects of a controller, by the length of each stored
+ * text. The objects without news for the longest time keep only their last attempt, and are then evicted, see `Halves`.
  *
- * What is kept is what is shown, never an object of the cluster.
+ * It stores only what `why` shows, never an object of the cluster.
  */
 import type { Change } from "../../cache/Store.ts"
 import type { Exchange } from "../../client/Exchange.ts"
@@ -19,87 +19,87 @@ import { keyString } from "../../resource/KubernetesObject.ts"
 import * as Text from "../../resource/Text.ts"
 import * as Secrecy from "../../telemetry/Secrecy.ts"
 
-/** A request that changes something, or was to. */
+/** A request that writes, whether it succeeded or not. */
 export interface Write {
-  /** `apply`, `patch`, `create`, …, or the method in lower case where it failed. */
+  /** `apply`, `patch`, `create` and so on; for a failed request, the method in lower case. */
   readonly verb: string
-  /** Such as `Deployment`; where it failed, as rules name it: `deployments`. */
+  /** The kind, such as `Deployment`; for a failed request, the plural: `deployments`. */
   readonly what: string
   readonly key: string
   readonly subresource: string | undefined
-  /** Whether the object was another afterwards; absent where that is not known. */
+  /** Whether the object changed; absent if that is not known. */
   readonly changed: boolean | undefined
-  /** The tag of the `ApiError` that came of it. */
+  /** The tag of the `ApiError`, for a failed request. */
   readonly error: string | undefined
 }
 
-/** An attempt, or several in a row with the same end, of which the last is told. Times are milliseconds of the Clock. */
+/** An attempt, or the last of several equal attempts in a row. Times are milliseconds of the Clock. */
 export interface Run {
-  /** As log lines have it: `reconcileID`. */
+  /** The `reconcileID` of log lines. */
   readonly id: string
   readonly startedAt: number
   readonly finishedAt: number
   /** How long it waited for a worker. */
   readonly waitedMillis: number
-  /** 1 for the first after a success, counting up with each failure or requeue in a row. */
+  /** 1 for the first after a success; each failure or requeue in a row adds 1. */
   readonly number: number
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly resourceVersion: string | undefined
   readonly outcome: Outcome["_tag"]
-  /** Of a failure. */
+  /** The error message of a failure. */
   readonly message: string | undefined
   readonly next: Next
-  /** The newest of those that woke it, oldest first, */
+  /** The newest triggers of the attempt, oldest first. */
   readonly triggers: ReadonlyArray<Fired>
-  /** and how many there were in all. */
+  /** The number of all triggers. */
   readonly coalesced: number
   readonly writes: ReadonlyArray<Write>
-  /** Writes beyond those. */
+  /** The number of writes that `writes` omits. */
   readonly moreWrites: number
   readonly requests: number
-  /** What it found to correct. */
+  /** The differences that it corrected. */
   readonly corrections: ReadonlyArray<Correction>
-  /** Where it was traced. `exported`: the trace has left the process, and can be looked at. */
+  /** The trace of the attempt. `exported`: the trace was sent to a collector. */
   readonly trace: { readonly id: string; readonly exported: boolean } | undefined
-  /** How many attempts in a row ended so, */
+  /** The number of equal attempts in a row. */
   readonly times: number
-  /** and when the first of them began. */
+  /** When the first of them began. */
   readonly since: number
 }
 
-/** A change that a predicate ignored, or several in a row for one reason, of which the last is told. */
+/** A change that a predicate ignored, or the last of several in a row for the same reason. */
 export interface Ignored {
   readonly kind: Fired["kind"]
   readonly source: NonNullable<Fired["source"]>
   readonly uid: string
   readonly at: number
-  /** Which predicate, and what it said. */
+  /** The predicate and its reason. */
   readonly predicate: string
   readonly times: number
 }
 
-/** What is known of one object. */
+/** The history of one object. */
 export interface Entry {
   /** Oldest first. */
   readonly runs: ReadonlyArray<Run>
-  /** Changes of the object itself, oldest first. */
+  /** Ignored changes of the object itself, oldest first. */
   readonly ignored: ReadonlyArray<Ignored>
   readonly deleted: { readonly uid: string; readonly at: number } | undefined
 }
 
-/** See the top of this file. All of it is synchronous. */
+/** The history of a controller's objects. All methods are synchronous. */
 export interface Journal extends History {
-  /** Forgets objects that are gone for {@link remembered}, and changes that were ignored so long ago. */
+  /** Removes the history of deleted objects, and ignored changes, after {@link retentionMillis}. */
   readonly expire: (now: number) => void
   readonly of: (key: string) => Entry | undefined
   /** The latest changes that a trigger's predicate ignored, oldest first. */
   readonly elsewhere: (trigger: object) => Iterable<Ignored>
-  /** How much it holds. */
+  /** The number of objects, and the approximate bytes. */
   readonly size: () => { readonly keys: number; readonly bytes: number }
 }
 
-/** Attempts and ignored changes per object: enough to see what it went through, few enough to be read. */
+/** Attempts and ignored changes per object: enough for its recent history, and few enough to read. */
 const mostRuns = 8
 const mostIgnored = 3
 /** Triggers and writes per attempt. */
@@ -107,19 +107,19 @@ const mostTriggers = 3
 const mostWrites = 8
 const mostCorrections = 4
 const mostFields = 4
-/** Characters of a message. */
+/** The longest stored message, in characters. */
 const longest = 500
 /** Ignored changes of other kinds, per trigger. */
 const mostElsewhere = 200
 
-/** Bytes of a controller's journal, about, for the last eight attempts of some thousand objects */
+/** Approximate bytes for the last eight attempts of some thousand objects of a controller. */
 const youngCapacity = 4 * 1024 * 1024
 
-/** and for the last attempt of 10,000 other objects. */
+/** Adds the bytes for the last attempt of 10,000 other objects. */
 export const capacity = youngCapacity + 8 * 1024 * 1024
 
-/** How long an object that is gone is told of, in milliseconds: an hour, as Events are kept. */
-export const remembered = 3_600_000
+/** How long the history of a deleted object is kept, in ms: an hour, like Events. */
+export const retentionMillis = 3_600_000
 
 interface Page extends Halves.Weighed {
   runs: Array<Run>
@@ -143,7 +143,7 @@ const bytesOfRun = ({ corrections, message, triggers, writes }: Run): number => 
 }
 const bytesOfIgnored = ({ predicate, source }: Ignored): number => 250 + Text.bytes(predicate) + Text.bytes(source.key)
 
-/** Leaves the last attempt of an object, and what woke it last. Gives what that takes, in bytes. */
+/** Keeps only the last attempt of an object and its last trigger. Returns the remaining bytes. */
 const shorten = (page: Page): number => {
   const last = page.runs.at(-1)
   const ignored = page.ignored.reduce((bytes, each) => bytes + bytesOfIgnored(each), 0)
@@ -164,7 +164,7 @@ const shorten = (page: Page): number => {
 /** An empty journal. */
 export const make = (options: { readonly capacity?: number } = {}): Journal => {
   const elsewhere = new Map<object, Map<string, Ignored>>()
-  /** When objects went, the first one first. */
+  /** The times of deletions, the earliest first. */
   const gone = new Map<string, number>()
   const most = options.capacity ?? capacity
   const pages = Halves.make<Page>(most, {
@@ -217,17 +217,17 @@ export const make = (options: { readonly capacity?: number } = {}): Journal => {
     },
     expire: (now) => {
       for (const [key, at] of gone) {
-        if (now - at < remembered) break
+        if (now - at < retentionMillis) break
         gone.delete(key)
         const page = pages.get(key)
         const uid = page?.runs.at(-1)?.uid
-        // Another one of its name lives.
+        // A new object with this name exists.
         if (page !== undefined && uid !== undefined && uid !== page.deleted?.uid) page.deleted = undefined
         else pages.delete(key)
       }
       for (const sources of elsewhere.values()) {
         for (const [key, { at }] of sources) {
-          if (now - at < remembered) break
+          if (now - at < retentionMillis) break
           sources.delete(key)
         }
       }
@@ -253,7 +253,7 @@ const ignoredOf = (
   times
 })
 
-/** Whether telling of the second one alone loses nothing: neither changed anything, and both came to the same. */
+/** Whether the second attempt alone tells everything: neither wrote anything, and both had the same outcome. */
 const isSame = (before: Run, after: Run): boolean =>
   before.outcome === after.outcome &&
   before.message === after.message &&
@@ -263,7 +263,7 @@ const isSame = (before: Run, after: Run): boolean =>
   !before.writes.some(isNews) &&
   !after.writes.some(isNews)
 
-/** A write that fails again and again is told by its message. */
+/** The error message already shows a write that fails repeatedly. */
 const isNews = ({ changed, error }: Write): boolean => error === undefined && changed !== false
 
 const messageOfOutcome = (outcome: Outcome): string | undefined =>
@@ -271,7 +271,7 @@ const messageOfOutcome = (outcome: Outcome): string | undefined =>
 
 const isWrite = ({ request, write }: Exchange): boolean => write !== undefined || request.method !== "GET"
 
-/** Plural and subresource in a path's template. */
+/** Plural and subresource in the template of a path. */
 const resourceIn = /\/([^/{}]+)(?:\/\{name\}(?:\/([^/{}]+))?)?$/
 
 const writeOf = ({ error, request, write }: Exchange): Write => {

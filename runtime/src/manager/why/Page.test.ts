@@ -19,7 +19,7 @@ import * as Page from "./Page.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
 
-/** A controller at work, and its page for whoever asks. The API server tells of kinds as `tells` has it. */
+/** A running controller, and its page for callers. `tells` is the discovery of the API server. */
 const asked = (
   controller: Controller.Controller<Controller.Services>,
   tells: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}")
@@ -155,7 +155,7 @@ effect(
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
       const { ask } = yield* asked(Controller.make("widgets", { for: Widget, reconcile }))
-      // What may not be got is asked for in another way, which takes its time too.
+      // The read falls back to a list, which takes time too.
       const slow = server.hold(/^GET .*\/widgets\/a$/, "answer")
       server.fail(/^GET .*\/widgets\/a$/, 403)
       server.hold(/^GET .*\/widgets$/)

@@ -1,12 +1,12 @@
 /**
- * `/why?kind=webapp&namespace=shop&name=cart`, at the port for probes: what the controllers of this process know of an object, and
- * why it was (not) reconciled. `&controller=` names one of several that reconcile the kind.
+ * `/why?kind=webapp&namespace=shop&name=cart` at the probe port: what the controllers of this process know about an object, and why
+ * they reconciled it or not. `&controller=` selects one of several controllers of the kind.
  *
- * The kind is taken by its name, its plural or its short names, in any case, with its group or without (`webapps.apps.kubedojo.io`).
- * A kind that a controller makes children of is answered for their owner. Without a namespace it is `default`.
+ * `kind` is the name, the plural or a short name of the kind, in any case, with or without the group (`webapps.apps.kubedojo.io`).
+ * For an owned kind the answer is about the owner. The default namespace is `default`.
  *
- * Text, or JSON (`{"answers": […]}`) with `output=json` or where that is accepted. 400 with one line for a question that makes no sense.
- * 401, 403 and 503 with one line for who may not ask, see `Callers`.
+ * The answer is text, or JSON (`{"answers": […]}`) with `output=json` or a JSON `Accept` header. Invalid parameters get 400 with one
+ * line. Callers without permission get 401, 403 or 503 with one line, see `Callers`.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -26,21 +26,21 @@ import * as Text from "./Text.ts"
 import { type Explanation, explain } from "./Why.ts"
 import { listed } from "./Words.ts"
 
-/** An answer: an explanation for each controller that reconciles the object, or a message where there is none. */
+/** One explanation per controller that reconciles the object, or a message if there is none. */
 export interface Page {
-  /** What has to be said before. */
+  /** A message to show before the answers. */
   readonly message?: string | undefined
   readonly answers: ReadonlyArray<Explanation>
 }
 
-/** The question makes no sense; the message is one line that says what does. */
+/** The parameters are invalid; the message is one line with the valid ones. */
 interface Refused {
   readonly refused: string
 }
 
 const isRefused = (answer: Page | Refused): answer is Refused => "refused" in answer
 
-/** All names that people have for a kind, in lower case. */
+/** All names of a kind, in lower case. */
 const namesOf = (resource: Resource.Any): ReadonlyArray<string> => {
   const { group, kind, plural } = resource
   const names = [kind, plural]
@@ -50,14 +50,14 @@ const namesOf = (resource: Resource.Any): ReadonlyArray<string> => {
   return [...names, ...(group === "" ? [] : names.map((name) => `${name}.${group}`))].map((name) => name.toLowerCase())
 }
 
-/** Where the API server tells of the kinds of a group and version. */
+/** The discovery path of a group and version. */
 const discoveryOf = (resource: Resource.Any): string =>
   `${resource.group === "" ? "/api" : "/apis"}/${Resource.apiVersionOf(resource)}`
 
-/** The API server has this long to tell of kinds: more is wanted of it afterwards, and the port cuts off what takes ten seconds. */
+/** The timeout of discovery: gathering follows, and the port cuts off answers after ten seconds. */
 const patience = "2 seconds"
 
-/** The short names of the kinds of a group and version, by plural; none, if the API server says nothing. */
+/** The short names of the kinds of a group and version, by plural; empty if the API server does not answer. */
 const shortNamesAt = (path: string): Effect.Effect<ReadonlyMap<string, ReadonlyArray<string>>, never, Client.Client> =>
   Client.raw({ method: "GET", path }).pipe(
     Effect.timeout(patience),
@@ -83,20 +83,20 @@ const shortNamesAt = (path: string): Effect.Effect<ReadonlyMap<string, ReadonlyA
 /** Whether a built-in kind has a short name. */
 type HasShortName = (resource: Resource.Any, name: string) => boolean
 
-/** Asks for the short names of the built-in kinds among some: each group and version once, all at the same time. */
+/** Reads the short names of built-in kinds, in one request per group and version, all at the same time. */
 const discover = (resources: ReadonlyArray<Resource.Any>): Effect.Effect<HasShortName, never, Client.Client> =>
   Effect.gen(function* () {
     const builtIn = resources.filter((resource) => !CustomResource.isCustomResource(resource))
     const paths = [...new Set(builtIn.map(discoveryOf))]
-    const told = new Map(
+    const shortNames = new Map(
       yield* Effect.forEach(paths, (path) => Effect.map(shortNamesAt(path), (names) => [path, names] as const), {
         concurrency: "unbounded"
       })
     )
-    return (resource, name) => told.get(discoveryOf(resource))?.get(resource.plural)?.includes(name) === true
+    return (resource, name) => shortNames.get(discoveryOf(resource))?.get(resource.plural)?.includes(name) === true
   })
 
-/** The resources that are called so: by their own names, or else by short names that the API server knows. */
+/** The resources with this name, or else those with this short name on the API server. */
 const calledSo = <R>(
   resources: ReadonlyArray<Resource.Any>,
   name: string,
@@ -117,7 +117,7 @@ const calledSo = <R>(
 const keyIn = (resource: Resource.Any, namespace: string | null, name: string): ObjectKey =>
   resource.namespaced ? { namespace: namespace === null || namespace === "" ? "default" : namespace, name } : { name }
 
-/** The kinds that are reconciled here, as one can ask for them. */
+/** The reconciled kinds, by their names in requests. */
 const offered = (subjects: ReadonlyArray<Gather.Subject>): string =>
   listed([
     ...new Set(subjects.map(({ controller: { resource } }) => `${resource.kind} (${Resource.nameOf(resource)})`))
@@ -128,7 +128,7 @@ const explained = (subjects: ReadonlyArray<Gather.Subject>, key: ObjectKey) =>
     concurrency: "unbounded"
   })
 
-/** The owner of an object that a controller here makes, as its copy of the kind says. */
+/** The owner of a child, from the cache of its kind. */
 const ofChild = (
   makers: ReadonlyArray<{ readonly subject: Gather.Subject; readonly at: number }>,
   namespace: string | null,
@@ -171,7 +171,7 @@ const ask = (
     if (kind === "" || name === "") {
       return { refused: "say what to explain: /why?kind=webapp&namespace=default&name=shop" }
     }
-    // It becomes a part of a path: nothing but a name may.
+    // These parameters become parts of a path, so they must be valid names.
     for (const [what, text] of [
       ["name", name],
       ["namespace", query.get("namespace") ?? ""]
@@ -192,7 +192,7 @@ const ask = (
     )
     const own = some.map(({ controller }) => controller.resource)
     const made = owned.map(({ resource }) => resource)
-    // A name that is a kind's own here is no other's short one.
+    // The own name of a kind precedes short names of other kinds.
     const isOwnName = [...own, ...made].some((resource) => namesOf(resource).includes(kind.toLowerCase()))
     const discovered = isOwnName
       ? Effect.succeed<HasShortName>(() => false)
@@ -213,7 +213,7 @@ const ask = (
     return { refused: `no controller here reconciles a kind ${JSON.stringify(kind)}, but ${offered(subjects)}` }
   })
 
-/** Whether JSON is asked for: by the query, or by a header that does not name text before it. */
+/** Whether the caller wants JSON: by the query, or by an `Accept` header that does not name text first. */
 const wantsJson = (request: Request, query: URLSearchParams): boolean => {
   const output = query.get("output")
   return output === null || output === ""
@@ -221,7 +221,7 @@ const wantsJson = (request: Request, query: URLSearchParams): boolean => {
     : output === "json"
 }
 
-/** The page as text, without a newline at its end. */
+/** The page as text, without a final newline. */
 export const textOf = ({ answers, message }: Page): string =>
   [
     ...(message === undefined ? [] : [message]),
@@ -245,7 +245,7 @@ const respond = (answer: Page | Refused, json: boolean): Response => {
     : Endpoints.text(200, textOf(answer), headers)
 }
 
-/** Serves `/why` for these controllers, until the scope closes; nothing happens where there are no ports. */
+/** Serves `/why` for these controllers, until the scope closes. Does nothing without ports. */
 export const serve = (
   controllers: ReadonlyArray<Controller<unknown>>,
   runners: ReadonlyArray<Gather.Journaled>,

@@ -1,4 +1,4 @@
-/** Each section of an explanation as text, with what the cases of `docs/why.md` do not have. */
+/** Each section of an explanation as text, beyond the cases of `docs/why.md`. */
 import { describe, expect, test } from "bun:test"
 import * as Text from "./Text.ts"
 import { cases, now } from "./Why.fixture.ts"
@@ -8,7 +8,7 @@ const usual = explain(cases.reconciled)
 
 const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1000).toISOString()
 
-/** The lines of one section, without its name, of the usual explanation with some parts changed. */
+/** The lines of one section of the usual explanation with some changes, without the section's name. */
 const section = (name: string, over: Partial<Explanation>): ReadonlyArray<string> => {
   const [, facts = ""] = Text.render({ ...usual, ...over }).split("\n\n")
   const lines = facts.split("\n")

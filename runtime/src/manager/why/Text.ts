@@ -1,14 +1,14 @@
-/** An explanation as a person reads it in a terminal: the answer, then the facts, in two columns. */
+/** An explanation for a terminal: the answer, then the facts in two columns. */
 
 import type { Writer } from "./Fields.ts"
 import { ago, clock, future, past, span } from "./Time.ts"
 import type { Explanation } from "./Why.ts"
 import { counted, deeds, isSame, listed, nameIn } from "./Words.ts"
 
-/** A section: its name, and its lines. */
+/** A section with a name and lines. */
 type Section = readonly [name: string, lines: ReadonlyArray<string>]
 
-/** Columns, each as wide as it has to be; the last one is free. */
+/** Aligns columns; the last one has any width. */
 const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const widths: Array<number> = []
   for (const row of rows) {
@@ -24,10 +24,10 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string
   )
 }
 
-/** A message can be as long as its author likes; all of it is in the JSON. */
+/** The longest message in the text, in characters. The JSON has the whole message. */
 const most = 200
 
-/** A message in one line, unless the answer has told it already. */
+/** A message in one line, without its tail beyond `most`; "(see above)" if the answer contains it. */
 const clip = (text: string, { answer }: Explanation): string => {
   const line = text.replaceAll(/\s+/g, " ").trim()
   if (line.length > 40 && answer.includes(line.replace(/[.!?…]$/, ""))) return "(see above)"
@@ -81,10 +81,10 @@ const wokenLines = ({ wokenBy: { count, triggers } }: Explanation, now: number):
   ...(count > triggers.length ? [`and ${count - triggers.length} more before`] : [])
 ]
 
-type Told = Explanation["runs"][number]
+type ShownRun = Explanation["runs"][number]
 
-const resultOf = ({ outcome, times }: Told): string => {
-  const words: { readonly [outcome in Told["outcome"]]: string } = {
+const resultOf = ({ outcome, times }: ShownRun): string => {
+  const words: { readonly [outcome in ShownRun["outcome"]]: string } = {
     Done: "ok",
     RequeueAfter: "ok",
     Requeue: "not yet",
@@ -102,7 +102,7 @@ const runLines = (explanation: Explanation, now: number): ReadonlyArray<string> 
   return table(
     runs.map((run) => {
       const did = deeds(run, object)
-      // Its own writes come back to whoever writes: what else woke it tells more.
+      // A trigger of another writer says more than the controller's own writes.
       const woken = run.triggers.findLast(({ own }) => !own) ?? run.triggers.at(-1)
       const more = run.coalesced > 1 ? ` (+${run.coalesced - 1})` : ""
       const since = run.times > 1 ? [`since ${clock(Date.parse(run.since), now)}`] : []
@@ -127,7 +127,7 @@ const runLines = (explanation: Explanation, now: number): ReadonlyArray<string> 
   )
 }
 
-/** Ignored changes that are told; the rest is counted. */
+/** The number of ignored changes that are shown; the others are counted. */
 const mostIgnored = 4
 
 const ignoredLines = ({ ignored, object }: Explanation, now: number): ReadonlyArray<string> => [
@@ -183,7 +183,7 @@ const processLines = ({ controller }: Explanation): ReadonlyArray<string> => {
   ]
 }
 
-/** The explanation as text, without a newline at its end. */
+/** The explanation as text, without a final newline. */
 export const render = (explanation: Explanation): string => {
   const now = Date.parse(explanation.at)
   const { answer, hints, runs, unknown, writers } = explanation

@@ -1,6 +1,6 @@
-/** Times as `homeostat why` tells them: how long ago, and when. In UTC, for the manager and who asks it are in different places. */
+/** Times in the text of `why`: ages and times of day. In UTC, because the manager and its callers are in different places. */
 
-/** A duration in at most two units, as kubectl writes ages: `350ms`, `12s`, `3m20s`, `2h5m`, `3d4h`. */
+/** A duration in at most two units, like ages in kubectl: `350ms`, `12s`, `3m20s`, `2h5m`, `3d4h`. */
 export const span = (millis: number): string => {
   if (millis < 1000) return `${Math.max(0, Math.round(millis))}ms`
   const seconds = Math.floor(millis / 1000)
@@ -17,14 +17,14 @@ export const span = (millis: number): string => {
     .join("")
 }
 
-/** `10:21:13Z`, with the date before it where that is not today's. */
+/** `10:21:13Z`, with the date before it if it is another day. */
 export const clock = (at: number, now: number): string => {
   const [date = "", time = ""] = new Date(at).toISOString().split("T")
   const today = new Date(now).toISOString().slice(0, 10)
   return `${date === today ? "" : `${date} `}${time.slice(0, 8)}Z`
 }
 
-/** `3m20s ago`. Two clocks may differ a little: what seems to be yet to come has just happened. */
+/** `3m20s ago`. Clocks may differ a little, so a time in the near future is `just now`. */
 export const ago = (at: number, now: number): string => (now - at < 1000 ? "just now" : `${span(now - at)} ago`)
 
 /** `3m20s ago (10:17:53Z)`. */

@@ -1,23 +1,23 @@
-/** For the tests of explanations, and for `docs/why.md`: what may be known of an object, case by case. */
+/** Facts for the tests of explanations and for `docs/why.md`, case by case. */
 
 import type { Fired } from "../../controller/Trigger.ts"
 import type { KubernetesObject, ManagedFieldsEntry } from "../../resource/KubernetesObject.ts"
 import type { Facts } from "./Facts.ts"
 import type { Run } from "./Journal.ts"
 
-/** The moment at which all of them are asked. */
+/** The time of all cases. */
 export const now = Date.parse("2026-11-21T10:21:13Z")
 
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** So long ago, as the API server writes times. */
+/** A time in the past, in the format of the API server. */
 const before = (millis: number): string => new Date(now - millis).toISOString().replace(".000Z", "Z")
 
 const key = { namespace: "default", name: "shop" }
 
-/** A condition of the WebApp, as old as that. */
+/** A condition of the WebApp with this age. */
 const condition = (type: string, status: string, reason: string, message: string, age: number) => ({
   type,
   status,
@@ -42,7 +42,7 @@ const managed = (
   operation,
   time: before(age),
   fieldsType: "FieldsV1",
-  // Any object is a set of fields to whoever reads it so.
+  // A plain object satisfies the type of a field set.
   fieldsV1: { ...fieldsV1 }
 })
 
@@ -121,7 +121,7 @@ const wrote = (kind: string, subresource?: string): Run["writes"][number] => ({
   error: undefined
 })
 
-/** A WebApp that is as it should be; what a case says otherwise. */
+/** A WebApp without problems, and the differences of a case. */
 export const facts = (over: Partial<Facts> = {}): Facts => {
   const cached = "cached" in over ? over.cached : shop()
   return {
@@ -185,7 +185,7 @@ const stalled = [
 
 const gone = { cached: undefined, children: [] } as const
 
-/** The cases, by what `docs/why.md` calls them. */
+/** The cases, by their titles in `docs/why.md`. */
 export const cases = {
   reconciled: facts({
     entry: {

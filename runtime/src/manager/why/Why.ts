@@ -1,20 +1,20 @@
 /**
- * Why a controller did, or did not do, something about an object: from the facts to an explanation, which answers in its first
- * sentence and then tells what the answer rests on. Pure; `WhyGather` gathers the facts, `WhyText` writes the explanation down.
+ * Explains why a controller reconciled an object or not. The first sentence of an explanation is the answer, and the facts for it
+ * follow. Pure: `WhyGather` gathers the facts, and `WhyText` renders the explanation.
  */
 
 import type { Fired } from "../../controller/Trigger.ts"
 import { answerOf, type Verdict } from "./Answer.ts"
-import { conditionsOf, dueOf, type Facts, observedOf, type Told } from "./Facts.ts"
+import { type ConditionFact, conditionsOf, dueOf, type Facts, observedOf } from "./Facts.ts"
 import { setterOf, type Writer, writersOf } from "./Fields.ts"
 import type { Ignored, Run } from "./Journal.ts"
 import { sentence, wordsOf } from "./Words.ts"
 
-/** Something that woke the object. */
+/** A trigger of the object. */
 export interface Woken {
   readonly kind: Fired["kind"]
   readonly source: Fired["source"]
-  /** Whether it is a write of this process, coming back. */
+  /** Whether it is a write of this process. */
   readonly own: boolean
   readonly at: string
   /** In words. */
@@ -26,7 +26,7 @@ export interface Explanation {
   readonly verdict: Verdict
   /** One or two sentences. */
   readonly answer: string
-  /** What to do, or to look at. */
+  /** What to do, or what to check. */
   readonly hints: ReadonlyArray<string>
   readonly at: string
   readonly object: {
@@ -34,23 +34,23 @@ export interface Explanation {
     readonly resource: string
     readonly namespace: string | undefined
     readonly name: string
-    /** Whether there is one; absent where the API server did not say. */
+    /** Whether the object exists; absent if the API server did not answer. */
     readonly exists: boolean | undefined
-    /** Whether this process sees it. */
+    /** Whether it is in the cache of this process. */
     readonly seen: boolean
     readonly uid: string | undefined
     readonly generation: number | undefined
-    /** The generation that its status speaks of. */
+    /** The observed generation in its status. */
     readonly observedGeneration: number | undefined
     readonly resourceVersion: string | undefined
     readonly createdAt: string | undefined
     readonly deletionRequestedAt: string | undefined
   }
-  readonly conditions: ReadonlyArray<Told>
-  /** What holds up its deletion, whoever's it is. `by`: who put it in. */
+  readonly conditions: ReadonlyArray<ConditionFact>
+  /** All finalizers that delay its deletion. `by`: the field manager that added one. */
   readonly finalizers: ReadonlyArray<{ readonly name: string; readonly ours: boolean; readonly by: string | undefined }>
   readonly next: { readonly at: string | undefined; readonly why: string } | undefined
-  /** What asks for the next run, or else asked for the last one. */
+  /** The triggers of the next run, or else those of the last run. */
   readonly wokenBy: { readonly waiting: boolean; readonly count: number; readonly triggers: ReadonlyArray<Woken> }
   /** Newest first. */
   readonly runs: ReadonlyArray<
@@ -64,14 +64,14 @@ export interface Explanation {
   /** Newest first. */
   readonly ignored: ReadonlyArray<Omit<Ignored, "at"> & { readonly at: string; readonly own: boolean }>
   readonly writers: ReadonlyArray<Writer>
-  /** Its children, each with those others than its controller who write it. */
+  /** Its children, each with the other managers that write it. */
   readonly children: ReadonlyArray<{
     readonly kind: string
     readonly key: string
     readonly exists: boolean | undefined
     readonly others: ReadonlyArray<Writer>
   }>
-  /** Why the API server did not say what it was asked for, each reason once. */
+  /** Why the API server did not answer, each reason once. */
   readonly unknown: ReadonlyArray<string>
   readonly controller: {
     readonly name: string
@@ -99,7 +99,7 @@ const wokenOf =
     }
   }
 
-/** Answers after which nothing is next, unless something else becomes of it first. */
+/** Answers without a next run, until something changes. */
 const without: ReadonlyArray<Verdict> = [
   "absent",
   "deleted",
@@ -130,7 +130,7 @@ const nextOf = (facts: Facts, verdict: Verdict): Explanation["next"] => {
   return { at: iso(due), why }
 }
 
-/** The explanation of the facts. */
+/** Explains the facts. */
 export const explain = (facts: Facts): Explanation => {
   const { cached, controller, entry, key, live, now, queue } = facts
   const object = cached ?? (live._tag === "There" ? live.object : undefined)
@@ -190,7 +190,7 @@ export const explain = (facts: Facts): Explanation => {
       others:
         child.live._tag === "There"
           ? writersOf(child.live.object).filter(
-              // Of a child's status everybody expects that others write it.
+              // Other managers usually write the status of a child.
               ({ manager, subresource }) => manager !== controller.fieldManager && subresource !== "status"
             )
           : []

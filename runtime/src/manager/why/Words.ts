@@ -1,4 +1,4 @@
-/** Words for what a journal and a queue hold, as an explanation uses them. */
+/** Words for the contents of a journal and a queue. */
 
 import type { Correction } from "../../controller/Reconciliation.ts"
 import type { Fired } from "../../controller/Trigger.ts"
@@ -13,18 +13,18 @@ export const listed = (words: ReadonlyArray<string>): string =>
 /** `1 write`, `2 writes`. */
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
 
-/** A text with a full stop. */
+/** A text that ends with a full stop. */
 export const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`)
 
 const happened = { added: "was created", modified: "was changed", deleted: "was deleted" } as const
 
-/** The kind and the key of something. */
+/** A kind and a key. */
 export interface Named {
   readonly kind: string
   readonly key: string
 }
 
-/** An object that is spoken of: what is in its namespace needs no namespace said. */
+/** The object of the explanation. Names in its namespace are written without the namespace. */
 export interface Subject extends ObjectKey {
   readonly kind: string
 }
@@ -32,7 +32,7 @@ export interface Subject extends ObjectKey {
 /** Whether that is the object itself. */
 export const isSame = ({ key, kind }: Named, self: Subject): boolean => kind === self.kind && key === keyString(self)
 
-/** Its name, beside the object that is spoken of. */
+/** Its name, relative to the object of the explanation. */
 export const nameIn = ({ key, kind }: Named, { namespace }: Subject): string =>
   `${kind} ${namespace !== undefined && key.startsWith(`${namespace}/`) ? key.slice(namespace.length + 1) : key}`
 
@@ -65,10 +65,10 @@ export const wordsOf = ({ kind, source }: Fired, self: Subject): string => {
   }
 }
 
-/** How many times in a row it came to that, where it is more than one. */
+/** The number of equal outcomes in a row, if more than one. */
 export const timesInARow = (run: Run): string => (run.number > 1 ? `, ${run.number} times in a row` : "")
 
-/** What came of a run, in some words. */
+/** The outcome of a run, in a few words. */
 export const inBrief = (run: Run): string => {
   switch (run.outcome) {
     case "Done":
@@ -90,7 +90,7 @@ export const inBrief = (run: Run): string => {
   }
 }
 
-/** What a run did, in words, a part for each thing; none if it did nothing. */
+/** The effects of a run, one text each; empty if it changed nothing. */
 export const deeds = (
   run: {
     readonly writes: ReadonlyArray<Write>
@@ -109,13 +109,13 @@ export const deeds = (
         ? `repaired ${name}, which another manager had changed${what}`
         : `changed ${name}${what}`
   })
-  const told = new Set(run.corrections.map(({ key, kind }) => `${kind} ${key}`))
+  const described = new Set(run.corrections.map(({ key, kind }) => `${kind} ${key}`))
   const written = run.writes.flatMap(({ changed, error, key, subresource, verb, what }) => {
     const name = nameIn({ kind: what, key }, self)
     if (error !== undefined) {
       return [`could not ${verb} ${subresource === undefined ? "" : `${subresource} of `}${name} (${error})`]
     }
-    if (told.has(`${what} ${key}`) && subresource === undefined) return []
+    if (described.has(`${what} ${key}`) && subresource === undefined) return []
     const itself = isSame({ kind: what, key }, self)
     const target =
       subresource === undefined
