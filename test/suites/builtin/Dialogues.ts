@@ -14,7 +14,7 @@ import { workloads } from "./catalogue/Workloads.ts"
 
 const kindOf = (object: J.JsonObject): Kind => {
   const kind = kinds.find((kind) => kind.kind === object.kind && apiVersionOf(kind) === object.apiVersion)
-  if (kind === undefined) throw new Error(`unknown kind in the catalogue: ${object.apiVersion} ${object.kind}`)
+  if (kind === undefined) throw new Error(`unknown kind: ${object.apiVersion} ${object.kind}`)
   return kind
 }
 

@@ -21,7 +21,7 @@ export const until = (what: string, condition: () => boolean, millis = 40_000): 
     const start = yield* Clock.currentTimeMillis
     while (!condition()) {
       if ((yield* Clock.currentTimeMillis) - start > millis)
-        return yield* Effect.dieMessage(`${what}: not in ${millis} ms`)
+        return yield* Effect.dieMessage(`timed out after ${millis} ms: ${what}`)
       yield* Effect.sleep("10 millis")
     }
   })

@@ -55,7 +55,7 @@ describe.concurrent("Secure metrics", () => {
       expect(yield* trusting(first)).toMatchObject({ _tag: "Right", right: { status: 401 } })
       expect((yield* trusting(second))._tag).toBe("Left")
       yield* put(second)
-      yield* Managed.eventually("that the new certificate is shown", trusting(second), ({ _tag }) => _tag === "Right")
+      yield* Managed.eventually("the new certificate", trusting(second), ({ _tag }) => _tag === "Right")
       expect((yield* trusting(first))._tag).toBe("Left")
       expect(Keeper.lines(program).filter(({ level }) => level !== "info")).toEqual([])
     })

@@ -33,7 +33,7 @@ describe.concurrent("Secure metrics", () => {
       const other = yield* Keeper.account(cluster, namespace, "other", { path: "/why", verbs: ["get"] })
 
       const page = yield* Managed.eventually(
-        "that the permission to read is in effect",
+        "the permission to read",
         Keeper.ask(metrics, { token: reader.token }),
         ({ status }) => status !== 403
       )
@@ -99,11 +99,7 @@ describe.concurrent("The log levels of a manager", () => {
           Keeper.ask(`${loglevel}${method === undefined ? "" : "?level=debug"}`, { token, headers, method }),
           ({ status }) => status
         )
-      yield* Managed.eventually(
-        "that the permission to set is in effect",
-        from(writer, "PUT"),
-        (status) => status === 200
-      )
+      yield* Managed.eventually("the permission to set", from(writer, "PUT"), (status) => status === 200)
       expect([yield* from(reader), yield* from(reader, "PUT"), yield* from(writer, "DELETE")]).toEqual([200, 403, 403])
       expect([yield* from({}), yield* from({}, "PUT")]).toEqual([401, 401])
       expect((yield* Keeper.ask(loglevel)).body).toStartWith("all: debug, started with info\n")

@@ -51,9 +51,9 @@ describe.concurrent("The log level of a controller", () => {
       const again = Effect.gen(function* () {
         const before = yield* reconciles
         yield* touch(cluster, namespace, "one")
-        yield* Managed.eventually("that it is reconciled", reconciles, (count) => count > before)
+        yield* Managed.eventually("a reconcile", reconciles, (count) => count > before)
       })
-      yield* Managed.eventually("that it is reconciled", reconciles, (count) => count > 0)
+      yield* Managed.eventually("a reconcile", reconciles, (count) => count > 0)
       yield* again
       expect(logged("Has read it")).toBe(0)
 

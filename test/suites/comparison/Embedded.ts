@@ -19,7 +19,7 @@ export const make = ({ definitions = [] }: Pick<Dialogues.Suite, "definitions">)
     for (const definition of definitions) {
       const body = JSON.parse(JSON.stringify(definition)) as Json
       const { body: answer, status } = yield* server({ method: "POST", path: definitionsPath, body }, beginning)
-      if (status !== 201) return yield* Effect.dieMessage(`the definition was refused: ${JSON.stringify(answer)}`)
+      if (status !== 201) return yield* Effect.dieMessage(`invalid definition: ${JSON.stringify(answer)}`)
     }
     return server
   }).pipe(Effect.withClock({ ...Clock.make(), unsafeCurrentTimeMillis: () => beginning }))

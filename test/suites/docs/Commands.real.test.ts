@@ -113,7 +113,7 @@ const succeed = (place: Surroundings, block: { readonly place: string; readonly 
 
 const isReady = (probes: string) =>
   Managed.eventually(
-    "that the manager is ready",
+    "a ready manager",
     Effect.promise(() =>
       fetch(`${probes}/readyz`).then(
         ({ ok }) => ok,

@@ -100,7 +100,7 @@ describe("A manager whose tenant", () => {
                 const variable = `${piece.repeat(300_000 / piece.length)}_${n}`
                 yield* addVariable(hostile, "fought", variable)
                 yield* Managed.eventually(
-                  "that the variable is taken out",
+                  "the removal of the variable",
                   Client.get(Deployment, { namespace: hostile, name: "fought" }),
                   (found) => !JSON.stringify(found.spec).includes(variable)
                 )

@@ -46,7 +46,7 @@ export const follow = (heading: string): Effect.Effect<ReadonlyArray<string>, Co
 const commandsOf = (heading: string): Effect.Effect<ReadonlyArray<string>> =>
   Effect.map(blocks, (blocks) => {
     const commands = blocks.filter((block) => block.language === "sh" && block.heading === heading)
-    if (commands.length === 0) throw new Error(`${page} has no commands under "${heading}"`)
+    if (commands.length === 0) throw new Error(`no commands under heading: ${heading} (${page})`)
     return commands.map(({ text }) => text)
   })
 
