@@ -319,6 +319,25 @@ describe("a kind that a manager may not read", () => {
   )
 })
 
+describe("the finalizer of a controller", () => {
+  effect("is its own among the controllers of a kind: a second one with that finalizer is refused", () =>
+    Effect.gen(function* () {
+      const server = ApiServer.make()
+      const of = (name: string, entry: string) =>
+        Controller.make(name, {
+          for: Widget,
+          finalizer: { name: entry, cleanup: () => Effect.void },
+          reconcile: done().reconcile
+        })
+      const exit = yield* Effect.exit(
+        start(server, [of("a", "example.com/a"), of("b", "example.com/b"), of("c", "example.com/a")])
+      )
+      expect(String(exit)).toContain("controllers a and c of Widget share the finalizer example.com/a")
+      expect(server.requests).toEqual([])
+    })
+  )
+})
+
 describe("the name of a controller", () => {
   effect("is its own within a manager: a second one of that name is refused", () =>
     Effect.gen(function* () {

@@ -28,6 +28,7 @@ import type { Controller, Services } from "../controller/Controller.ts"
 import * as Reachability from "../controller/Reachability.ts"
 import * as Runner from "../controller/Runner.ts"
 import * as EventRecorder from "../events/EventRecorder.ts"
+import * as Resource from "../resource/Resource.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import * as CacheReadiness from "./CacheReadiness.ts"
 import * as Collection from "./Collection.ts"
@@ -102,7 +103,8 @@ export interface Settings {
 
 /**
  * Starts controllers, which run until the scope closes. Leader-elected controllers run while this process leads, if there is an
- * election; others run at once. Returns at once; each runner logs its start. Dies if two controllers have the same name.
+ * election; others run at once. Returns at once; each runner logs its start. Dies if two controllers have the same name, or
+ * the same kind and finalizer.
  */
 export const start = <R>(
   controllers: ReadonlyArray<Controller<R>>,
@@ -114,6 +116,20 @@ export const start = <R>(
     if (twin !== undefined) {
       // Logs, metrics, flags and field managers use the name.
       return yield* Effect.dieMessage(`two controllers are named ${twin.name}: give one of them another name`)
+    }
+    const shared = controllers.flatMap(({ finalizers, name, resource }, at) =>
+      controllers.slice(0, at).flatMap((other) => {
+        const isOfKind = Resource.nameOf(other.resource) === Resource.nameOf(resource)
+        const entry = isOfKind ? finalizers.find((entry) => other.finalizers.includes(entry)) : undefined
+        return entry === undefined
+          ? []
+          : [`controllers ${other.name} and ${name} of ${resource.kind} share the finalizer ${entry}`]
+      })
+    )
+    if (shared[0] !== undefined) {
+      return yield* Effect.dieMessage(
+        `${shared[0]} (each needs its own: the first clean-up to finish would let the object go)`
+      )
     }
     const { flush } = yield* EventRecorder.EventRecorder
     const health = yield* Health
