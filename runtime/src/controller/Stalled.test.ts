@@ -413,20 +413,22 @@ describe("an attempt that gets no further", () => {
     )
   )
 
-  effect(
-    "is retried by the schedule where its conditions cannot be written",
-    withWorld(({ attempts, server }) =>
-      Effect.gen(function* () {
-        server.put(Widget, widget("a"))
-        server.fail(/\/status$/, 409, 1)
-        yield* run({ reconcile: counted(() => Effect.fail(immutable)).reconcile, retry })
-        expect(reasons(server)).toEqual([])
-        yield* pass("1 hour")
-        expect(story(attempts)).toEqual(["Failed +1000", "Terminal"])
-        expect(reasons(server)).toEqual(["Ready False Invalid", "Stalled True Invalid"])
-      })
+  for (const [why, error, reason] of cases) {
+    effect(
+      `${why} is retried by the schedule while its conditions cannot be written`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          server.fail(/\/status$/, 409, 1)
+          yield* run({ reconcile: counted(() => Effect.fail(error)).reconcile, retry })
+          expect(reasons(server)).toEqual([])
+          yield* pass("1 hour")
+          expect(story(attempts)).toEqual(["Failed +1000", "Terminal"])
+          expect(reasons(server)).toEqual([`Ready False ${reason}`, `Stalled True ${reason}`])
+        })
+      )
     )
-  )
+  }
 
   effect(
     "for a JSON patch whose test failed is retried, and says nothing",

@@ -12,7 +12,7 @@
  *
  * The runtime writes the same report once, and removes it when an attempt succeeds or fails for another reason. A conflict or a
  * server that does not answer does not remove the report. If the reconcile writes conditions of kstatus in the attempt, the runtime
- * writes none. If the runtime cannot write the report, the schedule retries the attempt.
+ * writes none. If the API server does not take the report now, the schedule retries the attempt.
  *
  * Controllers of one kind share these conditions, and each removes only its own report. If another writer replaces or removes a
  * report, the runtime writes the report again after a minute at the earliest, so that two controllers do not wake each other in a loop.
@@ -168,12 +168,14 @@ export const reported =
               (isNews || found.reason === "Invalid") && found.reason !== "NotOwned" ? warn(object, found) : Effect.void
             )
       return Effect.matchCauseEffect(reporting, {
-        onFailure: (problem): Effect.Effect<never, E | Claim.OwnerGone> => {
-          const gone = Cause.failureOption(problem)
-          return Option.isSome(gone) && gone.value instanceof Claim.OwnerGone
-            ? Effect.fail(gone.value)
+        onFailure: (problem): Effect.Effect<never, E | Status.Failure> => {
+          const unwritten = Cause.squash(problem)
+          // Such a failure of the attempt ends the retries, and nothing would write the report.
+          const isLost = (isUndeclared || error instanceof TerminalError) && isFleeting(unwritten)
+          return isLost || unwritten instanceof Claim.OwnerGone
+            ? Effect.failCause(problem)
             : Effect.zipRight(
-                Effect.logDebug(`The conditions of the failure were not written: ${messageOf(Cause.squash(problem))}`),
+                Effect.logDebug(`The conditions of the failure were not written: ${messageOf(unwritten)}`),
                 Effect.failCause(cause)
               )
         },
