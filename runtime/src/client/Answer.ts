@@ -1,6 +1,4 @@
-/**
- * The layer next to the transport: an answer that is not a success becomes the `ApiError` it stands for.
- */
+/** The layer above the transport: turns an unsuccessful response into its `ApiError`. */
 import * as Effect from "effect/Effect"
 import * as ApiError from "./ApiError.ts"
 import type { Handler } from "./Handler.ts"
@@ -9,10 +7,10 @@ import type { Response, ResponseHeaders, Streaming } from "./Response.ts"
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-// An error is small; a body that goes on after this much is not one that we could read.
+// The largest body of an error that is read, in bytes. Errors are small.
 const largestError = 1 << 20
 
-/** Fails unless the server says that the request succeeded. Its warnings go to `warn`, either way. */
+/** Fails unless the response is successful. Passes its warnings to `warn` in both cases. */
 export const check =
   (warn: (headers: ResponseHeaders) => Effect.Effect<void>) =>
   (send: Handler): Handler =>
@@ -35,7 +33,7 @@ const readError = Effect.fnUntraced(function* (streaming: Streaming) {
   return body
 })
 
-/** The same for an answer that goes on: its body is read to the end only when it is an error. */
+/** The same for a stream. Reads the body to its end only if the response is an error. */
 export const checkStreaming = (request: Request, streaming: Streaming): Effect.Effect<Streaming, ApiError.ApiError> =>
   isSuccess(streaming.status)
     ? Effect.succeed(streaming)

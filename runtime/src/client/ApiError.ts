@@ -1,28 +1,31 @@
 /**
- * What a request can fail with, one class for each failure that a caller can act on. All but two are made from the API
- * server's answer; `Transport` says that there was none, and whether the request may have had an effect; `Fenced`, that we did
- * not send it.
+ * The errors of requests, one class for each error that a caller can act on. Most come from the API server's response. `Transport`
+ * means that there was no response, and says whether the request may have had an effect. `Fenced` means that the request was not
+ * sent.
  *
- * `message` is one line: method and path of the request, then the server's words.
+ * `message` is one line: method and path of the request, then the server's message.
  */
 import * as Data from "effect/Data"
 
-/** Which request failed. `path` is without the query. */
+/** The failed request. `path` is without the query. */
 export interface RequestInfo {
   readonly method: string
   readonly path: string
 }
 
-/** One reason among several: a field that is invalid, or that another field manager owns. */
+/** One cause of an error: a field that is invalid, or that another field manager owns. */
 export interface Cause {
   /** Such as `FieldValueRequired`, `FieldManagerConflict`, `NamespaceTerminating`. */
   readonly reason: string
   readonly message: string
-  /** Path of the field from the object's root, `spec.replicas`; empty when the cause is not about a field. */
+  /** Path of the field from the object's root, such as `spec.replicas`; empty if the cause is not about a field. */
   readonly field: string
 }
 
-/** What the server's answer was about; each part is empty when it did not say. `kind` is the plural name, but the kind for Invalid. */
+/**
+ * The object of the response; each part is empty if the server omitted it. `kind` is the plural name, except for Invalid, where it is
+ * the kind.
+ */
 export interface Details {
   readonly group: string
   readonly kind: string
@@ -30,24 +33,24 @@ export interface Details {
   readonly uid: string
 }
 
-/** What every error that the server answered has. */
+/** The fields of all errors with a response. */
 export interface Answer {
   readonly message: string
   /** The HTTP status code. */
   readonly code: number
-  /** The server's word for it, such as `AlreadyExists`; empty when the answer was not a Status. */
+  /** The server's reason, such as `AlreadyExists`; empty if the response was not a Status. */
   readonly reason: string
   readonly causes: ReadonlyArray<Cause>
   readonly details: Details
-  /** When the server asks to be left alone for a while, for how long. */
+  /** The delay that the server asks for, in ms. */
   readonly retryAfterMillis: number | undefined
   readonly request: RequestInfo
 }
 
-/** 404. With an empty `reason` the path itself is not served: see {@link isUnserved}. */
+/** 404. With an empty `reason` the server does not serve the path: see {@link isUnserved}. */
 export class NotFound extends Data.TaggedError("NotFound")<Answer> {}
 
-/** 409 to a create: an object of that name exists. */
+/** 409 to a create: an object with this name exists. */
 export class AlreadyExists extends Data.TaggedError("AlreadyExists")<Answer> {}
 
 /** 409: a stale resourceVersion, a precondition that does not hold, or fields that another manager owns (`causes`). */
@@ -59,31 +62,31 @@ export class Invalid extends Data.TaggedError("Invalid")<Answer> {}
 /** 403: not allowed by RBAC, by admission, or because the namespace is being deleted (`causes`). */
 export class Forbidden extends Data.TaggedError("Forbidden")<Answer> {}
 
-/** 401: the credentials are not accepted. */
+/** 401: the server rejects the credentials. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<Answer> {}
 
-/** 410: the resourceVersion or the continue token is too old; list again. */
+/** 410: the resourceVersion or the continue token has expired; list again. */
 export class Expired extends Data.TaggedError("Expired")<Answer> {}
 
-/** 429: the server sheds load. The request was not processed. */
+/** 429: the server is overloaded. It did not process the request. */
 export class TooManyRequests extends Data.TaggedError("TooManyRequests")<
   Answer & { readonly retryAfterMillis: number }
 > {}
 
-/** 408 or 504: the server gave up waiting. A write may have happened. */
+/** 408 or 504: the server timed out. A write may have happened. */
 export class Timeout extends Data.TaggedError("Timeout")<Answer> {}
 
 /** 5xx. A write may have happened. */
 export class ServerError extends Data.TaggedError("ServerError")<Answer> {}
 
-/** Any other answer that is not a success: the request itself is wrong. */
+/** Any other unsuccessful response: the request itself is invalid. */
 export class BadRequest extends Data.TaggedError("BadRequest")<Answer> {}
 
 /**
- * No answer: the server was not reached, the connection broke, or the deadline passed.
+ * No response: the server is unavailable, the connection broke, or the timeout passed.
  *
- * `outcome` is `unsent` when the server cannot have seen the request, `unknown` when it may have acted on it: a write
- * with an unknown outcome is to be read back, not to be counted as failed.
+ * `outcome` is `unsent` if the server cannot have received the request, and `unknown` if it may have processed it. After a write with
+ * an unknown outcome, read the object before you treat the write as failed.
  */
 export class Transport extends Data.TaggedError("Transport")<{
   readonly message: string
@@ -92,12 +95,12 @@ export class Transport extends Data.TaggedError("Transport")<{
   /** The code in words. */
   readonly reason: string
   readonly outcome: "unsent" | "unknown"
-  /** The URL of the API server that was not reached. */
+  /** The URL of the API server. */
   readonly server: string
   readonly request: RequestInfo
 }> {}
 
-/** A write of a leader whose leadership is over (see `Fence`). It was not sent, and trying again is the next leader's. */
+/** A write of a leader after its leadership ended (see `Fence`). It was not sent, and the next leader makes it again. */
 export class Fenced extends Data.TaggedError("Fenced")<{
   readonly message: string
   readonly code: "FENCED"
@@ -105,7 +108,7 @@ export class Fenced extends Data.TaggedError("Fenced")<{
   readonly request: RequestInfo
 }> {}
 
-/** An error that the server answered. */
+/** An error with a response of the server. */
 export type Answered =
   | NotFound
   | AlreadyExists
@@ -119,7 +122,7 @@ export type Answered =
   | ServerError
   | BadRequest
 
-/** Everything a request can fail with. */
+/** All errors of a request. */
 export type ApiError = Answered | Transport | Fenced
 
 const classes = [
@@ -141,21 +144,21 @@ const classes = [
 /** Whether a value is one of these errors. */
 export const isApiError = (u: unknown): u is ApiError => classes.some((type) => u instanceof type)
 
-/** No object of that name. Not true when the kind itself is not served. */
+/** The object does not exist. False if the server does not serve the kind. */
 export const isNotFound = (error: ApiError): error is NotFound => error._tag === "NotFound" && error.reason !== ""
 
-/** The server does not serve the path at all: the CRD is not installed, or not in that version. */
+/** The server does not serve the path: the CRD is not installed, or not in that version. */
 export const isUnserved = (error: ApiError): error is NotFound => error._tag === "NotFound" && error.reason === ""
 
-/** The namespace of the request is being deleted: nothing can be created in it any more. */
+/** The namespace of the request is being deleted, so no object can be created in it. */
 export const isNamespaceTerminating = (error: ApiError): error is Forbidden =>
   error._tag === "Forbidden" && error.causes.some((cause) => cause.reason === "NamespaceTerminating")
 
-/** The conflict is one of server-side apply: `causes` names the fields and their managers. */
+/** A conflict of server-side apply: `causes` names the fields and their managers. */
 export const isFieldConflict = (error: ApiError): error is Conflict =>
   error._tag === "Conflict" && error.causes.some((cause) => cause.reason === "FieldManagerConflict")
 
-/** The wire form of an error, as bodies and ERROR events of a watch carry it. */
+/** The wire form of an error, in bodies and in ERROR events of a watch. */
 export interface Status {
   readonly kind: "Status"
   readonly message?: string
@@ -175,10 +178,10 @@ export interface Status {
 export const isStatus = (body: unknown): body is Status =>
   typeof body === "object" && body !== null && "kind" in body && body.kind === "Status"
 
-// A message becomes one field of one log line, so an error page of some proxy is cut.
+// Messages appear in one field of one log line, so long error pages of proxies are cut.
 const longestMessage = 2000
 
-// Each rule that a role would grant follows, which can be hundreds. The first says enough.
+// The message lists each rule of the role after this text, which can be hundreds. The first rule is enough.
 const unheld = "RBAC permissions not currently held:"
 const longestUnheld = 200
 
@@ -207,7 +210,7 @@ const classify = (answer: Answer): Answered => {
     case 422:
       return new Invalid(answer)
     case 429:
-      // client-go waits a second as well when the server does not say how long.
+      // client-go also waits a second if the server does not say how long.
       return new TooManyRequests({ ...answer, retryAfterMillis: answer.retryAfterMillis ?? 1000 })
     case 408:
     case 504:
@@ -223,7 +226,7 @@ const hint = (code: number, reason: string): string => {
   return ""
 }
 
-/** The error a Status stands for: of a body, or of an ERROR event inside a watch. `code` is used when the Status has none. */
+/** The error of a Status, from a body or from an ERROR event of a watch. `code` is the default for a Status without a code. */
 export const fromStatus = (
   request: RequestInfo,
   status: Status,
@@ -238,7 +241,7 @@ export const fromStatus = (
   return classify({
     message: `${request.method} ${request.path}: ${oneLine(words)}${actual === 401 ? hint(actual, reason) : ""}`,
     code: actual,
-    // A Status without a reason is the server's plain "error": still a Status, so not to be taken for an unserved path.
+    // A Status without a reason is a general error of the server, and does not mean that the path is not served.
     reason: reason === "" ? "Unknown" : reason,
     causes: (details?.causes ?? []).map((cause) => ({
       reason: cause.reason ?? "",
@@ -256,7 +259,7 @@ export const fromStatus = (
   })
 }
 
-/** A `Retry-After` header in milliseconds. Only seconds are understood: API servers send no dates. */
+/** A `Retry-After` header in ms. Only seconds are supported, because API servers send no dates. */
 export const retryAfter = (header: string | null): number | undefined =>
   header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : undefined
 
@@ -278,7 +281,7 @@ const local = (request: RequestInfo, message: string, code: number, reason: stri
   request
 })
 
-/** The error an answer stands for, whatever its body is: a Status, the plain text of a filter, or a page of some proxy. */
+/** The error of a response with any body: a Status, the plain text of a filter, or the page of a proxy. */
 export const fromResponse = (
   request: RequestInfo,
   response: {
@@ -301,20 +304,20 @@ export const fromResponse = (
   })
 }
 
-/** A write that a fence held back. */
+/** The error of a write that a fence stopped. */
 export const fenced = (request: RequestInfo, reason: string): Fenced =>
   new Fenced({ message: `${request.method} ${request.path}: not sent, ${reason}`, code: "FENCED", reason, request })
 
-/** Whether the error is the server's word. */
+/** Whether the error is a response of the server. */
 export const isAnswer = (error: ApiError): error is Answered => error._tag !== "Transport" && error._tag !== "Fenced"
 
 /** See {@link askedMillis}. */
 const longestUnavailableMillis = 2000
 
 /**
- * How long the server asks to be left alone, in ms; undefined if it asks for nothing. A kube-apiserver that starts asks five
- * seconds of everybody, though it is ready in one or two, and all work waits for it: so of one that is unavailable, and not
- * overloaded, no more than two seconds are taken at its word, and the caller's own back-off does the rest.
+ * The delay that the server asks for, in ms; undefined without one. A starting kube-apiserver asks for five seconds, although it is
+ * ready in one or two. So the delay is at most two seconds if the server is unavailable and not overloaded, and the caller's back-off
+ * adds to it.
  */
 export const askedMillis = (error: ApiError): number | undefined => {
   if (!isAnswer(error) || error.retryAfterMillis === undefined) return undefined
@@ -323,10 +326,10 @@ export const askedMillis = (error: ApiError): number | undefined => {
     : Math.min(error.retryAfterMillis, longestUnavailableMillis)
 }
 
-/** A request that is wrong before it is sent, such as one without a namespace. */
+/** The error of a request that is invalid before it is sent, such as one without a namespace. */
 export const unusable = (request: RequestInfo, message: string): BadRequest =>
   new BadRequest(local(request, message, 400, "BadRequest"))
 
-/** A success that is none: its body is not what an API server answers. */
+/** The error of a successful response whose body is not from an API server. */
 export const unreadable = (request: RequestInfo, code: number): ServerError =>
   new ServerError(local(request, "the answer is not the JSON of an object: is this a Kubernetes API server?", code, ""))

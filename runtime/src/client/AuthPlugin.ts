@@ -1,6 +1,6 @@
 /**
- * Users whose credentials come from a program (`exec`) or an OpenID Connect issuer (`auth-provider: oidc`). client-node
- * refreshes the issuer's token; its errors become one line here.
+ * Users with credentials from a program (`exec`) or an OpenID Connect issuer (`auth-provider: oidc`). client-node refreshes the
+ * issuer's token; its errors become one line here.
  */
 import type { User } from "@kubernetes/client-node/dist/config_types.js"
 import * as Effect from "effect/Effect"
@@ -9,14 +9,14 @@ import type { Issued, Source } from "./Credentials.ts"
 import * as ExecPlugin from "./ExecPlugin.ts"
 import { mapping, type Selected } from "./KubeConfigFile.ts"
 
-/** What an issuer may take. */
+/** The timeout of an issuer. */
 export const timeoutMillis = 30_000
 
 interface Authenticator {
   applyAuthentication(user: User, options: AuthenticatorOptions): Promise<void>
 }
 
-// Of https.RequestOptions, what authenticators set.
+// The part of https.RequestOptions that authenticators set.
 interface AuthenticatorOptions {
   headers: { Authorization?: string }
 }
@@ -24,7 +24,7 @@ interface AuthenticatorOptions {
 const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).trim().split("\n", 1)[0] ?? ""
 
-/** A plugin that keeps what it got until that expires. A renewal makes a new one, which has nothing. */
+/** A plugin that caches its credentials until they expire. A renewal makes a new plugin without cached credentials. */
 export const run = (what: string, user: User, make: () => Promise<Authenticator>): NonNullable<Source["plugin"]> => {
   let instance: Authenticator | undefined
   return Effect.tryPromise({
@@ -39,7 +39,7 @@ export const run = (what: string, user: User, make: () => Promise<Authenticator>
     },
     catch: (error) => new CredentialsError({ message: `${what} failed: ${firstLine(error) || "no message"}` })
   }).pipe(
-    // Its time ends where the caller can't be interrupted, too.
+    // The timeout also applies where the caller cannot be interrupted.
     Effect.interruptible,
     Effect.timeoutFail({
       duration: timeoutMillis,
@@ -48,7 +48,7 @@ export const run = (what: string, user: User, make: () => Promise<Authenticator>
   )
 }
 
-/** The plugin of a user, if it has one. Fails for the auth-providers that Kubernetes has dropped. */
+/** The plugin of a user, if it has one. Fails for the auth-providers that Kubernetes has removed. */
 export const of = (selected: Selected): Effect.Effect<Source["plugin"], CredentialsError> =>
   Effect.gen(function* () {
     const user = selected.user

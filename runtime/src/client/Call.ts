@@ -1,6 +1,4 @@
-/**
- * Requests from operations, as plain values: which method, which URL, which headers and body. Nothing is sent here.
- */
+/** Builds the requests of operations as plain values: method, URL, headers and body. Sends nothing. */
 import * as Either from "effect/Either"
 import type { ObjectKey } from "../resource/KubernetesObject.ts"
 import * as Resource from "../resource/Resource.ts"
@@ -19,11 +17,11 @@ import type { Patch } from "./Patch.ts"
 import * as Path from "./Path.ts"
 import type { Method, Request } from "./Request.ts"
 
-/** A request, or why there can be none. */
+/** A request, or the reason why it is invalid. */
 export type Call = Either.Either<Request, ApiError.BadRequest>
 
 const json = "application/json"
-// Servers that cannot give metadata alone give the whole object, which has the metadata too.
+// Servers that cannot return metadata alone return the whole object, which includes the metadata.
 const metadataOf = (as: string): string => `application/json;as=${as};g=meta.k8s.io;v=v1,${json}`
 
 /** The Accept header for one object of a kind, or for a list of them. */
@@ -49,7 +47,7 @@ const build = (
   name: key.name
 })
 
-/** What is wrong with the place a request is for, if anything: it would end up somewhere else. */
+/** Why the place of a request is invalid: the request would reach another object. Undefined if it is valid. */
 const misplaced = (resource: Resource.Any, namespace: string | undefined, name: string | undefined) => {
   if (name !== undefined && !Path.isName(name)) return `${JSON.stringify(name)} is not a name`
   if (!resource.namespaced) return undefined
@@ -124,7 +122,7 @@ export const watch = (resource: Resource.Any, options: WatchOptions, timeoutSeco
     }),
     { namespace: options.namespace },
     { timeoutMillis: options.timeoutMillis },
-    // gzip takes 35 to 45 % off the CPU of an initial list: fewer TLS records, fewer chunks.
+    // gzip saves 35 to 45 % of the CPU of an initial list: fewer TLS records, fewer chunks.
     { headers: { accept: accept(resource, false), "accept-encoding": "gzip" }, repeatable: true }
   )
 
@@ -136,7 +134,7 @@ const writeQuery = (options: WriteOptions, fieldManager: string, force?: boolean
     force: force === true ? true : undefined
   })
 
-/** An object to write, as far as its place matters. */
+/** An object to write, with the fields that determine its place. */
 export interface Placed {
   readonly metadata: {
     readonly name?: string | undefined
@@ -148,7 +146,7 @@ export interface Placed {
 const withKind = (resource: Resource.Any, object: object): string =>
   JSON.stringify({ ...object, apiVersion: Resource.apiVersionOf(resource), kind: resource.kind })
 
-/** Creates an object. Never repeatable: the second attempt would find the first one's object, or make another. */
+/** Creates an object. Never repeatable: a second request would find the first one's object, or create another. */
 export const create = (resource: Resource.Any, object: Placed, fieldManager: string, options: WriteOptions): Call => {
   const { name, namespace } = object.metadata
   return placed("POST", resource, namespace, undefined, undefined, (path) =>
@@ -162,7 +160,7 @@ export const create = (resource: Resource.Any, object: Placed, fieldManager: str
 
 const nameOf = (object: Placed): string => object.metadata.name ?? ""
 
-/** Replaces an object, or the part of it that a subresource is. */
+/** Replaces an object or its subresource. */
 export const replace = (
   resource: Resource.Any,
   object: Placed,
@@ -176,13 +174,13 @@ export const replace = (
     build("PUT", path, writeQuery(options, fieldManager), { namespace, name }, options, {
       headers: { accept: accept(resource, false), "content-type": json },
       body: withKind(resource, object),
-      // Without a resourceVersion, a retry could undo another manager's write in between.
+      // Without a resourceVersion, a retry could overwrite another manager's write.
       repeatable: resourceVersion !== undefined && resourceVersion !== ""
     })
   )
 }
 
-/** Changes an object or a subresource of it. */
+/** Patches an object or its subresource. */
 export const patch = (
   resource: Resource.Any,
   key: ObjectKey,
@@ -202,7 +200,7 @@ export const patch = (
     })
   )
 
-/** States an intent (server-side apply): the same intent twice is the same as once. JSON is YAML. */
+/** Server-side apply. It is idempotent. The body is JSON, which is also YAML. */
 export const apply = (
   resource: Resource.Any,
   object: Placed,
@@ -236,7 +234,7 @@ const deleteBody = (options: DeleteOptions): string =>
     ...(options.dryRun === true && { dryRun: ["All"] })
   })
 
-// The answer may be a Status, of which there is no metadata-only form.
+// The response may be a Status, which has no metadata-only form.
 const deletion = (options: DeleteOptions): Pick<Request, "headers" | "body" | "repeatable"> => ({
   headers: { accept: json, "content-type": json },
   body: deleteBody(options),
@@ -250,7 +248,7 @@ export const remove = (resource: Resource.Any, key: ObjectKey, options: DeleteOp
     build("DELETE", path, "", key, options, deletion(options))
   )
 
-/** Deletes all objects of a kind that are selected, in one namespace. */
+/** Deletes all selected objects of a kind in one namespace. */
 export const removeAll = (resource: Resource.Any, selection: Selection, options: DeleteOptions): Call =>
   placed("DELETE", resource, selection.namespace, undefined, undefined, (path) =>
     build("DELETE", path, Path.query(selectors(selection)), selection, options, deletion(options))

@@ -1,15 +1,14 @@
 /**
  * Typed requests to the API server.
  *
- * Reads are always live: they cost the server a request each, the cache is for reading often. Writes are made in the name of
- * the fiber's `FieldManager`, with strict field validation. What is retried, and what is not, is in `Retry`; each request
- * has a deadline of 30 seconds per attempt.
+ * Each read is a request to the server; use the cache for frequent reads. Writes use the field manager of the fiber (`FieldManager`)
+ * and strict field validation. `Retry` documents the retries. Each attempt has a timeout of 30 seconds.
  *
- * Errors: `ApiError` by what the server said, its member `Transport` when there was no answer, `InvalidObject` when an object does
- * not have the shape that its kind declares. A write that ends in `InvalidObject` has happened.
+ * Errors: `ApiError` for errors of the server, its member `Transport` without a response, and `InvalidObject` for an object that does
+ * not match the schema of its kind. A write that fails with `InvalidObject` has happened.
  *
- * RBAC: each operation needs its verb on the kind (`apply` needs `patch`, and `create` for objects that are not there;
- * subresources need it on `deployments/status`, `deployments/scale`).
+ * RBAC: each operation needs its verb on the kind. `apply` needs `patch`, and `create` for new objects. Subresources need the verb on
+ * `deployments/status` or `deployments/scale`.
  */
 import type { FileSystem } from "@effect/platform/FileSystem"
 import * as Context from "effect/Context"
@@ -44,15 +43,15 @@ import type { Listener } from "./Writes.ts"
 /** The client. Its operations are documented in `Operations`; each is also a function of this module. */
 export class Client extends Context.Tag("@homeostat/runtime/Client")<Client, Operations.Operations>() {}
 
-/** Objects of a kind, and the moment they were read at. */
+/** Objects of a kind, with the resourceVersion of the list. */
 export type List<A> = Operations.List<A>
 
-/** A part of a list, as on the wire. */
+/** A page of a list, as on the wire. */
 export type Page<A> = Operations.Page<A>
 
-/** How a client presents itself. */
+/** Settings of a client. */
 export interface Options {
-  /** Who the server's logs and audit say we are: `homeostat/1.2.0 (linux/x64)`. */
+  /** The user agent in the server's logs and audit log: `homeostat/1.2.0 (linux/x64)`. */
   readonly userAgent?: string | undefined
 }
 
@@ -67,11 +66,11 @@ export const make = (
     )
   )
 
-/** The client on whatever transport there is. */
+/** The client on the transport of the context. */
 export const layer = (options?: Options): Layer.Layer<Client, never, Transport.Transport> =>
   Layer.scoped(Client, make(options))
 
-/** The client of the cluster that a kubeconfig, or the pod it runs in, leads to: see `KubeConfig.load`. */
+/** The client of the cluster of a kubeconfig or of the pod: see `KubeConfig.load`. */
 export const layerKubeConfig = (
   options: Options & KubeConfig.Options & Transport.Options = {}
 ): Layer.Layer<Client, KubeConfig.KubeConfigError, FileSystem> =>
@@ -81,7 +80,7 @@ export const layerKubeConfig = (
     )
   )
 
-/** What reads or writes an object of a kind: the object as the server answered it. */
+/** A typed request: the object in the server's response. */
 type Typed<A> = Effect.Effect<A, ApiError | InvalidObject, Client>
 
 /** Reads one object. */
@@ -91,7 +90,7 @@ export const get = <A extends KubernetesObject>(
   options?: RequestOptions
 ): Typed<A> => Effect.flatMap(Client, (client) => client.get(resource, key, options))
 
-/** Reads objects; without a `limit`, all of them. */
+/** Lists objects; without a `limit`, all of them. */
 export const list = <A extends KubernetesObject>(resource: Resource<A, never>, options?: ListOptions): Typed<List<A>> =>
   Effect.flatMap(Client, (client) => client.list(resource, options))
 
@@ -102,7 +101,7 @@ export const create = <A extends KubernetesObject, D extends Placed>(
   options?: WriteOptions
 ): Typed<A> => Effect.flatMap(Client, (client) => client.create(resource, object, options))
 
-/** Replaces an object as a whole. */
+/** Replaces an object. */
 export const replace = <A extends KubernetesObject, D extends Placed>(
   resource: Resource<A, D>,
   object: NoInfer<D>,
@@ -117,7 +116,7 @@ export const patch = <A extends KubernetesObject>(
   options?: WriteOptions
 ): Typed<A> => Effect.flatMap(Client, (client) => client.patch(resource, key, change, options))
 
-/** States what we want of an object: server-side apply. */
+/** Applies an object with server-side apply. */
 export const apply = <A extends KubernetesObject, D extends Placed>(
   resource: Resource<A, D>,
   object: NoInfer<D>,
@@ -131,11 +130,11 @@ const remove = <A extends KubernetesObject>(
 ): Typed<Option.Option<A>> => Effect.flatMap(Client, (client) => client.delete(resource, key, options))
 
 export {
-  /** Deletes an object. Some, as it is now, when it stays for a while; none when it is gone. */
+  /** Deletes an object. Returns the object if it still exists, or none if it is gone. */
   remove as delete
 }
 
-/** Deletes all objects selected in one namespace. */
+/** Deletes all selected objects in one namespace. */
 export const deleteAll = (resource: Any, options: Selection & DeleteOptions): Effect.Effect<void, ApiError, Client> =>
   Effect.flatMap(Client, (client) => client.deleteAll(resource, options))
 
@@ -188,6 +187,6 @@ export const raw = (
 ): Effect.Effect<{ readonly status: number; readonly body: string }, ApiError, Client> =>
   Effect.flatMap(Client, (client) => client.raw(request))
 
-/** Hears of every write that succeeds, until the scope closes. */
+/** Calls the listener after each successful write, until the scope closes. */
 export const onWrite = (listener: Listener): Effect.Effect<void, never, Client | Scope.Scope> =>
   Effect.flatMap(Client, (client) => client.onWrite(listener))

@@ -1,50 +1,48 @@
-/**
- * An API server and the credentials for it, from a kubeconfig, the environment inside a pod, or a test.
- */
+/** An API server and its credentials, from a kubeconfig, from the environment of a pod, or from a test. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
 /** TLS material, as PEM. */
 export interface Tls {
-  /** Certificate authorities that sign the server's certificate; the system's when absent. */
+  /** The authorities that sign the server's certificate; absent for those of the system. */
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
-  /** The name the server's certificate must carry, when it is not the host of the URL. */
+  /** The host name in the server's certificate, if it differs from the host of the URL. */
   readonly serverName?: string | undefined
-  /** Accept any server certificate. The connection can be read and changed by others. */
+  /** Accepts any server certificate. Then others can read and change the traffic. */
   readonly insecure?: boolean | undefined
 }
 
-/** What a request carries to be accepted. The same `tls` value is kept until it rotates: connections hang on it. */
+/** The credentials of requests. The `tls` value stays the same until it rotates, because connections depend on its identity. */
 export interface Credentials {
   readonly tls: Tls
-  /** `authorization` and the like, lower-case names. */
+  /** `authorization` and other headers, with lower-case names. */
   readonly headers: { readonly [name: string]: string }
 }
 
-/** The credentials cannot be had: a file is gone, a plugin fails. The message names it and where it is configured. */
+/** The credentials are not available: a file is missing, or a plugin fails. The message names it and its setting. */
 export class CredentialsError extends Data.TaggedError("CredentialsError")<{ readonly message: string }> {}
 
-/** Where the server is, and what it takes to be let in. */
+/** The API server and its credentials. */
 export interface Cluster {
-  /** The server's URL without a slash at its end; may have a path. */
+  /** The server's URL without a final slash; may have a path. */
   readonly server: string
-  /** The namespace to work in when none is named: of the context, or of the pod. */
+  /** The default namespace: that of the context, or of the pod. */
   readonly namespace: string | undefined
-  /** Where this came from, for messages: `context "kind" of ~/.kube/config`, `in-cluster service account`. */
+  /** The source of the settings, for messages: `context "kind" of ~/.kube/config`, `in-cluster service account`. */
   readonly source: string
-  /** A proxy named in the kubeconfig: all requests go through it. Without one the environment decides. */
+  /** The proxy of the kubeconfig, for all requests. Without one the environment decides. */
   readonly proxy: string | undefined
-  /** The credentials of the moment: asked for with every request, so it answers from memory and re-reads now and then. */
+  /** The current credentials. They are cached and read again from time to time, because each request asks for them. */
   readonly credentials: Effect.Effect<Credentials, CredentialsError>
-  /** The same without waiting; `undefined` if they have to be read first. */
+  /** The current credentials, synchronously; `undefined` if they must be read first. */
   readonly current?: (() => Credentials | undefined) | undefined
-  /** The credentials, read again after the server refused the previous ones. */
+  /** Reads the credentials again after the server rejected them. */
   readonly renew: Effect.Effect<Credentials, CredentialsError>
 }
 
-/** A cluster whose credentials never change: of a test, or of a program that was handed them. */
+/** A cluster with fixed credentials, for tests and for programs with their own credentials. */
 export const make = (options: {
   readonly server: string
   readonly tls?: Tls | undefined

@@ -1,6 +1,6 @@
 /**
- * Credentials that rotate: tokens, certificates and authorities are read from where they are kept, again every minute, and
- * at once when the server refuses them.
+ * Credentials that rotate. Tokens, certificates and authorities are read from their source again every minute, and at once when the
+ * server rejects them.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { FileSystem } from "@effect/platform/FileSystem"
@@ -9,49 +9,49 @@ import * as Effect from "effect/Effect"
 import * as Time from "../resource/Time.ts"
 import { type Cluster, type Credentials, CredentialsError, type Tls } from "./Cluster.ts"
 
-/** Something secret or not, and where it is kept: in a file that may change, or in the configuration. */
+/** A value and its source: a file that may change, or the configuration. */
 export type Material =
   | { readonly file: string; readonly what: string }
   | { readonly text: string; readonly what: string }
 
-/** What a plugin came up with. */
+/** The credentials of a plugin. */
 export interface Issued {
   readonly authorization?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
-  /** When it ends, in milliseconds since 1970; `undefined`: when the server refuses it. */
+  /** When they expire, in milliseconds since 1970; `undefined`: when the server rejects them. */
   readonly expiresAt?: number | undefined
 }
 
-/** Whom to act as, with the rights of that user and not of our own. */
+/** The user to impersonate. Requests then have the permissions of that user. */
 export interface Impersonation {
   readonly user: string
   readonly uid: string | undefined
   readonly group: string | undefined
-  /** Further things that authorizers may want to know. */
+  /** Extra attributes for authorizers. */
   readonly extra: { readonly [key: string]: string }
 }
 
-/** Where each part of the credentials comes from. `what` and the like name the part and the place it is configured at. */
+/** The source of each part of the credentials. `what` and the like name the part and its setting. */
 export interface Source {
   readonly ca: Material | undefined
   readonly cert: Material | undefined
   readonly key: Material | undefined
   readonly token: Material | undefined
   readonly basic: { readonly username: string; readonly password: string } | undefined
-  /** Asks a plugin (exec, oidc), which keeps what it gets until that expires. */
+  /** Calls a plugin (exec, oidc), which caches its credentials until they expire. */
   readonly plugin: Effect.Effect<Issued, CredentialsError, FileSystem> | undefined
   readonly serverName: string | undefined
   readonly insecure: boolean
   readonly impersonate: Impersonation | undefined
 }
 
-/** How old a reading may be. As client-go; a token of a pod is replaced at 80 % of its life, so ten minutes before its end. */
+/** The longest time between reads, as in client-go. A pod's token is replaced at 80 % of its life, ten minutes before it expires. */
 export const refreshMillis = 60_000
 
 /**
- * No renewal begins sooner than this after the end of another, so that a server which refuses everything does not start a plugin
- * per request, nor a plugin that takes its time one after the other for all who wait for it.
+ * The shortest time between renewals. So a server that rejects all credentials does not start a plugin per request, and a slow plugin
+ * does not run again for each waiting request.
  */
 export const renewMillis = 5_000
 
@@ -97,7 +97,7 @@ const pemOf = (
 const checkCertificate = (pem: string) => new X509Certificate(pem)
 const checkKey = (pem: string) => createPrivateKey(pem)
 
-// A name of an extra is part of a header's name, which has no case and few signs.
+// The key of an extra is part of a header's name, which ignores case and allows few characters.
 const impersonation = ({ extra, group, uid, user }: Impersonation): Credentials["headers"] => ({
   "impersonate-user": user,
   ...(uid !== undefined && { "impersonate-uid": uid }),
@@ -110,7 +110,7 @@ const impersonation = ({ extra, group, uid, user }: Impersonation): Credentials[
 const issuedPart = (what: string, text: string | undefined): Material | undefined =>
   text === undefined ? undefined : { text, what: `${what} of the plugin` }
 
-/** What was read, and when it ends if that is known. */
+/** Credentials, and when they expire, if known. */
 interface Reading {
   readonly credentials: Credentials
   readonly expiresAt: number | undefined
@@ -126,7 +126,7 @@ const read = (source: Source): Effect.Effect<Reading, CredentialsError, FileSyst
     const cert = certOf && (yield* pemOf(certOf, checkCertificate))
     const key = keyOf && (yield* pemOf(keyOf, checkKey))
     if (cert !== undefined && key === undefined) return yield* fail(`${certOf?.what ?? "certificate"} has no key`)
-    // During a rotation the two files may belong to different pairs, which the server's error does not show.
+    // During a rotation the two files may belong to different pairs, and the server's error does not show that.
     if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
       return yield* fail(`${certOf?.what} and ${keyOf?.what} do not belong together`)
     }
@@ -155,16 +155,18 @@ const read = (source: Source): Effect.Effect<Reading, CredentialsError, FileSyst
 const sameTls = (a: Tls, b: Tls): boolean =>
   a.ca === b.ca && a.cert === b.cert && a.key === b.key && a.serverName === b.serverName && a.insecure === b.insecure
 
-/** Whether anything of it can change without the configuration being read again. */
+/** Whether any part can change without another read of the configuration. */
 const rotates = (source: Source): boolean =>
   source.plugin !== undefined ||
   [source.ca, source.cert, source.key, source.token].some((material) => material !== undefined && "file" in material)
 
 /**
- * Reads now, and again as time goes by. When a later reading fails, what we had stays in use and a warning says why.
+ * Reads the credentials now, and again from time to time. If a later read fails, the old credentials stay in use and a warning gives
+ * the reason.
  *
- * @param load the source; evaluated again for a renewal: the configuration itself may have new certificates in it, and a new
- *   plugin remembers nothing
+ * @param load the source; evaluated again for a renewal, because the configuration may contain new certificates, and a new plugin has
+ * no
+ *   cached credentials
  */
 export const rotating = (
   load: Effect.Effect<Source, CredentialsError, FileSystem>
@@ -185,13 +187,13 @@ export const rotating = (
         readAt = Time.monotonic(clock)
         if (renewed) source = yield* load
         const next = yield* read(source)
-        // Connections hang on the identity of `tls`: it changes only when its contents do.
+        // Connections depend on the identity of `tls`, so it changes only with its contents.
         const tls = sameTls(next.credentials.tls, current.tls) ? current.tls : next.credentials.tls
         current = { ...next.credentials, tls }
         expiresAt = next.expiresAt
       }).pipe(
         Effect.catchAll((error) => Effect.logWarning(`${error.message}; the credentials read before stay in use`)),
-        // Only one that has come to its end counts as made: after an interrupted one, the next who waits goes on.
+        // Only a finished renewal counts: after an interrupted one, the next waiting request renews.
         Effect.zipRight(
           Effect.sync(() => {
             readAt = Time.monotonic(clock)
@@ -210,11 +212,11 @@ export const rotating = (
     const expired = () => expiresAt !== undefined && clock.unsafeCurrentTimeMillis() >= expiresAt
     const rested = () => since(readAt) >= renewMillis
     const latest = Effect.sync(() => current)
-    /** One at a time; who had to wait looks again whether it still has to be done. */
+    /** One at a time; a request that waited checks again whether the work is still due. */
     const when = (due: () => boolean, read: Effect.Effect<void>) =>
       Effect.zipRight(one.withPermits(1)(Effect.suspend(() => (due() ? read : Effect.void))), latest)
     const isOver = () => expired() && (reading || rested())
-    // While one request reads, the others go on with what there is: it is still good.
+    // While one request reads, the others use the current credentials, which are still valid.
     const isOld = () => !reading && since(readAt) >= refreshMillis && rotates(source)
     return {
       credentials: Effect.suspend(() => {
@@ -222,7 +224,7 @@ export const rotating = (
         return isOld() ? when(() => since(readAt) >= refreshMillis, reread(false)) : latest
       }),
       current: () => (isOver() || isOld() ? undefined : current),
-      // Refused, they are not: all wait for the one that reads.
+      // After a rejection they are not valid, so all requests wait for the new ones.
       renew: when(() => since(renewedAt) >= renewMillis, reread(true))
     }
   })

@@ -1,9 +1,8 @@
 /**
- * A bound on the time an answer may take: every request has one, because a connection that went silent is noticed by
- * nothing else.
+ * The timeout of each request. Only a timeout detects a connection that went silent.
  *
- * One fiber sleeps until the earliest deadline of the requests under way. `Effect.timeout` would be one line, but it starts two
- * fibers per request: 15 to 35 µs, a tenth to a fifth of all that a request costs us; this costs less than one.
+ * One fiber sleeps until the earliest deadline of the requests in progress. `Effect.timeout` would be one line, but it starts two
+ * fibers per request, which costs 15 to 35 µs, a tenth to a fifth of the client's cost of a request.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -17,32 +16,32 @@ import { defaultTimeoutMillis, infoOf, type Request } from "./Request.ts"
 /** The deadlines of one client. */
 export interface Deadline {
   /**
-   * Runs `use` on the request, with an `abort` in it that fires when its time is over: then it fails with `Transport`, code
-   * `DEADLINE`, outcome unknown. What `use` gave before that may go on.
+   * Runs `use` on the request with an `abort` that fires at the deadline. Then it fails with `Transport`, code `DEADLINE`, outcome
+   * unknown. A stream that `use` returned before is not affected.
    */
   readonly within: <A, R>(
     request: Request,
     use: (request: Request) => Effect.Effect<A, ApiError, R>
   ) => Effect.Effect<A, ApiError, R>
-  /** The layer: each attempt has the whole time. */
+  /** The layer: each attempt has the full timeout. */
   readonly layer: (send: Handler) => Handler
 }
 
 interface Entry {
-  /** When the whole time is over. */
+  /** The end of the full timeout. */
   readonly last: number
-  /** When it is due: at the end of the leadership, if that is sooner. */
+  /** The deadline: the end of the timeout, or of the leadership if that is sooner. */
   at: number
   readonly until: Request["until"]
   readonly abort: AbortController
   expired: boolean
 }
 
-/** Deadlines for requests to `server`, kept until the scope closes. */
+/** Deadlines for requests to `server`, until the scope closes. */
 export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
-    // A machine whose time is set must neither cut off what is well nor wait for what is lost.
+    // The monotonic clock, because a change of the machine's time must not affect timeouts.
     const millis = () => Time.monotonic(clock)
     const pending = new Set<Entry>()
 
@@ -50,7 +49,7 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       const now = millis()
       let next = Number.POSITIVE_INFINITY
       for (const entry of pending) {
-        // A leadership that was renewed meanwhile ends later.
+        // A renewed leadership ends later.
         if (entry.at <= now && entry.until !== undefined) entry.at = Math.min(entry.last, entry.until())
         if (entry.at <= now) {
           pending.delete(entry)
@@ -66,7 +65,7 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       const at = request.until === undefined ? last : Math.min(last, request.until())
       const entry: Entry = { last, at, until: request.until, abort, expired: false }
       pending.add(entry)
-      // Requests almost always share one timeout: the first request in 30 seconds wakes the fiber, the others do not.
+      // Requests almost always have the same timeout: only the first request in 30 seconds wakes the fiber.
       alarm.set(at)
       return entry
     }
@@ -75,7 +74,7 @@ export const make = (server: string): Effect.Effect<Deadline, never, Scope.Scope
       Effect.suspend(() => {
         const abort = request.abort ?? new AbortController()
         const entry = add(request, abort)
-        // An interruption leaves the entry behind: the sweep removes it, and aborts what has been aborted.
+        // An interruption leaves the entry, and the sweep removes it.
         return Effect.matchCauseEffect(use({ ...request, abort }), {
           onFailure: (cause) => {
             pending.delete(entry)

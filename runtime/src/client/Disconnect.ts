@@ -1,14 +1,14 @@
 /**
- * What a failed fetch means: whether the server can have seen the request, whether asking again can help, and words
- * for it. The codes are those of Bun's fetch, HTTP/1.1 and HTTP/2.
+ * The meaning of a failed fetch: whether the server may have received the request, whether a retry can help, and a message. The codes
+ * are those of Bun's fetch, HTTP/1.1 and HTTP/2.
  */
 import * as ApiError from "./ApiError.ts"
 
 interface Meaning {
   readonly reason: string
-  /** The connection was never made, so the request was not sent. */
+  /** The connection failed, so the request was not sent. */
   readonly unsent: boolean
-  /** A setting is wrong: no retry helps before someone changes it. */
+  /** A setting is wrong, so no retry helps. */
   readonly fatal: boolean
 }
 
@@ -37,7 +37,7 @@ const meanings: { readonly [code: string]: Meaning } = {
   EPROTO: lost("the TLS connection failed: does the server speak TLS on this port?"),
   HTTP2Unsupported: misconfigured("the server does not speak HTTP/2"),
   UnsupportedProxyProtocol: misconfigured("this kind of proxy is not supported: use an http:// or https:// one"),
-  // Bun gives this code also when the process has too many open files, which passes.
+  // Bun also gives this code if the process has too many open files, which is temporary.
   FailedToOpenSocket: unsent(
     "the connection could not be set up: is the client certificate or CA readable, are too many files open?"
   ),
@@ -54,11 +54,11 @@ const meanings: { readonly [code: string]: Meaning } = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted
 }
 
-/** An answer other than 200 to CONNECT. */
+/** A response other than 200 to CONNECT. */
 const isTunnel = (error: object): error is { readonly status: number } =>
   "code" in error && error.code === "ERR_PROXY_TUNNEL" && "status" in error && typeof error.status === "number"
 
-/** What a proxy says to whom it does not know, or to a server that it is not for. Of all else another try may get through. */
+/** A proxy's responses to an unknown client or a forbidden server. After other responses a retry may succeed. */
 const deniedBy: ReadonlyArray<number> = [401, 403, 405, 407]
 
 const codeOf = (error: unknown): string => {
@@ -74,9 +74,9 @@ const wordsOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? ""
 
 /**
- * A failure of the given code on the way to `server`. An unknown code counts as an answer lost.
+ * The error with this code on the way to `server`. With an unknown code, the outcome is unknown.
  *
- * @param way what the message names: the server, or the proxy before it
+ * @param way the party that the message names: the server, or the proxy before it
  */
 export const make = (
   request: ApiError.RequestInfo,
@@ -86,7 +86,7 @@ export const make = (
   way = server
 ): ApiError.Transport => {
   const meaning = meanings[code] ?? lost(words)
-  // Of a proxy's answer, the status: "Proxy refused to open a tunnel: 502 Bad Gateway".
+  // The status of the proxy's response: "Proxy refused to open a tunnel: 502 Bad Gateway".
   const detail = code === "PROXY_DENIED" || code === "ERR_PROXY_TUNNEL" ? ` (${words.replace(/^.*: /, "")})` : ""
   const reason = meaning.reason + detail
   return new ApiError.Transport({
@@ -99,7 +99,7 @@ export const make = (
   })
 }
 
-/** What fetch, or reading a body, threw. */
+/** The error that fetch, or reading a body, threw. */
 export const fromThrown = (
   request: ApiError.RequestInfo,
   server: string,
@@ -107,8 +107,8 @@ export const fromThrown = (
   way = server
 ): ApiError.Transport => make(request, server, codeOf(error), wordsOf(error), way)
 
-/** Whether a setting is wrong (a certificate, a proxy, a URL), so that trying again cannot help. */
+/** Whether a setting is wrong (a certificate, a proxy, a URL), so that a retry cannot help. */
 export const isFatal = (error: ApiError.Transport): boolean => meanings[error.code]?.fatal === true
 
-/** Whether the server's certificate is from an authority that we do not know: it may have a new one. */
+/** Whether the server's certificate is from an unknown authority. The authority may have rotated. */
 export const isUntrusted = (error: ApiError.Transport): boolean => meanings[error.code] === untrusted

@@ -1,57 +1,55 @@
-/**
- * Requests of a reconcile: what the reconcile asked, the server's answer, and what it changed.
- */
+/** The requests of a reconcile: each request, the server's response, and its effect. */
 import * as Context from "effect/Context"
 import type * as Tracer from "effect/Tracer"
 import * as Attribute from "../telemetry/Attribute.ts"
 import type { Request } from "./Request.ts"
 
-/** A request and its answer. Watches are none. */
+/** A request and its response. Watches are not recorded. */
 export interface Exchange {
   readonly request: Request
   /** Milliseconds of the Clock. */
   readonly startedAt: number
   readonly millis: number
-  /** The answer's, the last one's if it was sent several times; absent when there was none. */
+  /** The status of the last response; absent without a response. */
   readonly status: number | undefined
-  /** The tag of the `ApiError` that came of it. */
+  /** The tag of the `ApiError`. */
   readonly error: string | undefined
-  /** How many times it was sent again. */
+  /** The number of retries. */
   readonly resends: number
-  /** By which the server's audit log knows it; absent where it was not traced. */
+  /** The ID in the server's audit log; absent without a trace. */
   readonly auditId: string | undefined
-  /** Where it was traced. */
+  /** The span of the request. */
   readonly span: Tracer.Span | undefined
-  /** What a write did; absent for reads, and for writes that failed. */
+  /** The effect of a write; absent for reads and failed writes. */
   write?: Written | undefined
 }
 
-/** What a write did. */
+/** The effect of a write. */
 export interface Written {
   readonly kind: string
-  /** The UID of the object that was written; absent if the answer does not have the object. */
+  /** The UID of the written object; absent if the response does not have the object. */
   readonly uid?: string | undefined
   readonly verb: string
   readonly subresource: string | undefined
   readonly fieldManager: string | undefined
   readonly before: string | undefined
   readonly after: string | undefined
-  /** How long before the answer its manager changed the object last, in ms; absent where the answer does not say. */
+  /** The time from the manager's last change of the object to the response, in ms; absent if the response does not say. */
   readonly age?: number | undefined
-  /** Whether it changed what is stored; absent where it is not known: see `WriteOptions.before`. A deletion is taken to. */
+  /** Whether it changed the stored object; absent if unknown: see `WriteOptions.before`. True for a deletion. */
   readonly changed: boolean | undefined
 }
 
 /** The record keeps the first reads and the first writes of a reconcile, up to this number. */
 export const most = 256
 
-/** What is only tried changes nothing: it must not take the place of what does. */
+/** A dry run changes nothing, so it counts as a read. */
 const isRead = ({ dryRun, method }: Request): boolean => method === "GET" || dryRun === true
 
-/** Both the time of a change and the time of an answer are whole seconds. */
+/** The time of a change and the time of a response are both in whole seconds. */
 const graceMillis = 2000
 
-/** What one reconcile asked. */
+/** The requests of one reconcile. */
 export class Ledger {
   private readonly exchanges = new Map<Request, Exchange>()
   private own: Map<string, string> | undefined
@@ -65,7 +63,7 @@ export class Ledger {
   readonly wrote = (request: Request, write: Omit<Written, "changed">): void => {
     const { after, age = 0, before, fieldManager, uid } = write
     const exchange = this.exchanges.get(request)
-    // A write that changed nothing is answered with the version that another writer made.
+    // The response to a write without changes has the version of another writer.
     const isIdle =
       (after !== undefined && after === before) || age > (exchange?.millis ?? Number.POSITIVE_INFINITY) + graceMillis
     if (uid !== undefined && after !== undefined && !isIdle) {
@@ -83,11 +81,11 @@ export class Ledger {
     if (after !== undefined) span.attribute(Attribute.resourceVersionAfter, after)
     if (changed !== undefined) span.attribute(Attribute.changed, changed)
   }
-  /** The versions that its writes made, all of them: UIDs by resourceVersion. */
+  /** The UIDs by resourceVersion of all versions that its writes created. */
   readonly versions = (): ReadonlyMap<string, string> | undefined => this.own
-  /** How many there were, those that are not kept included. */
+  /** The number of all requests, including those that are not kept. */
   readonly count = (): number => this.reads + this.writes
-  /** In the order in which they ended, up to {@link most} reads and as many writes. */
+  /** In the order of their ends, up to {@link most} reads and as many writes. */
   readonly all = (): ReadonlyArray<Exchange> => Array.from(this.exchanges.values())
 }
 

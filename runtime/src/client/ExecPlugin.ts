@@ -1,8 +1,8 @@
 /**
- * Credentials from a program, as in `user.exec` of a kubeconfig: it is started without a terminal, told by
- * `KUBERNETES_EXEC_INFO` what is asked of it, and prints an ExecCredential. What it gave is kept until that expires.
+ * Credentials from a program, as in `user.exec` of a kubeconfig. The program runs without a terminal, gets its request in
+ * `KUBERNETES_EXEC_INFO`, and prints an ExecCredential. The credentials are cached until they expire.
  *
- * client-node has this too, but leaves a program that hangs running, and takes time from elsewhere than the Clock.
+ * client-node has this too, but it does not kill a program that hangs, and does not use the Clock.
  */
 import * as path from "node:path"
 import { FileSystem } from "@effect/platform/FileSystem"
@@ -12,10 +12,10 @@ import { CredentialsError } from "./Cluster.ts"
 import type { Issued } from "./Credentials.ts"
 import { mapping, type Selected } from "./KubeConfigFile.ts"
 
-/** What a program may take: a browser log-in is not possible here, a cloud's token takes a second or two. */
+/** The timeout of a program. A cloud's token takes a second or two; a browser log-in is not possible here. */
 export const timeoutMillis = 30_000
 
-/** More than any credentials are. A program that prints on and on is ended by it, before the memory is full. */
+/** More than any credentials. A program that prints more is killed, before it fills the memory. */
 const largestBytes = 1 << 20
 
 /** The name of the kubeconfig extension with the cluster's configuration for the program. */
@@ -58,11 +58,11 @@ interface Output {
 
 type Environment = { readonly [name: string]: string | undefined }
 
-/** Runs to the end, or until it is interrupted: then the program, and what it has started, is killed. */
+/** Runs the program to its end. An interruption kills the program and its child processes. */
 const spawn = (command: string, args: ReadonlyArray<string>, env: Environment): Effect.Effect<Output, unknown> =>
   Effect.async((resume) => {
     try {
-      // A process group of its own, so that nothing is left of a script that waits for another program.
+      // A new process group, so that the kill also reaches the child processes of a script.
       const child = Bun.spawn([command, ...args], {
         env,
         stdin: "ignore",
@@ -80,7 +80,7 @@ const spawn = (command: string, args: ReadonlyArray<string>, env: Environment): 
         try {
           process.kill(-child.pid, "SIGKILL")
         } catch {
-          // It has ended meanwhile.
+          // The process has already ended.
         }
       })
     } catch (error) {
@@ -91,7 +91,7 @@ const spawn = (command: string, args: ReadonlyArray<string>, env: Environment): 
 
 const firstLine = (words: string): string => words.trim().split("\n", 1)[0] ?? ""
 
-/** What it printed, as credentials; a text says why it is none. */
+/** The credentials in the output, or a text that says why it has none. */
 const issuedOf = (stdout: string, apiVersion: string): Issued | string => {
   let printed: unknown
   try {
@@ -114,9 +114,9 @@ const issuedOf = (stdout: string, apiVersion: string): Issued | string => {
 }
 
 /**
- * The plugin of the selected user, which has one.
+ * The plugin of the selected user, which must have one.
  *
- * @param name what messages call it: the program, the user and the file
+ * @param name the name in messages: the program, the user and the file
  */
 export const make = (selected: Selected, exec: { readonly [key: string]: unknown }, file: string, name: string) => {
   const command = text(exec.command) ?? ""
@@ -135,9 +135,9 @@ export const make = (selected: Selected, exec: { readonly [key: string]: unknown
       ...Object.fromEntries(wanted.map(({ name, value }) => [String(name), String(value ?? "")])),
       KUBERNETES_EXEC_INFO: JSON.stringify(info)
     }
-    // Like kubectl: a name is looked for on the PATH, a relative path starts at the file.
+    // Like kubectl: a plain name is searched on the PATH, a relative path is relative to the file.
     const located = command.includes("/") ? path.resolve(path.dirname(file), command) : command
-    // Its time ends where the caller can't be interrupted, too: at the end of a process, an Event or the Lease may need it.
+    // The timeout also applies where the caller cannot be interrupted: on shutdown, an Event or the Lease may need the credentials.
     const output = yield* Effect.interruptible(spawn(located, list(exec.args).map(String), env)).pipe(
       Effect.mapError((error) => {
         const reason = firstLine(error instanceof Error ? error.message : String(error))

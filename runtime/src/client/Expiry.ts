@@ -1,11 +1,11 @@
 /**
- * Why credentials may have been refused: a server says no more than "Unauthorized", and the usual reason stands in the
- * credentials themselves. Nothing here decides on a request: our clock may be wrong, the server's counts.
+ * Finds expired credentials. A server reports only "Unauthorized", and the usual reason is in the credentials themselves. The result
+ * is only for messages, because the local clock may be wrong.
  */
 import { X509Certificate } from "node:crypto"
 import type { Credentials } from "./Cluster.ts"
 
-/** The end of a JSON Web Token, in milliseconds since 1970; nothing for other tokens and those without one. */
+/** The expiry of a JSON Web Token, in milliseconds since 1970; undefined for other tokens and those without an expiry. */
 const endOfToken = (token: string): number | undefined => {
   const [, payload, signature] = token.split(".")
   if (payload === undefined || signature === undefined) return undefined
@@ -14,12 +14,12 @@ const endOfToken = (token: string): number | undefined => {
     const seconds = typeof claims === "object" && claims !== null && "exp" in claims ? claims.exp : undefined
     return typeof seconds === "number" ? seconds * 1000 : undefined
   } catch {
-    // Not a JSON Web Token: an opaque token that happens to have two dots.
+    // Not a JSON Web Token, but an opaque token with two dots.
     return undefined
   }
 }
 
-/** Which part of the credentials ended before `now`, and when; nothing if none has. */
+/** The part of the credentials that expired before `now`, and when; undefined if none has expired. */
 export const at =
   (now: number) =>
   ({ headers, tls }: Credentials): string | undefined => {

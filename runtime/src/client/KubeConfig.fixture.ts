@@ -1,6 +1,4 @@
-/**
- * Kubeconfigs in files, for tests: a folder that is gone when the tests of a file are over.
- */
+/** Kubeconfig files for tests, in a folder that is removed after the tests of a file. */
 import { afterAll, beforeAll } from "bun:test"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +9,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as KubeConfig from "./KubeConfig.ts"
 
-/** Text as a kubeconfig has it in line. */
+/** Text in base64, as inline data of a kubeconfig. */
 export const base64 = (text: string) => Buffer.from(text).toString("base64")
 
 /** A kubeconfig with one context `name`, as JSON, which is YAML. */
@@ -32,14 +30,14 @@ export const config = (options: {
   })
 }
 
-/** Loads with no other variables than these. */
+/** Loads with only these environment variables. */
 export const load = (options: KubeConfig.Options, variables: Record<string, string> = {}) =>
   KubeConfig.load(options).pipe(
     Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))),
     Effect.provide(BunFileSystem.layer)
   )
 
-/** What the tests of one file share: to be called once, at its top. */
+/** The fixture of one test file: call it once, at its top. */
 export const make = () => {
   const folder = mkdtempSync(join(tmpdir(), "homeostat-kubeconfig-"))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -76,7 +74,7 @@ export const make = () => {
     write,
     loadText,
     credentials: (text: string) => Effect.flatMap(loadText(text), (cluster) => cluster.credentials),
-    /** What a failed load says, with the folder and the numbers of files left out. */
+    /** The message of a failed load, without the folder and the numbers of files. */
     failureOf: (effect: Effect.Effect<unknown, KubeConfig.KubeConfigError>) =>
       Effect.map(Effect.flip(effect), (error) => error.message.replaceAll(folder, "DIR").replace(/file-\d+/g, "FILE")),
     places

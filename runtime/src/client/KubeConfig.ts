@@ -1,12 +1,12 @@
 /**
- * Finds the API server and the credentials for it, in this order:
+ * Finds the API server and its credentials, in this order:
  *
  * 1. the file of `--kubeconfig`
  * 2. the files of `KUBECONFIG`, separated by colons and merged
- * 3. the service account of the pod that we run in (not when a `--context` is asked for, which only a file has)
+ * 3. the service account of the pod (not with `--context`, which needs a file)
  * 4. `~/.kube/config`
  *
- * A place that is named but wrong is an error; nothing falls through to the next one silently.
+ * An invalid source is an error; the loader does not continue with the next one.
  */
 import * as path from "node:path"
 import { FileSystem } from "@effect/platform/FileSystem"
@@ -20,27 +20,27 @@ import * as ProxySettings from "./ProxySettings.ts"
 
 export { KubeConfigError } from "./KubeConfigFile.ts"
 
-/** What to use instead of what the environment says. */
+/** Options that override the environment. */
 export interface Options {
   /** One file, `--kubeconfig`. */
   readonly kubeconfig?: string | undefined
-  /** What named that file, for messages. Default `--kubeconfig`. */
+  /** The source of that file, for messages. Default `--kubeconfig`. */
   readonly origin?: string | undefined
   /** The context of the file to use, `--context`. */
   readonly context?: string | undefined
-  /** Where a pod has its service account; elsewhere only in tests. */
+  /** The folder of a pod's service account; set only in tests. */
   readonly serviceAccount?: string | undefined
 }
 
-/** Where the kubelet puts a pod's service account. */
+/** The folder where the kubelet mounts a pod's service account. */
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Strings with a default: there is nothing to fail on.
+// Strings with a default cannot fail.
 const variable = (name: string): Effect.Effect<string> => Effect.orDie(Config.withDefault(Config.string(name), ""))
 
 const asKubeConfigError = (error: CredentialsError) => new KubeConfigError({ message: error.message })
 
-/** What a kubeconfig says in line (`…-data`, base64) or names as a file; the former wins, as with kubectl. */
+/** The inline data (`…-data`, base64) or the file of a kubeconfig; inline data wins, as with kubectl. */
 const material = (
   what: string,
   file: string,
@@ -65,9 +65,9 @@ const tokenOf = ({ file, raw, value }: NonNullable<Selected["user"]>): Credentia
 }
 
 /**
- * Whom the user acts as. To act as somebody with fewer groups or another identity than the file says would be wrong in
- * silence. Of several groups, or several values of one extra, each is a header of the same name, and Bun's fetch makes one
- * header of those, which the server reads as one odd group.
+ * The user to impersonate. Partial impersonation would be a silent error. For several groups or values of one extra, HTTP needs
+ * several headers of the same name, but Bun's fetch joins them to one header, which the server reads as one group. So several are an
+ * error.
  */
 const impersonationOf = ({
   file,
@@ -125,7 +125,7 @@ const sourceOf = (
       : source
   })
 
-/** kubectl takes `host:port` too. A password in it would be in every message that names the server. */
+/** kubectl accepts `host:port` too. A password in the URL is an error, because every message that names the server would show it. */
 const serverOf = ({ file, value }: Entry<{ readonly name: string; readonly server: string }>) => {
   const written = /^[a-z]+:\/\//i.test(value.server) ? value.server : `https://${value.server}`
   const url = URL.parse(written)
@@ -141,7 +141,7 @@ const serverOf = ({ file, value }: Entry<{ readonly name: string; readonly serve
     : wrong("has a user in it: put username and password where the user is")
 }
 
-/** The proxy that a cluster of a file names. */
+/** The proxy of a cluster in a file. */
 const proxyOf = ({ file, value }: Selected["cluster"]): Effect.Effect<string | undefined, KubeConfigError> => {
   if (!value.proxyUrl) return Effect.sync(() => undefined)
   const url = URL.parse(value.proxyUrl)
@@ -168,11 +168,11 @@ const fromFiles = (
         `${within} has insecure-skip-tls-verify: whoever is between here and ${server} can read and use our credentials`
       )
     }
-    // Certificates in the file itself are replaced by rewriting it, so a renewal reads it again.
+    // Certificates inside the file rotate by a new file, so a renewal reads it again.
     const source = Effect.gen(function* () {
       const again = yield* select(files, origin, selected.context)
       const other = yield* serverOf(again.cluster)
-      // Caches and leases are of the server that we began with, and credentials of another are not for its eyes.
+      // Caches and Leases belong to the first server, and the credentials of another server must not be sent to it.
       if (other === server) return yield* sourceOf(again, server, within)
       return yield* new CredentialsError({
         message: `${within} now leads to ${other} instead of ${server}: start again to go there`
@@ -213,7 +213,7 @@ const fromPod = (folder: string, host: string, port: string): Effect.Effect<Clus
     }
   })
 
-/** Where the settings of a cluster are. */
+/** The source of the settings. */
 type Place =
   | { readonly _tag: "Files"; readonly files: ReadonlyArray<string>; readonly origin: string }
   | { readonly _tag: "Pod"; readonly folder: string; readonly host: string }
@@ -253,7 +253,7 @@ const podNamespace = (folder: string): Effect.Effect<string | undefined, never, 
     Effect.orElseSucceed(fs.readFileString(path.join(folder, "namespace")), () => "")
   ).pipe(Effect.map((namespace) => namespace.trim() || undefined))
 
-/** The cluster that the options, or else the environment, lead to. The credentials have been read once. */
+/** The cluster of the options, or else of the environment. Its credentials have been read once. */
 export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigError, FileSystem> =>
   Effect.gen(function* () {
     const place = yield* placeOf(options)
@@ -262,7 +262,7 @@ export const load = (options: Options = {}): Effect.Effect<Cluster, KubeConfigEr
       : yield* fromPod(place.folder, place.host, yield* variable("KUBERNETES_SERVICE_PORT"))
   })
 
-/** The namespace of that cluster's context, if it has one. No credentials are read, and no plugin is run. */
+/** The namespace of that cluster's context, if it has one. Reads no credentials and runs no plugin. */
 export const namespaceOf = (options: Options = {}): Effect.Effect<string | undefined, KubeConfigError, FileSystem> =>
   Effect.flatMap(placeOf(options), (place) =>
     place._tag === "Files"

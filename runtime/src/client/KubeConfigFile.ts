@@ -1,6 +1,6 @@
 /**
- * kubeconfig files: read, merged and reduced to the one context that is asked for. client-node checks the entries; files are
- * merged here, by kubectl's rule that the first file to name something wins.
+ * Reads and merges kubeconfig files, and selects one context. client-node checks the entries. The merge follows kubectl's rule: the
+ * first file with a name wins.
  */
 import * as path from "node:path"
 import { FileSystem } from "@effect/platform/FileSystem"
@@ -8,18 +8,18 @@ import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 
-/** The configuration is missing or wrong. The message is one line: what, where, and what to do about it. */
+/** The configuration is missing or invalid. The message is one line: the error, the place, and how to fix it. */
 export class KubeConfigError extends Data.TaggedError("KubeConfigError")<{ readonly message: string }> {}
 
-/** An entry, and the file it is from: paths in it are relative to that. */
+/** An entry and its file. Paths in the entry are relative to the file. */
 export interface Entry<A> {
   readonly value: A
   readonly file: string
-  /** The entry as it stands in the file, for what client-node does not read. */
+  /** The entry as in the file, for fields that client-node does not read. */
   readonly raw: { readonly [key: string]: unknown }
 }
 
-/** What a context leads to. */
+/** The cluster and the user of a context. */
 export interface Selected {
   readonly context: string
   readonly namespace: string | undefined
@@ -36,7 +36,7 @@ interface Parsed {
 
 const wrong = (message: string) => new KubeConfigError({ message })
 
-/** A value of YAML as a mapping; anything else is an empty one. */
+/** A value of YAML as a mapping; any other value is an empty mapping. */
 export const mapping = (value: unknown): { readonly [key: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {}
 
@@ -53,7 +53,7 @@ const entries = <A extends { readonly name: string }>(
 
 const parse = (file: string, text: string): Effect.Effect<Parsed, KubeConfigError> =>
   Effect.gen(function* () {
-    // Loaded when there is a file to read, and only these parts: all of client-node takes 350 ms from source, these take 15.
+    // Loaded only if there is a file, and only these parts: all of client-node takes 350 ms from source, these take 15 ms.
     const [yaml, types] = yield* Effect.promise(() =>
       Promise.all([import("js-yaml"), import("@kubernetes/client-node/dist/config_types.js")])
     )
@@ -126,9 +126,9 @@ const readFile = (file: string, origin: string): Effect.Effect<string | undefine
   )
 
 /**
- * Reads files and follows a context, the current one by default.
+ * Reads files and selects a context, by default the current one.
  *
- * @param origin where the names of the files come from, for messages. Of several files some may be missing
+ * @param origin the source of the file names, for messages. If there are several files, some may be missing
  */
 export const select = (
   files: ReadonlyArray<string>,

@@ -1,9 +1,9 @@
 /**
- * Counts what is sent, as client-go does: each sending by itself, a retry and a watch too, by method, host and the code of the
- * answer. A sending without an answer (refused, cut, timed out, given up) has the code `<error>`.
+ * Counts requests as client-go does: each attempt, including retries and watches, by method, host and status code. An attempt without
+ * a response (refused, broken, timed out, interrupted) has the code `<error>`.
  *
- * It stands next to the transport, because there a sending is one, and its answer still a status. What the transport itself
- * sends once more, with other credentials or by HTTP/1.1, is the same sending: its last answer counts.
+ * It stands next to the transport, because there each attempt is one request, with a status. If the transport itself sends a request
+ * again, with other credentials or over HTTP/1.1, that counts as one attempt with the last response.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -15,20 +15,20 @@ import { type ApiError, isAnswer } from "./ApiError.ts"
 import type { Request } from "./Request.ts"
 import type { Response, Streaming } from "./Response.ts"
 
-/** The code of a sending that got none. */
+/** The code of an attempt without a response. */
 const noAnswer = "<error>"
 
 /** The meter of a client. */
 export interface Meter {
-  /** The layer for whole answers. */
+  /** The layer for whole responses. */
   readonly send: <E extends ApiError>(
     send: (request: Request) => Effect.Effect<Response, E>
   ) => (request: Request) => Effect.Effect<Response, E>
-  /** The layer for answers that go on, of which only the beginning is counted. */
+  /** The layer for streams, of which only the beginning is counted. */
   readonly open: <E extends ApiError, R>(
     open: (request: Request) => Effect.Effect<Streaming, E, R>
   ) => (request: Request) => Effect.Effect<Streaming, E, R>
-  /** A request is about to be sent again because of this answer, or the lack of one. */
+  /** Counts a retry, with the error that caused it. */
   readonly retried: (request: Request, error: ApiError) => void
 }
 
@@ -40,11 +40,11 @@ interface Instruments {
   readonly received: Observing
 }
 
-/** A write that was held back has not been sent. */
+/** A fenced write was not sent. */
 const isFenced = <E extends ApiError>(cause: Cause.Cause<E>): boolean =>
   Option.exists(Cause.failureOption(cause), (error) => error._tag === "Fenced")
 
-/** A meter for requests to a server (a URL, or another name of it). */
+/** A meter for requests to a server, by its URL or another name. */
 export const make = (server: string, registry: Registry): Effect.Effect<Meter> =>
   Effect.map(Effect.clock, (clock) => {
     const host = URL.parse(server)?.host || server
@@ -75,8 +75,8 @@ export const make = (server: string, registry: Registry): Effect.Effect<Meter> =
     }
 
     /**
-     * Counts a sending once it has ended, interruption included, and gives its answer to `measure`. What `Effect.onExit` and
-     * `Effect.map` would do in two steps, at half their cost.
+     * Counts an attempt at its end, also after an interruption, and passes its response to `measure`. `Effect.onExit` and
+     * `Effect.map` would cost twice as much.
      */
     const counted = <A extends { readonly status: number }, E extends ApiError, R>(
       request: Request,

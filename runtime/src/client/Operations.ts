@@ -1,6 +1,4 @@
-/**
- * What a client can do, over any stack.
- */
+/** The operations of a client, over any stack. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -34,31 +32,31 @@ import type { Stack } from "./Stack.ts"
 import * as Watch from "./Watch.ts"
 import * as Writes from "./Writes.ts"
 
-/** A part of a list. */
+/** A page of a list. */
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
   readonly resourceVersion: string
-  /** Where to go on, if there is more. */
+  /** The token of the next page, if there is one. */
   readonly continue?: string
-  /** How many objects follow; the server does not say when there are selectors. */
+  /** The number of objects after this page; absent with selectors. */
   readonly remaining?: number
 }
 
-/** A list, decoded. */
+/** A decoded list. */
 export interface List<A> extends Page<A>, Decoding.Decoded<A> {
   readonly items: ReadonlyArray<A>
 }
 
-/** A kind of which reading matters. */
+/** A kind, for reads. */
 type Readable<A extends KubernetesObject> = Resource<A, never>
 
-/** An object as a write takes it. Inferred from the kind alone, so that an object with a field too many is an error. */
+/** The object of a write. Its type comes only from the kind, so that an unknown field is a type error. */
 type Written<D> = NoInfer<D>
 
 /** The result of a typed request. */
 type Typed<A> = Effect.Effect<A, ApiError.ApiError | InvalidObject>
 
-/** Everything a client can do. */
+/** The operations of a client. */
 export interface Operations {
   /** Reads one object. */
   readonly get: <A extends KubernetesObject>(
@@ -66,15 +64,18 @@ export interface Operations {
     key: ObjectKey,
     options?: RequestOptions
   ) => Typed<A>
-  /** Reads objects. Without a `limit` all of them, in pages of one moment; if that moment expires on the way, once more in one piece. */
+  /**
+   * Lists objects. Without a `limit` it returns all, in pages of one resourceVersion. If that expires meanwhile, it lists again in
+   * one request.
+   */
   readonly list: <A extends KubernetesObject>(resource: Readable<A>, options?: ListOptions) => Typed<List<A>>
-  /** Creates an object. `AlreadyExists` when there is one of its name. */
+  /** Creates an object. Fails with `AlreadyExists` if the name exists. */
   readonly create: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
     object: Written<D>,
     options?: WriteOptions
   ) => Typed<A>
-  /** Replaces an object as a whole. `Conflict` when its `metadata.resourceVersion` is not the newest. */
+  /** Replaces an object. Fails with `Conflict` if its `metadata.resourceVersion` is not the newest. */
   readonly replace: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
     object: Written<D>,
@@ -87,21 +88,21 @@ export interface Operations {
     patch: Patch,
     options?: WriteOptions
   ) => Typed<A>
-  /** States what we want of an object (server-side apply): it is created or changed, and fields we no longer state are removed. */
+  /** Server-side apply: creates or changes the object, and removes the fields that the field manager no longer applies. */
   readonly apply: <A extends KubernetesObject, D extends Call.Placed>(
     resource: Resource<A, D>,
     object: Written<D>,
     options?: ApplyOptions
   ) => Typed<A>
-  /** Deletes an object. Some, as it is now, when it stays for a while (finalizers, a pod that stops); none when it is gone. */
+  /** Deletes an object. Returns the object if it still exists (finalizers, a pod that stops), or none if it is gone. */
   readonly delete: <A extends KubernetesObject>(
     resource: Readable<A>,
     key: ObjectKey,
     options?: DeleteOptions
   ) => Typed<Option.Option<A>>
-  /** Deletes all objects selected in one namespace (of a cluster-scoped kind: in all). */
+  /** Deletes all selected objects in one namespace, or in the cluster for a cluster-scoped kind. */
   readonly deleteAll: (resource: Any, options: Selection & DeleteOptions) => Effect.Effect<void, ApiError.ApiError>
-  /** The status subresource: of what is sent, only the status counts. */
+  /** The status subresource: the server ignores all other fields of writes. */
   readonly status: {
     readonly get: Operations["get"]
     readonly patch: Operations["patch"]
@@ -122,25 +123,25 @@ export interface Operations {
       options?: WriteOptions
     ) => Effect.Effect<Scale, ApiError.ApiError>
   }
-  /** One page of objects as on the wire, without managedFields: for the reflector. */
+  /** One page of objects as on the wire, without managedFields, for the reflector. */
   readonly page: (resource: Any, options?: PageOptions) => Effect.Effect<Page<KubernetesObject>, ApiError.ApiError>
-  /** Opens a watch; closing the scope closes it. Fails with what the server said instead of beginning. Never retried. */
+  /** Opens a watch, until the scope closes. Fails with the server's error. Never retried. */
   readonly watch: (
     resource: Any,
     options?: WatchOptions
   ) => Effect.Effect<Watch.Connection, ApiError.ApiError, Scope.Scope>
-  /** A request to any path, sent once; an answer of 400 or more is the error it stands for. */
+  /** A request to any path, sent once; a status of 400 or more is an error. */
   readonly raw: (
     request: RawRequest
   ) => Effect.Effect<{ readonly status: number; readonly body: string }, ApiError.ApiError>
-  /** Hears of every write that succeeds, before the writer goes on, until the scope closes. */
+  /** Calls the listener after each successful write, before the writer continues, until the scope closes. */
   readonly onWrite: (listener: Writes.Listener) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** Objects per page: what client-go's pager asks for. Few enough to bound memory, many enough that paging costs nothing. */
+/** Objects per page, as in client-go's pager: few enough to bound the memory, and enough to make paging cheap. */
 const pageSize = 500
 
-// Wire shapes, believed as far as the server made them; what is read of them is checked for being there.
+// Wire types. They are trusted because the server made them, except that the fields in use are checked for existence.
 interface WireList {
   readonly metadata?: {
     readonly resourceVersion?: string
@@ -150,20 +151,20 @@ interface WireList {
   readonly items?: ReadonlyArray<KubernetesObject> | null
 }
 
-/** A body as an object. `T` is the wire shape of what was asked for. */
+/** A body as an object. `T` is its wire type. */
 const parse = <T extends object>(
   request: Request,
   response: { readonly status: number; readonly body: string }
 ): Effect.Effect<T, ApiError.ServerError> => {
   try {
     const value: unknown = JSON.parse(response.body)
-    // A successful answer to a request for a T is one: the server's contract, and the one place where it is believed.
+    // The only unchecked cast: by contract, the server answers a request for a T with a T.
     if (typeof value === "object" && value !== null) return Effect.succeed(value as T)
   } catch {}
   return Effect.fail(ApiError.unreadable(infoOf(request), response.status))
 }
 
-/** A write of which only the kind and the verb are known. */
+/** The outcome of a write with only kind and verb. */
 const plainly = (kind: string, verb: string) => ({
   kind,
   verb,
@@ -174,8 +175,8 @@ const plainly = (kind: string, verb: string) => ({
 })
 
 /**
- * How long ago the manager changed the object last, in ms of the API server's clock, which notes it in whole seconds; `undefined` if
- * the answer does not say.
+ * The time since the manager's last change of the object, in ms. The API server's clock notes it in whole seconds. `undefined` if the
+ * response does not say.
  */
 const ageOf = (
   { metadata: { managedFields = [] } }: KubernetesObject,
@@ -217,7 +218,7 @@ export const make = (stack: Stack): Operations => {
     if (request.dryRun !== true) Context.get(context, Exchange.Exchanges)?.wrote(request, write)
   }
 
-  /** Sends a write and publishes its answer, in one go: nothing comes between. */
+  /** Sends a write and publishes its response, without an interruption between the two. */
   const write = <T extends KubernetesObject>(
     resource: Any,
     verb: Writes.Write["verb"],
@@ -294,7 +295,7 @@ export const make = (stack: Stack): Operations => {
     const apiVersion = resource.projection === "full" ? apiVersionOf(resource) : "meta.k8s.io/v1"
     const kind = resource.projection === "full" ? resource.kind : "PartialObjectMetadata"
     return Effect.map(sendAs<WireList>(Call.page(resource, options)), ({ items, metadata }) => ({
-      // Items of built-in kinds come without their kind; those of a watch have it. Here all have.
+      // Items of built-in kinds have no kind in lists, but in watches. Here all have one.
       items: (items ?? []).map((item) => (item.kind === undefined ? { apiVersion, kind, ...item } : item)),
       resourceVersion: metadata?.resourceVersion ?? "",
       ...(metadata?.continue !== undefined && metadata.continue !== "" && { continue: metadata.continue }),
@@ -310,7 +311,7 @@ export const make = (stack: Stack): Operations => {
     Effect.flatMap(wirePage(resource, { ...options, limit: pageSize }), (page) => {
       const items = before.length === 0 ? page.items : before.concat(page.items)
       if (page.continue === undefined) return Effect.succeed({ items, resourceVersion: page.resourceVersion })
-      // The first page decided on the moment; the server refuses a resourceVersion beside a continue token.
+      // The first page fixes the resourceVersion; the server rejects one together with a continue token.
       const { resourceVersion, resourceVersionMatch, ...rest } = options
       return allPages(resource, { ...rest, continue: page.continue }, items)
     })
@@ -324,7 +325,7 @@ export const make = (stack: Stack): Operations => {
             : Effect.fail(error)
         )
 
-  /** Kinds whose watches bring bookmarks. */
+  /** Kinds whose watches send bookmarks. */
   const bookmarked = new Set<string>()
   const operations: Operations = {
     get: getOf(undefined),
@@ -391,7 +392,7 @@ export const make = (stack: Stack): Operations => {
     page: (resource, options = {}) =>
       Effect.map(wirePage(resource, options), (page) => {
         for (const { metadata } of page.items) {
-          // Ours alone: parsed a moment ago. Deleting is cheaper than copying ten thousand objects.
+          // Freshly parsed and not shared. Deleting is cheaper than copying ten thousand objects.
           const writable: { managedFields?: unknown } = metadata
           delete writable.managedFields
         }
@@ -414,11 +415,11 @@ export const make = (stack: Stack): Operations => {
   return operations
 }
 
-/** Whether a deleted object stays for a while. Some kinds answer with the last state of what is gone already. */
+/** Whether a deleted object still exists. For some kinds the response is the last state of an object that is gone. */
 const isLeaving = ({ metadata }: KubernetesObject): boolean =>
   metadata.deletionTimestamp !== undefined &&
   ((metadata.finalizers?.length ?? 0) > 0 || (metadata.deletionGracePeriodSeconds ?? 0) > 0)
 
-/** Five to ten minutes, as client-go: at random, so that watches opened together do not end together. */
+/** Five to ten minutes at random, as in client-go, so that watches that open together do not end together. */
 const watchSeconds = (options: WatchOptions): Effect.Effect<number> =>
   options.timeoutSeconds === undefined ? Random.nextIntBetween(300, 601) : Effect.succeed(options.timeoutSeconds)

@@ -1,19 +1,16 @@
-/**
- * A change to an object, in one of the forms that the API server takes. (Server-side apply is not one of them: it is a
- * statement of intent, `Client.apply`.)
- */
+/** A patch of an object, in one of the formats that the API server accepts. Server-side apply is not a patch: see `Client.apply`. */
 import * as Effect from "effect/Effect"
 import { type ApiError, Conflict, Invalid } from "./ApiError.ts"
 
-/** One step of a JSON Patch (RFC 6902). A `test` that does not hold makes the server refuse the whole. */
+/** One step of a JSON Patch (RFC 6902). If a `test` fails, the server rejects the whole patch. */
 export type Operation =
   | { readonly op: "add" | "replace" | "test"; readonly path: string; readonly value: unknown }
   | { readonly op: "remove"; readonly path: string }
   | { readonly op: "move" | "copy"; readonly from: string; readonly path: string }
 
 /**
- * Adds to a JSON patch that is made from the state of an object: fails with Conflict where the object has changed. The server
- * answers with 422 and without a cause where a `test` does not hold or a path does not exist.
+ * For a JSON patch that was made from the state of an object: fails with Conflict if the object has changed. If a `test` fails or a
+ * path does not exist, the server responds with 422 without a cause.
  */
 export const guarded = <A, E, R>(
   effect: Effect.Effect<A, E | ApiError, R>
@@ -31,27 +28,27 @@ export const guarded = <A, E, R>(
     )
   )
 
-/** A change, as it is sent. */
+/** A patch to send. */
 export interface Patch {
-  /** Which form it has: `application/merge-patch+json`, `application/json-patch+json`. */
+  /** The format: `application/merge-patch+json`, `application/json-patch+json`. */
   readonly contentType: string
-  /** What is sent, as JSON. */
+  /** The body, as JSON. */
   readonly body: unknown
 }
 
 /**
- * JSON Merge Patch (RFC 7386): fields that are there are set, `null` removes one, lists are replaced as a whole. With
- * `metadata.resourceVersion` in it, the server refuses (Conflict) when the object has changed.
+ * JSON Merge Patch (RFC 7386): sets the given fields, removes those with `null`, and replaces whole lists. With
+ * `metadata.resourceVersion`, the server responds with Conflict if the object has changed.
  */
 export const merge = (value: object): Patch => ({ contentType: "application/merge-patch+json", body: value })
 
-/** JSON Patch: the steps in order, all or none. */
+/** JSON Patch: all steps in order, or none. */
 export const json = (operations: ReadonlyArray<Operation>): Patch => ({
   contentType: "application/json-patch+json",
   body: operations
 })
 
-/** Strategic merge patch: merges lists by key. For built-in kinds only; custom resources answer 415. */
+/** Strategic merge patch: merges lists by key. Only for built-in kinds; for custom resources the server responds with 415. */
 export const strategic = (value: object): Patch => ({
   contentType: "application/strategic-merge-patch+json",
   body: value

@@ -1,10 +1,8 @@
-/**
- * Where the API server serves a kind: URLs, and the templates that name them in traces.
- */
+/** URL paths of kinds, and their templates for traces. */
 import type { ObjectKey } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 
-/** A path, and the same with its variable parts in braces. */
+/** A path, and its template with the variable parts in braces. */
 export interface Path {
   readonly path: string
   readonly template: string
@@ -14,12 +12,12 @@ const root = (resource: Resource.Any): string =>
   resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`
 
 /**
- * Whether a name can stand in a path. An empty one would address the whole collection, and fetch resolves dots: a DELETE of
- * `..` would be one of the namespace.
+ * Whether a name is valid in a path. An empty name would address the whole collection, and fetch resolves dots: a DELETE of `..`
+ * would delete the namespace.
  */
 export const isName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/%]/.test(name)
 
-/** All objects of a kind, in one namespace or, without one, in all. */
+/** All objects of a kind in one namespace; without one, in all namespaces. */
 export const collection = (resource: Resource.Any, namespace?: string | undefined): Path =>
   resource.namespaced && namespace !== undefined && namespace !== ""
     ? {
@@ -28,14 +26,14 @@ export const collection = (resource: Resource.Any, namespace?: string | undefine
       }
     : { path: `${root(resource)}/${resource.plural}`, template: `${root(resource)}/${resource.plural}` }
 
-/** One object, or a subresource of it. The namespace of a key is ignored for a cluster-scoped kind. */
+/** One object, or its subresource. Ignores the namespace of a key for a cluster-scoped kind. */
 export const object = (resource: Resource.Any, key: ObjectKey, subresource?: string | undefined): Path => {
   const { path, template } = collection(resource, key.namespace)
   const tail = subresource === undefined ? "" : `/${subresource}`
   return { path: `${path}/${encodeURIComponent(key.name)}${tail}`, template: `${template}/{name}${tail}` }
 }
 
-/** The template of any path, without its query: names of objects, and all that follows a subresource, in braces. */
+/** The template of any path, without the query: names of objects, and all segments after a subresource, in braces. */
 export const templateOf = (path: string): string => {
   const [prefix = "", ...rest] = (path.split(/[?#]/, 1)[0] ?? "").split("/").filter((part) => part !== "")
   if (prefix !== "api" && prefix !== "apis") return `/${prefix}${rest.length === 0 ? "" : "/{path}"}`
@@ -48,7 +46,7 @@ export const templateOf = (path: string): string => {
   return ["", prefix, ...place, ...within, ...parts.filter((part) => part !== undefined)].join("/")
 }
 
-/** The parameters that have a value as a query, `?` included; empty when none has. */
+/** The parameters with a value as a query, including `?`; empty without parameters. */
 export const query = (parameters: { readonly [name: string]: string | number | boolean | undefined }): string => {
   const pairs: Array<string> = []
   for (const [name, value] of Object.entries(parameters)) {

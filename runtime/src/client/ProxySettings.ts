@@ -1,7 +1,6 @@
 /**
- * Which proxy a request to a server goes through, by the rules of Go's clients: so that Homeostat takes the way that
- * kubectl takes on the same machine. Bun's own rules differ (it sends loopback through the proxy), so fetch is always
- * told.
+ * Chooses the proxy of a request by the rules of Go's clients, so that Homeostat uses the same proxy as kubectl. Bun's own rules
+ * differ (it sends loopback through the proxy), so fetch always gets an explicit setting.
  */
 import * as net from "node:net"
 import * as Config from "effect/Config"
@@ -23,7 +22,7 @@ const variable = (name: string): Config.Config<string> =>
     Config.withDefault("")
   )
 
-/** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in capitals or not. Strings with defaults: there is nothing to fail on. */
+/** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in upper or lower case. Strings with defaults cannot fail. */
 export const environment: Effect.Effect<Environment> = Effect.orDie(
   Config.all({ https: variable("HTTPS_PROXY"), http: variable("HTTP_PROXY"), except: variable("NO_PROXY") })
 )
@@ -41,11 +40,11 @@ const within = (address: string, network: string, prefix: number): boolean => {
   return list.check(address, family)
 }
 
-/** Whether a host, its IPv6 address without brackets, is this machine. */
+/** Whether a host is this machine; an IPv6 address without brackets. */
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || within(host, "127.0.0.0", 8) || within(host, "::1", 128)
 
-/** Whether everybody on the way could read what is sent there: HTTP without TLS, to another machine. */
+/** Whether others could read the traffic: HTTP without TLS to another machine. */
 export const isExposed = ({ hostname, protocol }: URL): boolean =>
   protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))
 
@@ -60,10 +59,10 @@ const excepts = (entry: string, host: string, port: string): boolean => {
   return name.startsWith(".") ? host.endsWith(name) : host === name || host.endsWith(`.${name}`)
 }
 
-/** A proxy's URL for messages: without the password that may be in it. */
+/** A proxy's URL for messages, without a password. */
 export const shown = (proxy: string): string => proxy.replace(/\/\/[^/]*@/, "//")
 
-/** The proxy's URL, or `undefined` to connect directly. Loopback is always reached directly. */
+/** The proxy's URL, or `undefined` to connect directly. Loopback never uses a proxy. */
 export const resolve = (server: URL, environment: Environment): string | undefined => {
   const proxy = server.protocol === "https:" ? environment.https : environment.http
   if (proxy === "") return undefined

@@ -1,4 +1,4 @@
-/** For tests: an object that the API server rejects (422). */
+/** An object that the API server rejects (422), for tests. */
 import * as ApiError from "./ApiError.ts"
 
 /** The error for one field of object `a`. */

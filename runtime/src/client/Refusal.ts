@@ -1,6 +1,6 @@
 /**
- * Requests that the API server refuses (403) and objects that it rejects (422), in one line for people: the request and the server's
- * words, without long values, objects, and values of secret fields.
+ * Describes a forbidden request (403) or a rejected object (422) in one line: the request and the server's message, without long
+ * values, objects, and values of secret fields.
  */
 import * as Secrecy from "../telemetry/Secrecy.ts"
 import * as ApiError from "./ApiError.ts"
@@ -9,24 +9,24 @@ import * as Right from "./Right.ts"
 /** The beginning of each description. */
 export const opening = "The API server refuses "
 
-/** A message is cut here, in characters: `kubectl describe` shows an Event of this length whole. */
+/** The longest description, in characters: `kubectl describe` shows an Event of this length completely. */
 const longest = 1024
 
-/** Only another program changes that: the generated roles have what controllers declare. */
+/** Only a change of the program fixes that, because the generated roles contain what controllers declare. */
 const undeclared = ", and the controller does not declare it: add it to access"
 
 /** Text beyond this many characters is dropped before the search for secrets, whose cost grows with it. */
 const longestRead = 8192
 
-/** A text as one line without what looks like a secret, cut to 1024 characters. */
+/** A text as one line without possible secrets, cut to 1024 characters. */
 export const line = (text: string, most = longest): string => {
   const masked = Secrecy.masked(text.slice(0, longestRead)).replace(/\s+/g, " ").trim()
   return masked.length > most ? `${masked.slice(0, most - 1)}…` : masked
 }
 
 /**
- * A refusal or a rejection in at most 1024 characters. A 403 for want of a permission also names the rule to add, and the declaration
- * to add if `declares` finds none.
+ * Describes the error in at most 1024 characters. For a missing permission (403) it adds the rule, and also the declaration if
+ * `declares` is false.
  */
 export const describe = (
   error: ApiError.Forbidden | ApiError.Invalid,
@@ -34,7 +34,7 @@ export const describe = (
 ): string => {
   if (error instanceof ApiError.Invalid) return line(opening + rejection(error))
   const right = Right.wanting(error)
-  // The server may list all that a role grants: the rule to add follows it.
+  // The server may list all rules of a role, so the rule to add comes after them.
   const hint = right === undefined || declares(right) ? "" : undeclared
   const text =
     right === undefined ? error.message : `${line(error.message, longest / 2)}; ${Right.describe(right)}${hint}`
@@ -52,13 +52,13 @@ const rejection = ({ causes, details, message, request }: ApiError.Invalid): str
   return `${request.method} ${request.path}: ${what}${fields.join("; ")}`
 }
 
-/** The beginning of a cause that quotes the value of the field. */
+/** The beginning of a cause that quotes the field's value. */
 const quoting = /^(Invalid value|Unsupported value|Duplicate value|Not found): /
 
 /** A short value of the field as the server quotes it: a text, a number or another word. */
 const short = /^(?:"(?:[^"\\]|\\.){0,62}"|[-+.\w]{1,64})(?=: |$)/
 
-/** The words of a cause. A value that is long, secret or an object is left out: it may be a whole pod template with its variables. */
+/** The message of a cause. Omits a long, secret or object value, which may be a whole pod template with its variables. */
 const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): string => {
   const [first = ""] = message.slice(0, longestRead).split("\n", 1)
   const [head] = quoting.exec(first) ?? []
@@ -74,8 +74,8 @@ const withoutValue = ({ field, message }: ApiError.Cause, isSecret: boolean): st
 }
 
 /**
- * Whether the API server rejects an object (422), which only another object changes. The same answer to a failed `test` of a JSON
- * patch says that another write came first.
+ * Whether the API server rejects an object (422), so that only another object can succeed. False for a failed `test` of a JSON patch,
+ * which has the same status and means that another write came first.
  */
 export const isRejection = (error: unknown): error is ApiError.Invalid =>
   error instanceof ApiError.Invalid &&

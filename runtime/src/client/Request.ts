@@ -6,48 +6,45 @@ import type { RequestInfo } from "./ApiError.ts"
 /** The methods of the Kubernetes API. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
-/** One request, before it has a server and credentials. */
+/** A request without server and credentials. */
 export interface Request {
   readonly method: Method
-  /** Path from the server's root, percent-encoded, and the query. */
+  /** The path from the server's root with the query, percent-encoded. */
   readonly path: string
-  /** The path with its variable parts in braces: the name of the span, and of few different names. */
+  /** The path with its variable parts in braces: the name of the span, with low cardinality. */
   readonly template: string
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string }
   readonly body?: string | undefined
-  /** Whether doing it twice is the same as doing it once: it may be sent again when the outcome is unknown. */
+  /** Whether it is idempotent, so that it may be retried after an unknown outcome. */
   readonly repeatable: boolean
-  /** Whether it is to be sent once only, whatever comes back. */
+  /** Whether it is sent only once, without retries. */
   readonly once?: boolean | undefined
-  /** Whether the server is only to try it, so that no answer to it is news. */
+  /** Whether it is a dry run, whose response is not a change. */
   readonly dryRun?: boolean | undefined
-  /** Time for the answer, default {@link defaultTimeoutMillis}. Of a stream, time for its headers only. */
+  /** The timeout of the response in ms, default {@link defaultTimeoutMillis}. For a stream, that of its headers. */
   readonly timeoutMillis?: number | undefined
   /**
-   * Until when its sender may write, in ms of the monotonic clock: the end of a leadership, later with each renewal. The deadline is
-   * not later than that.
+   * When the leadership of its sender ends, in ms of the monotonic clock; later after each renewal. The deadline of the request is
+   * not after that.
    */
   readonly until?: (() => number) | undefined
-  /**
-   * Ends the request, wherever it is. A transport obeys its signal, and may trigger it itself: the fiber that is interrupted
-   * does.
-   */
+  /** Aborts the request at any point. A transport obeys its signal, and may trigger it itself when the fiber is interrupted. */
   readonly abort?: AbortController | undefined
   /** Incremented on every retry, for traces and metrics. */
   readonly sendings?: { again: number } | undefined
-  /** What the request is about, for spans. */
+  /** The object of the request, for spans. */
   readonly namespace?: string | undefined
   readonly name?: string | undefined
 }
 
 /**
- * Half of the 60 s after which API servers give up on a request themselves, and twice what they allow webhooks by
- * default, so that a slow write is still answered. Long enough for one page of 500 objects over a slow line.
+ * Half of the 60 s after which API servers time out themselves, and three times the default timeout of webhooks, so that slow writes
+ * still get a response. Long enough for one page of 500 objects over a slow connection.
  */
 export const defaultTimeoutMillis = 30_000
 
-/** Method and path without the query, as errors name a request. */
+/** The method and the path without the query, for errors. */
 export const infoOf = (request: Pick<Request, "method" | "path">): RequestInfo => {
   const query = request.path.indexOf("?")
   return { method: request.method, path: query < 0 ? request.path : request.path.slice(0, query) }

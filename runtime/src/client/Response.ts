@@ -1,30 +1,28 @@
-/**
- * What came back: whole (`Response`), or as it arrives (`Streaming`).
- */
+/** Responses: whole (`Response`), or a stream (`Streaming`). */
 import type * as Effect from "effect/Effect"
 import type * as ApiError from "./ApiError.ts"
 
-/** Lookup by name, in any case. `Headers` is one. */
+/** Looks up headers, in any case. `Headers` satisfies it. */
 export interface ResponseHeaders {
   readonly get: (name: string) => string | null
 }
 
-/** An answer whose body was read to its end. */
+/** A response with its whole body. */
 export interface Response {
   readonly status: number
   readonly headers: ResponseHeaders
   readonly body: string
 }
 
-/** An answer whose body is still arriving. The scope it was opened in ends it. */
+/** A response whose body still arrives. Its scope ends it. */
 export interface Streaming {
   readonly status: number
   readonly headers: ResponseHeaders
   /**
-   * The next bytes as they came, `undefined` at a clean end. For one reader, who reads on without pause: HTTP/2 bodies
-   * are buffered, not slowed down. Once interrupted it is not to be called again: bytes may be gone.
+   * The next bytes, or `undefined` at a regular end. For one reader without pauses, because HTTP/2 bodies are buffered and not slowed
+   * down. After an interruption it must not be called again: bytes may be lost.
    */
   readonly next: Effect.Effect<Uint8Array | undefined, ApiError.Transport>
-  /** Ends the body from our side: a `next` that waits stops waiting, by failing or by interruption. */
+  /** Ends the body: a waiting `next` fails or is interrupted. */
   readonly abort: Effect.Effect<void>
 }

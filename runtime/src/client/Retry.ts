@@ -1,23 +1,23 @@
 /**
- * Sends a request again when that is safe and may help. What is retried:
+ * Retries requests where that is safe and may help:
  *
- * | failure                                   | repeatable request | any other            |
+ * | failure                                   | repeatable request | other request        |
  * |-------------------------------------------|--------------------|----------------------|
  * | not sent (refused, no such host)          | yes                | yes                  |
- * | sent, no answer (reset, deadline)         | yes                | no: outcome unknown  |
+ * | sent, no response (reset, timeout)        | yes                | no: outcome unknown  |
  * | 500, 502, 503, 504                        | yes (1)            | no: outcome unknown  |
  * | 429                                       | yes                | yes: not processed   |
  * | a wrong setting (certificate, proxy, URL) | no                 | no                   |
- * | held back by a fence                      | no                 | no                   |
- * | everything else, 409 above all            | no                 | no                   |
+ * | stopped by a fence                        | no                 | no                   |
+ * | everything else, above all 409            | no                 | no                   |
  *
- * (1) but a 500 to a server-side apply: so it answers to fields that its schema does not have, and always will.
+ * (1) except a 500 to a server-side apply, because this is the permanent error for fields that the schema does not have.
  *
- * Repeatable are reads, deletes, replaces with a resourceVersion and server-side applies. The second of two may answer
- * differently (404 to a delete, 409 to a replace) although the first one did it: what callers do about those errors,
- * looking again, is right in that case too.
+ * Repeatable are reads, deletes, replaces with a resourceVersion and server-side applies. The second request may fail (404 to a
+ * delete, 409 to a replace) although the first one succeeded. Callers handle these errors by reading the object, which works in that
+ * case too.
  *
- * Watches do not pass here: the reflector that drives them keeps its own back-off and has to see each failure.
+ * Watches do not pass this layer, because the reflector has its own retries and must see each failure.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -28,25 +28,25 @@ import * as Disconnect from "./Disconnect.ts"
 import type { Handler } from "./Handler.ts"
 import type { Request } from "./Request.ts"
 
-/** Times a request is sent at most: over the delays below, that bridges the moment in which a server is replaced. */
+/** The maximum number of attempts: with the delays below, enough for the restart of a server. */
 export const attempts = 5
 
-/** The first delay. A refused connection costs nothing, so the first retry comes soon. */
+/** The first delay. It is short, because a refused connection is cheap. */
 export const firstDelayMillis = 100
 
-/** Each delay is this much longer than the one before: 100, 300, 900, 2700 ms, about 4 s together. */
+/** Each delay is longer than the last by this factor: 100, 300, 900, 2700 ms, about 4 s together. */
 export const factor = 3
 
-/** Delays are spread by this share to both sides, so that many clients of one server that came back do not march in step. */
+/** Delays vary by this share in both directions, so that the clients of a restarted server do not retry at the same time. */
 export const jitter = 0.5
 
 /**
- * No attempt starts later than this after the first. A longer outage is not for a single request to sit out: the caller
- * has a back-off of its own, and a worker that waits is a worker that does nothing else.
+ * No attempt starts later than this after the first. A request should not wait for the end of a longer outage: the caller has its own
+ * back-off, and a waiting worker is blocked.
  */
 export const windowMillis = 10_000
 
-// The only PATCH that is repeatable is an apply.
+// The only repeatable PATCH is an apply.
 const isApply = (request: Request): boolean => request.method === "PATCH"
 
 const mayHelp = (request: Request, error: ApiError): boolean => {
@@ -66,9 +66,9 @@ const mayHelp = (request: Request, error: ApiError): boolean => {
 }
 
 /**
- * The delay before the next attempt in milliseconds, or `undefined` to give up.
+ * The delay before the next attempt in ms, or `undefined` to give up.
  *
- * @param made attempts made so far, from 1
+ * @param made attempts so far, from 1
  * @param elapsedMillis since the first began
  * @param random from 0 to 1
  */
@@ -82,14 +82,13 @@ export const next = (
   if (request.once === true || made >= attempts || !mayHelp(request, error)) return undefined
   const backoff = firstDelayMillis * factor ** (made - 1) * (1 + jitter * (2 * random - 1))
   const asked = askedMillis(error)
-  // What the server asked for is a floor, so the spread goes on top of it.
+  // The server's delay is a minimum, so the jitter adds to it.
   const delay = asked === undefined ? backoff : asked + Math.min(backoff, asked * jitter)
   return elapsedMillis + delay > windowMillis ? undefined : Math.round(delay)
 }
 
 /**
- * The layer. A request that succeeds at once pays nothing for it but the look at the clock. `retried` is told of each that is to
- * be sent again, and why.
+ * The layer. A request that succeeds at once costs only one read of the clock. `retried` is called before each retry with the error.
  */
 export const layer =
   (send: Handler, retried?: (request: Request, error: ApiError) => void): Handler =>

@@ -1,6 +1,6 @@
 /**
- * The right that a request lacks, in the words of the API server's authorizer. Not every refusal is for want of one: admission
- * (a quota, a policy) and a namespace that is being deleted refuse too, and no rule helps against those.
+ * The permission that a forbidden request lacks, from the API server's message. Admission (a quota, a policy) and a namespace that is
+ * being deleted also cause Forbidden, and then no rule helps.
  */
 import type { InvalidObject } from "../resource/Resource.ts"
 import type { ApiError, Forbidden } from "./ApiError.ts"
@@ -8,23 +8,23 @@ import type { ApiError, Forbidden } from "./ApiError.ts"
 /** A verb on a resource. */
 export interface Right {
   readonly verb: string
-  /** As rules name it: `deployments`, `webapps/status`. */
+  /** The name in rules: `deployments`, `webapps/status`. */
   readonly resource: string
   /** API group; `""` is the core group. */
   readonly group: string
-  /** None: in the whole cluster, or of a kind that is in no namespace. */
+  /** Absent for the whole cluster and for cluster-scoped kinds. */
   readonly namespace: string | undefined
 }
 
-/** The words of every authorizer; those of admission are others. */
+/** The message of every authorizer; messages of admission differ. */
 const words = /User "[^"]*" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/
 
-/** The words for a role or binding that would grant what its writer may not do. */
+/** The message for a role or binding that would grant more permissions than its writer has. */
 const granting = / is attempting to grant RBAC permissions not currently held/
 
 const rbac = "rbac.authorization.k8s.io"
 
-/** The verb that allows a request nevertheless, by the resource in its path. */
+/** The verb that would still allow the request, by the resource in its path. */
 const allowing: { readonly [plural: string]: Pick<Right, "verb" | "resource"> } = {
   roles: { verb: "escalate", resource: "roles" },
   clusterroles: { verb: "escalate", resource: "clusterroles" },
@@ -32,7 +32,7 @@ const allowing: { readonly [plural: string]: Pick<Right, "verb" | "resource"> } 
   clusterrolebindings: { verb: "bind", resource: "clusterroles" }
 }
 
-/** The right for want of which a request was refused, if that is why. */
+/** The missing permission of a forbidden request; undefined if the reason is another one. */
 export const wanting = (error: Forbidden): Right | undefined => {
   const [, verb, resource, group = "", namespace] = words.exec(error.message) ?? []
   if (verb !== undefined && resource !== undefined) return { verb, resource, group, namespace }
@@ -48,12 +48,12 @@ export const describe = ({ group, namespace, resource, verb }: Right): string =>
     verb === "bind" || verb === "escalate" ? ` (Access.${verb} in the controller's access), or all that they grant` : ""
   }`
 
-/** Why something is not to be had, in one line: for want of a right, which one. */
+/** Why a request failed, in one line; for a missing permission, which one. */
 export const reasonOf = (error: ApiError | InvalidObject): string => {
   const right = error._tag === "Forbidden" ? wanting(error) : undefined
   return right === undefined ? error.message : describe(right)
 }
 
-/** Where a right holds. */
+/** The namespace of a permission, in words. */
 export const where = (namespace: string | undefined): string =>
   namespace === undefined ? "in the whole cluster" : `in namespace ${namespace}`

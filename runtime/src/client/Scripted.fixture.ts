@@ -1,6 +1,4 @@
-/**
- * For the tests of this folder: a transport that answers as a test tells it to, and shows what it was asked.
- */
+/** A transport with the responses of a test, and a record of its requests, for the tests of this folder. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,7 +12,7 @@ import { infoOf, type Request } from "./Request.ts"
 import type { Response, Streaming } from "./Response.ts"
 import * as Transport from "./Transport.ts"
 
-/** A built-in kind with a `data` in it. */
+/** A built-in kind with a `data` field. */
 export interface ConfigMap extends KubernetesObject {
   readonly data?: { readonly [key: string]: string }
 }
@@ -41,7 +39,7 @@ export const ClusterRole = Resource.make<KubernetesObject>({
   namespaced: false
 })
 
-/** An object as a server has it. */
+/** An object as a server stores it. */
 export const configMap = (name: string, rest: object = {}): ConfigMap => ({
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -55,20 +53,20 @@ export const configMap = (name: string, rest: object = {}): ConfigMap => ({
   ...rest
 })
 
-/** An answer with a JSON body. */
+/** A response with a JSON body. */
 export const answer = (status: number, body: unknown, headers: Record<string, string> = {}): Response => ({
   status,
   headers: new Headers(headers),
   body: typeof body === "string" ? body : JSON.stringify(body)
 })
 
-/** A Status, as a body. */
+/** A response with a Status. */
 export const failure = (code: number, reason: string, details: object = {}): Response =>
   answer(code, { kind: "Status", status: "Failure", code, reason, message: `because ${reason}`, details })
 
 export type Reaction = Response | ApiError.Transport | "silence"
 
-/** No answer, for this reason. */
+/** No response, with this code. */
 export const disconnect = (request: Request, code: string): ApiError.Transport =>
   Disconnect.make(infoOf(request), "https://server", code)
 
@@ -81,17 +79,17 @@ const react = (request: Request, reaction: Reaction): Effect.Effect<Response, Ap
 
 export interface Scripted {
   readonly layer: Layer.Layer<Transport.Transport>
-  /** What was sent, in order. */
+  /** The requests, in order. */
   readonly requests: Array<Request>
-  /** Bytes for the watches that are open; `undefined` ends them. */
+  /** Bytes for the open watches; `undefined` ends them. */
   readonly bytes: Queue.Queue<string | undefined>
-  /** How many watches were ended from our side. */
+  /** The number of watches that the client ended. */
   readonly aborted: () => number
 }
 
 /**
- * @param script what to answer to a request; `sent` counts from 1
- * @param opening what a watch is answered before its bytes
+ * @param script the response to a request; `sent` counts from 1
+ * @param opening the response to a watch before its bytes
  */
 export const make = (
   script: (request: Request, sent: number) => Reaction,

@@ -1,19 +1,21 @@
 /**
- * The layers that a request passes, outermost first, and why in this order:
+ * The layers of a request, outermost first, with the reasons for their order:
  *
- * 1. overlay: the answer to a write is published before the writer goes on, so that the cache shows it (`Writes`; it takes the
- *    parsed object, so it stands in `Client`)
- * 2. trace: one span for a request, however often it is sent
- * 3. retry: again where it is safe
- * 4. fence: no write of a leader-elected reconcile leaves after its leadership ended. It stands inside of retry, because it is
- *    each sending that counts: a write must not be carried past the end by a back-off
- * 5. deadline: for each attempt
- * 6. answer: a status becomes an error; the server's warnings are logged
- * 7. meter: each sending and its status are counted (`Retry` tells it of those that are repeated)
+ * 1. overlay: publishes the response to a write before the writer continues, so that the cache shows it (`Writes`; it needs the
+ *    parsed
+ *    object, so it is in `Client`)
+ * 2. trace: one span per request, including its retries
+ * 3. retry: retries where that is safe
+ * 4. fence: sends no write of a leader-elected reconcile after the leadership ended. It is inside of retry, so that it also checks
+ *    each
+ *    retry after its delay
+ * 5. deadline: the timeout of each attempt
+ * 6. answer: turns a status into an error, and logs the server's warnings
+ * 7. meter: counts each attempt and its status (`Retry` reports retries to it)
  * 8. transport: the network, or a cluster in memory
  *
- * Watches pass deadline (for the headers), answer, meter and transport: their driver, the reflector, retries by its own rules and
- * has to see each failure, and a span that lasts for minutes says nothing.
+ * Watches pass deadline (for the headers), answer, meter and transport. The reflector has its own retries and must see each failure,
+ * and a span of minutes has no value.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -31,13 +33,13 @@ import * as Trace from "./Trace.ts"
 import type { Transport } from "./Transport.ts"
 import * as Warning from "./Warning.ts"
 
-/** The assembled stack. */
+/** The layers as one client stack. */
 export interface Stack {
   readonly send: Handler
   readonly open: (request: Request) => Effect.Effect<Streaming, ApiError, Scope.Scope>
 }
 
-/** The stack on a transport. `userAgent` is who the server's logs say we are. */
+/** The stack on a transport. `userAgent` appears in the server's logs. */
 export const make = Effect.fnUntraced(function* (transport: typeof Transport.Service, userAgent: string) {
   const { server } = transport
   const deadline = yield* Deadline.make(server)

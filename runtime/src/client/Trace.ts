@@ -1,10 +1,9 @@
 /**
- * Makes a request visible where it belongs: in the ledger of its reconcile, and, where that is traced, as a CLIENT span named by
- * the URL's template, findable from the API server's audit log and traces by `Audit-ID: <trace id>-<n>` and `traceparent`.
- * Any current span gets CLIENT spans, one of a reconcile or not. Where there is neither a reconcile nor a span, nothing is made
- * and nothing is paid.
+ * Records requests in the ledger of their reconcile and, if it is traced, as CLIENT spans. A span has the URL's template as its name.
+ * `Audit-ID: <trace id>-<n>` and `traceparent` link it to the API server's audit log and traces. Every current span gets CLIENT
+ * spans, inside or outside of a reconcile. Without a reconcile and a span, the layer costs nothing.
  *
- * It stands outside of `Retry`: a request that is sent again is one span, and one entry in the audit log's ids.
+ * It is outside of `Retry`: a request with retries is one span and one ID in the audit log.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -29,10 +28,10 @@ const attributesOf = (request: Request, host: string): Record<string, string> =>
   ...(request.name !== undefined && { [Attribute.objectName]: request.name })
 })
 
-// A disabled tracer hands out spans whose ids are no ids.
+// A disabled tracer creates spans without valid IDs.
 const isTraceId = (id: string): boolean => id.length === 32
 
-/** Status and error of what came of a request. */
+/** Status and error of a request. */
 const verdict = (exit: Exit.Exit<Response, ApiError>): Pick<Exchange, "status" | "error"> => {
   if (Exit.isSuccess(exit)) return { status: exit.value.status, error: undefined }
   const error = exit.cause._tag === "Fail" ? exit.cause.error : undefined
@@ -48,12 +47,12 @@ const describe = (span: Tracer.Span, { error, resends, status }: Exchange): void
   if (resends > 0) span.attribute(Attribute.httpResendCount, resends)
 }
 
-/** The layer, for requests to a server (a URL, or another name of it). One per client: it numbers the requests. */
+/** The layer, for requests to a server (its URL or another name). One per client, because it numbers the requests. */
 export const layer = (server: string): ((send: Handler) => Handler) => {
   const host = URL.parse(server)?.hostname ?? server
   let requests = 0
 
-  /** Sends, and enters what came of it. */
+  /** Sends the request and records its outcome. */
   const entered = (request: Request, ledger: Ledger | undefined, send: Handler, auditId?: string, span?: Tracer.Span) =>
     Effect.flatMap(Effect.clock, (clock) => {
       const startedAt = clock.unsafeCurrentTimeMillis()

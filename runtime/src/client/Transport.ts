@@ -1,11 +1,10 @@
 /**
- * The bottom of the stack: one request, one answer, nothing retried. Over the network it is Bun's fetch with the
- * cluster's TLS; another implementation may answer in memory.
+ * The bottom of the stack: one request, one response, no retries. Over the network it is Bun's fetch with the cluster's TLS; another
+ * implementation may respond from memory.
  *
- * Why a hand-written layer over `Bun.FetchSession`: it costs 0.05 to 0.12 ms of CPU per request over the bare call, where
- * @effect/platform's HttpClient costs 0.3 to 0.5 ms, and the protocol is chosen per request. One HTTP/2 connection
- * carries everything, watches included (Bun opens another one at 100 streams), which takes less CPU than HTTP/1.1 and
- * one connection per watch.
+ * Why a hand-written layer over `Bun.FetchSession`: it adds 0.05 to 0.12 ms of CPU per request, where @effect/platform's HttpClient
+ * adds 0.3 to 0.5 ms, and the protocol is chosen per request. One HTTP/2 connection carries everything, including watches (Bun opens
+ * another one at 100 streams), which takes less CPU than HTTP/1.1 with one connection per watch.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -21,24 +20,24 @@ import { infoOf, type Request } from "./Request.ts"
 import type { Response, Streaming } from "./Response.ts"
 
 /**
- * Carries requests to one API server. Any status is an answer, errors included: only the lack of one fails. Interrupting
- * ends the request on the wire, and so does the `abort` of a request: then it fails, with whatever error.
+ * Sends requests to one API server. Every status is a response, also an error; it fails only without a response. An interruption or
+ * the `abort` of a request ends the request on the wire. After `abort` it fails with any error.
  */
 export class Transport extends Context.Tag("@homeostat/runtime/Transport")<
   Transport,
   {
-    /** Its URL or another name of it, for messages and spans. */
+    /** The server's URL or another name, for messages and spans. */
     readonly server: string
-    /** Sends a request and reads the whole answer. */
+    /** Sends a request and reads the whole response. */
     readonly send: (request: Request) => Effect.Effect<Response, ApiError.Transport | ApiError.Fenced>
-    /** Sends a request whose answer goes on: a watch. Closing the scope ends it. */
+    /** Sends a request with a streaming response: a watch. Closing the scope ends it. */
     readonly open: (request: Request) => Effect.Effect<Streaming, ApiError.Transport | ApiError.Fenced, Scope.Scope>
   }
 >() {}
 
 /**
- * Makes an effect that knows nothing of a request's `abort` obey it: for transports in memory. It does so where the caller
- * cannot be interrupted, too (the last words of a reconcile): a race ends when its loser has been interrupted.
+ * Makes an effect obey the `abort` of a request: for transports in memory. Also where the caller cannot be interrupted, such as the
+ * last writes of a reconcile, because a race completes only after its loser was interrupted.
  */
 export const abortable = <A, E, R>(
   request: Request,
@@ -55,14 +54,14 @@ export const abortable = <A, E, R>(
   return Effect.raceFirst(Effect.interruptible(effect), Effect.interruptible(aborted))
 }
 
-/** How to reach the cluster. */
+/** Options of the connection. */
 export interface Options {
   /**
-   * `http2` (default) wherever it is possible: over TLS, without a proxy, and until the server declines it. Bun marks it
-   * experimental, so `http1.1` is there to switch it off.
+   * `http2` (default) where possible: over TLS, without a proxy, and until the server declines it. Bun marks it experimental, so
+   * `http1.1` can switch it off.
    */
   readonly protocol?: "http2" | "http1.1" | undefined
-  /** The proxy settings; read from the environment by default. */
+  /** The proxy settings; by default those of the environment. */
   readonly proxy?: ProxySettings.Environment | undefined
 }
 
@@ -73,7 +72,7 @@ const sessionTls = (tls: Tls) => ({
   ...(tls.cert !== undefined && { cert: tls.cert }),
   ...(tls.key !== undefined && { key: tls.key }),
   ...(tls.serverName !== undefined && { serverName: tls.serverName }),
-  // Said aloud: without it, NODE_TLS_REJECT_UNAUTHORIZED decides.
+  // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED decides.
   rejectUnauthorized: tls.insecure !== true
 })
 
@@ -92,7 +91,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
   const scope = yield* Effect.scope
   const environment = options.proxy ?? (yield* ProxySettings.environment)
   const url = new URL(cluster.server)
-  // Go's clients ignore NO_PROXY for a proxy that the kubeconfig names, and so do we.
+  // Like Go's clients, we ignore NO_PROXY for the proxy of a kubeconfig.
   const proxy = cluster.proxy ?? ProxySettings.resolve(url, environment)
   let http2 = options.protocol !== "http1.1" && url.protocol === "https:" && proxy === undefined
 
@@ -100,7 +99,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
   let sessionKey: Tls | undefined
   const fetchWith = (tls: Tls): Fetch => {
     if (session === undefined || sessionKey !== tls) {
-      // After a rotation: what is under way ends on the old connection, what is new uses the new certificate.
+      // After a rotation, requests in progress finish on the old connection, and new requests use the new certificate.
       session?.close()
       session = new Bun.FetchSession({
         ...(url.protocol === "https:" && { tls: sessionTls(tls) }),
@@ -119,7 +118,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
       ...(request.body !== undefined && { body: request.body }),
       signal,
       redirect: "manual",
-      // On HTTP/2 Bun's timer belongs to the connection: it has to be off for every request, or watches die with it.
+      // On HTTP/2 Bun's timer belongs to the connection, so every request must switch it off, or watches end with it.
       timeout: false,
       ...(url.protocol === "https:" && { protocol: http2 ? "http2" : "http1.1" })
     })
@@ -129,8 +128,8 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     Disconnect.fromThrown(infoOf(request), cluster.server, error, place)
 
   /**
-   * Waits for credentials until the request is aborted. A plugin goes on then, for the requests that follow: it may take longer than
-   * any of them.
+   * Waits for credentials until the request is aborted. A plugin then continues for later requests, because it may take longer than
+   * one request.
    */
   const inTime = (request: Request, reading: Cluster["renew"]) =>
     Effect.uninterruptibleMask((restore) =>
@@ -146,19 +145,19 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     })
 
   /**
-   * Attempts with the credentials of the moment, and once more where that is free of risk, as nothing was done yet: when the
-   * server does not know us, or we no longer trust the server, and reading the credentials again brought new ones.
+   * Sends a request with the current credentials. If the server rejects them, or its certificate is not trusted, and a renewal
+   * returns new credentials, it sends the request again, because the first attempt had no effect.
    */
   const negotiate = <A extends { readonly status: number }, R>(
     request: Request,
     sendOnce: (credentials: Credentials) => Effect.Effect<A, ApiError.Transport, R>,
     discard: (answer: A) => Effect.Effect<void>
   ): Effect.Effect<A, ApiError.Transport | ApiError.Fenced, R> => {
-    // Asking a plugin may have taken half a minute, in which a leader may have ceased to be one.
+    // A plugin may have taken half a minute, in which the leadership may have ended.
     const attempt = (credentials: Credentials) => Fence.guard(request, sendOnce(credentials))
     const attemptDowngraded = (credentials: Credentials) =>
       Effect.catchAll(attempt(credentials), (error) => {
-        // The TLS handshake reported it before any byte was sent. Later requests do not ask.
+        // The TLS handshake reported it before any byte was sent. Later requests use HTTP/1.1 at once.
         if (error._tag !== "Transport" || error.code !== "HTTP2Unsupported") return Effect.fail(error)
         const first = http2
         http2 = false
@@ -218,7 +217,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     Effect.gen(function* () {
       const controller = request.abort ?? new AbortController()
       const abort = Effect.sync(() => controller.abort())
-      // Before the request leaves, so that there is no moment in which an interruption forgets it.
+      // Registered before the request is sent, so that every interruption aborts it.
       yield* Effect.addFinalizer(() => abort)
       const answer = yield* Effect.tryPromise({
         try: (signal) => {
@@ -232,7 +231,7 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
         status: answer.status,
         headers: answer.headers,
         abort,
-        // Ends this answer alone: the signal is that of the whole request.
+        // Ends only this response: the signal is that of the whole request.
         cancel: Effect.ignore(Effect.tryPromise(() => reader?.cancel() ?? Promise.resolve())),
         next:
           reader === undefined

@@ -1,6 +1,6 @@
 /**
- * `Warning` headers: what the API server wants a human to know (a deprecated version, an unknown field). They come with
- * every answer, so each text is logged once.
+ * `Warning` headers: messages of the API server to people (a deprecated version, an unknown field). Many responses repeat them, so
+ * each text is logged once.
  */
 import * as Effect from "effect/Effect"
 import type { ResponseHeaders } from "./Response.ts"
@@ -8,17 +8,17 @@ import type { ResponseHeaders } from "./Response.ts"
 /** The texts in a `Warning` header: `299 - "text"`, several separated by commas. */
 export const parse = (header: string): ReadonlyArray<string> =>
   Array.from(
-    // A quote within a text stands as a control character meanwhile: no header has one.
+    // A control character replaces a quote within a text, because headers have no control characters.
     header.replace(/\\(.)/g, (_, one: string) => (one === '"' ? "\u0001" : one)).matchAll(/\d{3} \S+ "([^"]*)"/g),
     ([, text = ""]) => text.replaceAll("\u0001", '"')
   )
 
-// Some warnings name an object or a value. Past this many the memory is emptied, and some are logged again.
+// Some warnings contain the name of an object or a value. After this many the set is cleared, and some are logged again.
 const mostSeen = 1000
 
-/** Logs the warnings of an answer that were not logged before. One of these per client. */
+/** Logs the new warnings of a response. One per client. */
 export const make = (): ((headers: ResponseHeaders) => Effect.Effect<void>) => {
-  // Hashes: a text may have thousands of characters.
+  // Hashes, because a text may have thousands of characters.
   const seen = new Set<bigint>()
   return (headers) => {
     const header = headers.get("warning")

@@ -1,7 +1,4 @@
-/**
- * One watch connection: bytes in, events out, one Effect per chunk of bytes. What to do when it ends is for its driver, the
- * reflector.
- */
+/** One watch connection: bytes in, events out, one Effect per chunk of bytes. The reflector decides what to do after its end. */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,48 +12,48 @@ import type { Streaming } from "./Response.ts"
 /**
  * The events of a watch. Objects are as on the wire, without `metadata.managedFields`.
  *
- * A BOOKMARK says that everything up to `resourceVersion` has been sent; with `initialEventsEnd`, that the initial state
- * is complete. After an ERROR the server closes; `Expired` means that the resourceVersion to resume from is gone.
+ * A BOOKMARK means that all events up to `resourceVersion` have been sent; with `initialEventsEnd`, that the initial state is
+ * complete. After an ERROR the server closes the stream. `Expired` means that the watch cannot resume from its resourceVersion.
  */
 export type Event =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: KubernetesObject }
   | { readonly type: "BOOKMARK"; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
   | { readonly type: "ERROR"; readonly error: ApiError.Answered }
 
-/** The server closed the stream in order, usually at `timeoutSeconds`. Go on from the last resourceVersion. */
+/** The server closed the stream regularly, usually at `timeoutSeconds`. Resume from the last resourceVersion. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly message: string }> {}
 
 /**
- * The server sent nothing for longer than a living connection is silent: the connection is half open, or the resourceVersion is one that
- * the server has not reached (an etcd restored from a backup). Resume once, and list when that is idle, too.
+ * The server sent nothing for longer than a healthy connection is silent. Either the connection is half open, or the server has not
+ * reached the resourceVersion (an etcd restored from a backup). Resume once, and list if that is idle too.
  */
 export class Idle extends Data.TaggedError("Idle")<{ readonly message: string }> {}
 
-/** An open watch. Closing the scope it was opened in closes it. */
+/** An open watch. Closing its scope closes it. */
 export interface Connection {
   /**
-   * All events of the bytes that have arrived, at least one. For one reader that reads on without pause, since HTTP/2 bodies
-   * pile up in memory. Once interrupted, the connection is to be given up: events may be lost.
+   * All events of the bytes that have arrived, at least one. For one reader without pauses, because HTTP/2 bodies are buffered in
+   * memory. After an interruption, close the connection: events may be lost.
    */
   readonly next: Effect.Effect<ReadonlyArray<Event>, Ended | Idle | ApiError.Transport>
 }
 
 /**
- * How long a connection may be silent, in milliseconds, to a server that sends bookmarks. They come 60 to 61 s apart, so two of them
- * were missed, and half a minute on top.
+ * How long a connection may be silent if the server sends bookmarks, in ms. They come 60 to 61 s apart, so this allows two missing
+ * bookmarks and half a minute.
  */
 export const idleMillis = 150_000
 
-/** How much longer than its `timeoutSeconds` a watch may be silent, in milliseconds, where the server has sent no bookmark yet. */
+/** How long a watch may be silent beyond its `timeoutSeconds`, in ms, before the first bookmark. */
 export const marginMillis = 30_000
 
-/** How long a connection may be silent. */
+/** The limits of silence on a connection. */
 export interface Silence {
   /** After how many seconds the server ends the watch. */
   readonly timeoutSeconds: number
   /** Whether the server has sent a bookmark for the kind. A server without a watch cache sends none. */
   readonly sendsBookmarks: () => boolean
-  /** Runs with each bookmark. */
+  /** Called for each bookmark. */
   readonly onBookmark: () => void
 }
 
@@ -64,17 +61,17 @@ export interface Silence {
 const initialEventsEnd = "k8s.io/initial-events-end"
 
 interface Parser {
-  /** The events whose lines end in these bytes. */
+  /** The events of the lines that end in these bytes. */
   readonly push: (bytes: Uint8Array) => ReadonlyArray<Event>
-  /** Lines seen, empty ones included: a server may send those as a sign of life. */
+  /** The number of lines, including empty ones, which a server may send as a heartbeat. */
   readonly lines: () => number
   /** Describes an event of an unknown type that was skipped since the last call; undefined if there was none. */
   readonly skipped: () => string | undefined
-  /** Why nothing more can be read, after the events that came before. */
+  /** The error after the last readable event. */
   readonly failure: () => ApiError.Transport | undefined
 }
 
-// The wire form of an event, as far as it is looked at. Trusted: the server made it, `toEvent` checks what it relies on.
+// The wire form of an event, with the fields in use. Trusted: the server made it, and `toEvent` checks the fields.
 interface Frame {
   readonly type?: string
   readonly object?: {
@@ -86,7 +83,7 @@ interface Frame {
   }
 }
 
-/** The event of a line; what the line is instead, if it is an event that cannot be used. Throws if it is not JSON. */
+/** The event of a line, or a description if the event is not usable. Throws if the line is not JSON. */
 const toEvent = (request: ApiError.RequestInfo, line: string): Event | string => {
   const frame: Frame | null = JSON.parse(line)
   const object = frame?.object
@@ -96,7 +93,7 @@ const toEvent = (request: ApiError.RequestInfo, line: string): Event | string =>
     case "DELETED":
       if (object?.metadata === undefined) return `${frame.type} without an object`
       delete object.metadata.managedFields
-      // The parsed frame is the event, so that nothing is allocated for it. An object of a watch has all of its metadata.
+      // The parsed frame is the event, which saves an allocation. Every object of a watch has metadata.
       return frame as Event
     case "BOOKMARK":
       return {
@@ -115,9 +112,8 @@ const toEvent = (request: ApiError.RequestInfo, line: string): Event | string =>
 }
 
 /**
- * Lines from bytes that are cut anywhere, and events from lines. Splitting on newlines and parsing each line is the plainest
- * way and as fast in the end as cutting managedFields out of the text or `Bun.JSONL`; deleting managedFields saves
- * a third of the live memory.
+ * Splits bytes into lines and parses them as events. This is the simplest way, and as fast as removing managedFields from the text or
+ * `Bun.JSONL`. Deleting managedFields saves a third of the live memory.
  */
 export const parser = (request: ApiError.RequestInfo): Parser => {
   const decoder = new TextDecoder()
@@ -151,7 +147,7 @@ export const parser = (request: ApiError.RequestInfo): Parser => {
             if (typeof event === "string") skipped = event
             else events.push(event)
           } catch {
-            // The line may hold a secret, so only its length is reported.
+            // The line may contain a secret, so only its length is reported.
             failure = Disconnect.make(request, `a line of ${line.length} characters`, "MALFORMED", "not JSON")
           }
         }
@@ -165,8 +161,8 @@ export const parser = (request: ApiError.RequestInfo): Parser => {
 }
 
 /**
- * Reads a streaming answer as a watch. It skips events of unknown types, as client-go does, and logs the first of a connection. The
- * watchdog is one fiber that sleeps, not a race per chunk.
+ * Reads a streaming response as a watch. It skips events of unknown types, as client-go does, and logs the first of a connection. The
+ * watchdog is one sleeping fiber instead of a race per chunk.
  */
 export const make = (
   request: ApiError.RequestInfo,
@@ -179,7 +175,7 @@ export const make = (
     const longest = Math.max(idleMillis, timeoutSeconds * 1000 + marginMillis)
     const silenceMillis = (): number => (sendsBookmarks() ? idleMillis : longest)
     let hasSkipped = false
-    // Since when the reader waits for a line; undefined while it does not wait: its own pauses are not the server's.
+    // Since when the reader waits for a line; undefined during its own pauses, which do not count as silence.
     let waitingSince: number | undefined
     let idle = false
 
@@ -188,7 +184,7 @@ export const make = (
         const silent = waitingSince === undefined ? 0 : Time.monotonic(clock) - waitingSince
         const left = silenceMillis() - silent
         if (left > 0) {
-          // The first bookmark makes the limit shorter.
+          // The first bookmark shortens the limit.
           yield* clock.sleep(Duration.millis(Math.ceil(Math.min(left, idleMillis))))
         } else {
           idle = true

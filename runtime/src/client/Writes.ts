@@ -1,37 +1,35 @@
-/**
- * Passes the server's answers to our own writes to the cache, which shows them before its watch does.
- */
+/** Publishes the server's responses to writes to the cache, which shows them before its watch does. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { KubernetesObject, ObjectKey } from "../resource/KubernetesObject.ts"
 import type * as Resource from "../resource/Resource.ts"
 
-/** A write that succeeded. Dry runs and `deleteAll`, whose answer does not say what became of each object, are none. */
+/** A successful write. Dry runs and `deleteAll` are excluded; the response to `deleteAll` does not have the objects. */
 export interface Write {
   readonly resource: Resource.Any
   readonly verb: "create" | "update" | "patch" | "apply" | "delete"
   readonly subresource?: string | undefined
   readonly key: ObjectKey
   /**
-   * The object as the server answered with it, managedFields included; it is the writer's too, so not to be changed. Absent
-   * when a deletion is answered by a Status. Of subresource `scale`, a Scale.
+   * The object in the server's response, with managedFields. The writer has the same object, so do not change it. Absent if the
+   * response to a deletion is a Status. A Scale for the subresource `scale`.
    */
   readonly object: KubernetesObject | undefined
-  /** Of the object that was deleted, when a Status names it. */
+  /** The UID of the deleted object, if a Status names it. */
   readonly uid?: string | undefined
 }
 
-/** Runs in the writer's fiber, between the parsing of the answer and whatever the writer does next. It must not throw. */
+/** Runs in the writer's fiber, after the response was parsed and before the writer continues. It must not throw. */
 export type Listener = (write: Write) => void
 
-/** Between the writer and those who listen. */
+/** Publishes writes to listeners. */
 export interface Writes {
   readonly publish: (write: Write) => void
   /** Listens until the scope closes. */
   readonly listen: (listener: Listener) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** A publication without listeners. */
+/** Without listeners. */
 export const make = (): Writes => {
   const listeners = new Set<Listener>()
   return {
@@ -41,7 +39,7 @@ export const make = (): Writes => {
     listen: (listener) =>
       Effect.acquireRelease(
         Effect.sync(() => {
-          // A wrapper, so that one function given twice listens twice.
+          // A wrapper, so that a function that is registered twice is called twice.
           const entry: Listener = (write) => listener(write)
           listeners.add(entry)
           return entry
