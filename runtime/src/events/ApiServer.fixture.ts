@@ -1,10 +1,11 @@
 /**
- * For the tests of events, controllers and managers: an API server in memory, under the real Client. It knows any kind, and
- * of each what controllers use: get, list, watch, create, the patches, apply, delete with finalizers, the status
- * subresource, resourceVersions and generations. A test can change objects as somebody else, look at every request, and
- * make requests fail, wait, or be lost.
+ * An API server in memory, under the real Client, for the tests of events, controllers and managers. It accepts any kind, and
+ * supports the operations that controllers use: get, list, watch, create, the patches, apply, delete with finalizers, the status
+ * subresource, resourceVersions and generations. A test can change objects as another client, inspect every request, and fail, hold
+ * or lose requests.
  *
- * What it does not know: validation, defaults (a test gives them by `stores`), garbage collection, namespaces that must exist.
+ * It has no validation, no defaults (a test sets them with `stores`), no garbage collection, and does not require namespaces to
+ * exist.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -19,7 +20,7 @@ import * as Resource from "../resource/Resource.ts"
 import * as Json from "./Json.fixture.ts"
 import * as Storage from "./Storage.fixture.ts"
 
-/** A request as a test looks at it. `what` reads like `PATCH /apis/apps/v1/namespaces/a/deployments/b`; watches are `WATCH …`. */
+/** A request for assertions. `what` reads like `PATCH /apis/apps/v1/namespaces/a/deployments/b`; watches are `WATCH …`. */
 export interface Seen {
   readonly what: string
   readonly query: URLSearchParams
@@ -27,40 +28,40 @@ export interface Seen {
   readonly body: Json.Json | undefined
 }
 
-/** Instead of an answer: a status code, or the code of a lost connection such as `ECONNREFUSED`. */
+/** A failure instead of a response: a status code, or the code of a lost connection such as `ECONNREFUSED`. */
 export type Fault = number | string
 
-/** An object to be put: what is left out is filled in. */
+/** An object for `put`, which adds the missing fields. */
 export type Put = Json.Fields & { readonly metadata: Json.Fields & { readonly name: string } }
 
-/** The server, and what a test does to it. */
+/** The server, with the controls of a test. */
 export interface ApiServer {
   readonly transport: Layer.Layer<Transport.Transport>
-  /** Every request so far, and those that would change something. */
+  /** All requests so far, and those that write. */
   readonly requests: ReadonlyArray<Seen>
   readonly writes: () => ReadonlyArray<Seen>
-  /** How many watches are open. */
+  /** The number of open watches. */
   readonly watches: () => number
-  /** What is stored. */
+  /** The stored object. */
   readonly get: (kind: Resource.Any, name: string) => Json.Fields | undefined
   readonly list: (kind: Resource.Any) => ReadonlyArray<Json.Fields>
-  /** Somebody else creates an object, merges a patch into it, or deletes it. The namespace is `default` unless it says. */
+  /** Creates, merges or deletes an object as another client. The default namespace is `default`. */
   readonly put: (kind: Resource.Any, object: Put) => void
   readonly change: (kind: Resource.Any, name: string, patch: Json.Fields, manager?: string) => void
   readonly remove: (kind: Resource.Any, name: string) => void
-  /** The next `times` requests whose `what` matches fail so; all of them, until told otherwise, if that is left out. */
+  /** Fails the next `times` matching requests; without `times`, all of them until `mend`. */
   readonly fail: (what: RegExp, fault: Fault, times?: number) => { readonly mend: () => void }
-  /** From now on, watches whose `what` matches deliver each event so much later. */
+  /** From now on, watches that match deliver each event this much later. */
   readonly delay: (what: RegExp, duration: Duration.DurationInput) => void
   /**
-   * Requests whose `what` matches wait, before anything is done or, with `answer`, after it: until they are released, or for
-   * ever if they are lost. Later ones do not wait in either case.
+   * Matching requests wait until they are released, or forever if they are lost: before their effect or, with `answer`, after it.
+   * Later requests do not wait.
    */
   readonly hold: (
     what: RegExp,
     part?: "request" | "answer"
   ) => { readonly release: () => void; readonly lose: () => void }
-  /** Makes of every object that is written what is stored: what this version of the server knows, defaults, spelling. */
+  /** Turns each written object into the stored one: unknown fields of this server version, defaults, spelling. */
   stores: (object: Json.Fields) => Json.Fields
 }
 
@@ -145,7 +146,7 @@ export const make = (): ApiServer => {
     }
   )
 
-  /** Of a write to `/status` only the status counts, of any other write all but the status. */
+  /** A write to `/status` changes only the status, any other write everything except the status. */
   const through = (target: Target, old: Json.Fields | undefined, next: Json.Fields): Json.Fields => {
     if (target.subresource === "status") return { ...old, status: next.status }
     const { status, ...rest } = next
@@ -179,7 +180,7 @@ export const make = (): ApiServer => {
     }
     if (old === undefined) return refusal(404, `${collection} "${key}" not found`)
     if (contentType === "application/json-patch+json") {
-      // What a JSON patch has for a body is a list of operations.
+      // The body of a JSON patch is a list of operations.
       const next = Json.patch(old.object, body as unknown as ReadonlyArray<Json.Operation>)
       if (Json.isFields(next) && meta(next).resourceVersion !== meta(old.object).resourceVersion) {
         return refusal(409, "the object has been modified; please apply your changes to the latest version")
@@ -259,7 +260,7 @@ export const make = (): ApiServer => {
     return seen
   }
 
-  /** Waits where the test holds such requests, and fails where it wants that. */
+  /** Waits or fails if the test wants that for this request. */
   const pass = (request: Request, { what }: Seen) =>
     Effect.suspend(() => {
       const held = holds.filter((hold) => hold.part === "request" && hold.what.test(what))
@@ -385,12 +386,12 @@ export const make = (): ApiServer => {
   return server
 }
 
-/** An object of the server as the kind that it is of. */
+/** An object of the server, typed as its kind. */
 export const typed = <A extends KubernetesObject>(
   _: Resource.Resource<A, never>,
   object: Json.Fields | undefined
 ): A => {
   if (object === undefined) throw new Error("there is no such object")
-  // What a test stored as this kind is of it.
+  // A test stored the object as this kind.
   return object as unknown as A
 }

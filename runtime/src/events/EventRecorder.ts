@@ -1,14 +1,14 @@
 /**
- * Kubernetes Events about the objects a controller works on, as `kubectl describe` shows them.
+ * Kubernetes Events about the objects of a controller, as `kubectl describe` shows them.
  *
- * Flow: `record` puts the event into a bounded queue and returns at once; one fiber writes. Telling people must never hold
- * up the work or fail it, so a full queue drops (counted), and a failed write is given up after the client's own retries.
+ * `record` adds the event to a bounded queue and returns at once; one fiber writes. Events must never delay a reconcile or fail it,
+ * so a full queue drops events (counted), and a failed write is given up after the client's retries.
  *
- * Repeats: an event is told apart by object, type, reason **and note**, so that news under an old reason is never swallowed.
- * The same one again within {@link seriesMillis} counts up one series, written at most once in {@link tickMillis}.
+ * Two events are equal if object, type, reason **and note** are equal, so that a new note is never lost. Equal events within {@link
+ * seriesMillis} are counted as one series, which is written at most once per {@link tickMillis}.
  *
- * Needs the rights to create and patch `events` of `events.k8s.io` in the namespaces of the objects, and in `default` for
- * cluster-scoped ones.
+ * Needs the permissions to create and patch `events` of `events.k8s.io` in the namespaces of the objects, and in `default` for
+ * cluster-scoped objects.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -39,12 +39,12 @@ import { type Settings, Tracing, annotation as traceAnnotation } from "../teleme
 
 /** An Event to record. */
 export interface Entry {
-  /** The object it is about; must carry `apiVersion` and `kind`, as an object given to `reconcile` does. */
+  /** The object of the event. It needs `apiVersion` and `kind`, like an object in `reconcile`. */
   readonly regarding: KubernetesObject
   readonly type: "Normal" | "Warning"
-  /** Why, in one CamelCase word for machines, such as `DeploymentCreated`. */
+  /** The reason in one CamelCase word for machines, such as `DeploymentCreated`. */
   readonly reason: string
-  /** What was done, in one CamelCase word. Defaults to `Reconcile`. */
+  /** The action in one CamelCase word. Default `Reconcile`. */
   readonly action?: string | undefined
   /** One sentence for people. Cut at 1024 bytes, the server's limit. */
   readonly note: string
@@ -56,9 +56,9 @@ export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder
   {
     /** Never waits and never fails. */
     readonly record: (entry: Entry) => Effect.Effect<void>
-    /** Waits until what was recorded so far is written or lost, but {@link flushTimeout} at most. */
+    /** Waits until all recorded events are written or dropped, but at most {@link flushTimeout}. */
     readonly flush: Effect.Effect<void>
-    /** Events lost because the queue was full or a write failed for good. */
+    /** The number of events that were lost, because the queue was full or a write failed permanently. */
     readonly dropped: () => number
   }
 >() {}
@@ -67,19 +67,19 @@ export class EventRecorder extends Context.Tag("@homeostat/runtime/EventRecorder
 export const record = (entry: Entry): Effect.Effect<void, never, EventRecorder> =>
   Effect.flatMap(EventRecorder, (recorder) => recorder.record(entry))
 
-/** A repeat within this time of the last one belongs to the same series: ten minutes, within an Event's life of an hour. */
+/** A repeat within this time after the last one belongs to the same series: ten minutes, within an Event's lifetime of an hour. */
 export const seriesMillis = 600_000
 
-/** How often the counts of running series are written. */
+/** The interval at which the counts of running series are written, in ms. */
 export const tickMillis = 10_000
 
-/** How many events may wait to be written; as in client-go. */
+/** The largest number of queued events, as in client-go. */
 const capacity = 1000
 
-/** How many series the recorder keeps; it drops the oldest first. */
+/** The largest number of series; the oldest are dropped first. */
 const mostSeries = 4096
 
-/** Writing what is queued takes at most this long when it is waited for, a write in progress included. */
+/** The timeout of a flush, including a write in progress. */
 export const flushTimeout = Duration.seconds(3)
 
 interface Series {
@@ -90,7 +90,7 @@ interface Series {
   lastAt: number
 }
 
-/** An event that waits to be written: with cut texts, and a reference in place of the object. */
+/** A queued event, with cut texts, and a reference instead of the object. */
 interface Pending {
   readonly key: bigint
   readonly regarding: Regarding
@@ -100,7 +100,7 @@ interface Pending {
   readonly note: string
   readonly at: number
   readonly controller: string
-  /** The annotation that leads to the trace in which it was recorded. */
+  /** The annotation with the trace of the event. */
   readonly annotations: Readonly<Record<string, string>> | undefined
 }
 
@@ -122,11 +122,11 @@ const regardingOf = ({ apiVersion, kind, metadata }: KubernetesObject): Regardin
   resourceVersion: metadata.resourceVersion
 })
 
-/** The identity of an event: a hash, as a note may have a thousand characters and thousands of series are kept. */
+/** The identity of an event. A hash, because notes may have a thousand characters, and thousands of series are kept. */
 const keyOf = ({ note, reason, regarding, type }: Pick<Pending, "regarding" | "type" | "reason" | "note">): bigint =>
   Bun.hash.wyhash(`${regarding.uid} ${type} ${reason} ${note}`)
 
-/** Makes the event known to the trace that it is recorded in, if there is one; and gives what makes the trace known by the event. */
+/** Adds the event to the current trace, if there is one, and returns the annotation with the trace. */
 const traced = (
   { reason, type }: Pick<Entry, "reason" | "type">,
   parent: Recording.Span | undefined,
@@ -142,10 +142,10 @@ const traced = (
   return { [settings?.annotation ?? traceAnnotation]: TraceParent.format(span) }
 }
 
-/** The beginning of a text, at most so many bytes of it: the server counts bytes, and refuses what is longer. */
+/** The beginning of a text, in bytes of UTF-8, because the server counts bytes and rejects longer texts. */
 const cut = (text: string, bytes: number): string => {
   const encoded = Buffer.from(text.slice(0, bytes + 1))
-  // A character cut in two is decoded to a replacement character; the texts of events hold none otherwise.
+  // A cut character decodes to a replacement character, which texts of events do not contain otherwise.
   return encoded.byteLength <= bytes
     ? text
     : encoded
@@ -156,13 +156,13 @@ const cut = (text: string, bytes: number): string => {
 
 /** @internal */
 export const make = (options: {
-  /** Who reports: the pod's name or the host's. */
+  /** The reporting instance: the name of the pod or of the host. */
   readonly instance: string
 }): Effect.Effect<Context.Tag.Service<EventRecorder>, never, Client.Client | Scope.Scope> =>
   Effect.gen(function* () {
     const client = yield* Client.Client
     const clock = yield* Effect.clock
-    // What there is to write, in order, and one fiber that writes: so nothing is ever written twice.
+    // The pending writes, in order. One fiber writes, so no event is written twice.
     const queue = yield* Queue.unbounded<Effect.Effect<void>>()
     const series = new Map<bigint, Series>()
     const losses = (yield* Metrics).counter(Metric.eventsDropped, {})
@@ -175,7 +175,7 @@ export const make = (options: {
     const create = (pending: Pending) => {
       const { key, regarding } = pending
       const namespace = regarding.namespace ?? "default"
-      // Unique enough for the life of an Event, and the same prefix for one object, so that a listing reads well.
+      // Unique for the lifetime of an Event, with the same prefix for one object to keep listings readable.
       const name = `${regarding.name.slice(0, 220).replace(/(?<![-.])[-.]+$/, "")}.${Bun.hash(`${key}${pending.at}`).toString(16)}`
       remember(key, { namespace, name, count: 1, written: 1, lastAt: pending.at })
       return client.create(BuiltIn.Event, {
@@ -199,7 +199,7 @@ export const make = (options: {
         return Effect.logDebug(`An event was lost: ${error.message}`)
       })
 
-    /** The series that the same again belongs to. */
+    /** The running series of an equal event. */
     const runningAt = (key: bigint, at: number): Series | undefined => {
       const running = series.get(key)
       return running !== undefined && at - running.lastAt < seriesMillis ? running : undefined
@@ -244,7 +244,7 @@ export const make = (options: {
       )
     )
 
-    /** A series that is over: the next repeat begins another one, and so nothing has to be known of this one. */
+    /** Drops ended series: the next repeat begins a new one. */
     const forget = Effect.sync(() => {
       const now = clock.unsafeCurrentTimeMillis()
       for (const [key, { count, lastAt, written }] of series) {
@@ -259,11 +259,11 @@ export const make = (options: {
       )
     ).pipe(Effect.interruptible, Effect.timeoutOption(flushTimeout), Effect.asVoid)
 
-    // One event that can't be written, whatever the reason, is lost alone.
+    // A failed write, for any reason, loses only its own event.
     const guarded = (job: Effect.Effect<void>) =>
       Effect.catchAllDefect(job, (defect) => lost({ message: Inspectable.toStringUnknown(defect, 0) }))
     yield* Queue.take(queue).pipe(Effect.flatMap(guarded), Effect.forever, Effect.interruptible, Effect.forkScoped)
-    // Ticks must not fill the queue while the writer waits for the server: one waits at most.
+    // Ticks must not fill the queue while the writer waits for the server, so at most one is queued.
     let isTickPending = false
     const tick = Effect.suspend(() => {
       isTickPending = false
@@ -280,7 +280,7 @@ export const make = (options: {
       Effect.interruptible,
       Effect.forkScoped
     )
-    // It joins the scope last, so it runs while the writer still does.
+    // Added to the scope last, so it runs while the writer still works.
     yield* Effect.addFinalizer(() => flush)
 
     return EventRecorder.of({
@@ -306,7 +306,7 @@ export const make = (options: {
               }
               const key = keyOf(recorded)
               const annotations = traced(recorded, parent, Context.get(context, Tracing), clock)
-              // A repeat counts up an Event that bears another trace, and is nothing to keep this one for.
+              // A repeat increments an Event with the annotation of another trace, and is not a reason to keep this trace.
               if (parent !== undefined && runningAt(key, recorded.at) === undefined) parent.recording.told = true
               queue.unsafeOffer(write({ ...recorded, key, annotations }))
             })
@@ -317,6 +317,6 @@ export const make = (options: {
     })
   })
 
-/** An EventRecorder that lives as long as the layer's scope and writes what is queued when it ends. */
+/** An EventRecorder for the lifetime of the layer. It writes the queued events at the end. */
 export const layer = (options: { readonly instance: string }): Layer.Layer<EventRecorder, never, Client.Client> =>
   Layer.scoped(EventRecorder, make(options))

@@ -1,4 +1,4 @@
-/** For the tests of events, controllers and managers: what an API server does to JSON when it takes a patch. */
+/** Patches of JSON as an API server applies them, for the tests of events, controllers and managers. */
 
 /** A value of JSON. */
 export type Json = string | number | boolean | null | ReadonlyArray<Json> | Fields
@@ -8,13 +8,13 @@ export interface Fields {
   readonly [key: string]: Json | undefined
 }
 
-/** Whether a value is an object, and no list. */
+/** Whether a value is an object and not a list. */
 export const isFields = (value: Json | undefined): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isList = (value: Json | undefined): value is ReadonlyArray<Json> => Array.isArray(value)
 
-/** Equal as JSON, whatever the order of keys. */
+/** Equal as JSON, in any order of keys. */
 export const equal = (a: Json | undefined, b: Json | undefined): boolean => Bun.deepEquals(a, b)
 
 /** RFC 7386. */
@@ -28,14 +28,14 @@ export const merge = (target: Json | undefined, patch: Json): Json => {
   return result
 }
 
-/** One step of a JSON patch (RFC 6902), as far as controllers use it. */
+/** One step of a JSON patch (RFC 6902), with the operations that controllers use. */
 export interface Operation {
   readonly op: string
   readonly path: string
   readonly value?: Json
 }
 
-/** The steps in order; `undefined` if a test does not hold or a place is not there. */
+/** Applies the steps in order; `undefined` if a test fails or a path does not exist. */
 export const patch = (target: Json, operations: ReadonlyArray<Operation>): Json | undefined => {
   let result: Json | undefined = target
   for (const operation of operations) {
@@ -75,16 +75,16 @@ const stepped = (target: Json, steps: ReadonlyArray<string>, operation: Operatio
   }
 }
 
-/** What server-side apply makes of an object. */
+/** The result of a server-side apply. */
 export interface Applied {
   readonly value: Json
-  /** Paths at which the intent differs from what another manager has set. */
+  /** Paths at which another manager has set a different value. */
   readonly conflicts: ReadonlyArray<string>
 }
 
 /**
- * Server-side apply, good enough: the intent is merged over what is there, lists of objects item by item; what the manager
- * wanted `before` and wants no more goes, unless one of the `others` wants it too.
+ * A simplified server-side apply: merges the intent into the object, lists of objects item by item. Removes fields that the manager
+ * applied `before` and does not apply now, unless one of the `others` applies them.
  */
 export const apply = (
   have: Json | undefined,
@@ -104,7 +104,7 @@ const itemKey = (item: Json): string | undefined => {
   return key === undefined ? undefined : `${key}=${String(item[key])}`
 }
 
-/** A list of objects as fields by their keys, so that lists merge as objects do. */
+/** A list of objects as fields by their keys, so that lists merge like objects. */
 const keyed = (list: Json | undefined): Fields | undefined => {
   if (list === undefined) return {}
   if (!isList(list)) return undefined
@@ -125,7 +125,7 @@ const applied = (
   const present = keyed(have)
   if (items !== undefined && present !== undefined) {
     const result = fields(present, keyed(before), items, others.map(keyed), path, conflicts)
-    // Our own items take each other's places, so that they are in the order of the intent.
+    // Our own items keep the order of the intent.
     const order = Object.keys(items)
     const sorted = Object.keys(result).map((key) => result[Object.hasOwn(items, key) ? (order.shift() ?? key) : key])
     return sorted.filter((item) => item !== undefined)

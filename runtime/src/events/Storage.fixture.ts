@@ -1,19 +1,19 @@
-/** For the tests of events, controllers and managers: where the API server in memory keeps its objects, and what happened to them. */
+/** The storage of the API server in memory, for the tests of events, controllers and managers. */
 import * as Json from "./Json.fixture.ts"
 
-/** Where an object is: `deployments.apps`, and its namespace and name. */
+/** The place of an object: `deployments.apps`, and its namespace and name. */
 export interface Place {
   readonly collection: string
   readonly key: string
 }
 
-/** An object, and what each field manager applied or wrote. */
+/** An object, with the fields that each field manager applied or wrote. */
 export interface Stored {
   readonly object: Json.Fields
   readonly intents: ReadonlyMap<string, Json.Json>
 }
 
-/** What happened to an object. */
+/** A change of an object. */
 export interface Event {
   readonly type: "ADDED" | "MODIFIED" | "DELETED"
   readonly revision: number
@@ -22,7 +22,7 @@ export interface Event {
   readonly before: Json.Fields | undefined
 }
 
-/** Who wants an object to be so. `claims`: by an apply, so that it is news even if the object has all of it. */
+/** The author of a write. `claims`: by an apply, which changes ownership even if the object has all fields. */
 export interface Writer {
   readonly manager: string
   readonly intent: Json.Json
@@ -33,9 +33,9 @@ export interface Writer {
 export interface Storage {
   readonly get: (place: Place) => Stored | undefined
   readonly list: (collection: string) => ReadonlyArray<Json.Fields>
-  /** Stores an object, or takes it away if it is being deleted and nothing holds it any more; gives what the server answers with. */
+  /** Stores an object, or removes it if it is being deleted and has no finalizer. Returns the object of the response. */
   readonly put: (place: Place, object: Json.Fields, writer: Writer) => Json.Fields
-  /** Deletes an object. Gives it as it is now, if a finalizer holds it. */
+  /** Deletes an object. Returns the object if a finalizer keeps it. */
   readonly remove: (place: Place) => Json.Fields | undefined
   readonly revision: () => number
   readonly history: ReadonlyArray<Event>
@@ -53,8 +53,8 @@ const isHeld = (object: Json.Fields): boolean => {
 /**
  * An empty storage.
  *
- * @param stores makes of every object that is written what is stored
- * @param publish told of everything that happens
+ * @param stores turns each written object into the stored one
+ * @param publish called at every change
  */
 export const make = (stores: (object: Json.Fields) => Json.Fields, publish: (event: Event) => void): Storage => {
   const tables = new Map<string, Map<string, Stored>>()

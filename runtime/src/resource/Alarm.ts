@@ -1,25 +1,20 @@
-/**
- * One fiber that sleeps until the next thing is due, and that synchronous code can wake earlier.
- */
+/** One fiber that sleeps until the next due time. Synchronous code can set an earlier time. */
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Time from "./Time.ts"
 
-/** See the top of this file. */
+/** An alarm. */
 export interface Alarm {
-  /** Makes sure that the alarm rings at `dueAt` (of the monotonic time) or earlier. */
+  /** Rings at `dueAt` (monotonic time, in ms) or earlier. */
   readonly set: (dueAt: number) => void
 }
 
-/** JavaScript timers cannot sleep longer (24.8 days), and Effect's Clock takes longer sleeps for endless ones. */
+/** JavaScript timers cannot sleep longer (24.8 days), and Effect's Clock treats longer sleeps as infinite. */
 const longestSleepMillis = 2 ** 31 - 1
 
-/**
- * Forks the fiber into the Scope. `ring` does what is due and returns when the next thing will be, Infinity for nothing;
- * it may be called early.
- */
+/** Forks the fiber into the Scope. `ring` does the due work and returns the next due time, or Infinity; it may be called early. */
 export const make = (clock: Clock.Clock, ring: () => number): Effect.Effect<Alarm, never, Scope.Scope> =>
   Effect.suspend(() => {
     let sleepsUntil = Number.POSITIVE_INFINITY
@@ -28,7 +23,7 @@ export const make = (clock: Clock.Clock, ring: () => number): Effect.Effect<Alar
 
     const woken = Effect.async<void>((resume) => {
       wake = () => resume(Effect.void)
-      // `set` may have been called before this fiber began to listen.
+      // `set` may have been called before this fiber started to listen.
       if (early) wake()
     })
 
@@ -46,6 +41,6 @@ export const make = (clock: Clock.Clock, ring: () => number): Effect.Effect<Alar
       wake?.()
     }
 
-    // A scope may be filled where nothing can be interrupted; its fiber must be, or the scope could not close.
+    // Interruptible even in an uninterruptible region, because otherwise the scope could not close.
     return Effect.as(Effect.forkScoped(Effect.interruptible(Effect.forever(night))), { set })
   })

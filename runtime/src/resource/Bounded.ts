@@ -1,8 +1,8 @@
-/** Maps that keep what was put into them last. */
+/** Maps that keep the latest entries. */
 
 /**
- * Puts an entry at the young end of a map. If there are more than `most`, the oldest eighth of them goes, and the oldest one at
- * least. One at a time would cost 20 µs in a map of 10,000: the engine looks through the places of those that went before.
+ * Sets an entry as the latest one of a map. Above `most` entries it removes the oldest eighth, at least one. One at a time would cost
+ * 20 µs in a map of 10,000, because the engine scans the slots of removed entries.
  */
 export const put = <K, V>(map: Map<K, V>, key: K, value: V, most: number): void => {
   map.delete(key)

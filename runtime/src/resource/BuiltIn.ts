@@ -1,13 +1,13 @@
 /**
- * The built-in kinds that controllers most often own or watch, as Resource values with the type of the same name:
+ * The built-in kinds that controllers most often own or watch, as Resource values with a type of the same name:
  *
  * ```ts
  * import { Deployment } from "@homeostat/runtime/resource/BuiltIn"
  * const containers = (deployment: Deployment) => deployment.spec?.template.spec?.containers
  * ```
  *
- * Their types come from client-node's models; another built-in kind is one line: {@link Kind} of its model and
- * `Resource.make`. Nothing is decoded: the server has validated what it serves of these kinds.
+ * The types come from client-node's models. Another built-in kind takes one line: {@link Kind} of its model and `Resource.make`.
+ * Objects of these kinds are not decoded, because the server validates them.
  */
 import type {
   EventsV1Event,
@@ -45,7 +45,7 @@ import type { Wire } from "./Wire.ts"
 /** An intersection as one object. */
 type Flat<T> = { [Name in keyof T]: T[Name] }
 
-/** An object of a built-in kind as the server returned it: the wire form of client-node's `Model`, its metadata complete. */
+/** An object of a built-in kind as the server returns it: the wire form of client-node's `Model`, with complete metadata. */
 export type Kind<Model> = Flat<Omit<Wire<Model>, "metadata"> & { readonly metadata: ObjectMeta }>
 
 /** `v1` Pod. */
@@ -272,7 +272,9 @@ export const ClusterRoleBinding: Resource.Resource<Kind<V1ClusterRoleBinding>> =
 /** A ClusterRoleBinding as the server returned it. */
 export type ClusterRoleBinding = typeof ClusterRoleBinding.Type
 
-/** `authorization.k8s.io/v1` SelfSubjectAccessReview, cluster-scoped: only made, never stored. The answer is in its status. */
+/**
+ * `authorization.k8s.io/v1` SelfSubjectAccessReview, cluster-scoped. It is only created and never stored; its status has the answer.
+ */
 export const SelfSubjectAccessReview: Resource.Resource<Kind<V1SelfSubjectAccessReview>> = Resource.make({
   group: "authorization.k8s.io",
   version: "v1",
@@ -280,10 +282,12 @@ export const SelfSubjectAccessReview: Resource.Resource<Kind<V1SelfSubjectAccess
   plural: "selfsubjectaccessreviews",
   namespaced: false
 })
-/** A SelfSubjectAccessReview as the server answered it. */
+/** A SelfSubjectAccessReview as the server returned it. */
 export type SelfSubjectAccessReview = typeof SelfSubjectAccessReview.Type
 
-/** `authorization.k8s.io/v1` SelfSubjectRulesReview, cluster-scoped: only made, never stored. The answer is in its status. */
+/**
+ * `authorization.k8s.io/v1` SelfSubjectRulesReview, cluster-scoped. It is only created and never stored; its status has the answer.
+ */
 export const SelfSubjectRulesReview: Resource.Resource<Kind<V1SelfSubjectRulesReview>> = Resource.make({
   group: "authorization.k8s.io",
   version: "v1",
@@ -291,10 +295,10 @@ export const SelfSubjectRulesReview: Resource.Resource<Kind<V1SelfSubjectRulesRe
   plural: "selfsubjectrulesreviews",
   namespaced: false
 })
-/** A SelfSubjectRulesReview as the server answered it. */
+/** A SelfSubjectRulesReview as the server returned it. */
 export type SelfSubjectRulesReview = typeof SelfSubjectRulesReview.Type
 
-/** `authorization.k8s.io/v1` SubjectAccessReview, cluster-scoped: only made, never stored. The answer is in its status. */
+/** `authorization.k8s.io/v1` SubjectAccessReview, cluster-scoped. It is only created and never stored; its status has the answer. */
 export const SubjectAccessReview: Resource.Resource<Kind<V1SubjectAccessReview>> = Resource.make({
   group: "authorization.k8s.io",
   version: "v1",
@@ -302,10 +306,10 @@ export const SubjectAccessReview: Resource.Resource<Kind<V1SubjectAccessReview>>
   plural: "subjectaccessreviews",
   namespaced: false
 })
-/** A SubjectAccessReview as the server answered it. */
+/** A SubjectAccessReview as the server returned it. */
 export type SubjectAccessReview = typeof SubjectAccessReview.Type
 
-/** `authentication.k8s.io/v1` TokenReview, cluster-scoped: only made, never stored. The answer is in its status. */
+/** `authentication.k8s.io/v1` TokenReview, cluster-scoped. It is only created and never stored; its status has the answer. */
 export const TokenReview: Resource.Resource<Kind<V1TokenReview>> = Resource.make({
   group: "authentication.k8s.io",
   version: "v1",
@@ -313,7 +317,7 @@ export const TokenReview: Resource.Resource<Kind<V1TokenReview>> = Resource.make
   plural: "tokenreviews",
   namespaced: false
 })
-/** A TokenReview as the server answered it: with the token in it. */
+/** A TokenReview as the server returned it, including the token. */
 export type TokenReview = typeof TokenReview.Type
 
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition, cluster-scoped. */

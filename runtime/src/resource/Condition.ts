@@ -1,21 +1,20 @@
 /**
- * Conditions as `metav1.Condition` has them: what a controller found out about an object, one entry per question.
+ * Conditions as in `metav1.Condition`: the findings of a controller about an object, one entry per type.
  *
- * The names follow kstatus, by which `kubectl wait`, Flux, Argo CD and others judge an object without knowing its kind:
- * {@link Ready}, {@link Reconciling} while it is on its way there, {@link Stalled} when it cannot get there by itself.
- * Times are RFC 3339 with whole seconds, given by the caller, who has the clock.
+ * The types follow kstatus, so that `kubectl wait`, Flux, Argo CD and others understand any kind: {@link Ready}, {@link Reconciling}
+ * during progress, {@link Stalled} if the controller cannot continue. Times are RFC 3339 with whole seconds; the caller passes them.
  */
 import * as Schema from "effect/Schema"
 import * as Field from "./Field.ts"
 
-/** The object is in the state that its spec asks for, and does its work. */
+/** The object has the state of its spec and works. */
 export const Ready = "Ready"
-/** The controller is still working towards the spec. Present with status True only while it is so. */
+/** The controller still works towards the spec. Present only with status True. */
 export const Reconciling = "Reconciling"
-/** The controller cannot reach the spec until a user acts. Present with status True only while it is so. */
+/** The controller cannot reach the spec until a user acts. Present only with status True. */
 export const Stalled = "Stalled"
 
-/** The schema of one condition, with the patterns and lengths that Kubernetes prescribes. */
+/** The schema of one condition, with the patterns and lengths of Kubernetes. */
 export const schema = Schema.Struct({
   type: Schema.String.pipe(
     Schema.maxLength(316),
@@ -43,42 +42,44 @@ export const schema = Schema.Struct({
 /** One condition. */
 export type Condition = typeof schema.Type
 
-/** The schema of `status.conditions`: a list of which each controller owns the entries of its types. */
+/** The schema of `status.conditions`: a list in which each controller owns the entries of its types. */
 export const list = Schema.Array(schema).pipe(Field.listMap("type"))
 
-/** A condition before it is set: the time of its last transition comes from what was there. */
+/** A condition to set. {@link set} adds the time of the last transition. */
 export type Draft = Omit<Condition, "lastTransitionTime">
 
-/** What a condition says besides its type and status. */
+/** The other fields of a condition. */
 type Facts = Pick<Draft, "reason" | "message" | "observedGeneration">
 
 const yes = (type: string, facts: Facts): Draft => ({ type, status: "True", ...facts })
 const no = (type: string, facts: Facts): Draft => ({ type, status: "False", ...facts })
 
 export {
-  /** The question is answered with no. */
+  /** A condition with status False. */
   no as false,
-  /** The question is answered with yes: `Condition.true("Ready", { reason: "Available", message: "3/3 ready", observedGeneration: 4 })`. */
+  /**
+   * A condition with status True: `Condition.true("Ready", { reason: "Available", message: "3/3 ready", observedGeneration: 4 })`.
+   */
   yes as true
 }
-/** The question cannot be answered yet. */
+/** A condition with status Unknown. */
 export const unknown = (type: string, facts: Facts): Draft => ({ type, status: "Unknown", ...facts })
 
 /** The condition of this type, if any. */
 export const find = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type)
 
-/** Whether there is a condition of this type with status True. */
+/** Whether the condition of this type has status True. */
 export const isTrue = (conditions: ReadonlyArray<Condition> | undefined, type: string): boolean =>
   find(conditions, type)?.status === "True"
 
 const none: ReadonlyArray<Condition> = []
 
 /**
- * The conditions with these set; one of a type takes the place of the former one, and all others stay.
+ * Sets conditions. A new condition replaces the old one of its type, and all others stay.
  *
- * `lastTransitionTime` becomes `now` only where the status changes. When nothing changes at all, the very same array is
- * returned, so `===` shows whether a write is needed.
+ * `lastTransitionTime` becomes `now` only if the status changes. Without any change it returns the same array, so `===` shows whether
+ * a write is needed.
  */
 export const set = (
   conditions: ReadonlyArray<Condition> | undefined,
@@ -105,6 +106,6 @@ const setOne = (conditions: ReadonlyArray<Condition>, draft: Draft, now: string)
   return conditions.with(at, { ...draft, lastTransitionTime })
 }
 
-/** The conditions without that of this type: the very same array when there is none. */
+/** Removes the condition of this type. Returns the same array if there is none. */
 export const remove = (conditions: ReadonlyArray<Condition>, type: string): ReadonlyArray<Condition> =>
   find(conditions, type) === undefined ? conditions : conditions.filter((condition) => condition.type !== type)

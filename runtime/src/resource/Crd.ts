@@ -1,19 +1,19 @@
-/** The CustomResourceDefinition of a kind: the object to apply, the same text every time. Printing is the command line's. */
+/** The CustomResourceDefinition of a kind: the object to apply, with the same content every time. The command line prints it. */
 import type { CustomResourceDefinition } from "./BuiltIn.ts"
 import type * as CustomResource from "./CustomResource.ts"
 import type { Desired } from "./KubernetesObject.ts"
 import { nameOf } from "./Resource.ts"
 
-/** A CustomResourceDefinition to be applied. */
+/** A CustomResourceDefinition to apply. */
 export type Crd = Desired<CustomResourceDefinition> & {
   readonly apiVersion: "apiextensions.k8s.io/v1"
   readonly kind: "CustomResourceDefinition"
 }
 
 /**
- * The CRD of a custom kind, with the one version that is declared. Optional parts appear only where they say something.
+ * The CRD of a custom kind, with its one declared version. Empty optional fields are omitted.
  *
- * @throws InvalidDefinition where a CRD can't hold it: see {@link CustomResource.check}
+ * @throws InvalidDefinition if a CRD cannot express the kind: see {@link CustomResource.check}
  */
 export const of = (resource: CustomResource.Any): Crd => {
   const { singular, listKind, shortNames, categories, schema, hasStatus, columns, scale } = resource.definition
@@ -69,7 +69,7 @@ const printerColumn = ({
 }: CustomResource.Definition["columns"][number]) => ({
   name,
   type,
-  // The API server leaves out what is empty: what it has and what is made here are to be the same.
+  // The API server omits empty fields, so this CRD must do so too.
   ...(format === undefined || format === "" ? {} : { format }),
   ...(description === undefined || description === "" ? {} : { description }),
   ...(priority === undefined || priority === 0 ? {} : { priority }),

@@ -1,5 +1,5 @@
 /**
- * A kind of one's own: its Effect Schemas are the single source of its type, of its decoding and of its CRD.
+ * A custom kind. Its Effect Schemas are the single source of its type, its decoding and its CRD.
  *
  * ```ts
  * export const WebApp = CustomResource.make({
@@ -10,8 +10,8 @@
  * export type WebApp = typeof WebApp.Type
  * ```
  *
- * A read gives the object with its spec decoded. The status stays as it is on the wire, for it is the controller's own
- * word: it is compared and patched, and an odd status of a former version must not keep the object from being reconciled.
+ * A read decodes the spec. The status stays in its wire form, because the controller compares and patches it, and an invalid status
+ * of an older version must not block reconciles.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -26,80 +26,77 @@ import * as SchemaCompiler from "./SchemaCompiler.ts"
 import { finished, type StructuralSchema } from "./StructuralSchema.ts"
 import * as Text from "./Text.ts"
 
-/** An object of a custom kind as a reconciler sees it. */
+/** An object of a custom kind for a reconcile. */
 export interface CustomObject<Spec, Status> extends KubernetesObject {
   readonly spec: Spec
   readonly status?: Status
 }
 
-/** An object of a custom kind as one writes it: the spec in its wire form, where what has a default may be absent. */
+/** An object of a custom kind for writes: the spec in its wire form, where fields with a default are optional. */
 export interface CustomDesired<SpecEncoded> {
   readonly metadata: DesiredMeta
   readonly spec: SpecEncoded
 }
 
-/** A column of `kubectl get`. With any column of one's own the server shows no age by itself: it is `.metadata.creationTimestamp`. */
+/** A column of `kubectl get`. With custom columns the server shows no age by itself: add `.metadata.creationTimestamp`. */
 export interface Column {
   /** Its heading. */
   readonly name: string
-  /** Where the value is: `.spec.image`. */
+  /** The path of the value: `.spec.image`. */
   readonly path: string
-  /** Taken from the schema at the path; to be given where that is an object, a list or unknown. */
+  /** Default: the type in the schema at the path. Required if that is an object, a list or unknown. */
   readonly type?: "string" | "integer" | "number" | "boolean" | "date" | undefined
-  /** As in OpenAPI, such as `int32`. */
+  /** The OpenAPI format, such as `int32`. */
   readonly format?: string | undefined
   /** The column's description in the CRD. */
   readonly description?: string | undefined
-  /** Above 0, the column appears with `-o wide` only. */
+  /** With a value above 0 the column appears only with `-o wide`. */
   readonly priority?: number | undefined
 }
 
 /** The scale subresource, for `kubectl scale` and HorizontalPodAutoscalers: paths such as `.spec.replicas`. */
 export interface Scale {
-  /** The wanted number of replicas. */
+  /** The desired number of replicas. */
   readonly spec: string
-  /** The number that there is. */
+  /** The actual number of replicas. */
   readonly status: string
-  /** A string, the serialized label selector of the pods; an HPA needs it. */
+  /** The label selector of the pods, as a string; HorizontalPodAutoscalers need it. */
   readonly selector?: string | undefined
 }
 
-/** What a custom kind is made from. */
+/** The settings of a custom kind. */
 export interface Options<Spec, SpecEncoded, Status, StatusEncoded> {
-  /** A domain of yours: `web.example.org`. */
+  /** The API group, a domain: `web.example.org`. */
   readonly group: string
-  /** Such as `v1`, `v1beta1`. One is served, and stored. */
+  /** The API version, such as `v1` or `v1beta1`. It is served and stored. */
   readonly version: string
   /** In CamelCase: `Site`. */
   readonly kind: string
-  /** By default the kind in lower case, made plural as in English. */
+  /** Default: the kind in lower case, in its English plural. */
   readonly plural?: string | undefined
-  /** By default the kind in lower case. */
+  /** Default: the kind in lower case. */
   readonly singular?: string | undefined
-  /** What kubectl takes for its name as well: `wa`. */
+  /** Short names for kubectl: `wa`. */
   readonly shortNames?: ReadonlyArray<string> | undefined
-  /** Groups of kinds for `kubectl get`, such as `all`. */
+  /** The categories of the kind in `kubectl get`, such as `all`. */
   readonly categories?: ReadonlyArray<string> | undefined
-  /** The default is `Namespaced`. */
+  /** Default `Namespaced`. */
   readonly scope?: "Namespaced" | "Cluster" | undefined
-  /** What it is, for `kubectl explain`. */
+  /** The description in `kubectl explain`. */
   readonly description?: string | undefined
-  /** The fields that the author of an object writes. {@link check} fails if a CRD cannot hold them. */
+  /** The fields that users write. {@link check} fails if a CRD cannot express them. */
   readonly spec: Schema.Schema<Spec, SpecEncoded>
-  /** With it, the kind has the status subresource. */
+  /** Adds the status subresource. */
   readonly status?: Schema.Schema<Status, StatusEncoded> | undefined
-  /** What `kubectl get` shows besides the name. By default nothing but the age, as the server has it. */
+  /** The columns of `kubectl get` after the name. Default: only the age. */
   readonly columns?: ReadonlyArray<Column> | undefined
-  /** With it, the kind has the scale subresource. By default it has none. */
+  /** Adds the scale subresource. Default: none. */
   readonly scale?: Scale | undefined
-  /** Rules on the whole object: `self.metadata.name`, or between spec and status. */
+  /** Rules for the whole object: `self.metadata.name`, or between spec and status. */
   readonly rules?: ReadonlyArray<Rule> | undefined
 }
 
-/**
- * What the CRD says beyond the coordinates; `Crd.of` writes it out. The schema and the columns are compiled when one of them is
- * first read.
- */
+/** The CRD's content besides the names; `Crd.of` writes the CRD. The schema and the columns are compiled at their first read. */
 export interface Definition {
   readonly singular: string
   readonly listKind: string
@@ -108,14 +105,14 @@ export interface Definition {
   /**
    * The schema of the whole object.
    *
-   * @throws InvalidDefinition where a CRD can't hold it: see {@link check}
+   * @throws InvalidDefinition if a CRD cannot express it: see {@link check}
    */
   readonly schema: StructuralSchema
   readonly hasStatus: boolean
   /**
    * The columns, each with its type.
    *
-   * @throws InvalidDefinition where a CRD can't hold the schema, or a path leads nowhere: see {@link check}
+   * @throws InvalidDefinition if a CRD cannot express the schema, or a path does not exist: see {@link check}
    */
   readonly columns: ReadonlyArray<Column & { readonly type: NonNullable<Column["type"]> }>
   readonly scale: Scale | undefined
@@ -124,9 +121,9 @@ export interface Definition {
 /**
  * A custom kind.
  *
- * @typeParam Spec the decoded spec, as a read gives it
- * @typeParam SpecEncoded the spec on the wire, as a write takes it
- * @typeParam Status the status on the wire; `never` for a kind without
+ * @typeParam Spec the decoded spec of reads
+ * @typeParam SpecEncoded the spec of writes, as on the wire
+ * @typeParam Status the status on the wire; `never` without a status
  */
 export interface CustomResource<out Spec, in SpecEncoded, out Status>
   extends Resource.Resource<CustomObject<Spec, Status>, CustomDesired<SpecEncoded>> {
@@ -136,20 +133,20 @@ export interface CustomResource<out Spec, in SpecEncoded, out Status>
 /** Any custom kind. */
 export type Any = CustomResource<unknown, never, unknown>
 
-/** Whether a kind was made here, and so has a CRD. */
+/** Whether a kind was declared with {@link make}, and so has a CRD. */
 export const isCustomResource = (resource: Resource.Any): resource is Any => "definition" in resource
 
-/** The same kind, whose objects stay as they are on the wire. */
+/** The same kind without decoding: its objects stay in their wire form. */
 export const undecoded = (resource: Resource.Any): Resource.Any => {
   const wire = Resource.make({ ...resource, decode: undefined })
   return isCustomResource(resource) ? Object.assign(wire, { definition: resource.definition }) : wire
 }
 
 /**
- * Declares a kind. What its CRD says is compiled when `definition` is first asked for it, as it takes longer than all else of a
- * start: see {@link check}.
+ * Declares a kind. The CRD is compiled at the first read of `definition`, because that takes longer than the rest of a start: see
+ * {@link check}.
  *
- * @throws InvalidDefinition naming the invalid name, and the fix
+ * @throws InvalidDefinition with the invalid name and the fix
  */
 export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
   options: Options<Spec, SpecEncoded, Status, StatusEncoded>
@@ -172,8 +169,8 @@ export const make = <Spec, SpecEncoded, Status = never, StatusEncoded = never>(
 }
 
 /**
- * Compiles what the CRD of a kind says, and fails where a CRD cannot hold it, naming the field and the way out. `crd`, `manifests`,
- * `run --install-crds` and the build do so; a start without `--install-crds` does not, as it would take longer than all else of it.
+ * Compiles the CRD of a kind. Fails if a CRD cannot express it, with the field and a fix. `crd`, `manifests`, `run --install-crds`
+ * and the build call it. A start without `--install-crds` does not, because it would take longer than the rest of the start.
  */
 export const check = ({ definition }: Any): Effect.Effect<void, InvalidDefinition> =>
   Effect.try({
@@ -235,7 +232,7 @@ const compiledOf = <Spec, SpecEncoded, Status, StatusEncoded>(
   }
 }
 
-/** The server knows the fields of metadata by itself, except where a rule reports its error at the name. */
+/** The server knows the fields of metadata, so the schema has them only for a rule that reports its error at the name. */
 const metadataFor = (rules: ReadonlyArray<Rule>): { readonly metadata?: StructuralSchema } =>
   rules.some(({ fieldPath }) => fieldPath === ".metadata.name")
     ? { metadata: { type: "object", properties: { name: { type: "string" } } } }
@@ -245,7 +242,7 @@ const refuse = (kind: string, field: string, problem: string, fix: string): neve
   throw new InvalidDefinition({ kind, field, problem, fix })
 }
 
-/** The plural of a kind that states none: in lower case, and as in English by its last letters: `policies` of `Policy`. */
+/** The default plural of a kind: in lower case, by the English rules for its last letters: `policies` for `Policy`. */
 export const pluralOf = (kind: string): string => {
   const word = kind.toLowerCase()
   if (/(s|x|z|ch|sh)$/.test(word)) return `${word}es`
@@ -327,7 +324,7 @@ const fieldOf = (path: ReadonlyArray<PropertyKey>): string =>
     "spec"
   )
 
-/** Issues of an object that are reported, and characters of each: a message has the value that is wrong in it. */
+/** The largest number of reported issues of an object, and the characters of each: a message contains the invalid value. */
 const mostIssues = 20
 const longestIssue = 500
 
@@ -335,7 +332,7 @@ const issuesOf = (issue: ParseResult.ParseIssue): Resource.InvalidObject["issues
   const issues = ParseResult.ArrayFormatter.formatIssueSync(issue)
     .slice(0, mostIssues)
     .map(({ path, message }) => ({ field: fieldOf(path), message: Text.clip(message, longestIssue) }))
-  // Effect tries every member of `T | undefined`: that a wrong value is not absent either is of no use to anyone.
+  // Effect tries every member of `T | undefined`, and the message about `undefined` does not help.
   return issues.filter(
     (issue) =>
       !/^Expected (undefined|null), actual /.test(issue.message) ||
@@ -345,22 +342,22 @@ const issuesOf = (issue: ParseResult.ParseIssue): Resource.InvalidObject["issues
 
 const decoder = <Spec, SpecEncoded, Status>(kind: string, spec: Schema.Schema<Spec, SpecEncoded>) => {
   type Decoded = Either.Either<CustomObject<Spec, Status>, Resource.InvalidObject>
-  // Fields that an older or newer version of the kind knows must not fail, and a reconciler may be asked to keep them.
+  // Unknown fields of other versions of the kind must not fail, and must be kept.
   const options = { errors: "all", onExcessProperty: "preserve" } as const
   let decodeSpec: ReturnType<typeof ParseResult.decodeUnknownEither<Spec, SpecEncoded>> | undefined
   const decode = (wire: KubernetesObject & { readonly spec?: unknown }): Decoded => {
     const invalid = (issues: Resource.InvalidObject["issues"]) =>
       new Resource.InvalidObject({ kind, key: keyString(keyOf(wire)), issues })
-    // Compiled for the first object: a start has none to decode.
+    // Compiled for the first object, because a start does not decode objects.
     decodeSpec ??= ParseResult.decodeUnknownEither(spec, options)
     if (wire.spec === undefined) return Either.left(invalid([{ field: "spec", message: "is missing" }]))
     return Either.mapBoth(decodeSpec(wire.spec), {
       onLeft: (issue) => invalid(issuesOf(issue)),
-      // The wire carries nothing else than what the CRD lets through; only the spec is checked here.
+      // Only the spec is checked here; the CRD has validated the rest.
       onRight: (spec) => ({ ...wire, spec })
     })
   }
-  // An object of the cache is the same object until it changes, so this decodes once per resourceVersion.
+  // A cached object keeps its identity until it changes, so this decodes once per resourceVersion.
   const decoded = new WeakMap<KubernetesObject, Decoded>()
   return (wire: KubernetesObject): Decoded => {
     const known = decoded.get(wire)

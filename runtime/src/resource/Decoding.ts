@@ -1,4 +1,4 @@
-/** Decodes objects from a list, of which some may not match their schema. */
+/** Decodes the objects of a list, of which some may not match their schema. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { KubernetesObject } from "./KubernetesObject.ts"
@@ -7,11 +7,11 @@ import type { InvalidObject, Resource } from "./Resource.ts"
 /** The objects of a list. */
 export interface Decoded<A> {
   readonly items: ReadonlyArray<A>
-  /** One error for each object that does not match its schema. A warning in the log reports each version of it, once. */
+  /** One error per object that does not match its schema. A warning in the log reports each version once. */
   readonly invalid: ReadonlyArray<InvalidObject>
 }
 
-/** The versions of invalid objects that were logged, by UID. */
+/** The logged versions of invalid objects, by UID. */
 const logged = new Map<string, string | undefined>()
 const mostLogged = 1024
 
@@ -22,7 +22,7 @@ const isNew = ({ resourceVersion, uid }: KubernetesObject["metadata"]): boolean 
   return true
 }
 
-/** Decodes each object. Logs a warning for each one that is invalid, once for each version of it. */
+/** Decodes each object. Logs a warning for each invalid one, once per version. */
 export const all = <A extends KubernetesObject>(
   resource: Resource<A, never>,
   objects: ReadonlyArray<KubernetesObject>

@@ -1,6 +1,6 @@
 /**
- * What Kubernetes wants to know about a field and an Effect Schema does not say: how a list merges, what a rule between
- * fields is, what is kept though no schema describes it. Each is piped onto a schema or a property:
+ * Facts about a field that Kubernetes needs and an Effect Schema does not have: merge keys of lists, validation rules, unknown
+ * fields. Pipe them onto a schema or a property:
  *
  * ```ts
  * Schema.Struct({
@@ -9,30 +9,30 @@
  * })
  * ```
  *
- * The API server enforces these; decoding does not repeat them. Schemas for the three wire forms that Kubernetes has of
- * its own are here too: {@link IntOrString}, {@link Quantity}, {@link Time}.
+ * The API server enforces them; decoding does not check them. The schemas of three wire types of Kubernetes are here too: {@link
+ * IntOrString}, {@link Quantity}, {@link Time}.
  */
 import type * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import type * as AST from "effect/SchemaAST"
 
-/** A validation rule in CEL. `self` is the field it stands on, `oldSelf` its former value (then it runs on updates only). */
+/** A validation rule in CEL. `self` is its field, `oldSelf` the previous value (the rule then runs only on updates). */
 export interface Rule {
-  /** CEL that is true where all is well: `self.minReplicas <= self.replicas`. */
+  /** A CEL expression that is true for valid values: `self.minReplicas <= self.replicas`. */
   readonly rule: string
-  /** One line, shown when the rule fails. */
+  /** The error message, in one line. */
   readonly message?: string
-  /** CEL that makes the message; takes precedence while it evaluates. */
+  /** A CEL expression for the message; it precedes `message` if it evaluates. */
   readonly messageExpression?: string
-  /** The default is `FieldValueInvalid`. */
+  /** Default `FieldValueInvalid`. */
   readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate"
-  /** The field the error is reported at, relative to this one: `.replicas`. */
+  /** The field of the error, relative to this one: `.replicas`. */
   readonly fieldPath?: string
-  /** A rule with `oldSelf` runs on creation too, `oldSelf` being an optional then. */
+  /** Runs a rule with `oldSelf` on creation too; `oldSelf` is then an optional. */
   readonly optionalOldSelf?: boolean
 }
 
-/** What was piped onto one schema or property. */
+/** The facts of one schema or property. */
 export interface Facts {
   readonly listType?: "atomic" | "set" | "map"
   readonly listMapKeys?: ReadonlyArray<string>
@@ -45,24 +45,24 @@ export interface Facts {
 
 const FactsId: unique symbol = Symbol.for("@homeostat/runtime/Field")
 
-/** The facts that annotations carry. */
+/** The facts in annotations. */
 export const factsOf = (annotations: AST.Annotations): Facts => {
   const facts = annotations[FactsId]
-  // Only `annotate` below writes under this symbol.
+  // Only `annotate` below writes this symbol.
   return facts === undefined ? {} : (facts as Facts)
 }
 
-/** The outer facts win; rules add up. */
+/** Outer facts override inner ones; rules add up. */
 const merged = (inner: Facts, outer: Facts): Facts => ({
   ...inner,
   ...outer,
   ...(inner.rules === undefined ? {} : { rules: [...inner.rules, ...(outer.rules ?? [])] })
 })
 
-/** What a fact can be piped onto: a schema, or a property made by `Schema.optional` and the like. */
+/** A schema, or a property made by `Schema.optional` and the like. */
 export type Annotatable = Schema.Annotable.All | Schema.PropertySignature.All
 
-/** Attaches a fact; types stay as they are. */
+/** Adds a fact and keeps the types. */
 export type Annotator = <S extends Annotatable>(self: S) => ReturnType<S["annotations"]>
 
 const annotate =
@@ -70,39 +70,39 @@ const annotate =
   <S extends Annotatable>(self: S) => {
     const annotations =
       self.ast._tag === "PropertySignatureTransformation" ? self.ast.to.annotations : self.ast.annotations
-    // `annotations` of a union of schema types loses which one `S` is; it gives back the type that S declares for it.
+    // For a union of schema types, `annotations` loses the type of `S`; the value has the type that S declares.
     return self.annotations({ [FactsId]: merged(factsOf(annotations), facts) }) as ReturnType<S["annotations"]>
   }
 
-/** A list whose items merge by these keys, each of which is required or has a default: several managers can own entries of it. */
+/** A list whose items merge by these keys, so that several managers can own entries. Each key must be required or have a default. */
 export const listMap = (...keys: readonly [string, ...ReadonlyArray<string>]): Annotator =>
   annotate({ listType: "map", listMapKeys: keys })
 
-/** A list of scalars without duplicates, of which several managers can own entries. */
+/** A list of scalars without duplicates, in which several managers can own entries. */
 export const listSet: Annotator = annotate({ listType: "set" })
 
-/** A list that one manager owns as a whole: what lists are without any fact. */
+/** A list that one manager owns as a whole, the default for lists. */
 export const listAtomic: Annotator = annotate({ listType: "atomic" })
 
-/** A struct or record that one manager owns as a whole, instead of field by field. */
+/** A struct or record that one manager owns as a whole, instead of each field. */
 export const mapAtomic: Annotator = annotate({ mapType: "atomic" })
 
-/** Fields that the struct does not declare are kept by the server, and by decoding. */
+/** The server and the decoding keep fields that the struct does not declare. */
 export const preserveUnknown: Annotator = annotate({ preserveUnknown: true })
 
-/** A whole Kubernetes object, such as a template: the server checks apiVersion, kind and metadata, and keeps the rest. */
+/** A whole Kubernetes object, such as a template: the server checks apiVersion, kind and metadata, and keeps the other fields. */
 export const embeddedResource: Annotator = annotate({ embeddedResource: true, preserveUnknown: true })
 
-/** An OpenAPI format that the server checks: `ipv4`, `cidr`, `uri`, `date-time`, `int32`, … */
+/** An OpenAPI format that the server checks, such as `ipv4`, `cidr`, `uri`, `date-time` or `int32`. */
 export const format = (name: string): Annotator => annotate({ format: name })
 
-/** A CEL rule. Rules on one field add up; the server bounds their cost, so bound the strings and lists that they walk. */
+/** A CEL rule. Rules on one field add up. The server limits their cost, so bound the strings and lists that they iterate. */
 export const rule = (rule: Rule): Annotator => annotate({ rules: [rule] })
 
-/** A field whose value cannot be changed once it is set. An optional one can still be taken away: make it required as well. */
+/** A field whose value cannot change after it was set. An optional field can still be removed, unless it is required as well. */
 export const immutable: Annotator = rule({ rule: "self == oldSelf", message: "is immutable" })
 
-/** One message, in place of one per member of a union. */
+/** One message instead of one per member of a union. */
 const expected = (what: string) => (issue: ParseResult.ParseIssue) => ({
   message: `Expected ${what}, actual ${JSON.stringify(issue.actual)}`,
   override: true
@@ -117,7 +117,7 @@ export const IntOrString = Schema.Union(Schema.Int, Schema.String).annotations({
 const quantity =
   /^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$/
 
-/** A resource quantity: `500m`, `1Gi`, `2`. A number is decoded as its text, the form that built-in kinds have. */
+/** A resource quantity: `500m`, `1Gi`, `2`. A number decodes to text, as in built-in kinds. */
 export const Quantity = Schema.transform(
   Schema.Union(Schema.Int, Schema.String.pipe(Schema.pattern(quantity))).annotations({
     message: expected("a quantity such as 500m or 1Gi")
@@ -130,8 +130,8 @@ export const Quantity = Schema.transform(
 })
 
 /**
- * A point in time, RFC 3339: `2026-11-20T09:00:00Z`. It stays a string, as everywhere on the wire. The pattern keeps out
- * what the server's `date-time` would let pass and no other program reads, such as a comma before the fraction.
+ * A point in time, RFC 3339: `2026-11-20T09:00:00Z`. It stays a string, as on the wire. The pattern rejects formats that only the
+ * server's `date-time` accepts, such as a comma before the fraction.
  */
 export const Time = Schema.String.pipe(
   Schema.pattern(

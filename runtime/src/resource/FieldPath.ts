@@ -1,12 +1,12 @@
 /**
- * Where a JSONPath of a CRD leads: `.spec.image`, `.status.conditions[?(@.type=="Ready")].status`,
- * `.metadata.labels.app\.kubernetes\.io/name`. The server takes any path and shows nothing where it leads nowhere, so
- * a mistake is looked for here.
+ * Resolves a JSONPath of a CRD: `.spec.image`, `.status.conditions[?(@.type=="Ready")].status`,
+ * `.metadata.labels.app\.kubernetes\.io/name`. The server accepts any path and shows nothing for a wrong one, so this module finds
+ * mistakes.
  */
 import * as Either from "effect/Either"
 import type { StructuralSchema } from "./StructuralSchema.ts"
 
-/** One step: into a property, or into an item of a list. */
+/** One step: to a property, or to an item of a list. */
 export type Step = { readonly name: string } | { readonly item: string }
 
 const name = String.raw`\.((?:\\.|[^.[\]\\])+)`
@@ -14,7 +14,7 @@ const quoted = String.raw`\[(?:'((?:\\.|[^'\\])+)'|"((?:\\.|[^"\\])+)")\]`
 const item = String.raw`\[(\?\(.*?\)(?=\])|[-\d*:,]+)\]`
 const step = new RegExp(`${name}|${quoted}|${item}`, "y")
 
-/** The steps of a path; Left is what is wrong with it. */
+/** The steps of a path; Left is the error. */
 export const parse = (path: string): Either.Either<ReadonlyArray<Step>, string> => {
   const steps: Array<Step> = []
   step.lastIndex = 0
@@ -30,7 +30,7 @@ export const parse = (path: string): Either.Either<ReadonlyArray<Step>, string> 
   return steps.length === 0 ? Either.left("the path is empty") : Either.right(steps)
 }
 
-/** The metadata that every object has, as far as a path may lead there. */
+/** The metadata of every object, with the fields that a path may use. */
 const metadata: StructuralSchema = {
   type: "object",
   properties: {
@@ -49,7 +49,7 @@ const metadata: StructuralSchema = {
   }
 }
 
-/** The schema of what is at a path of an object whose schema is `root`. Left is what is wrong. */
+/** The schema at a path of an object with the schema `root`; Left is the error. */
 export const resolve = (root: StructuralSchema, path: string): Either.Either<StructuralSchema, string> =>
   Either.flatMap(parse(path), (steps) => {
     let schema: StructuralSchema = { ...root, properties: { ...root.properties, metadata } }

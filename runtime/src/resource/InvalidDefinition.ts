@@ -1,13 +1,13 @@
-/** What is wrong with the declaration of a custom resource. The check is `CustomResource.check`. */
+/** Errors in the declaration of a custom resource. `CustomResource.check` reports them. */
 import * as Data from "effect/Data"
 
 /**
- * A kind cannot be declared as written: a schema that a CRD cannot hold, a column that points nowhere, a name the API
- * server would refuse. A mistake in the program, so it is thrown where the kind is made and nobody handles it.
+ * A declaration is invalid: a schema that a CRD cannot express, a column with a wrong path, a name that the API server would reject.
+ * This is a mistake in the program, so it is thrown and no code handles it.
  */
 export class InvalidDefinition extends Data.TaggedError("InvalidDefinition")<{
   readonly kind: string
-  /** The place, by its path from the object's root: `spec.source`, `spec.ports[].name`, `spec.labels.*`. */
+  /** The path of the field from the object's root: `spec.source`, `spec.ports[].name`, `spec.labels.*`. */
   readonly field: string
   readonly problem: string
   readonly fix: string

@@ -1,9 +1,9 @@
 /**
- * The shape every Kubernetes object shares, as JSON has it: what a server returned (`KubernetesObject`) and what one
- * sends (`Desired`). Times are RFC 3339 strings, as on the wire.
+ * The common fields of Kubernetes objects, in JSON: as the server returns them (`KubernetesObject`) and as clients send them
+ * (`Desired`). Times are RFC 3339 strings, as on the wire.
  */
 
-/** A reference from a dependent to the object it belongs to; the garbage collector follows it. */
+/** A reference from a dependent to its owner; the garbage collector follows it. */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -14,7 +14,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean
 }
 
-/** Who set which fields; the server keeps it, the cache drops it. */
+/** A field manager and its fields. The server maintains these entries, and the cache removes them. */
 export interface ManagedFieldsEntry {
   readonly manager?: string
   readonly operation?: "Apply" | "Update"
@@ -25,13 +25,13 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string
 }
 
-/** Metadata of a stored object. `uid`, `resourceVersion` and `creationTimestamp` are always there once a server answered. */
+/** Metadata of a stored object. `uid`, `resourceVersion` and `creationTimestamp` are always present in a response of the server. */
 export interface ObjectMeta {
   readonly name: string
   readonly namespace?: string
   readonly uid: string
   readonly resourceVersion: string
-  /** Counts changes of the desired state. Kinds without it (ConfigMap, Secret, Service) never carry it. */
+  /** Counts changes of the desired state. Absent for some kinds (ConfigMap, Secret, Service). */
   readonly generation?: number
   readonly creationTimestamp: string
   readonly deletionTimestamp?: string
@@ -44,20 +44,20 @@ export interface ObjectMeta {
   readonly managedFields?: ReadonlyArray<ManagedFieldsEntry>
 }
 
-/** Any object as a server returned it. Items of a list of a built-in kind carry neither `apiVersion` nor `kind`. */
+/** Any object as the server returns it. Items of a list of a built-in kind have no `apiVersion` and no `kind`. */
 export interface KubernetesObject {
   readonly apiVersion?: string
   readonly kind?: string
   readonly metadata: ObjectMeta
 }
 
-/** Metadata as a client sends it: the server fills in the rest. */
+/** Metadata as a client sends it: the server adds the rest. */
 export type DesiredMeta = Partial<ObjectMeta>
 
-/** What a client sends to get an `A`: no status, metadata in part, the kind filled in by the client. */
+/** The object to send for an `A`: without status, with partial metadata; the client adds the kind. */
 export type Desired<A> = Omit<A, "apiVersion" | "kind" | "metadata" | "status"> & { readonly metadata: DesiredMeta }
 
-/** Where an object is: its name, and its namespace unless the kind is cluster-scoped. */
+/** The name of an object, and its namespace unless the kind is cluster-scoped. */
 export interface ObjectKey {
   readonly namespace?: string | undefined
   readonly name: string
@@ -69,16 +69,16 @@ export const keyOf = (object: KubernetesObject): ObjectKey =>
     ? { name: object.metadata.name }
     : { namespace: object.metadata.namespace, name: object.metadata.name }
 
-/** `namespace/name`, or `name` for a cluster-scoped object: the key of every map in the runtime. */
+/** `namespace/name`, or `name` for a cluster-scoped object. All maps of the runtime use this key. */
 export const keyString = (key: ObjectKey): string =>
   key.namespace === undefined || key.namespace === "" ? key.name : `${key.namespace}/${key.name}`
 
-/** The inverse of {@link keyString}. Names hold no slash. */
+/** The inverse of {@link keyString}. Names contain no slash. */
 export const parseKey = (key: string): ObjectKey => {
   const slash = key.indexOf("/")
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-/** The one owner that controls the object, if any. */
+/** The owner that controls the object, if any. */
 export const controllerOf = (object: KubernetesObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true)

@@ -1,13 +1,12 @@
 /**
- * Whether a CustomResourceDefinition takes something away from those who have objects of the kind: whether a stored object
- * would be refused by the newer one, or lose a part of what it holds, or could not be read or written as before.
+ * Detects whether a new CustomResourceDefinition narrows an old one: the server would reject a stored object, drop a part of it, or a
+ * client could not read or write it as before.
  *
- * What only looks different is none of that: descriptions, printed columns, short names, and a default that is another one: no
- * object is refused or loses anything by it.
+ * Other differences do not count: descriptions, printed columns, short names, and another default.
  */
 import * as SchemaNarrowing from "./SchemaNarrowing.ts"
 
-/** As much of a CustomResourceDefinition as matters here: one that is made (`Crd.of`), or one of the cluster. */
+/** The relevant part of a CustomResourceDefinition, from `Crd.of` or from the cluster. */
 export interface Definition {
   readonly spec: {
     readonly scope: string
@@ -27,22 +26,19 @@ export interface Version {
   readonly selectableFields?: ReadonlyArray<{ readonly jsonPath: string }> | undefined
 }
 
-/** One thing that a definition takes away. */
+/** One difference that narrows a definition. */
 export interface Narrowing {
-  /** Of the kind; none where it is about all. Two, as in `v1 → v2`, where objects stored in one are read by the other. */
+  /** The version of the kind; undefined for the whole kind. `v1 → v2` means that objects stored in v1 are read as v2. */
   readonly version: string | undefined
-  /** As one writes it: `spec.env[].name`, `spec.labels.*`, `subresource scale`, `selectable field .spec.size`, `scope`. */
+  /** The field in words: `spec.env[].name`, `spec.labels.*`, `subresource scale`, `selectable field .spec.size`, `scope`. */
   readonly field: string
-  /** Goes after the field: `is gone: what it holds would be pruned`. */
+  /** The text after the field: `is gone: what it holds would be pruned`. */
   readonly problem: string
-  /** The API server refuses such a definition while the other is there, so that it can't be had by applying it. */
+  /** The API server rejects this change of an existing definition, so that an apply cannot make it. */
   readonly isRefused?: true
 }
 
-/**
- * What the newer of two definitions of a kind takes away, by version; none: every object that was accepted is accepted, and keeps
- * all that it holds.
- */
+/** The differences that narrow a kind, by version. Empty: every valid object stays valid and keeps all fields. */
 export const of = (from: Definition, to: Definition): ReadonlyArray<Narrowing> => [
   ...kindFindings(from, to),
   ...from.spec.versions
@@ -106,7 +102,7 @@ const schemaFindings = (version: string, before: Version, after: Version): Reado
     problem
   }))
 
-/** A version without a schema keeps everything. */
+/** A version without a schema keeps all fields. */
 const schemaOf = ({ schema }: Version): object =>
   schema?.openAPIV3Schema ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true }
 
@@ -132,7 +128,7 @@ const subresourceFindings = (before: Version, after: Version): ReadonlyArray<Nar
   return found
 }
 
-/** Whether objects may have a status that is one more field of theirs. */
+/** Whether objects may have a status as an ordinary field. */
 const hasStatus = (schema: object): boolean => {
   const properties: unknown = Reflect.get(schema, "properties")
   return (
@@ -156,11 +152,11 @@ const selectionFindings = (before: Version, after: Version): ReadonlyArray<Narro
   )
 }
 
-/** A path that was none before takes nothing away. */
+/** A new path narrows nothing. */
 const isSameScale = (before: object, after: object): boolean =>
   Object.entries(before).every(([name, path]) => path === Reflect.get(after, name))
 
-/** Objects that are stored in one version are read by the schema of the other, if they are stored in that from now on. */
+/** If the storage version changes, the new schema reads objects that were stored in the old version. */
 const storageFindings = ({ spec: from }: Definition, { spec: to }: Definition): ReadonlyArray<Narrowing> => {
   const [before, after] = [from, to].map(({ versions }) => versions.find(({ storage }) => storage))
   return before === undefined || after === undefined || before.name === after.name

@@ -1,10 +1,11 @@
 /**
- * Regular expressions between two dialects: JavaScript's, in which schemas are written, and RE2, by which the API server
- * checks the `pattern` of a CRD. What both read the same passes through; what RE2 lacks is told, never approximated.
+ * Translates regular expressions from JavaScript, the dialect of schemas, to RE2, in which the API server checks the `pattern` of a
+ * CRD. Patterns with the same meaning in both stay as they are. A pattern that RE2 does not support is an error, never an
+ * approximation.
  */
 import * as Either from "effect/Either"
 
-// What RE2 refuses or reads differently, with the words for it. Each is looked for outside of escapes and classes.
+// The syntax that RE2 rejects or interprets differently, with a description. Escapes and classes are skipped.
 const foreign: ReadonlyArray<readonly [RegExp, string]> = [
   [/^\(\?<?[=!]/, "a look-around"],
   [/^\\[1-9k]/, "a back-reference"],
@@ -15,7 +16,7 @@ const foreign: ReadonlyArray<readonly [RegExp, string]> = [
 
 const largestRepeat = 1000
 
-/** The pattern as RE2 reads it, or the words for what RE2 cannot do. Flags become a prefix: `/a/i` is `(?i)a`. */
+/** The pattern for RE2, or the reason why RE2 cannot express it. Flags become a prefix: `/a/i` is `(?i)a`. */
 export const fromRegExp = (regexp: RegExp): Either.Either<string, string> => {
   const { source } = regexp
   for (let at = 0, inClass = false; at < source.length; at++) {
@@ -31,12 +32,12 @@ export const fromRegExp = (regexp: RegExp): Either.Either<string, string> => {
     else if (rest.startsWith("]")) inClass = false
   }
   const flags = ["i", "m", "s"].filter((flag) => regexp.flags.includes(flag)).join("")
-  // Only a literal in JavaScript has to escape a slash.
+  // Only a JavaScript literal must escape a slash.
   const pattern = source.replace(/\\(.)/gs, (whole, character) => (character === "/" ? "/" : whole))
   return Either.right(flags === "" ? pattern : `(?${flags})${pattern}`)
 }
 
-/** The same of a pattern's text. What is no regular expression of JavaScript is taken to be RE2's own, such as `(?i)a`. */
+/** The same for the text of a pattern. A text that is not a JavaScript pattern counts as RE2's own, such as `(?i)a`. */
 export const fromText = (text: string): Either.Either<string, string> =>
   Either.match(
     Either.try(() => new RegExp(text)),

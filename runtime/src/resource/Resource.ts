@@ -1,13 +1,13 @@
 /**
- * A kind, as a value: where the API server serves it and how its wire form becomes the type a reconciler sees. Built-in
- * kinds are in `BuiltIn`, own kinds are made by `CustomResource.make`.
+ * A kind as a value: its place on the API server, and the decoding of its objects. `BuiltIn` has the built-in kinds;
+ * `CustomResource.make` declares custom kinds.
  */
 import * as Data from "effect/Data"
 import * as Either from "effect/Either"
 import type { Desired, KubernetesObject } from "./KubernetesObject.ts"
 
 /**
- * A stored object does not have the shape its kind declares: usually one stored before a schema change.
+ * A stored object does not match the schema of its kind, usually because it was stored before a schema change.
  *
  * `issues` names each field by its path from the object's root (`spec.replicas`).
  */
@@ -23,10 +23,10 @@ export class InvalidObject extends Data.TaggedError("InvalidObject")<{
 }
 
 /**
- * A kind served by the API server.
+ * A kind of the API server.
  *
- * @typeParam A what a read gives: the decoded object, deeply readonly
- * @typeParam D what a write takes
+ * @typeParam A the decoded object of reads, deeply readonly
+ * @typeParam D the object of writes
  */
 export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
   /** API group; `""` is the core group. */
@@ -37,11 +37,11 @@ export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
   readonly kind: string
   /** The name in URLs, such as `deployments`. */
   readonly plural: string
-  /** Whether its objects are in namespaces, or cluster-wide. */
+  /** Whether the kind is namespaced or cluster-scoped. */
   readonly namespaced: boolean
-  /** `metadata`: only PartialObjectMetadata is asked for and held. Part of the identity of an informer. */
+  /** `metadata`: only PartialObjectMetadata is read and cached. Part of the identity of an informer. */
   readonly projection: "full" | "metadata"
-  /** The wire form, decoded. Cached per wire object, so that a cached object is decoded once per resourceVersion. */
+  /** Decodes the wire form. The result is cached per wire object, so that a cached object is decoded once per resourceVersion. */
   readonly decode: (wire: KubernetesObject) => Either.Either<A, InvalidObject>
   /** The type of a read, for `typeof WebApp.Type`. It has no value at run time. */
   readonly Type: A
@@ -49,22 +49,24 @@ export interface Resource<out A extends KubernetesObject, in D = Desired<A>> {
   readonly Desired: (desired: D) => void
 }
 
-/** Any kind, where neither what it reads nor what it writes matters. */
+/** Any kind. */
 export type Any = Resource<KubernetesObject, never>
 
 /** `apps/v1`, or `v1` for the core group. */
 export const apiVersionOf = (resource: Pick<Any, "group" | "version">): string =>
   resource.group === "" ? resource.version : `${resource.group}/${resource.version}`
 
-/** `deployments.apps`, or `services` for the core group: the name errors and RBAC rules use. */
+/** The name in errors and RBAC rules: `deployments.apps`, or `services` for the core group. */
 export const nameOf = (resource: Pick<Any, "group" | "plural">): string =>
   resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`
 
-/** Identifies a kind and its projection: the key of an informer. */
+/** The identity of a kind and its projection: the key of an informer. */
 export const identityOf = (resource: Any): string =>
   `${nameOf(resource)}/${resource.version}${resource.projection === "metadata" ? ":metadata" : ""}`
 
-/** What a kind is made from. Scope defaults to namespaced, decoding to trusting the server (built-in kinds are validated there). */
+/**
+ * The settings of a kind. By default the kind is namespaced, and its objects are not decoded (the server validates built-in kinds).
+ */
 export interface Options<A extends KubernetesObject> {
   /** API group; `""` is the core group. */
   readonly group: string
@@ -74,7 +76,7 @@ export interface Options<A extends KubernetesObject> {
   readonly plural: string
   /** Default true. */
   readonly namespaced?: boolean | undefined
-  /** `metadata`: only that is asked for and held. Default `full`. */
+  /** `metadata`: only metadata is read and cached. Default `full`. */
   readonly projection?: "full" | "metadata" | undefined
   /** Default: the object as the server sent it. */
   readonly decode?: ((wire: KubernetesObject) => Either.Either<A, InvalidObject>) | undefined
@@ -98,7 +100,7 @@ class Kind<A extends KubernetesObject, D> implements Resource<A, D> {
     this.plural = options.plural
     this.namespaced = options.namespaced ?? true
     this.projection = options.projection ?? "full"
-    // The one place where the wire is believed: the server has validated what it serves of a built-in kind.
+    // The only unchecked cast: the server validates built-in kinds.
     this.decode = options.decode ?? ((wire) => Either.right(wire as A))
   }
 }
@@ -107,6 +109,6 @@ class Kind<A extends KubernetesObject, D> implements Resource<A, D> {
 export const make = <A extends KubernetesObject, D = Desired<A>>(options: Options<A>): Resource<A, D> =>
   new Kind(options)
 
-/** The same kind, of which only metadata is fetched and held: for triggers and existence checks, at a third of the memory. */
+/** The same kind with metadata only: for triggers and existence checks, at a third of the memory. */
 export const metadataOnly = (resource: Any): Resource<KubernetesObject, never> =>
   new Kind({ ...resource, projection: "metadata", decode: undefined })

@@ -1,15 +1,15 @@
 /**
- * From an Effect Schema to the structural schema of its wire side.
+ * Compiles an Effect Schema to the structural schema of its wire side.
  *
- * A default becomes a `default`, so that the server fills it in; a filter becomes the bound that its `jsonSchema`
- * annotation states; Kubernetes' own facts come from `Field`. What a structural schema cannot say is refused, because the
- * server would store objects that do not decode: {@link InvalidDefinition} names the field and the way out.
+ * A default becomes a `default` of the server. A filter becomes the bound in its `jsonSchema` annotation. Kubernetes' own facts come
+ * from `Field`. If a structural schema cannot express the schema, it is an error, because the server would store objects that do not
+ * decode: {@link InvalidDefinition} names the field and a fix.
  *
- * - `Schema.Int` is `integer`; bounded on both sides it gets the format of the smallest width, `int32` or `int64`.
- * - A union with null is `nullable`; one of `Schema.Int` and `Schema.String` is int-or-string.
- * - `Schema.Unknown` is kept by the server as it is.
- * - A schema whose `jsonSchema` annotation has a `type` is taken at its word, whatever it transforms.
- * - Lengths count UTF-16 units here and code points there: they differ for characters such as emoji.
+ * - `Schema.Int` is `integer`; with both bounds it gets the smallest format, `int32` or `int64`.
+ * - A union with null is `nullable`; a union of `Schema.Int` and `Schema.String` is int-or-string.
+ * - The server keeps a value of `Schema.Unknown` unchanged.
+ * - A `jsonSchema` annotation with a `type` replaces the whole schema.
+ * - Lengths are UTF-16 units here and code points on the server: they differ for characters such as emoji.
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -23,11 +23,11 @@ import * as StructuralSchema from "./StructuralSchema.ts"
 
 type Structural = StructuralSchema.StructuralSchema
 
-/** Where the compiler is: for error messages, and to notice recursion. */
+/** The position of the compiler, for error messages and to detect recursion. */
 interface At {
   readonly kind: string
   readonly field: string
-  /** The value may be absent, so `undefined` in its type says nothing about the wire. */
+  /** The value may be absent, so `undefined` in its type does not affect the wire. */
   readonly optional: boolean
   readonly within: ReadonlyArray<AST.AST>
 }
@@ -35,8 +35,8 @@ interface At {
 /**
  * Compiles the wire side of a schema.
  *
- * @param where the kind and the field (`spec`) that errors name
- * @throws InvalidDefinition what a structural schema cannot express
+ * @param where the kind and the field (`spec`) for errors
+ * @throws InvalidDefinition if a structural schema cannot express it
  */
 export const compile = (
   schema: Schema.Schema.All,
@@ -53,7 +53,7 @@ const node = (ast: AST.AST, at: At): Structural => {
   return dressed(shape, ast, at)
 }
 
-/** A node of a deeper field. */
+/** Compiles a deeper field. */
 const child = (ast: AST.AST, at: At, step: string): Structural =>
   StructuralSchema.finished(node(ast, { ...at, field: at.field + step, optional: false }))
 
@@ -145,7 +145,7 @@ const object = (
   }
 }
 
-/** What an absent property stands for, in its wire form: what decoding makes of absence, else a `default` annotation. */
+/** The default of an absent property in its wire form: that of the decoding, or else the `default` annotation. */
 const defaultOf = (
   signature: AST.PropertySignature,
   annotated: ReadonlyArray<AST.Annotated>,
@@ -168,7 +168,7 @@ const defaultOf = (
     const [issue] = ParseResult.ArrayFormatter.formatIssueSync(encoded.left)
     return refuse(at, `the default does not fit: ${issue?.message ?? "it cannot be encoded"}`, fix)
   }
-  // Through JSON, which leaves out what is undefined. A schema without `undefined` has a JSON form for every value.
+  // Through JSON, which omits undefined values. A schema without `undefined` has a JSON form for every value.
   return encoded.right === undefined || encoded.right === null
     ? undefined
     : (JSON.parse(JSON.stringify(encoded.right)) as StructuralSchema.Json)
@@ -202,7 +202,7 @@ const union = (ast: AST.Union, at: At): Structural => {
   const number = schemas.find(({ type }) => type === "integer")
   const text = schemas.find(({ type }) => type === "string")
   if (schemas.length === 2 && number !== undefined && text !== undefined && schemas.every(hasBoundsOnly)) {
-    // A bound on numbers says nothing about strings, and the reverse, so those of both stand side by side.
+    // Bounds on numbers do not apply to strings and the reverse, so both can stay.
     const { type: _, format: __, ...bounds } = { ...number, ...text }
     return { ...bounds, ...nullable, "x-kubernetes-int-or-string": true }
   }
@@ -218,7 +218,7 @@ const union = (ast: AST.Union, at: At): Structural => {
 const hasBoundsOnly = (schema: Structural): boolean =>
   schema.enum === undefined && schema.allOf === undefined && schema["x-kubernetes-validations"] === undefined
 
-/** The server compares null with the values of an enum, which it never equals, even if null is among them. */
+/** The server compares null with the values of an enum and never finds it equal, even if the enum contains null. */
 const notBoth = (schema: Structural, at: At): Structural =>
   schema.nullable && schema.enum
     ? refuse(
@@ -228,7 +228,7 @@ const notBoth = (schema: Structural, at: At): Structural =>
       )
     : schema
 
-// Its members are at least as many as before, so it is a union again.
+// Flattening never reduces the number of members, so the result is still a union.
 const flat = (ast: AST.Union): AST.Union =>
   AST.Union.make(ast.types.flatMap((member) => (AST.isUnion(member) ? flat(member).types : [member]))) as AST.Union
 
@@ -276,7 +276,7 @@ const transformation = (ast: AST.Transformation, at: At): Structural => {
     : node(ast.from, at)
 }
 
-/** What a node's `jsonSchema` annotation states; Effect's own patterns with their flags and escapes. */
+/** The `jsonSchema` annotation of a node; Effect's own patterns with their flags and escapes. */
 const statedBy = (ast: AST.Annotated): object | undefined => {
   const stated = Option.getOrUndefined(AST.getJSONSchemaAnnotation(ast))
   const of = (id: symbol, key: string): unknown => {
@@ -298,7 +298,7 @@ const statedBy = (ast: AST.Annotated): object | undefined => {
   return typeof middle === "string" ? { pattern: Pattern.literal(middle) } : stated
 }
 
-/** Whether an annotation stands for the whole schema instead of adding a bound to it. */
+/** Whether an annotation replaces the whole schema instead of adding a bound. */
 const isWhole = (ast: AST.AST, stated: object): boolean =>
   ("type" in stated &&
     !(stated.type === "integer" && ast.annotations[AST.SchemaIdAnnotationId] === Schema.IntSchemaId)) ||
@@ -310,7 +310,7 @@ const narrowed = (schema: Structural, stated: object, at: At): Structural =>
     refuse(at, problem, "Say it in other words, or as a CEL rule with Field.rule")
   )
 
-/** The schema with what stands on the node around it: bounds, a description, Kubernetes' facts. */
+/** The schema with the annotations of the node around it: bounds, a description, Kubernetes' facts. */
 const dressed = (schema: Structural, annotated: AST.Annotated, at: At): Structural => {
   const { listType, listMapKeys, mapType, preserveUnknown, embeddedResource, format, rules } = Field.factsOf(
     annotated.annotations
@@ -365,7 +365,7 @@ const checkKeys = (items: Structural, keys: ReadonlyArray<string>, at: At): void
   }
 }
 
-/** The description that the author gave. What Effect's filters say of themselves is in the bounds already. */
+/** The description by the author. The bounds already contain the descriptions of Effect's filters. */
 const descriptionOf = (annotated: AST.Annotated): string | undefined => {
   const text = Option.getOrUndefined(AST.getDescriptionAnnotation(annotated))
   return text === undefined || ofKeywords.has(text) || ofFilters.test(text) ? undefined : text

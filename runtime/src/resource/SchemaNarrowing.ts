@@ -1,17 +1,16 @@
 /**
- * What one structural schema takes of what another took: a value that was valid may be refused now, or lose a part. Rules and
- * patterns are compared as texts, for nobody can tell whether one of them asks for less than another. Whether a rule in CEL takes
- * what a new default fills in is not looked at.
+ * Compares two structural schemas: a value that was valid may become invalid or lose a part. Rules and patterns are compared as text,
+ * because it is undecidable which one accepts more. It does not check whether a CEL rule accepts a new default.
  *
- * Pure. Schemas are read as the JSON that they are, since one of them comes from a cluster and may say anything.
+ * Pure. Schemas are read as plain JSON, because one of them comes from a cluster and may have any content.
  */
 import { isDeepStrictEqual } from "node:util"
 
-/** One thing that a schema takes away. */
+/** One difference that narrows a schema. */
 export interface Finding {
-  /** Where, as one writes it: `spec.env[].name`, `spec.labels.*`; empty for the value itself. */
+  /** The path in words: `spec.env[].name`, `spec.labels.*`; empty for the value itself. */
   readonly field: string
-  /** Goes after the field: `is gone: what it holds would be pruned`. */
+  /** The text after the field: `is gone: what it holds would be pruned`. */
   readonly problem: string
 }
 
@@ -35,27 +34,27 @@ const namesAt = (node: Node, key: string): ReadonlyArray<string> => listAt(node,
 
 const text = (value: unknown): string => JSON.stringify(value)
 
-/** Both schemas of the same value, and where it is. */
+/** Both schemas of the same value, with its path. */
 interface Pair {
   readonly from: Node
   readonly to: Node
   readonly field: string
-  /** Whether a value that this one is part of has conditions (`oneOf` and the like): they may be about this part too. */
+  /** Whether an enclosing value has conditions (`oneOf` and the like), which may concern this part too. */
   readonly isConditioned: boolean
 }
 
 const below = (field: string, name: string): string => (field === "" ? name : `${field}.${name}`)
 
 /**
- * What `to` takes of what `from` took, in the order of the fields of `from`. None: every value that was valid is valid, and
- * stays as it is.
+ * The differences that narrow `from` to `to`, in the order of the fields of `from`. Empty: every valid value stays valid and
+ * unchanged.
  */
 export const between = (from: unknown, to: unknown): ReadonlyArray<Finding> =>
   compare({ from: nodeOf(from), to: nodeOf(to), field: "", isConditioned: false })
 
 const compare = (pair: Pair): ReadonlyArray<Finding> => {
   const types = typeFindings(pair)
-  // Whatever else is asked for, of another type it is.
+  // With another type, other differences do not matter.
   if (types.length > 0) return types
   return [
     ...valueFindings(pair),
@@ -68,7 +67,7 @@ const compare = (pair: Pair): ReadonlyArray<Finding> => {
 
 const all = ["array", "boolean", "integer", "number", "object", "string"]
 
-/** The types that a value may have; an integer is a number too. */
+/** The possible types of a value; an integer is a number too. */
 const typesOf = (node: Node): ReadonlyArray<string> => {
   if (node["x-kubernetes-int-or-string"] === true) return ["integer", "string"]
   const { type } = node
@@ -104,10 +103,10 @@ const valueFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
   return found
 }
 
-/** What bounds count, as one says it. */
+/** The units of bounds, in words. */
 const units = { Length: "characters", Items: "items", Properties: "properties" } as const
 
-/** The last value that a bound lets in, of whole numbers; else the bound, and whether it is outside itself. */
+/** For whole numbers the last valid value; otherwise the bound, and whether it is exclusive. */
 const boundOf = (node: Node, key: "minimum" | "maximum", isWhole: boolean) => {
   const value = numberAt(node, key)
   const isOutside = node[key === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"] === true
@@ -117,7 +116,7 @@ const boundOf = (node: Node, key: "minimum" | "maximum", isWhole: boolean) => {
   return { value: isOutside && last === value ? next : last, isOutside: false }
 }
 
-/** Whether the one of two bounds lets in less; `sign` is 1 where more is less, as it is for a minimum. */
+/** Whether the new bound accepts less; `sign` is 1 for a minimum and -1 for a maximum. */
 const isCloser = (pair: Pair, key: "minimum" | "maximum", sign: 1 | -1): boolean => {
   const isWhole = !typesOf(pair.from).includes("number")
   const [bound, before] = [boundOf(pair.to, key, isWhole), boundOf(pair.from, key, isWhole)]
@@ -126,7 +125,7 @@ const isCloser = (pair: Pair, key: "minimum" | "maximum", sign: 1 | -1): boolean
   return bound.value === before.value ? bound.isOutside && !before.isOutside : (bound.value - before.value) * sign > 0
 }
 
-/** Whether what is a multiple of the one is one of the other; fractions are never quite what they are written as. */
+/** Whether multiples of `value` are multiples of `step`, despite rounded fractions. */
 const isMultiple = (value: number, step: number): boolean => {
   const quotient = value / step
   return Math.abs(quotient - Math.round(quotient)) < 1e-9
@@ -174,7 +173,7 @@ const boundFindings = (pair: Pair): ReadonlyArray<Finding> => {
   return found
 }
 
-/** Whether a format asks for nothing that is not so anyway: an integer has 64 bits, and one within bounds may have fewer. */
+/** Whether a format accepts all valid values: an integer has 64 bits, and one within bounds may need fewer. */
 const holds = (format: string, from: Node): boolean => {
   if (format === "int64") return from.type === "integer"
   if (format !== "int32") return false
@@ -184,7 +183,7 @@ const holds = (format: string, from: Node): boolean => {
 
 const ruleFindings = ({ field, from, to }: Pair): ReadonlyArray<Finding> => {
   const found: Array<Finding> = []
-  // A rule with `oldSelf` that runs on creation too asks for more.
+  // A rule with `oldSelf` that also runs on creation is stricter.
   const keyOf = (rule: unknown): string => text([nodeOf(rule).rule, nodeOf(rule).optionalOldSelf === true])
   const former = listAt(from, "x-kubernetes-validations").map(keyOf)
   for (const rule of listAt(to, "x-kubernetes-validations")) {
@@ -216,7 +215,8 @@ const listFindings = (pair: Pair): ReadonlyArray<Finding> => {
       problem: `is a list of type ${kind}, where it was ${before}: one with repetitions would be refused`
     })
   } else if (kind === "map" && !keysOf(from).every((key) => keysOf(to).includes(key))) {
-    // One key more tells more items apart. That each item has it is another matter: it is required then, or has a default.
+    // An additional key distinguishes more items. Whether each item has it is another difference: the key is required or has a
+    // default.
     found.push({
       field,
       problem: `is a map by ${keysOf(to).join(", ")}, where it was one by ${keysOf(from).join(", ")}: others repeat themselves`
@@ -227,23 +227,23 @@ const listFindings = (pair: Pair): ReadonlyArray<Finding> => {
   return [...found, ...compare({ from: nodeOf(from.items), to: nodeOf(to.items), field: `${field}[]`, isConditioned })]
 }
 
-/** Whether fields stay that the schema does not name, with all that is in them. */
+/** Whether fields that the schema does not declare are kept, with all their content. */
 const keepsUnknown = (node: Node): boolean => node["x-kubernetes-preserve-unknown-fields"] === true
 
-/** The schema of a map's values; `true` lets in every value, and of an object nothing that is inside: so does an empty schema. */
+/** The schema of a map's values. `true` accepts every value and keeps nothing inside of objects, like an empty schema. */
 const valuesOf = (node: Node): Node | undefined => {
   const { additionalProperties } = node
   return additionalProperties === true ? {} : isNode(additionalProperties) ? additionalProperties : undefined
 }
 
-/** Whether there are conditions that may be about any part of a value; the items of a set have to differ somewhere. */
+/** Whether there are conditions on any part of a value; the items of a set must differ. */
 const isConditional = (node: Node): boolean =>
   node["x-kubernetes-list-type"] === "set" ||
   ["anyOf", "oneOf", "not", "allOf", "enum"].some((key) => node[key] !== undefined)
 
 const isBelowConditions = ({ isConditioned, to }: Pair): boolean => isConditioned || isConditional(to)
 
-/** What every object of Kubernetes has, be it named in the schema or not. */
+/** The fields of every Kubernetes object, declared in the schema or not. */
 const everywhere: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"])
 
 const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
@@ -294,7 +294,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
   const needed = namesAt(from, "required")
   for (const [name, schema] of Object.entries(properties)) {
     const [filled, before] = [schema, former[name]].map((node) => nodeOf(node).default ?? null)
-    // What was there anyway is not filled in.
+    // A field that was required before does not need its default.
     if (before === null && needed.includes(name)) continue
     const isMore = before === null && to.maxProperties !== undefined
     if (filled !== null && (isMore || (isConditioned && !isDeepStrictEqual(filled, before)))) {
@@ -305,7 +305,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
 
   const fills = (node: unknown): boolean => (nodeOf(node).default ?? null) !== null
   for (const name of namesAt(to, "required")) {
-    // What is absent is filled in when the object is read.
+    // The default is added when the object is read.
     if (fills(properties[name])) continue
     const at = below(field, name)
     if (!needed.includes(name)) found.push({ field: at, problem: "is required now, and was not" })
@@ -314,7 +314,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
   return found
 }
 
-/** Of metadata a schema can only say more of the name: all else is the server's. */
+/** A schema can only restrict the name in metadata; the server handles all other fields. */
 const metadataFindings = (before: unknown, after: unknown, field: string): ReadonlyArray<Finding> => {
   const former = nodeOf(nodeOf(before).properties)
   return Object.entries(nodeOf(nodeOf(after).properties)).flatMap(([name, schema]) =>
@@ -327,7 +327,7 @@ const metadataFindings = (before: unknown, after: unknown, field: string): Reado
   )
 }
 
-/** Whether a schema takes everything and keeps all of it. */
+/** Whether a schema accepts every value and keeps all of it. */
 const keepsAll = (schema: unknown): boolean => {
   const from = { "x-kubernetes-preserve-unknown-fields": true }
   return compare({ from, to: nodeOf(schema), field: "*", isConditioned: false }).length === 0

@@ -1,6 +1,6 @@
 /**
- * Structural schemas: the part of OpenAPI v3 that a CRD can hold, in its JSON form. `SchemaCompiler` makes them from
- * Effect Schemas; here is what they are, and how one is narrowed by another fact about the same value.
+ * Structural schemas: the part of OpenAPI v3 that a CRD supports, in its JSON form. `SchemaCompiler` creates them from Effect
+ * Schemas. This module defines them and adds facts to them.
  */
 import * as Either from "effect/Either"
 import type { Rule } from "./Field.ts"
@@ -17,7 +17,7 @@ export type Json =
       readonly [name: string]: Json
     }
 
-/** A structural schema. It has a `type` unless it is int-or-string or keeps what no schema describes. */
+/** A structural schema. It has a `type` unless it is int-or-string or keeps unknown fields. */
 export interface StructuralSchema {
   readonly description?: string
   readonly type?: "string" | "integer" | "number" | "boolean" | "object" | "array"
@@ -26,7 +26,7 @@ export interface StructuralSchema {
   readonly default?: Json
   readonly enum?: ReadonlyArray<Json>
   readonly minimum?: number
-  /** With `minimum`: the bound itself is outside. (A flag, unlike in JSON Schema.) */
+  /** With `minimum`: the bound is exclusive. (A flag, unlike in JSON Schema.) */
   readonly exclusiveMinimum?: boolean
   readonly maximum?: number
   readonly exclusiveMaximum?: boolean
@@ -55,7 +55,7 @@ export interface StructuralSchema {
   readonly "x-kubernetes-validations"?: ReadonlyArray<Rule>
 }
 
-// The order in which a schema is written, so that a CRD is the same text every time.
+// The order of keys in a schema, so that a CRD always has the same text.
 const order: ReadonlyArray<keyof StructuralSchema> = [
   "description",
   "type",
@@ -94,7 +94,7 @@ const order: ReadonlyArray<keyof StructuralSchema> = [
 
 const known: ReadonlySet<string> = new Set(order)
 
-/** The schema with its keys in the one order, and the format of an integer that is bounded on both sides. */
+/** The schema with ordered keys, and with the format of an integer that has both bounds. */
 export const finished = (schema: StructuralSchema): StructuralSchema => {
   const format = schema.format ?? integerFormat(schema)
   const whole = format === undefined ? schema : { ...schema, format }
@@ -109,8 +109,8 @@ const integerFormat = ({ type, minimum, maximum }: StructuralSchema): string | u
       : "int64"
 
 /**
- * The schema with one more set of facts, as a `jsonSchema` annotation states them (JSON Schema 7, a pattern possibly as RegExp):
- * of two bounds the narrower one counts, of two patterns both. Left says what a structural schema cannot hold.
+ * Adds the facts of a `jsonSchema` annotation (JSON Schema 7, a pattern possibly as RegExp): of two bounds the narrower one counts,
+ * of two patterns both. Left is the fact that a structural schema cannot express.
  */
 export const narrow = (schema: StructuralSchema, facts: object): Either.Either<StructuralSchema, string> =>
   Object.entries(facts).reduce<Either.Either<StructuralSchema, string>>(
@@ -120,7 +120,7 @@ export const narrow = (schema: StructuralSchema, facts: object): Either.Either<S
 
 const narrowBy = (schema: StructuralSchema, key: string, value: unknown): Either.Either<StructuralSchema, string> => {
   switch (key) {
-    // Words for readers of JSON Schema, which a structural schema has no place for.
+    // Annotations for readers, which a structural schema does not support.
     case "title":
     case "examples":
     case "$comment":
@@ -157,7 +157,7 @@ const narrowBy = (schema: StructuralSchema, key: string, value: unknown): Either
   }
 }
 
-// An annotation is the word of the schema's author in a known key; the API server reads it next.
+// The author of the schema wrote the annotation under a known key, and the API server validates it.
 const as = (schema: StructuralSchema, key: string, value: unknown): Either.Either<StructuralSchema, string> =>
   Either.right({ ...schema, [key]: value })
 

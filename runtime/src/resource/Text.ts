@@ -1,22 +1,22 @@
-/** Texts of others, cut to a length that memory, logs and expressions can bear. */
+/** Texts of unknown origin, cut to a length that is safe for memory, logs and expressions. */
 
 /**
- * The first `most` characters, with `…` where a text goes on. The result is a copy: an engine's substring would keep the whole text in
+ * The first `most` characters, with `…` after a cut. The result is a copy, because an engine's substring would keep the whole text in
  * memory.
  */
 export const clip = (text: string, most: number): string =>
   text.length <= most ? text : `${Buffer.from(text.slice(0, most)).toString()}…`
 
-/** Control characters, and those that turn the direction of text around: a terminal obeys them. */
+/** Control characters, including those that change the direction of text, which affect terminals. */
 const controls = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu
 
-/** The text with such characters spelled as in JSON: `\u001b`. Line breaks and tabs stay. */
+/** The text with these characters escaped as in JSON: `\u001b`. Line breaks and tabs stay. */
 export const printable = (text: string): string =>
   text.replaceAll(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
-/** Bytes that an engine keeps of a text: one for each character, or two if one of them needs that. */
+/** The memory of a text in bytes: one per character, or two if one of them needs that. */
 export const bytes = (text: string | undefined): number =>
   text === undefined ? 0 : text.length * (/[^\p{ASCII}\u0080-\u00ff]/u.test(text) ? 2 : 1)
 
-/** Characters of a field's name in a message: names of variables and keys of some maps have no limit on the server. */
+/** The longest field name in a message, in characters: the server does not limit the names of variables and some map keys. */
 export const longestName = 256

@@ -1,15 +1,15 @@
-/** Points in time as Kubernetes writes them, in milliseconds of the Clock since 1970; and the time that measures what lasts. */
+/** Times in the formats of Kubernetes, from milliseconds of the Clock since 1970, and a monotonic time for durations. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 
 /**
- * Milliseconds, with fractions, that run on whatever the machine's time is set to: for deadlines and for how long something
- * took. They mean nothing outside of the process. A look costs some 0.2 µs, three times that of the Clock's milliseconds.
+ * Monotonic milliseconds with fractions, independent of the machine's time: for deadlines and durations. They are valid only within
+ * the process. A read costs about 0.2 µs, three times that of the Clock's milliseconds.
  */
 export const monotonic = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
 
-/** The machine's clock. A test that drives the time has another one. */
+/** The machine's clock. A test with virtual time has another one. */
 export const machine: Clock.Clock = Context.get(DefaultServices.liveServices, Clock.Clock)
 
 /** Whether a clock is the machine's. */

@@ -1,10 +1,8 @@
-/**
- * A machine whose time is set, by its clock's master or by hand, while what is tested goes on.
- */
+/** A clock whose time a test sets, as NTP or an administrator would, while the tested code runs. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 
-/** A clock that runs as the other one does, and shows a time that is wrong by so many ms. */
+/** A clock with the same rate as another one, and a time that differs by this many ms. */
 export const skewed = (clock: Clock.Clock, skew: () => number): Clock.Clock => ({
   [Clock.ClockTypeId]: Clock.ClockTypeId,
   unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + skew(),
@@ -14,19 +12,19 @@ export const skewed = (clock: Clock.Clock, skew: () => number): Clock.Clock => (
   sleep: (duration) => clock.sleep(duration)
 })
 
-/** The present clock, right until it is set. */
+/** The current clock, without a difference at first. */
 export const make = Effect.map(Effect.clock, (clock) => {
   let skew = 0
   return {
     clock: skewed(clock, () => skew),
-    /** It shows a time that is wrong by so many ms from now on. */
+    /** Sets the difference in ms from now on. */
     set: (millis: number): void => {
       skew = millis
     }
   }
 })
 
-/** Both ways to set it. */
+/** Both directions of a change. */
 export const ways = [
   ["back", -3_600_000],
   ["forth", 3_600_000]

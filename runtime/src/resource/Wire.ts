@@ -1,16 +1,16 @@
 /**
  * The JSON form of a client-node model.
  *
- * client-node's classes describe what its own serializer makes of an answer: times are `Date`s and names that are
- * awkward in JavaScript are mangled. This runtime never runs that serializer, so it needs the types of the plain JSON.
+ * client-node's classes describe the output of its own deserializer: times are `Date`s, and some names are mangled. This runtime
+ * never uses that deserializer, so it needs the types of the plain JSON.
  */
 
-/** `any` is a part of every type, and only it. */
+/** Only `any` passes this test. */
 type IsAny<T> = 0 extends 1 & T ? true : false
 
 type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name
 
-/** The name of a field as JSON has it: client-node writes `_default` for `default` and underscores for dashes in `x-kubernetes-…`. */
+/** The name of a field in JSON: client-node writes `_default` for `default`, and underscores for dashes in `x-kubernetes-…`. */
 export type WireName<Name> = Name extends `x_kubernetes_${infer Rest}`
   ? `x-kubernetes-${Dashed<Rest>}`
   : Name extends `_${infer Rest}`
@@ -18,8 +18,8 @@ export type WireName<Name> = Name extends `x_kubernetes_${infer Rest}`
     : Name
 
 /**
- * `T` as JSON has it, deeply readonly: a `Date` is an RFC 3339 string, and what the model leaves open (`any`, `object`)
- * is `unknown`, to be looked at before use. Optional properties stay exact: a field may be absent, but not `undefined`.
+ * `T` in JSON, deeply readonly: a `Date` is an RFC 3339 string, and open types of the model (`any`, `object`) are `unknown`. Optional
+ * properties are exact: a field may be absent, but not `undefined`.
  */
 export type Wire<T> =
   IsAny<T> extends true
@@ -34,7 +34,7 @@ export type Wire<T> =
             : { readonly [Name in keyof T as WireName<Name>]: Wire<T[Name]> }
           : T
 
-/** `object extends T` holds for `object` itself and for a model whose fields are all optional: only the first has no keys. */
+/** `object extends T` holds for `object` itself and for a model with only optional fields; only `object` has no keys. */
 type WireObject<T> = keyof T extends never
   ? { readonly [key: string]: unknown }
   : { readonly [Name in keyof T as WireName<Name>]: Wire<T[Name]> }
