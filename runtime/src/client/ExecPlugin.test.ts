@@ -169,7 +169,7 @@ describe("An exec plugin that gives no credentials is named in one line", () => 
     ],
     ["that fails", scripted("echo log in first >&2; echo trace >&2; exit 1"), "failed: log in first$"],
     ["that fails without a word", scripted("exit 3"), "failed: exit code 3, no message$"],
-    ["that is none", config({ user: { exec: {} } }), "failed: the kubeconfig names no command$"],
+    ["that is none", config({ user: { exec: {} } }), '^exec plugin "" .* failed: the kubeconfig names no command$'],
     [
       "that wants a terminal",
       scripted(printing({ token: "t" }), { interactiveMode: "Always" }),

@@ -89,7 +89,7 @@ const spawn = (command: string, args: ReadonlyArray<string>, env: Environment): 
     }
   })
 
-const firstLine = (words: string): string => words.trim().split("\n", 1)[0] ?? ""
+const firstLine = (words: string): string => words.trim().split("\n")[0] ?? ""
 
 /** The credentials in the output, or a text that says why it has none. */
 const issuedOf = (stdout: string, apiVersion: string): Issued | string => {

@@ -9,6 +9,7 @@ import * as Fence from "../client/Fence.ts"
 import type { ApiServer } from "../events/ApiServer.fixture.ts"
 import { ConfigMap } from "../resource/BuiltIn.ts"
 import * as Controller from "./Controller.ts"
+import type * as Intake from "./Intake.ts"
 import * as Predicate from "./Predicate.ts"
 import * as Result from "./Result.ts"
 import * as Runner from "./Runner.ts"
@@ -54,6 +55,28 @@ describe("a change of another kind", () => {
             .slice(before + 3)
             .sort()
         ).toEqual(["b", "c"])
+      })
+    )
+  )
+
+  effect(
+    "that a predicate ignores is in the history, without the objects of the first list",
+    withWorld(({ server }) =>
+      Effect.gen(function* () {
+        putWidgets(server, "a")
+        server.put(ConfigMap, config("shared", { users: "a" }))
+        const ignored: Array<string> = []
+        const { reconcile } = done()
+        const none = Predicate.named("never: it is a test", () => false)
+        const ignoredElsewhere: Intake.History["ignoredElsewhere"] = (_, kind, source, { object }, predicate) => {
+          ignored.push(`${kind} ${source} ${object.metadata.name} ${predicate}`)
+        }
+        const history = { record: () => {}, ignored: () => {}, ignoredElsewhere, deleted: () => {} }
+        yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map: users, predicate: none })] }, { history })
+        expect(ignored).toEqual([])
+        server.change(ConfigMap, "shared", { data: { users: "b" } })
+        yield* settle
+        expect(ignored).toEqual(["watch.modified ConfigMap shared never: it is a test"])
       })
     )
   )

@@ -55,7 +55,8 @@ export const make = (hotLoop: HotLoop.HotLoop = HotLoop.make()): Memory => {
     Bun.hash.wyhash(canonical(differences.map(({ path, want, have }) => ({ path, want, have }))))
   const remove = (sets: Map<string, Set<string>>, key: string, member: string): void => {
     const set = sets.get(key)
-    if (set?.delete(member) === true && set.size === 0) sets.delete(key)
+    set?.delete(member)
+    if (set?.size === 0) sets.delete(key)
   }
   const unblock = (child: string, owner: string): void => {
     if (blocked.get(child)?.has(owner) !== true) return

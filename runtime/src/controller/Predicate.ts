@@ -13,7 +13,7 @@ export interface Predicate {
 }
 
 /**
- * The predicate with a name and a reason for `homeostat why`, such as `onlyReady: the pod is not ready`. A plain function has neither.
+ * The predicate with the text that `homeostat why` shows for a change that does not pass, such as `onlyReady: the pod is not ready`.
  */
 export const named = (refusal: string, predicate: Predicate): Predicate => telling(() => refusal, predicate)
 
@@ -26,7 +26,7 @@ export const refusalOf = (predicate: Predicate | undefined, change: Change): str
   try {
     return predicate?.refusal?.(change) ?? "a predicate without a name"
   } catch {
-    // The predicate has refused the change, so an error of `reason` must not let it pass.
+    // The predicate has refused the change, so an error of `refusal` must not let it pass.
     return "a predicate that threw when it was asked why"
   }
 }

@@ -44,6 +44,16 @@ describe("a schema compiles to the structural schema of its wire side", () => {
       { type: "integer", format: "int64", minimum: 0, maximum: 2 ** 31 }
     ],
     [
+      "integers from the least of 32 bits",
+      Schema.Int.pipe(Schema.between(-(2 ** 31), 2 ** 31 - 1)),
+      { type: "integer", format: "int32", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
+    ],
+    [
+      "integers bounded below 32 bits",
+      Schema.Int.pipe(Schema.between(-(2 ** 31) - 1, 0)),
+      { type: "integer", format: "int64", minimum: -(2 ** 31) - 1, maximum: 0 }
+    ],
+    [
       "integers with a format of one's own",
       Schema.NonNegativeInt.pipe(Field.format("int64")),
       { type: "integer", format: "int64", minimum: 0 }
