@@ -1,8 +1,7 @@
 /**
- * Completes the trace of an attempt from its record: attributes and links of the root span, and the span of the wait before it.
+ * Completes the trace of an attempt from its record: attributes and links of the root span, and the span of its queue wait.
  *
- * The worker records spans only. This module derives the rest when a trace is exported, so a reconcile that is not exported does not
- * pay for it.
+ * The worker records spans only. This module derives the rest when a trace is exported, so that other reconciles do not pay for it.
  */
 
 import { Conflict } from "@homeostat/runtime/client/ApiError"
@@ -18,10 +17,10 @@ import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
 
 /**
- * What came of an attempt, in one word:
- * - `success`, `requeue`, `requeue_after`: what it asked for
- * - `conflict`, `retryable`: it failed and is tried again; `conflict` if another manager's write came first
- * - `given_up`: it failed, or was not there yet, and its retry schedule has ended
+ * The result of an attempt in one word:
+ * - `success`, `requeue`, `requeue_after`: the result of the reconcile
+ * - `conflict`, `retryable`: it failed and is retried; `conflict` if another manager's write came first
+ * - `given_up`: it failed, or the object did not exist yet, and its retry schedule has ended
  * - `terminal`: it failed with a permanent error
  * - `interrupted`: the process or the leadership ended first
  * - `skipped`: the object was gone
@@ -37,7 +36,7 @@ export type Result =
   | "interrupted"
   | "skipped"
 
-/** See {@link Result}. */
+/** The result of an attempt. */
 export const resultOf = ({ next, outcome }: Pick<Attempt, "next" | "outcome">): Result => {
   switch (outcome._tag) {
     case "Done":
@@ -59,7 +58,7 @@ export const resultOf = ({ next, outcome }: Pick<Attempt, "next" | "outcome">): 
   }
 }
 
-/** The class of an error: its tag, or the name it has. */
+/** The class of an error: its tag, or its name. */
 export const errorTypeOf = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return typeof error
   if ("_tag" in error && typeof error._tag === "string") return error._tag
@@ -69,8 +68,8 @@ export const errorTypeOf = (error: unknown): string => {
 const completed = new WeakSet<Recording>()
 
 /**
- * The recording of an attempt, with everything that its record tells: attributes and links of the root, and a span of the wait
- * in the queue. `undefined` where the attempt was not traced. Called again, it changes nothing.
+ * Completes the recording of an attempt from its record: attributes and links of the root, and a span of the queue wait. `undefined`
+ * if the attempt was not traced. Idempotent.
  */
 export const complete = (attempt: Attempt): Recording | undefined => {
   const { root } = attempt
@@ -80,7 +79,7 @@ export const complete = (attempt: Attempt): Recording | undefined => {
   completed.add(recording)
 
   const wait = waiting(attempt, root)
-  // It began before all others but is beneath the root, which stays the first.
+  // It starts before all other spans, but is a child of the root, which stays first.
   recording.spans.splice(1, 0, wait)
   root.addLinks(attempt.triggers.map((trigger) => linkTo(trigger, wait)))
   for (const [name, value] of Object.entries(attributesOf(attempt))) {
@@ -89,9 +88,9 @@ export const complete = (attempt: Attempt): Recording | undefined => {
   return recording
 }
 
-/** From ready to running, with everything that asked for the run at the time when it did: links are shown by few programs. */
+/** The span of the queue wait. Its events are the triggers at their times, because few programs show links. */
 const waiting = (attempt: Attempt, root: Span): Span => {
-  // The span's clock starts with the process, and the record's is the machine's: what they have in common is the start.
+  // Spans and records use different clocks, and the start of the run is known in both.
   const { startTime } = root.status
   const nanosOf = (millis: number): bigint => startTime - BigInt(Math.round((attempt.startedAt - millis) * 1e6))
   const wait = new Span(
@@ -135,7 +134,10 @@ const relationOf = (kind: Fired["kind"]): "retry_of" | "requeue_of" | "cause" =>
   }
 }
 
-/** A trigger without a trace of its own leads to the wait: a link to nowhere would be dropped on the way, and its facts with it. */
+/**
+ * A trigger without a trace links to the queue wait, because OpenTelemetry drops links without a valid target, and their attributes
+ * with them.
+ */
 const linkTo = (trigger: Fired, wait: Span): Tracer.SpanLink => {
   const origin = TraceParent.parse(trigger.traceparent)
   return {
@@ -185,7 +187,7 @@ const attributesOf = (attempt: Attempt): Record<string, unknown> => {
 const errorOf = (outcome: Outcome): string | undefined => {
   switch (outcome._tag) {
     case "Terminal":
-      // That it is terminal, the result says.
+      // The result already says that the error is permanent.
       return errorTypeOf(outcome.error.cause ?? outcome.error)
     case "Unreachable":
     case "Failed":
@@ -197,7 +199,7 @@ const errorOf = (outcome: Outcome): string | undefined => {
   }
 }
 
-/** Of kinds that have it; the wire form of a status may be anything. */
+/** For kinds with an observed generation; a status may have any content. */
 const observedGenerationOf = (object: (KubernetesObject & { readonly status?: unknown }) | undefined) => {
   const status = object?.status
   if (typeof status !== "object" || status === null || !("observedGeneration" in status)) return undefined

@@ -1,19 +1,17 @@
-/**
- * What the two texts of metrics have in common: Prometheus' own and OpenMetrics.
- */
+/** The common parts of the two metrics formats: Prometheus' text format and OpenMetrics. */
 import type { Metric } from "@homeostat/runtime/telemetry/Metric"
 import type { Family } from "@homeostat/runtime/telemetry/Metrics"
 
-/** A page, and what it is. */
+/** A page and its media type. */
 export interface Page {
   readonly contentType: string
   readonly body: string
 }
 
-/** Text within a line. */
+/** Escapes text within a line. */
 export const escapeLine = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")
 
-/** Text within quotes. */
+/** Escapes text within quotes. */
 export const escapeQuoted = (text: string): string => escapeLine(text).replaceAll('"', '\\"')
 
 /** The value of a series. */
@@ -32,12 +30,12 @@ export const bound = (value: number): string => {
 export const pairs = (metric: Metric, values: ReadonlyArray<string>): string =>
   metric.labels.map((label, index) => `${label}="${escapeQuoted(values[index] ?? "")}"`).join(",")
 
-/** The braces, if there is anything in them. */
+/** Adds braces unless the text is empty. */
 export const braced = (labels: string): string => (labels === "" ? "" : `{${labels}}`)
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
-/** By the first label whose values differ. */
+/** Compares by the first label whose values differ. */
 const byLabels = (
   one: { readonly labels: ReadonlyArray<string> },
   other: { readonly labels: ReadonlyArray<string> }
@@ -49,10 +47,7 @@ const byLabels = (
   return 0
 }
 
-/**
- * What is to be written, in order: metrics by their names and series by their labels, so that two pages differ only where a value
- * does. A metric without a series is left out.
- */
+/** Sorts metrics by name and series by labels, so that two pages differ only in values. Omits metrics without series. */
 export const ordered = (families: ReadonlyArray<Family>): ReadonlyArray<Family> =>
   families
     .filter(({ series }) => series.length > 0)

@@ -1,6 +1,6 @@
 /**
- * Logs: one line per fact, to standard error, as JSON for machines or aligned text for people. Annotations of a line (controller,
- * object, reconcileID) become fields beside its message, and so do the trace and the span it was written in.
+ * Logs to standard error, one line per fact, as JSON or as aligned text. The annotations of a line (controller, object, reconcileID)
+ * become fields beside its message, and so do its trace and span.
  */
 import * as Text from "@homeostat/runtime/resource/Text"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
@@ -21,10 +21,10 @@ import type * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import { ParentSpan } from "effect/Tracer"
 
-/** How lines look. */
+/** The format of log lines. */
 export type Format = "json" | "pretty"
 
-/** Anything as text: an error, of which JSON shows nothing, by what it says. */
+/** Any value as text; errors by their message, because their JSON is empty. */
 const written = (value: unknown): string =>
   typeof value === "string"
     ? value
@@ -35,7 +35,7 @@ const written = (value: unknown): string =>
 /** The same, cut to {@link Secrecy.longest} characters and without secrets. */
 const textOf = (value: unknown): string => Secrecy.masked(written(value))
 
-/** The parts of a message as one text: a secret may follow its name in another part. */
+/** The parts of a message as one text, because a secret may follow its name in the next part. */
 const messageOf = (message: unknown): string =>
   Secrecy.masked(
     (Array.isArray(message) ? message : [message])
@@ -43,24 +43,24 @@ const messageOf = (message: unknown): string =>
       .join(" ")
   )
 
-/** Lines after the first are indented, so that none looks like a line of the log. */
+/** Indents all lines after the first, so that none looks like another log line. */
 const indented = (text: string): string => text.replaceAll("\n", "\n    ")
 
 type Field = string | number | boolean
 
-/** By the names that OpenTelemetry gives them in logs. */
+/** With OpenTelemetry's names for logs. */
 interface Traced {
   readonly trace_id?: string
   readonly span_id?: string
 }
 
-/** The span that a line was written in. Only one that is recorded: the ids of others lead nowhere. */
+/** The span of a line, if it is recorded; others are never exported. */
 const spanOf = (context: FiberRefs.FiberRefs): Span | undefined => {
   const span = Option.flatMap(FiberRefs.get(context, FiberRef.currentContext), Context.getOption(ParentSpan))
   return Option.isSome(span) && span.value instanceof Span ? span.value : undefined
 }
 
-/** Where in a trace a line was written. */
+/** The trace and the span of a line. */
 const tracedBy = (context: FiberRefs.FiberRefs): Traced => {
   const span = spanOf(context)
   return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
@@ -79,14 +79,14 @@ const fieldsOf = (options: Logger.Logger.Options<unknown>): { readonly [key: str
     : { cause: Secrecy.masked(Cause.pretty(options.cause, { renderErrorCause: true })) })
 })
 
-/** `{"time":"…","level":"info","msg":"…","controller":"webapp",…}`: what log collectors take without a parser of their own. */
+/** `{"time":"…","level":"info","msg":"…","controller":"webapp",…}`, which log collectors parse without configuration. */
 export const json: Logger.Logger<unknown, string> = Logger.make((options) => {
   const line = {
     time: options.date.toISOString(),
     level: options.logLevel.label.toLowerCase(),
     msg: messageOf(options.message)
   }
-  // These come first to the eye, and last so that no annotation takes their place.
+  // These fields are first for the reader, and last so that no annotation overrides them.
   return Text.printable(JSON.stringify({ ...line, ...fieldsOf(options), ...line }))
 })
 
@@ -99,7 +99,7 @@ const colours: { readonly [label: string]: string } = {
   TRACE: "\u001b[90m"
 }
 
-/** `14:05:31.042 WARN  Reconcile failed …  controller=webapp object="WebApp shop/cart"`, in colour on a terminal. */
+/** `14:05:31.042 WARN Reconcile failed … controller=webapp object="WebApp shop/cart"`, with colours on a terminal. */
 export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unknown, string> =>
   Logger.make((line) => {
     const level = line.logLevel.label.padEnd(5)
@@ -113,10 +113,10 @@ export const pretty = (options: { readonly colour: boolean }): Logger.Logger<unk
     return `${line.date.toISOString().slice(11, 23)} ${shown} ${message}${fields.length === 0 ? "" : ` ${fields.join("")}`}`
   })
 
-/** What is said of a line as a whole, on the root of its trace. */
+/** The annotations that the root of the trace already has. */
 const known = new Set(["controller", "object", "reconcileID", "trace_id", "span_id"])
 
-/** Makes lines events of the spans that they were written in, so that they are read where the time went. */
+/** Adds lines as events to their spans. */
 const events: Logger.Logger<unknown, void> = Logger.make((line) => {
   const span = spanOf(line.context)
   if (span === undefined) return
@@ -131,12 +131,12 @@ const events: Logger.Logger<unknown, void> = Logger.make((line) => {
 /** Replaces Effect's default loggers. */
 export const layer = (options: {
   readonly format: Format
-  /** Lines below it are not made. It is asked for each line, as its rank may change while the program runs. */
+  /** Skips lines below this level. It is read for each line, because its rank may change. */
   readonly level: LogLevel.LogLevel
-  /** Colour pretty lines. */
+  /** Colours for pretty lines. */
   readonly colour: boolean
 }): Layer.Layer<never> =>
-  // One layer: those of Logger, merged, take longer than a start can spare.
+  // One layer, because merging those of Logger delays the start.
   Layer.scopedDiscard(
     Effect.zipRight(
       Effect.locallyScopedWith(FiberRef.currentLoggers, (loggers) =>

@@ -1,4 +1,4 @@
-/** Metrics as Prometheus' text, format 0.0.4, which everything that scrapes understands. */
+/** Metrics in Prometheus' text format 0.0.4, which every scraper supports. */
 import type { Metric } from "@homeostat/runtime/telemetry/Metric"
 import type { Distribution, Family, Scalar } from "@homeostat/runtime/telemetry/Metrics"
 import { bound, braced, escapeLine, number, ordered, type Page, pairs } from "./Exposition.ts"
@@ -12,7 +12,7 @@ const distribution = (metric: Metric, { bounds, counts, labels, sum }: Distribut
   const own = pairs(metric, labels)
   const before = own === "" ? "" : `${own},`
   let page = ""
-  // A bucket holds everything up to its bound, what is in those before it too.
+  // Buckets are cumulative.
   let count = 0
   for (const [index, within] of counts.entries()) {
     count += within
@@ -26,11 +26,11 @@ const family = ({ metric, series }: Family): string => {
   return `# HELP ${metric.name} ${escapeLine(metric.help)}\n# TYPE ${metric.name} ${metric.type}\n${lines.join("")}`
 }
 
-/** Renders a page. A metric without a series is left out. */
+/** Renders a page. Omits metrics without series. */
 export const render = (families: ReadonlyArray<Family>): Page => ({
   contentType,
   body: ordered(families).map(family).join("")
 })
 
-/** The format, for who has several to choose from. */
+/** The format, for the choice among several. */
 export const format = { mediaType: "text/plain", version: "0.0.4", render }

@@ -1,13 +1,13 @@
-/** Says something at most once a minute, however often it is said: for troubles that come with every request. */
+/** Limits a log message to one per minute, for problems that repeat with every request. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 
-/** How long it is silent after each line. */
+/** The minimum time between two lines. */
 export const pause = Duration.minutes(1)
 
-/** A function for code without effects, which logs a warning, or counts what it would have said. Ends with the scope. */
+/** A synchronous function that logs a warning, or counts the skipped ones. Ends with the scope. */
 export const make: Effect.Effect<(message: string) => void, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Effect.clock
   const lines = yield* Queue.unbounded<string>()

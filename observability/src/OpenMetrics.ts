@@ -1,10 +1,9 @@
 /**
- * Metrics as OpenMetrics 1.0: Prometheus' text grown strict, with exemplars. A bucket that has one shows the trace of its newest
- * value, so that a slow reconcile on a graph leads to its trace.
+ * Metrics in OpenMetrics 1.0: a stricter form of Prometheus' text format, with exemplars. The exemplar of a bucket is the trace of
+ * its latest value, so that a slow reconcile on a graph links to its trace.
  *
- * `_created` series are left out, as the format allows: a Prometheus that is not told to read them as times stores them as
- * series, which would double its load for what `process_start_time_seconds` says. Time stamps are left out as well: values are
- * those of the moment of the scrape.
+ * The format allows to omit `_created` series. By default Prometheus would store them as ordinary series, which doubles its load
+ * without more information than `process_start_time_seconds`. Timestamps are omitted as well: values are those of the scrape.
  */
 import type { Metric } from "@homeostat/runtime/telemetry/Metric"
 import type { Distribution, Exemplar, Family, Scalar } from "@homeostat/runtime/telemetry/Metrics"
@@ -14,14 +13,14 @@ const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 const counted = "_total"
 
-/** The name of a family, which is that of a counter without its end. */
+/** The name of a family: for a counter, without its suffix. */
 const familyName = ({ name, type }: Metric): string =>
   type === "counter" && name.endsWith(counted) ? name.slice(0, -counted.length) : name
 
-/** Units by which a name may end; others are counts of things, which have none. */
+/** Units at the end of a name; other metrics have no unit. */
 const units = ["seconds", "bytes"]
 
-/** Here the bound of a bucket is a number with a point: `1.0`, not `1`. */
+/** In this format the bound of a bucket has a decimal point: `1.0`, not `1`. */
 const canonical = (value: number): string => {
   const text = bound(value)
   return /^\d+$/.test(text) ? `${text}.0` : text
@@ -62,11 +61,11 @@ const family = ({ metric, series }: Family): string => {
   ].join("")
 }
 
-/** Renders a page. A metric without a series is left out. */
+/** Renders a page. Omits metrics without series. */
 export const render = (families: ReadonlyArray<Family>): Page => ({
   contentType,
   body: `${ordered(families).map(family).join("")}# EOF\n`
 })
 
-/** The format, for who has several to choose from. */
+/** The format, for the choice among several. */
 export const format = { mediaType: "application/openmetrics-text", version: "1.0.0", render }

@@ -32,24 +32,24 @@ afterEach(() => {
   for (const name of Object.keys(process.env)) if (!(name in variables)) delete process.env[name]
 })
 
-/** A way out, and what it told. */
+/** A pipeline, and its reports. */
 const open = (ways: ReadonlyArray<OpenTelemetry.Way> | undefined, environment: Record<string, string> = {}) => {
   // What the SDK reads, it reads there.
   Object.assign(process.env, environment)
-  const told: Array<readonly [string, unknown]> = []
+  const reports: Array<readonly [string, unknown]> = []
   const pipeline = OpenTelemetry.open({
     settings,
     environment,
     resource: { "service.name": "homeostat", "k8s.pod.name": "homeostat-0" },
-    told: {
-      exported: (spans) => void told.push(["exported", spans]),
-      failed: (spans, error) => void told.push(["failed", [spans, error?.message]]),
-      warned: (message) => void told.push(["warned", message])
+    reports: {
+      exported: (spans) => void reports.push(["exported", spans]),
+      failed: (spans, error) => void reports.push(["failed", [spans, error?.message]]),
+      warned: (message) => void reports.push(["warned", message])
     },
     ways
   })
   opened = [...opened, pipeline]
-  return { pipeline, told }
+  return { pipeline, reports }
 }
 
 /** The spans of a recording as they leave. */
@@ -58,10 +58,10 @@ const exported = async (
   environment?: Record<string, string>
 ): Promise<ReadonlyArray<ReadableSpan>> => {
   const memory = new InMemorySpanExporter()
-  const { pipeline, told } = open([{ exporter: memory, batched: false }], environment)
+  const { pipeline, reports } = open([{ exporter: memory, batched: false }], environment)
   pipeline.write(recording)
   await Bun.sleep(0)
-  expect(told.filter(([what]) => what === "warned")).toEqual([])
+  expect(reports.filter(([what]) => what === "warned")).toEqual([])
   const spans = memory.getFinishedSpans().slice()
   await pipeline.shutdown()
   return spans
@@ -289,7 +289,7 @@ describe("Of spans on their way", () => {
 
   test("it is known how many there are, and what became of them", async () => {
     const { answer, exporter } = slow()
-    const { pipeline, told } = open([{ exporter, batched: true }])
+    const { pipeline, reports } = open([{ exporter, batched: true }])
     pipeline.write(recording(3))
     expect([pipeline.inFlight(), pipeline.room()]).toEqual([3, 97])
     await answer({ code: ExportResultCode.SUCCESS })
@@ -297,18 +297,18 @@ describe("Of spans on their way", () => {
     pipeline.write(recording(2))
     await answer({ code: ExportResultCode.FAILED, error: new Error("refused") })
     expect(pipeline.inFlight()).toBe(0)
-    expect(told.slice(0, 2)).toEqual([
+    expect(reports.slice(0, 2)).toEqual([
       ["exported", 3],
       ["failed", [2, "refused"]]
     ])
     // The SDK's own words come after ours, and without the stack.
-    while (told.length < 3) await Bun.sleep(1)
-    expect(told.slice(2)).toEqual([["warned", "refused"]])
+    while (reports.length < 3) await Bun.sleep(1)
+    expect(reports.slice(2)).toEqual([["warned", "refused"]])
   })
 
   test("those that can't be told are lost and counted, and take no room", async () => {
     const { exporter } = slow()
-    const { pipeline, told } = open([{ exporter, batched: true }])
+    const { pipeline, reports } = open([{ exporter, batched: true }])
     const broken = recording(4)
     Object.defineProperty(broken.spans[2], "events", {
       get: () => {
@@ -316,7 +316,7 @@ describe("Of spans on their way", () => {
       }
     })
     pipeline.write(broken)
-    expect([pipeline.inFlight(), told]).toEqual([2, [["failed", [2, "broken"]]]])
+    expect([pipeline.inFlight(), reports]).toEqual([2, [["failed", [2, "broken"]]]])
     const unended = root().recording
     pipeline.write(unended)
     expect(pipeline.inFlight()).toBe(2)
@@ -357,7 +357,7 @@ test("A collector is verified whatever NODE_TLS_REJECT_UNAUTHORIZED says", async
       return new Response()
     }
   })
-  const { pipeline, told } = open(undefined, {
+  const { pipeline, reports } = open(undefined, {
     NODE_TLS_REJECT_UNAUTHORIZED: "0",
     OTEL_EXPORTER_OTLP_ENDPOINT: `https://127.0.0.1:${server.port}`,
     OTEL_EXPORTER_OTLP_TIMEOUT: "500"
@@ -368,5 +368,5 @@ test("A collector is verified whatever NODE_TLS_REJECT_UNAUTHORIZED says", async
   await pipeline.shutdown().catch(() => {})
   await server.stop(true)
   expect(requests).toBe(0)
-  expect(told.map(([what]) => what)).toContain("failed")
+  expect(reports.map(([what]) => what)).toContain("failed")
 })

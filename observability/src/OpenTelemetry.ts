@@ -1,7 +1,7 @@
 /**
- * OpenTelemetry's SDK, as far as it is used: to send spans that are recorded already.
+ * Exports recorded spans with OpenTelemetry's SDK.
  *
- * To be loaded where traces are exported and only there: it takes longer to load than all the rest of a program.
+ * Load this module only if traces are exported, because the SDK takes longer to load than the rest of a program.
  */
 import type { Recording } from "@homeostat/runtime/telemetry/Recording"
 import { context, type DiagLogger, DiagLogLevel, diag, logs, trace } from "@opentelemetry/api"
@@ -21,35 +21,35 @@ import {
 import * as Replay from "./Replay.ts"
 import type { Environment, Exporter, Protocol, TraceSettings } from "./TraceSettings.ts"
 
-/** What is told of the spans' way. */
-export interface Told {
-  /** So many spans have arrived. */
+/** The reports of an export. */
+export interface Reports {
+  /** This many spans arrived. */
   readonly exported: (spans: number) => void
-  /** So many are lost on the way. */
+  /** This many spans were lost. */
   readonly failed: (spans: number, error: Error | undefined) => void
-  /** What the SDK warns of. */
+  /** A warning of the SDK. */
   readonly warned: (message: string) => void
 }
 
-/** The way out of the process. */
+/** The export of spans. */
 export interface Pipeline {
-  /** How many more spans it takes. */
+  /** The free places in the buffer, in spans. */
   readonly room: () => number
-  /** How many spans were taken and have not arrived. */
+  /** The accepted spans that have not arrived yet. */
   readonly inFlight: () => number
-  /** Takes a recording, for which there is room. Spans that can't be told are lost, and told of as failed. */
+  /** Exports a recording. Check `room` before. Spans that cannot be converted are reported as failed. */
   readonly write: (recording: Recording) => void
-  /** Sends what is left, as long as that takes, and takes no more. */
+  /** Exports the remaining spans without a timeout, and accepts no more. */
   readonly shutdown: () => Promise<void>
 }
 
-/** A way for spans to leave: what takes them, and whether they wait for each other. */
+/** An exporter, and whether it exports spans in batches. */
 export interface Way {
   readonly exporter: SpanExporter
   readonly batched: boolean
 }
 
-/** Bun's bundler finds gRPC only in the CommonJS form of this package, whose load is also left out unless it is used. */
+/** Bun's bundler finds gRPC only in the CommonJS form of this package. The call loads it only if it is used. */
 const grpcExporter = (): SpanExporter => {
   const {
     OTLPTraceExporter
@@ -68,8 +68,8 @@ const ways: { readonly [exporter in Exporter]: (settings: TraceSettings) => Way 
   console: () => ({ exporter: new ConsoleSpanExporter(), batched: false })
 }
 
-/** The exporter, and how many spans it has in hand. */
-const counted = (exporter: SpanExporter, told: Told) => {
+/** The exporter, with the number of spans that it is exporting. */
+const counted = (exporter: SpanExporter, reports: Reports) => {
   let inFlight = 0
   const counting: SpanExporter = {
     export: (spans, done) => {
@@ -78,8 +78,8 @@ const counted = (exporter: SpanExporter, told: Told) => {
         if (isDone) return
         isDone = true
         inFlight -= spans.length
-        if (result.code === ExportResultCode.SUCCESS) told.exported(spans.length)
-        else told.failed(spans.length, result.error)
+        if (result.code === ExportResultCode.SUCCESS) reports.exported(spans.length)
+        else reports.failed(spans.length, result.error)
         done(result)
       }
       exporter.export(spans, settle)
@@ -96,47 +96,47 @@ const counted = (exporter: SpanExporter, told: Told) => {
   }
 }
 
-/** One line of what the SDK says: an error comes as JSON with its stack. */
+/** One line of an SDK message: errors arrive as JSON with their stack. */
 const lineOf = (message: string): string => {
   try {
     const parsed: unknown = JSON.parse(message)
     if (typeof parsed === "object" && parsed !== null && "message" in parsed) return String(parsed.message)
   } catch {
-    // Not JSON.
+    // The text is not JSON.
   }
   return message.split("\n", 1)[0] ?? ""
 }
 
-const loggerTo = (told: Told): DiagLogger => {
-  const warn = (message: string): void => told.warned(lineOf(message))
+const loggerTo = (reports: Reports): DiagLogger => {
+  const warn = (message: string): void => reports.warned(lineOf(message))
   const nothing = (): void => {}
   return { error: warn, warn, info: nothing, debug: nothing, verbose: nothing }
 }
 
-/** Opens the way that the settings describe, or those that are given instead. */
+/** Opens the exporters of the settings, or the given ones. */
 export const open = (options: {
   readonly settings: TraceSettings
   readonly environment: Environment
   readonly resource: Readonly<Record<string, string>>
-  readonly told: Told
+  readonly reports: Reports
   readonly ways?: ReadonlyArray<Way> | undefined
 }): Pipeline => {
-  const { environment, settings, told } = options
-  // The SDK's exporters name no choice of their own, so Bun would take this one.
+  const { environment, settings, reports } = options
+  // The SDK's exporters do not set this option, so Bun would use the variable.
   if (process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") process.env.NODE_TLS_REJECT_UNAUTHORIZED = "1"
-  // Who asks for OpenTelemetry's own log gets it, at whatever length.
+  // With a log level in the environment, OpenTelemetry writes its own log.
   if ((environment.OTEL_LOG_LEVEL ?? "") === "") {
-    diag.setLogger(loggerTo(told), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
+    diag.setLogger(loggerTo(reports), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   }
   const chosen = (options.ways ?? settings.exporters.map((exporter) => ways[exporter](settings))).map(
-    ({ batched, exporter }) => ({ batched, ...counted(exporter, told) })
+    ({ batched, exporter }) => ({ batched, ...counted(exporter, reports) })
   )
   const replay = Replay.make()
   const sdk = new NodeSDK({
     resource: defaultResource().merge(resourceFromAttributes({ ...options.resource })),
-    // Of the others, the one for processes takes Bun for Node and tells the command line to everybody.
+    // The process detector would report Node instead of Bun, and export the command line.
     ...((environment.OTEL_NODE_RESOURCE_DETECTORS ?? "") === "" && { resourceDetectors: [envDetector] }),
-    // What is played is decided already, and is to keep its ids.
+    // The decision to export was made before, and the IDs must stay.
     sampler: new AlwaysOnSampler(),
     idGenerator: replay.ids,
     spanProcessors: chosen.map(
@@ -145,7 +145,7 @@ export const open = (options: {
           ? new BatchSpanProcessor({ ...settings.batch, exporter: counting })
           : new SimpleSpanProcessor({ exporter: counting })
     ),
-    // Traces only: metrics are read from us, and logs go to standard error.
+    // Traces only: Prometheus scrapes metrics, and logs go to standard error.
     metricReaders: [],
     logRecordProcessors: [],
     textMapPropagator: null
@@ -164,7 +164,7 @@ export const open = (options: {
           for (const way of chosen) way.took()
         })
       } catch (error) {
-        told.failed(recording.spans.length - handed, error instanceof Error ? error : new Error(String(error)))
+        reports.failed(recording.spans.length - handed, error instanceof Error ? error : new Error(String(error)))
       }
     },
     shutdown: () => {

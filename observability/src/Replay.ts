@@ -1,7 +1,7 @@
 /**
- * A recording, played to OpenTelemetry's SDK as if it happened now: with the ids, times, links and events that it has.
+ * Replays a recording to OpenTelemetry's SDK with its own IDs, times, links and events.
  *
- * Only what is exported is played. So only reconciles with an exported trace pay the SDK's cost.
+ * Only exported recordings are replayed, so only their reconciles pay the SDK's cost.
  */
 import { messageOf } from "@homeostat/runtime/controller/Attempt"
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
@@ -28,14 +28,14 @@ import * as Option from "effect/Option"
 import type * as EffectTracer from "effect/Tracer"
 import { errorTypeOf } from "./AttemptTrace.ts"
 
-/** Plays recordings. */
+/** Replays recordings. */
 export interface Replay {
-  /** To be given to the SDK: ids are those of what is played. */
+  /** The ID generator for the SDK: it returns the IDs of the recording. */
   readonly ids: IdGenerator
   /**
-   * All spans of a recording whose root has ended, the root first.
+   * Replays all spans of a recording whose root has ended, the root first.
    *
-   * @param handing called for each when all is said of it, before it is handed to the SDK's processors
+   * @param handing called for each complete span, before the SDK's processors get it
    */
   readonly play: (recording: Recording, tracer: Tracer, handing: () => void) => void
 }
@@ -50,7 +50,7 @@ const kinds: { readonly [kind in EffectTracer.SpanKind]: SpanKind } = {
 
 const billion = 1_000_000_000n
 
-/** Exactly: a number of milliseconds since 1970 has no room for nanoseconds. */
+/** Exact: a number of milliseconds since 1970 has no room for nanoseconds. */
 const timeOf = (nanos: bigint): HrTime => [Number(nanos / billion), Number(nanos % billion)]
 
 const later = (one: bigint, other: bigint): bigint => {
@@ -61,10 +61,10 @@ const later = (one: bigint, other: bigint): bigint => {
 const isPrimitive = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 
-/** The number of items of a list that are logged. */
+/** The number of items of a list that are exported. */
 const mostItems = 64
 
-/** As OpenTelemetry takes it; anything else as text. Nothing for nothing, and nothing that looks like a secret. */
+/** The value in OpenTelemetry's types; other types as text. Undefined for an absent value. Without secrets. */
 const attributeOf = (value: unknown): AttributeValue | undefined => {
   if (value === undefined || value === null) return undefined
   if (isPrimitive(value)) return typeof value === "string" ? Secrecy.masked(value) : value
@@ -99,7 +99,7 @@ const parentOf = (span: Span): Context =>
     onSome: (parent) => trace.setSpanContext(ROOT_CONTEXT, contextOf(parent))
   })
 
-/** What a cause says: its first failure or defect, or that it was only interrupted. */
+/** The message of a cause: its first failure or defect, or that it was only interrupted. */
 const verdictOf = (cause: Cause.Cause<unknown>): { readonly message: string; readonly exception?: Attributes } => {
   if (Cause.isInterruptedOnly(cause)) return { message: "interrupted" }
   const failure = Cause.failureOption(cause)
@@ -110,7 +110,7 @@ const verdictOf = (cause: Cause.Cause<unknown>): { readonly message: string; rea
     exception: {
       [Attribute.exceptionType]: errorTypeOf(error),
       [Attribute.exceptionMessage]: message,
-      // A failure is a value that says what happened; where a defect came from, only its stack tells.
+      // A failure describes itself; a defect needs its stack.
       ...(Option.isNone(failure) && {
         [Attribute.exceptionStack]: Secrecy.masked(Cause.pretty(cause, { renderErrorCause: true }))
       })
@@ -118,7 +118,7 @@ const verdictOf = (cause: Cause.Cause<unknown>): { readonly message: string; rea
   }
 }
 
-/** A player. What one plays is played at once, so that one can't come between the spans of another. */
+/** Replays each recording synchronously, so that the spans of two recordings do not mix. */
 export const make = (): Replay => {
   let traceId = ""
   let spanId = ""
@@ -143,7 +143,7 @@ export const make = (): Replay => {
     for (const { at, attributes, name } of span.events) {
       played.addEvent(name, attributesOf(Object.entries(attributes)), timeOf(at))
     }
-    // What still goes on, although the reconcile is over, is told as far as that went.
+    // Work in the background that outlives the reconcile ends here with the root.
     const endTime = status._tag === "Ended" ? status.endTime : later(end, status.startTime)
     if (status._tag === "Ended" && Exit.isFailure(status.exit)) {
       const { exception, message } = verdictOf(status.exit.cause)

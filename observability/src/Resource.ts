@@ -1,8 +1,8 @@
-/** Who sends: the program and its place in the cluster, as OpenTelemetry's resource attributes. */
+/** The program and its place in the cluster, as OpenTelemetry's resource attributes. */
 import * as Attribute from "@homeostat/runtime/telemetry/Attribute"
 import type { Environment } from "./TraceSettings.ts"
 
-/** A program at work. */
+/** A running program. */
 export interface Service {
   readonly name: string
   readonly version: string
@@ -11,11 +11,11 @@ export interface Service {
 }
 
 /**
- * The attributes. A pod tells its own by the downward API: `POD_NAMESPACE`, `POD_NAME`, `POD_UID`, `NODE_NAME`. What
- * `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME` say comes over it.
+ * The resource attributes. A pod gets them from the downward API: `POD_NAMESPACE`, `POD_NAME`, `POD_UID`, `NODE_NAME`.
+ * `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME` override them.
  */
 export const attributesOf = (service: Service, environment: Environment): Readonly<Record<string, string>> => {
-  // A pod's host has the pod's name; the host of a terminal is not a pod.
+  // In a pod the host name is the name of the pod; elsewhere it is not.
   const host = environment.KUBERNETES_SERVICE_HOST === undefined ? undefined : environment.HOSTNAME
   const known = {
     [Attribute.serviceName]: service.name,

@@ -1,30 +1,30 @@
 /**
- * Which traces are worth sending, decided when they have ended: those of reconciles that did something, went wrong, took long, or
- * were the first to see what somebody had asked for. Of the thousands that looked and found all well, a share at most.
+ * Decides at the end of a trace whether to export it: if the reconcile changed something, failed, was slow, or was the first for a
+ * generation. Of all other traces it exports at most a share.
  */
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import * as Bounded from "@homeostat/runtime/resource/Bounded"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 
 /**
- * The first that fits:
- * - `wrote`: it changed something in the cluster, or may have
- * - `failed`: it failed or was cut off
- * - `told`: it recorded a Kubernetes Event, which bears the trace's id
+ * The first reason that applies:
+ * - `wrote`: the reconcile changed an object, or may have
+ * - `failed`: it failed or was interrupted
+ * - `told`: it recorded a Kubernetes Event with the trace's ID
  * - `slow`: it took {@link slowMillis} or longer
- * - `first`: it was the first that saw this generation of its object
- * - `sampled`: none of these, but of the share that is sent all the same
- * - `quiet`: none of these; not sent
+ * - `first`: it was the first for this generation of its object
+ * - `sampled`: no other reason, but in the exported share
+ * - `quiet`: no reason; not exported
  */
 export type Decision = (typeof decisions)[number]
 
-/** All of them. */
+/** All decisions. */
 export const decisions = ["wrote", "failed", "told", "slow", "first", "sampled", "quiet"] as const
 
-/** From so many milliseconds on, a reconcile is slow. */
+/** The duration from which a reconcile is slow, in ms. */
 export const slowMillis = 1000
 
-/** Of so many objects it is remembered which generation was seen. Needed of those only whose status does not say it. */
+/** The number of objects whose last generation is kept. Only needed for objects without an observed generation. */
 const mostRemembered = 4096
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -36,10 +36,10 @@ const statusOf = (object: KubernetesObject): Readonly<Record<string, unknown>> |
 }
 
 /**
- * Whether a trace is of the share, which is the same for everybody who sees this id: the last 56 bits, as OpenTelemetry's
- * consistent sampling has it.
+ * Whether a trace is in the share, with the same result in every process: by the last 56 bits of the ID, as in OpenTelemetry's
+ * consistent sampling.
  *
- * @param ratio from 0, none, to 1, all
+ * @param ratio from 0 (none) to 1 (all)
  */
 export const isSampled = (traceId: string, ratio: number): boolean =>
   ratio > 0 && Number.parseInt(traceId.slice(-14), 16) < ratio * 2 ** 56
@@ -59,13 +59,13 @@ const failed = ({ outcome }: Attempt): boolean => {
   }
 }
 
-/** Decides for the attempts of one process, in the order in which they ended. */
+/** Decides for the attempts of one process, in the order of their ends. */
 export const make = ({ ratio }: { readonly ratio: number }): ((attempt: Attempt) => Decision) => {
   const seen = new Map<string, number>()
 
   /**
-   * `status.observedGeneration` outlives the process, so that after a restart nothing is first that was seen before. An object
-   * with a status that lacks it is of a kind that does not tell: there, only what this process saw before counts.
+   * `status.observedGeneration` survives a restart, so a known generation is not first again. A kind without this field needs the
+   * generations that this process has seen.
    */
   const isFirst = ({ generation, object, uid }: Attempt): boolean => {
     if (object === undefined || generation === undefined || uid === undefined) return false

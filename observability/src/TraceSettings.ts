@@ -15,24 +15,24 @@ import * as Struct from "effect/Struct"
 /** The environment of a process. */
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** How spans are sent by OTLP. */
+/** The OTLP protocol. */
 export type Protocol = (typeof protocols)[number]
 
 const protocols = ["http/protobuf", "http/json", "grpc"] as const
 
-/** Where spans go. */
+/** The exporters of spans. */
 export type Exporter = (typeof exporters)[number]
 
 const exporters = ["otlp", "console"] as const
 
-/** What was asked for. */
+/** The parsed settings. */
 export interface TraceSettings {
-  /** At least one, each once. */
+  /** At least one, without duplicates. */
   readonly exporters: ReadonlyArray<Exporter>
   readonly protocol: Protocol
-  /** The share of traces that are exported although nothing changed and nothing failed: 0 to 1. */
+  /** The share of traces that are exported without another reason: 0 to 1. */
   readonly ratio: number
-  /** How spans are batched. */
+  /** The batching of spans. */
   readonly batch: Batch
 }
 
@@ -65,7 +65,7 @@ export const defaultBatch: Batch = {
 const isOneOf = <A extends string>(words: ReadonlyArray<A>, word: string): word is A =>
   words.some((known) => known === word)
 
-/** Which values a sampler's variable may have, and the share of each; `off`: no tracing, `arg`: as the argument says. */
+/** The accepted samplers with their shares; `off`: no tracing, `arg`: the share is the argument. */
 const samplers: { readonly [name: string]: "off" | "arg" | 1 } = {
   always_on: 1,
   always_off: "off",
@@ -75,13 +75,13 @@ const samplers: { readonly [name: string]: "off" | "arg" | 1 } = {
   parentbased_traceidratio: "arg"
 }
 
-/** What is set, and to something: OpenTelemetry takes an empty variable for one that is not set. */
+/** The value of a variable. OpenTelemetry treats an empty variable as unset. */
 const settingOf = (environment: Environment, name: string): string | undefined => {
   const value = environment[name]?.trim()
   return value === "" ? undefined : value
 }
 
-/** The first of these variables that is set. */
+/** The first of these variables with a value. */
 const firstOf = (environment: Environment, names: ReadonlyArray<string>): readonly [string, string] | undefined => {
   for (const name of names) {
     const value = settingOf(environment, name)
@@ -155,7 +155,7 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
         `invalid value of ${protocol?.[0]}: "${transport}" (must be one of ${protocols.join(", ")})`
       )
     }
-    // gRPC takes a bare host and port too.
+    // gRPC also accepts a host and port without a scheme.
     if (endpoint !== undefined && transport !== "grpc" && !/^https?:$/.test(URL.parse(endpoint[1])?.protocol ?? "")) {
       return yield* Either.left(
         `invalid value of ${endpoint[0]}: "${endpoint[1]}" (must be a URL such as http://collector:4318)`
@@ -164,13 +164,13 @@ export const parse = (environment: Environment): Either.Either<TraceSettings | u
     return {
       exporters: chosen,
       protocol: transport,
-      // Without a sampler, no such trace is exported. A sampler without an argument takes all, as OpenTelemetry defines it.
+      // Without a sampler, such traces are not exported. A sampler without an argument exports all, as OpenTelemetry defines it.
       ratio: share === 1 ? 1 : (ratio ?? (share === "arg" ? 1 : 0)),
       batch: yield* batchOf(environment)
     }
   })
 
-/** Where the spans go, for the log. Credentials that a URL may have are left out. */
+/** The destination of the spans, for the log. Omits credentials in URLs. */
 export const destinationOf = (
   { exporters, protocol }: Pick<TraceSettings, "exporters" | "protocol">,
   environment: Environment

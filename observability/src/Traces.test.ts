@@ -57,10 +57,10 @@ const exporting = (capacity: number, shutdown: () => Promise<void> = () => Promi
     const written: Array<Recording.Recording> = []
     const events: Array<string> = []
     let inFlight = 0
-    let told: OpenTelemetry.Told | undefined
+    let reports: OpenTelemetry.Reports | undefined
     const open: Traces.Open = (to) =>
       Effect.sync(() => {
-        told = to
+        reports = to
         return {
           room: () => capacity - inFlight,
           inFlight: () => inFlight,
@@ -79,9 +79,9 @@ const exporting = (capacity: number, shutdown: () => Promise<void> = () => Promi
       /** The names of all events, as they were when their recordings were written. */
       events,
       counted: () => counted(registry),
-      told: () => told,
+      reports: () => reports,
       arrive: () => {
-        told?.exported(inFlight)
+        reports?.exported(inFlight)
         inFlight = 0
       }
     }
@@ -115,7 +115,7 @@ describe("An attempt", () => {
       const { counted, observe, written } = yield* exporting(100)
       const [good, idle] = [slow(), quiet()]
       yield* Effect.zipRight(observe(good), observe(idle))
-      // At once, for those who are told of the attempt next.
+      // At once, for the observers that run next.
       expect([good.root?.recording.exported, idle.root?.recording.exported]).toEqual([true, false])
       yield* TestClock.adjust(Traces.handOverDelay)
       expect(written.map(({ spans }) => spans.map(({ name }) => name))).toEqual([
@@ -184,15 +184,15 @@ describe("What goes wrong", () => {
   effect("is counted, and logged once a minute", () =>
     logged((lines) =>
       Effect.gen(function* () {
-        const { counted, told } = yield* exporting(100)
-        told()?.failed(10, new Error("connection refused"))
-        told()?.warned("connection refused")
-        told()?.failed(5, undefined)
+        const { counted, reports } = yield* exporting(100)
+        reports()?.failed(10, new Error("connection refused"))
+        reports()?.warned("connection refused")
+        reports()?.failed(5, undefined)
         yield* Effect.yieldNow()
         expect(counted()).toEqual({ "spans_dropped export_failed": 15 })
         expect(lines).toEqual(["Could not export spans (10): connection refused"])
         yield* TestClock.adjust("1 minute")
-        told()?.failed(1, undefined)
+        reports()?.failed(1, undefined)
         yield* Effect.yieldNow()
         expect(lines).toHaveLength(2)
         expect(lines[1]).toBe("Could not export spans (1): no reason was given (and 1 more since the last such line)")
@@ -203,9 +203,9 @@ describe("What goes wrong", () => {
   effect("in several ways is a line a minute all the same", () =>
     logged((lines) =>
       Effect.gen(function* () {
-        const { observe, told } = yield* exporting(4)
-        told()?.failed(10, new Error("connection refused"))
-        told()?.warned("a setting is unknown")
+        const { observe, reports } = yield* exporting(4)
+        reports()?.failed(10, new Error("connection refused"))
+        reports()?.warned("a setting is unknown")
         yield* observe(slow(10))
         yield* observe(broken())
         yield* TestClock.adjust(Traces.handOverDelay)
@@ -271,13 +271,13 @@ describe("At the end", () => {
             ratio: 0,
             batch: TraceSettings.defaultBatch
           } as const
-          const open: Traces.Open = (told) =>
+          const open: Traces.Open = (reports) =>
             Effect.sync(() =>
               OpenTelemetry.open({
                 settings,
                 environment: {},
                 resource: {},
-                told,
+                reports,
                 ways: [{ exporter: hanging, batched: true }]
               })
             )

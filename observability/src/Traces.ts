@@ -1,11 +1,10 @@
 /**
- * Traces that leave the process: an observer of attempts that decides of each, when it has ended, whether it is worth sending
- * ({@link Tail}), and has OpenTelemetry's SDK send it.
+ * Exports traces: an observer of attempts that decides at the end of each whether to export its trace ({@link Tail}), and exports it
+ * with OpenTelemetry's SDK.
  *
- * Guarantees: whatever the receiver does, a reconcile waits for nothing and memory is bounded. At most `OTEL_BSP_MAX_QUEUE_SIZE`
- * spans wait or are on their way; beyond that whole traces are dropped, never parts of one. What is sent, not sent and lost is
- * counted, and what goes wrong is logged at most once a minute. When the scope closes, what is left has
- * {@link flushTimeout} to go.
+ * The export never delays a reconcile, and its memory is bounded. At most `OTEL_BSP_MAX_QUEUE_SIZE` spans wait or are being sent;
+ * beyond that whole traces are dropped. Exported, skipped and lost traces are counted, and problems are logged at most once a minute.
+ * When the scope closes, the remaining spans have {@link flushTimeout}.
  */
 import type { Attempt, Observer } from "@homeostat/runtime/controller/Attempt"
 import * as Metric from "@homeostat/runtime/telemetry/Metric"
@@ -18,34 +17,31 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as AttemptTrace from "./AttemptTrace.ts"
 import * as Occasionally from "./Occasionally.ts"
-import type { Pipeline, Told } from "./OpenTelemetry.ts"
+import type { Pipeline, Reports } from "./OpenTelemetry.ts"
 import * as Resource from "./Resource.ts"
 import * as Tail from "./Tail.ts"
 import * as TraceSettings from "./TraceSettings.ts"
 
-/** Who sends, and what the environment says about it. */
+/** The program, and its environment. */
 export interface Setup extends Resource.Service {
   readonly environment: TraceSettings.Environment
 }
 
-/** An observer of attempts, which counts in the fiber's metrics and works until the scope closes. */
+/** An observer of attempts with the fiber's metrics, until the scope closes. */
 export type Exporting = Effect.Effect<Observer, never, Scope.Scope>
 
-/** How long a program that ends waits for spans to arrive. */
+/** How long a program waits for the export on shutdown. */
 export const flushTimeout = Duration.millis(500)
 
-/**
- * How long a trace waits before it is handed over: until those who observe the same attempt have said what they have to say, and
- * out of the worker's way.
- */
+/** The delay of an export: other observers may still add to the trace, and the worker can continue. */
 export const handOverDelay = Duration.millis(20)
 
-/** Opens the way out: see `OpenTelemetry.open`. */
-export type Open = (told: Told) => Effect.Effect<Pipeline>
+/** Opens the export: see `OpenTelemetry.open`. */
+export type Open = (reports: Reports) => Effect.Effect<Pipeline>
 
 /**
- * The exporter that the environment asks for; `undefined` where tracing is off, see {@link TraceSettings}. The refusal is one line
- * that names the variable. The SDK is not loaded before the effect runs.
+ * The exporter of the environment; `undefined` if tracing is off, see {@link TraceSettings}. The error is one line that names the
+ * variable. The SDK is loaded only when the effect runs.
  */
 export const make = (setup: Setup): Either.Either<Exporting | undefined, string> =>
   Either.map(TraceSettings.parse(setup.environment), (settings) =>
@@ -53,19 +49,19 @@ export const make = (setup: Setup): Either.Either<Exporting | undefined, string>
       ? undefined
       : Effect.zipRight(
           Effect.logInfo(`Exports traces to ${TraceSettings.destinationOf(settings, setup.environment)}`),
-          exporting(settings, (told) =>
+          exporting(settings, (reports) =>
             Effect.map(
               Effect.promise(() => import("./OpenTelemetry.ts")),
               (sdk) => {
                 const { environment } = setup
-                return sdk.open({ settings, environment, resource: Resource.attributesOf(setup, environment), told })
+                return sdk.open({ settings, environment, resource: Resource.attributesOf(setup, environment), reports })
               }
             )
           )
         )
   )
 
-/** The exporter by that way out. */
+/** The exporter with this pipeline. */
 export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, open: Open): Exporting =>
   Effect.gen(function* () {
     const { counter } = yield* Metrics
@@ -79,16 +75,16 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
       [...Tail.decisions, "dropped" as const].map((decision) => [decision, counter(Metric.traces, { decision })])
     )
     const decide = Tail.make(settings)
-    // One for all: whatever is wrong with the collector, it is a line a minute.
+    // One limit for all messages: any problem with the collector is one line per minute.
     const say = yield* Occasionally.make
     let lastFailure: string | undefined
 
-    /** Decided, and not handed over yet. */
+    /** Traces to export that wait for the delay. */
     const pending: Array<{ readonly attempt: Attempt; readonly size: number }> = []
     let reserved = 0
     const latch = yield* Effect.makeLatch(false)
 
-    /** The next one. One that can't be handed over is lost, and the others are not. */
+    /** Exports the next trace. A failure loses only this trace. */
     const handOver = (pipeline: Pipeline) =>
       Effect.suspend(() => {
         const next = pending.shift()
@@ -132,7 +128,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
           say(`Could not export spans (${spans}): ${error?.message || (error?.name ?? "no reason was given")}`)
         },
         warned: (message) => {
-          // The SDK repeats why spans could not be exported.
+          // The SDK repeats the reason of a failed export.
           if (message !== lastFailure) say(`OpenTelemetry: ${message}`)
         }
       }),
@@ -145,7 +141,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
       Effect.zipRight(
         Effect.whileLoop({
           while: () => pending.length > 0,
-          // Others shall have their turn between two.
+          // Yields to other fibers between two traces.
           body: () => Effect.zipRight(handOver(pipeline), Effect.yieldNow()),
           step: () => {}
         })
@@ -159,7 +155,7 @@ export const exporting = (settings: Pick<TraceSettings.TraceSettings, "ratio">, 
         if (attempt.root === undefined) return
         const decision = decide(attempt)
         if (decision !== "quiet") {
-          // The queue wait comes to those that were recorded.
+          // Plus one for the span of the queue wait.
           const size = attempt.root.recording.spans.length + 1
           if (pipeline.room() - reserved < size) {
             decided.get("dropped")?.add()

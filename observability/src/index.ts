@@ -1,4 +1,4 @@
-/** What leaves a manager to be read elsewhere. */
+/** Logs, metrics and traces of a manager, for other programs. */
 export * as AttemptTrace from "./AttemptTrace.ts"
 export * as Logs from "./Logs.ts"
 export * as MetricsText from "./MetricsText.ts"

@@ -1,144 +1,146 @@
 /**
- * Attributes of spans and logs. A name is written here once and nowhere else, so that what is recorded and what is
- * searched for cannot drift apart. Where OpenTelemetry's conventions have a name, it is used.
+ * The names of attributes of spans and logs, each defined only here. Names of OpenTelemetry's conventions are used where they exist.
  */
 
-/** `GET`, `PATCH`, … */
+/** The method: `GET`, `PATCH` and so on. */
 export const httpMethod = "http.request.method"
 
 /** The path with its variable parts in braces: `/apis/apps/v1/namespaces/{ns}/deployments/{name}`. */
 export const urlTemplate = "url.template"
 
-/** The status code of the answer; absent when there was none. */
+/** The status code of the response; absent without one. */
 export const httpStatus = "http.response.status_code"
 
-/** How many times the request was sent again; absent when it was sent once. */
+/** The number of retries; absent without one. */
 export const httpResendCount = "http.request.resend_count"
 
-/** Host of the API server. */
+/** The host of the API server. */
 export const serverAddress = "server.address"
 
-/** What failed: the tag of an `ApiError`, or the class of another error. */
+/** The error: the tag of an `ApiError`, or the class of another error. */
 export const errorType = "error.type"
 
-/** The namespace a request is about. */
+/** The namespace of the object of a request. */
 export const namespace = "k8s.namespace.name"
 
-/** The name of the object a request is about. */
+/** The name of the object of a request. */
 export const objectName = "k8s.object.name"
 
-/** The id the API server's audit log has for a request. */
+/** The ID of the request in the API server's audit log. */
 export const auditId = "k8s.audit_id"
 
-/** In whose name a write was made. */
+/** The field manager of a write. */
 export const fieldManager = "k8s.field_manager"
 
-/** The resourceVersion of what is written, as it was known before. */
+/** The last known resourceVersion of the written object. */
 export const resourceVersionBefore = "k8s.object.resource_version.before"
 
-/** The resourceVersion of what is written, as the answer has it. */
+/** The resourceVersion of the written object in the response. */
 export const resourceVersionAfter = "k8s.object.resource_version.after"
 
-/** Whether a write changed what is stored. */
+/** Whether a write changed the stored object. */
 export const changed = "k8s.write.changed"
 
-/** The controller whose reconcile it is. */
+/** The controller of the reconcile. */
 export const controllerName = "controller.name"
 
-/** The kind of the object that is reconciled, or written. */
+/** The kind of the reconciled or written object. */
 export const objectKind = "k8s.object.kind"
 
 /** Its group and version, as in a manifest. */
 export const objectApiVersion = "k8s.object.api_version"
 
-/** Its uid. */
+/** Its UID. */
 export const objectUid = "k8s.object.uid"
 
-/** The version of the object that a reconcile began with. */
+/** The version of the object at the start of the reconcile. */
 export const objectResourceVersion = "k8s.object.resource_version"
 
-/** `metadata.generation` of the object that a reconcile began with. */
+/** `metadata.generation` of the object at the start of the reconcile. */
 export const generation = "reconcile.generation"
 
-/** The generation that its status spoke of; absent where the status speaks of none. */
+/** The observed generation in its status; absent without one. */
 export const observedGeneration = "reconcile.observed_generation"
 
-/** Whether it was being deleted. */
+/** Whether the object was being deleted. */
 export const deleting = "reconcile.deleting"
 
-/** What woke the reconcile: each kind once, the oldest first. */
+/** The triggers of the reconcile: each kind once, the oldest first. */
 export const triggerKinds = "reconcile.trigger.kinds"
 
-/** How many triggers there were, those that have no link included. */
+/** The number of triggers, including those without a link. */
 export const triggerCount = "reconcile.trigger.count"
 
-/** How many of them have no link, because many more came than are kept. */
+/** The number of triggers without a link, because only some are kept. */
 export const droppedLinks = "reconcile.trigger.dropped_links"
 
-/** From ready to running, in ms. */
+/** The time from ready to running, in ms. */
 export const queueWaitMillis = "reconcile.queue.wait_ms"
 
-/** How old the oldest change was that a reconcile answers to, in ms; absent where no change woke it. */
+/** The age of the oldest change among the triggers, in ms; absent without a change. */
 export const eventAgeMillis = "reconcile.event.age_ms"
 
-/** The priority it had in the queue. */
+/** Its priority in the queue. */
 export const priority = "reconcile.priority"
 
-/** 1 for the first after a success, counting up with each failure or requeue in a row. */
+/** 1 for the first attempt after a success; each failure or requeue in a row adds 1. */
 export const attempt = "reconcile.attempt"
 
-/** The reconcile's id, which is in its log lines as well. */
+/** The reconcile's ID, as in its log lines. */
 export const reconcileId = "reconcile.id"
 
-/** What came of it: see `AttemptTrace.resultOf` of `@homeostat/observability`. */
+/** The result: see `AttemptTrace.resultOf` of `@homeostat/observability`. */
 export const result = "reconcile.result"
 
-/** In how many ms it runs again; absent where it waits for the next trigger. */
+/** The time until the next run in ms; absent if it waits for the next trigger. */
 export const requeueAfterMillis = "reconcile.requeue_after_ms"
 
-/** How many of its writes changed something, or may have. */
+/** The number of writes that changed an object, or may have. */
 export const writes = "reconcile.writes"
 
-/** How many of its writes changed nothing. */
+/** The number of writes without changes. */
 export const noopWrites = "reconcile.noop_writes"
 
-/** How many of its spans were not kept, because there were too many; absent where all were. */
+/** The number of dropped spans; absent if none was dropped. */
 export const droppedSpans = "reconcile.dropped_spans"
 
-/** How many events of a span were not kept, because there were too many; absent where all were. */
+/** The number of dropped events of a span; absent if none was dropped. */
 export const droppedEvents = "span.dropped_events"
 
-/** What a trigger was, such as `watch.modified`: on a link, and on an event of the queue wait. */
+/** The kind of a trigger, such as `watch.modified`: on a link, and on an event of the queue wait. */
 export const triggerKind = "trigger.kind"
 
-/** When it happened: RFC 3339 with milliseconds. */
+/** The time of a trigger: RFC 3339 with milliseconds. */
 export const triggerTime = "trigger.time"
 
 /** The kind of the object that changed. */
 export const sourceKind = "trigger.source.kind"
 
-/** Its namespace; absent for one that has none. */
+/** Its namespace; absent for a cluster-scoped object. */
 export const sourceNamespace = "trigger.source.namespace"
 
 /** Its name. */
 export const sourceName = "trigger.source.name"
 
-/** The version of it that the trigger brought. */
+/** Its version in the trigger. */
 export const sourceResourceVersion = "trigger.source.resource_version"
 
-/** What a link leads to: `retry_of` or `requeue_of` (the attempt before), or `cause` (who wrote the object that changed). */
+/**
+ * The relation of a link: `retry_of` or `requeue_of` (the previous attempt), or `cause` (the reconcile that wrote the changed
+ * object).
+ */
 export const linkRelation = "link.relation"
 
-/** The result for a child: `matched` (nothing to do), `created`, `updated`, or `left alone`, because it is not ours. */
+/** The result for a child: `matched` (no change), `created`, `updated`, or `left alone` (another owner's). */
 export const dependentResult = "dependent.result"
 
-/** Why it was written: `created`, `intent` (another is wanted than before), `drift` (another manager changed it). */
+/** The reason of a write: `created`, `intent` (the desired state changed), `drift` (another manager changed the object). */
 export const dependentReason = "dependent.reason"
 
-/** The paths of what differed from what is wanted of it. Never the values. */
+/** The paths of the fields that differed. Never the values. */
 export const dependentFields = "dependent.fields"
 
-/** The paths of what a status changes. Never the values. */
+/** The paths of the changed status fields. Never the values. */
 export const statusFields = "status.fields"
 
 /** The entry of `metadata.finalizers`. */
@@ -150,44 +152,44 @@ export const eventType = "event.type"
 /** Its reason. */
 export const eventReason = "event.reason"
 
-/** The program, on everything that it sends. */
+/** The name of the program, on all exported data. */
 export const serviceName = "service.name"
 
 /** Its version. */
 export const serviceVersion = "service.version"
 
-/** Which of its replicas. */
+/** The replica of the program. */
 export const serviceInstance = "service.instance.id"
 
-/** The program's own pod. */
+/** The pod of the program. */
 export const podName = "k8s.pod.name"
 
-/** The pod's uid. */
+/** The pod's UID. */
 export const podUid = "k8s.pod.uid"
 
-/** The node that the pod is on. */
+/** The node of the pod. */
 export const nodeName = "k8s.node.name"
 
 /** On the event `exception`: the class of an error. */
 export const exceptionType = "exception.type"
 
-/** What it says. */
+/** The error message. */
 export const exceptionMessage = "exception.message"
 
-/** Where it came from; of defects only. */
+/** The stack; only of defects. */
 export const exceptionStack = "exception.stacktrace"
 
-/** Why a hot loop is suspected: one of `Metric.hotLoopReasons`. */
+/** The reason of a suspected hot loop: one of `Metric.hotLoopReasons`. */
 export const hotLoopReason = "hot_loop.reason"
 
-/** The object that is written again and again: `Deployment default/shop`. */
+/** The object that is written repeatedly: `Deployment default/shop`. */
 export const hotLoopObject = "hot_loop.object"
 
-/** The paths of what is written. Never the values. */
+/** The paths of the written fields. Never the values. */
 export const hotLoopFields = "hot_loop.fields"
 
 /** The other manager of these fields; absent if there is none or it is unknown. */
 export const hotLoopManager = "hot_loop.manager"
 
-/** On an event that is a line of the log: how much it matters. */
+/** The log level, on an event for a log line. */
 export const logLevel = "homeostat.log.level"

@@ -1,9 +1,8 @@
 /**
- * How much is logged, as it can be changed while a program runs: one level for all, and for a controller one of its own.
+ * Log levels that can change while a program runs: one for the program, and optionally one per controller.
  *
- * A level here is a `LogLevel` whose rank is read at each comparison. Fibers are given it once, as the least level that they log
- * (`Logger.minimumLogLevel`), and a change holds for all that run already, at once and wherever they are. A line costs what it
- * always costs: the comparison.
+ * A level here is a `LogLevel` whose rank is computed at each comparison. Fibers get it once, as their minimum
+ * (`Logger.minimumLogLevel`), and a change affects all running fibers at once. A skipped line costs only the comparison.
  */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -28,30 +27,30 @@ export const byName: { readonly [name in Name]: LogLevel.LogLevel } = {
   error: LogLevel.Error
 }
 
-/** Whether there is a level of that name. */
+/** Whether the name is a level. */
 export const isName = (text: string): text is Name => Object.hasOwn(byName, text)
 
 /** A level that was set with `/loglevel`. */
 export interface Setting {
   readonly level: Name
-  /** When it ends by itself, in milliseconds of the Clock; never, without one. */
+  /** When it expires, in milliseconds of the Clock; absent for never. */
   readonly until: number | undefined
 }
 
 /** The levels of a program. */
 export interface Levels {
-  /** What is logged outside of controllers, and by those that have no level of their own: follows what is set. */
+  /** The level outside of controllers, and of controllers without their own level. Follows changes. */
   readonly level: LogLevel.LogLevel
-  /** What a controller logs: follows what is set. */
+  /** The level of a controller. Follows changes. */
   readonly of: (controller: string) => LogLevel.LogLevel
-  /** What the program was started with. */
+  /** The level at the start of the program. */
   readonly initial: Name
-  /** What is set now: of a controller, or without one of all that have none of their own. */
+  /** The current setting of a controller, or without an argument that of the program. */
   readonly setting: (controller?: string | undefined) => Setting | undefined
   /**
-   * Sets a level, for a while or until it is reset. It takes the place of the one before, and of its end.
+   * Sets a level, with a duration or until it is reset. It replaces the previous setting and its expiry.
    *
-   * @param options.over runs when its while is over, not if it ends otherwise
+   * @param options.over runs when the setting expires, not if it ends otherwise
    */
   readonly set: (
     level: Name,
@@ -61,11 +60,11 @@ export interface Levels {
       readonly over?: Effect.Effect<void> | undefined
     }
   ) => Effect.Effect<void>
-  /** Back to how it was started: for a controller, or without one for all and every controller. */
+  /** Resets a controller to the initial level, or without an argument the program and all controllers. */
   readonly reset: (controller?: string | undefined) => Effect.Effect<void>
 }
 
-/** A level whose rank is another's, as it is at the time. */
+/** A level with the current rank of another one. */
 const following = (current: () => Name): LogLevel.LogLevel => ({
   ...LogLevel.Info,
   get ordinal() {
@@ -73,7 +72,7 @@ const following = (current: () => Name): LogLevel.LogLevel => ({
   }
 })
 
-/** Levels that can be changed, as long as the scope. */
+/** Levels that can change until the scope closes. */
 export const make = (initial: Name): Effect.Effect<Levels, never, Scope.Scope> =>
   Effect.gen(function* () {
     const all = ""
@@ -118,12 +117,12 @@ export const make = (initial: Name): Effect.Effect<Levels, never, Scope.Scope> =
     }
   })
 
-/** The levels of the program, or `undefined` where they can't be changed: then whatever the fiber has holds. */
+/** The levels of the program, or `undefined` if they cannot change: then the minimum level of the fiber applies. */
 export class LogLevels extends Context.Reference<LogLevels>()("@homeostat/runtime/LogLevels", {
   defaultValue: (): Levels | undefined => undefined
 }) {}
 
-/** Has an effect log what the controller is set to log. */
+/** Runs an effect with the level of a controller. */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, controller: string): Effect.Effect<A, E, R> =>
   Effect.flatMap(LogLevels, (levels) =>
     levels === undefined ? effect : Effect.locally(effect, FiberRef.currentMinimumLogLevel, levels.of(controller))

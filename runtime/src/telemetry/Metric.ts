@@ -1,16 +1,16 @@
 /**
- * What a metric is, and every one of the runtime, defined once: name, help, type, labels, buckets. A controller defines those of
- * its own by {@link counter}, {@link gauge} and {@link histogram}. Those that controller-runtime and client-go have are named
- * and cut as they are there, so that existing dashboards and alerts work; ours begin with `homeostat_`.
+ * The definition of a metric, and all metrics of the runtime: name, help, type, labels, buckets. A controller defines its own metrics
+ * with {@link counter}, {@link gauge} and {@link histogram}. Metrics of controller-runtime and client-go have the same names, labels
+ * and buckets here, so that existing dashboards and alerts work; ours begin with `homeostat_`.
  *
- * What they have and we do not: the client's rate limiter (there is none: the server's own fairness is used) and its lookups of
- * names (made by Bun, out of sight), and Go's runtime.
+ * Missing compared to them: the metrics of the client's rate limiter (the client has none), of DNS lookups (Bun makes them), and of
+ * Go's runtime.
  */
 
-/** Names of labels, and the value that a series has for each. */
+/** The value of each label of a series. */
 export type Labels<L extends string> = { readonly [label in L]: string }
 
-/** What goes up only. */
+/** A value that only increases. */
 export interface Counter<out L extends string = string> {
   readonly type: "counter"
   /** Ends in `_total`. */
@@ -19,7 +19,7 @@ export interface Counter<out L extends string = string> {
   readonly labels: ReadonlyArray<L>
 }
 
-/** What goes up and down. */
+/** A value that increases and decreases. */
 export interface Gauge<out L extends string = string> {
   readonly type: "gauge"
   readonly name: string
@@ -27,17 +27,17 @@ export interface Gauge<out L extends string = string> {
   readonly labels: ReadonlyArray<L>
 }
 
-/** How often a value was at most so much. */
+/** The distribution of a value. */
 export interface Histogram<out L extends string = string> {
   readonly type: "histogram"
   readonly name: string
   readonly help: string
   readonly labels: ReadonlyArray<L>
-  /** Upper bounds, rising; the one at infinity is not written. */
+  /** Upper bounds, ascending, without infinity. */
   readonly buckets: ReadonlyArray<number>
 }
 
-/** Any of them. */
+/** Any metric. */
 export type Metric<L extends string = string> = Counter<L> | Gauge<L> | Histogram<L>
 
 /** Why Prometheus would reject or misread a metric with this definition; `undefined` if the definition is valid. */
@@ -57,7 +57,7 @@ const mistakeIn = (metric: Metric): string | undefined => {
   return metric.buckets.length > 0 && rising ? undefined : "has buckets whose bounds do not rise"
 }
 
-/** Throws when the program starts, as one invalid metric would make Prometheus reject the whole page. */
+/** Throws at the start of the program, because one invalid metric would make Prometheus reject the whole page. */
 const checked = <M extends Metric>(metric: M): M => {
   const mistake = mistakeIn(metric)
   if (mistake !== undefined) throw new Error(`The metric ${JSON.stringify(metric.name)}: ${mistake}`)
@@ -65,8 +65,8 @@ const checked = <M extends Metric>(metric: M): M => {
 }
 
 /**
- * Defines a counter. Throws if it can't be one. Names begin with that of the program, and have their unit at the end:
- * `homeostat_backup_bytes_added_total`. Each set of values of the labels is a series of its own: they are for what is of few kinds.
+ * Defines a counter. Throws if the definition is invalid. A name begins with that of the program and ends with the unit:
+ * `homeostat_backup_bytes_added_total`. Each combination of label values is a series, so use labels with few values.
  */
 export const counter = <const L extends string = never>(
   name: string,
@@ -74,14 +74,14 @@ export const counter = <const L extends string = never>(
   labels: ReadonlyArray<L> = []
 ): Counter<L> => checked({ type: "counter", name, help, labels })
 
-/** Defines a gauge. As {@link counter} otherwise. */
+/** Defines a gauge. Otherwise like {@link counter}. */
 export const gauge = <const L extends string = never>(
   name: string,
   help: string,
   labels: ReadonlyArray<L> = []
 ): Gauge<L> => checked({ type: "gauge", name, help, labels })
 
-/** Defines a histogram with these upper bounds, rising, in the unit that its name ends with. As {@link counter} otherwise. */
+/** Defines a histogram with these upper bounds, ascending, in the unit at the end of its name. Otherwise like {@link counter}. */
 export const histogram = <const L extends string = never>(
   name: string,
   help: string,
@@ -89,10 +89,10 @@ export const histogram = <const L extends string = never>(
   labels: ReadonlyArray<L> = []
 ): Histogram<L> => checked({ type: "histogram", name, help, labels, buckets })
 
-/** From 10 ns to 1000 s, each ten times the one before. */
+/** From 10 ns to 1000 s, each ten times the last. */
 const decades: ReadonlyArray<number> = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000]
 
-/** From the time that a cluster on one machine takes to that after which a person has lost patience. */
+/** From the latency of a local cluster to the longest time that a person would wait. */
 const freshnessSeconds: ReadonlyArray<number> = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
 ]
@@ -101,7 +101,7 @@ const requestSeconds: ReadonlyArray<number> = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 
 
 const requestBytes: ReadonlyArray<number> = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216]
 
-/** Reconciles that ended, by what they asked for; one of {@link reconcileResults}. */
+/** Finished reconciles by result; one of {@link reconcileResults}. */
 export const reconcileTotal = counter(
   "controller_runtime_reconcile_total",
   "Total number of reconciliations per controller",
@@ -111,35 +111,35 @@ export const reconcileTotal = counter(
 /** The results of {@link reconcileTotal}. */
 export const reconcileResults = ["success", "error", "requeue", "requeue_after"] as const
 
-/** Reconciles that failed, for whatever reason. */
+/** Failed reconciles. */
 export const reconcileErrors = counter(
   "controller_runtime_reconcile_errors_total",
   "Total number of reconciliation errors per controller",
   ["controller"]
 )
 
-/** Those of them that are not tried again. */
+/** Failed reconciles with a permanent error. */
 export const terminalReconcileErrors = counter(
   "controller_runtime_terminal_reconcile_errors_total",
   "Total number of terminal reconciliation errors per controller",
   ["controller"]
 )
 
-/** Those of them that were a defect: a mistake in the program. */
+/** Failed reconciles with a defect: a mistake in the program. */
 export const reconcilePanics = counter(
   "controller_runtime_reconcile_panics_total",
   "Total number of reconciliation panics per controller",
   ["controller"]
 )
 
-/** Those of them that took longer than the controller allows. */
+/** Failed reconciles that exceeded the timeout of the controller. */
 export const reconcileTimeouts = counter(
   "controller_runtime_reconcile_timeouts_total",
   "Total number of reconciliation timeouts per controller",
   ["controller"]
 )
 
-/** How long reconciles take. */
+/** The duration of reconciles. */
 export const reconcileTime = histogram(
   "controller_runtime_reconcile_time_seconds",
   "Length of time per reconciliation per controller",
@@ -151,8 +151,8 @@ export const reconcileTime = histogram(
 )
 
 /**
- * How old an event was when its reconcile began: from the arrival of the oldest change that the reconcile answers to. The initial
- * list, own writes of the object's reconciles, and runs that were asked for (retries, resyncs) do not count.
+ * The age of an event at the start of its reconcile: from the arrival of the oldest change among the triggers. The initial list, own
+ * writes of the object's reconciles, and requested runs (retries, resyncs) do not count.
  */
 export const freshnessStarted = histogram(
   "homeostat_freshness_started_seconds",
@@ -161,7 +161,7 @@ export const freshnessStarted = histogram(
   ["controller"]
 )
 
-/** The same to the end of the reconcile, however it ended. */
+/** The same to the end of the reconcile, with any outcome. */
 export const freshnessFinished = histogram(
   "homeostat_freshness_finished_seconds",
   "From the arrival of a watch event to the end of the reconcile that answers to it; not of own writes of the object's reconciles",
@@ -170,8 +170,8 @@ export const freshnessFinished = histogram(
 )
 
 /**
- * The same to the moment at which a write of the reconcile was answered and its event had arrived: then everybody sees what was
- * done about the event. The next reconcile that the event takes part in reports it. Events that a predicate ignores do not count.
+ * The same to the time when the response to a write of the reconcile and its watch event have arrived: then other clients see the
+ * effect of the event. The next reconcile with this event reports it. Events that a predicate ignores do not count.
  */
 export const freshnessSeen = histogram(
   "homeostat_freshness_seen_seconds",
@@ -180,21 +180,21 @@ export const freshnessSeen = histogram(
   ["controller"]
 )
 
-/** Objects whose last reconcile failed or asked to run again, and that have not succeeded since. */
+/** Objects whose last reconcile failed or requested a requeue, without a success since then. */
 export const backoffObjects = gauge(
   "homeostat_backoff_objects",
   "Objects that wait in back-off or are tried again after it, by controller",
   ["controller"]
 )
 
-/** Of these, the most attempts in a row that one has behind it. */
+/** The most attempts in a row among these objects. */
 export const backoffAttempts = gauge(
   "homeostat_backoff_attempts",
   "Attempts in a row of the object in back-off that has the most",
   ["controller"]
 )
 
-/** Of these, the longest delay that the retry schedule has given to one after its last attempt. */
+/** The longest current delay of the retry schedule among these objects. */
 export const backoffDelay = gauge(
   "homeostat_backoff_delay_seconds",
   "Longest delay that an object in back-off was given after its last attempt",
@@ -208,7 +208,7 @@ export const maxConcurrentReconciles = gauge(
   ["controller"]
 )
 
-/** Workers of a controller with a key in hand. */
+/** Workers of a controller that process a key. */
 export const activeWorkers = gauge(
   "controller_runtime_active_workers",
   "Number of currently used workers per controller",
@@ -228,13 +228,13 @@ export const queueAdds = counter("workqueue_adds_total", "Total number of adds h
   "controller"
 ])
 
-/** Runs that were asked for with a delay. */
+/** Runs that were requested with a delay. */
 export const queueRetries = counter("workqueue_retries_total", "Total number of retries handled by workqueue", [
   "name",
   "controller"
 ])
 
-/** From ready to running. */
+/** The time from ready to running. */
 export const queueDuration = histogram(
   "workqueue_queue_duration_seconds",
   "How long in seconds an item stays in workqueue before being requested",
@@ -242,7 +242,7 @@ export const queueDuration = histogram(
   ["name", "controller"]
 )
 
-/** From handed out to done. */
+/** The time from running to done. */
 export const workDuration = histogram(
   "workqueue_work_duration_seconds",
   "How long in seconds processing an item from workqueue takes.",
@@ -250,28 +250,28 @@ export const workDuration = histogram(
   ["name", "controller"]
 )
 
-/** What the runs in progress have taken so far, summed up. */
+/** The sum of the durations of runs in progress. */
 export const unfinishedWork = gauge(
   "workqueue_unfinished_work_seconds",
   "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
   ["name", "controller"]
 )
 
-/** What the longest run in progress has taken so far. */
+/** The duration of the longest run in progress. */
 export const longestRun = gauge(
   "workqueue_longest_running_processor_seconds",
   "How many seconds has the longest running processor for workqueue been running.",
   ["name", "controller"]
 )
 
-/** Requests sent, watches and repetitions too. The code of one without an answer is `<error>`. */
+/** Requests, including watches and retries. Without a response the code is `<error>`. */
 export const requests = counter(
   "rest_client_requests_total",
   "Number of HTTP requests, partitioned by status code, method, and host.",
   ["code", "method", "host"]
 )
 
-/** From sent to answered, of requests with a whole answer: of a watch it would say nothing. */
+/** The time from sending to the response, without watches. */
 export const requestDuration = histogram(
   "rest_client_request_duration_seconds",
   "Request latency in seconds. Broken down by verb, and host.",
@@ -279,7 +279,7 @@ export const requestDuration = histogram(
   ["verb", "host"]
 )
 
-/** The size of what is sent, without headers. */
+/** The size of the request body. */
 export const requestSize = histogram(
   "rest_client_request_size_bytes",
   "Request size in bytes. Broken down by verb and host.",
@@ -287,7 +287,7 @@ export const requestSize = histogram(
   ["verb", "host"]
 )
 
-/** The size of what is answered, without headers, after decompression. */
+/** The size of the response body, after decompression. */
 export const responseSize = histogram(
   "rest_client_response_size_bytes",
   "Response size in bytes. Broken down by verb and host.",
@@ -295,7 +295,7 @@ export const responseSize = histogram(
   ["verb", "host"]
 )
 
-/** Repetitions, by the code that was the reason for them. */
+/** Retries, by the code of the failed attempt. */
 export const requestRetries = counter(
   "rest_client_request_retries_total",
   "Number of request retries, partitioned by status code, verb, and host.",
@@ -309,31 +309,31 @@ export const leaderElectionMasterStatus = gauge(
   ["name"]
 )
 
-/** Renewals that found the Lease not as the leader had left it, and had to look first. */
+/** Renewals that found another version of the Lease than the leader had written, and had to read it first. */
 export const leaderElectionSlowpath = counter(
   "leader_election_slowpath_total",
   "Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
   ["name"]
 )
 
-/** How often the certificate of `--metrics-cert-dir` was read. */
+/** Reads of the certificate of `--metrics-cert-dir`. */
 export const certificateReads = counter("certwatcher_read_certificate_total", "Total number of certificate reads", [])
 
-/** Reads that found no certificate that can be used. The one before is served until there is a new one. */
+/** Reads without a usable certificate. The previous one is served until there is a new one. */
 export const certificateReadErrors = counter(
   "certwatcher_read_certificate_errors_total",
   "Total number of certificate read errors",
   []
 )
 
-/** Collectors that threw when `/metrics` was read. Their metrics are missing or have old values. */
+/** Collectors that threw during a read of `/metrics`. Their metrics are missing or have old values. */
 export const collectErrors = counter(
   "homeostat_metrics_collect_errors_total",
   "How often a collector of metrics threw when the page was read",
   []
 )
 
-/** How long the server takes to renew a Lease: near the renew deadline, leadership is about to be lost. */
+/** The duration of Lease renewals: near the renew deadline, the leader is about to lose the Lease. */
 export const leaseRenewDuration = histogram(
   "homeostat_lease_renew_duration_seconds",
   "How long successful renewals of the leader's Lease took",
@@ -341,7 +341,7 @@ export const leaseRenewDuration = histogram(
   ["name"]
 )
 
-/** Watches that were resumed, by why the one before ended. A kind is named as in a rule: `deployments.apps`. */
+/** Resumed watches, by the reason why the last one ended. Kinds have the names of RBAC rules: `deployments.apps`. */
 export const watchRestarts = counter(
   "homeostat_watch_restarts_total",
   "Watches resumed from where the last one ended, by kind and by why it ended",
@@ -356,8 +356,8 @@ export const watchRelists = counter(
 )
 
 /**
- * The time since the API server sent an event, a bookmark or a list of a kind, or ended a watch in order. Bookmarks come every minute,
- * and the manager gives up a watch after two and a half minutes. Of several watches of a kind, the one that is silent for longest.
+ * The time since the API server sent an event, a bookmark or a list of a kind, or ended a watch regularly. Bookmarks arrive every
+ * minute, and the manager ends a silent watch after two and a half minutes. With several watches of a kind, the longest time.
  */
 export const watchIdle = gauge(
   "homeostat_watch_idle_seconds",
@@ -365,12 +365,12 @@ export const watchIdle = gauge(
   ["kind"]
 )
 
-/** Objects in the cache. */
+/** Cached objects. */
 export const cacheObjects = gauge("homeostat_cache_objects", "Objects in the cache, by kind", ["kind"])
 
 /**
- * About how many bytes these objects are as JSON, without managedFields: their number times the mean size of a sample, one in 64
- * of those that arrive. In memory they take a multiple of that.
+ * The approximate size of these objects as JSON, without managedFields: their number times the mean size of a sample, one in 64
+ * arriving objects. In memory they take several times as much.
  */
 export const cacheBytes = gauge(
   "homeostat_cache_bytes",
@@ -395,8 +395,8 @@ export const eventsDropped = counter(
 )
 
 /**
- * Traces of reconciles, by why they were exported (`told`: an Event leads to it), `quiet` if nothing spoke for that, `dropped` if
- * there was no room.
+ * Traces of reconciles by the reason for their export (`told`: an Event links to the trace), or `quiet` if there was no reason, or
+ * `dropped` if the buffer was full.
  */
 export const traces = counter(
   "homeostat_traces_total",
@@ -404,10 +404,10 @@ export const traces = counter(
   ["decision"]
 )
 
-/** Spans that have arrived, by each exporter. */
+/** Spans that arrived, per exporter. */
 export const spansExported = counter("homeostat_spans_exported_total", "Spans that an exporter has delivered")
 
-/** Spans that were to be exported and have not arrived, by one of {@link spanLosses}. */
+/** Spans that were lost during the export, by one of {@link spanLosses}. */
 export const spansDropped = counter(
   "homeostat_spans_dropped_total",
   "Spans lost: no room while the receiver is slow (buffer_full), refused or not answered (export_failed), beyond what is kept of one trace (trace_too_long), not sent when the process ended (shutdown)",
@@ -420,7 +420,7 @@ export const spanLosses = ["buffer_full", "export_failed", "trace_too_long", "sh
 /** Seconds of CPU. */
 export const processCpu = counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.")
 
-/** When the process started, in seconds since 1970. */
+/** The start time of the process, in seconds since 1970. */
 export const processStart = gauge(
   "process_start_time_seconds",
   "Start time of the process since unix epoch in seconds."
@@ -433,14 +433,14 @@ export const eventLoopLag = histogram(
   [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 )
 
-/** Memory in RAM. */
+/** Resident memory. */
 export const processResident = gauge("process_resident_memory_bytes", "Resident memory size in bytes.")
 
-/** Address space. */
+/** Virtual memory. */
 export const processVirtual = gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.")
 
-/** File descriptors in use. */
+/** Open file descriptors. */
 export const processOpenFds = gauge("process_open_fds", "Number of open file descriptors.")
 
-/** File descriptors that may be in use. */
+/** The limit of open file descriptors. */
 export const processMaxFds = gauge("process_max_fds", "Maximum number of open file descriptors.")

@@ -1,14 +1,14 @@
 /**
- * The registry of a manager's metrics: what was counted, and how to read it.
+ * The registry of a manager's metrics: it counts, and returns the values.
  *
- * Whoever counts binds an instrument to its labels once and then uses it: plain synchronous code of some ns, for the hot path.
- * Binding creates the series, at 0, so that it is there before anything happened, and a rate over it sees the first event. What
- * is cheaper to look up than to keep (the depth of a queue) is set by a collector, which is called before each reading.
+ * Bind an instrument to its labels once, and then use it: synchronous code of some ns, for the hot path. Binding creates the series
+ * with the value 0, so that a rate includes the first event. A collector sets values that are cheaper to compute than to maintain,
+ * such as the depth of a queue; it runs before each read.
  *
- * A registry belongs to one manager. Code outside a manager (a client in a script) counts into a registry that is not served.
+ * A registry belongs to one manager. Code outside of a manager, such as a client in a script, uses a registry that is not served.
  *
- * A controller has metrics of its own if it defines some (`Metric.counter` …) and binds them to the registry that its reconciles
- * have in their context, most easily by {@link once}:
+ * For its own metrics, a controller defines them (`Metric.counter` and so on) and binds them to the registry in the context of its
+ * reconciles, usually with {@link once}:
  *
  * ```ts
  * const greetings = Metric.counter("example_greetings_total", "Greetings sent, by language", ["language"])
@@ -18,8 +18,8 @@
  * english.add()
  * ```
  *
- * What reconciles bind is part of the manager's page, and goes when their controller leads no more: its numbers are the next
- * leader's then. Series whose labels name an object have to be taken away when it is gone: {@link Registry.remove}.
+ * Metrics of reconciles are removed when their controller no longer leads, because the next leader reports them. Remove series with
+ * the name of an object in a label when the object is gone: {@link Registry.remove}.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ import { type Counter, collectErrors, type Gauge, type Histogram, type Labels, t
 
 /** A counter with its labels. */
 export interface Counting {
-  /** Goes up by `n`, 1 by default, which is not to be negative. */
+  /** Adds `n`, which must not be negative. Default 1. */
   readonly add: (n?: number) => void
 }
 
@@ -40,79 +40,76 @@ export interface Gauging {
 
 /** A histogram with its labels. */
 export interface Observing {
-  /** In the metric's unit: seconds, bytes. With a trace that shows where the value comes from, its bucket keeps the newest one. */
+  /** Records a value in the metric's unit, such as seconds or bytes. With a trace, its bucket keeps the latest one as exemplar. */
   readonly observe: (value: number, trace?: Trace) => void
 }
 
-/** A trace that can be looked up, for a value of it to point there. */
+/** The exported trace of a value. */
 export interface Trace {
   readonly traceId: string
   readonly spanId: string
-  /** When the value was seen, in milliseconds since 1970. */
+  /** When the value was recorded, in milliseconds since 1970. */
   readonly at: number
 }
 
-/** One value of a bucket, and its trace. */
+/** A value of a bucket with its trace. */
 export interface Exemplar extends Trace {
   readonly value: number
 }
 
-/** A series of a counter or a gauge, at one moment. */
+/** The value of a series of a counter or a gauge. */
 export interface Scalar {
   /** In the order of the metric's labels. */
   readonly labels: ReadonlyArray<string>
   readonly value: number
 }
 
-/** A series of a histogram, at one moment. */
+/** The values of a series of a histogram. */
 export interface Distribution {
   readonly labels: ReadonlyArray<string>
-  /** Upper bounds, rising, the one at infinity left out. */
+  /** Upper bounds, ascending, without infinity. */
   readonly bounds: ReadonlyArray<number>
-  /** How many values are within each bound and within none before; the last number is of those beyond all. */
+  /** The number of values between each bound and the one before; the last number counts the values above all bounds. */
   readonly counts: ReadonlyArray<number>
   readonly sum: number
-  /** The newest of each bucket, as `counts` has them; absent where none was given yet. */
+  /** The latest exemplar of each bucket, in the order of `counts`; absent if there is none. */
   readonly exemplars?: ReadonlyArray<Exemplar | undefined> | undefined
 }
 
-/** A metric and its series, in the order in which they were bound. */
+/** A metric and its series, in the order of their creation. */
 export interface Family {
   readonly metric: Metric
   readonly series: ReadonlyArray<Scalar | Distribution>
 }
 
-/** A registry. All of it is synchronous. */
+/** A registry. All methods are synchronous. */
 export interface Registry {
   /**
-   * The instrument of a series. The same labels give the same series, whoever asks. Throws if the metric's name is that of another
-   * one, of another type or with other labels or buckets.
+   * The instrument of a series. The same labels return the same series. Throws if a metric with the same name and another type, other
+   * labels or buckets exists.
    */
   readonly counter: <L extends string>(metric: Counter<L>, labels: Labels<L>) => Counting
   readonly gauge: <L extends string>(metric: Gauge<L>, labels: Labels<L>) => Gauging
   readonly histogram: <L extends string>(metric: Histogram<L>, labels: Labels<L>) => Observing
   /**
-   * Takes away the series of a metric that have these labels, whatever others they have: all of an object's results, if its name is
-   * given and the result is not. Their instruments count for nobody from then on; who binds the same labels again begins at 0.
+   * Removes the series of a metric with these labels and any others: with only the name of an object, all its results. The values of
+   * their instruments are then lost; binding the same labels again starts at 0.
    */
   readonly remove: <L extends string>(metric: Metric<L>, labels: Partial<Labels<L>>) => void
-  /** Calls `collect` before each reading, until the answer is called. */
+  /** Calls `collect` before each read, until the returned function is called. */
   readonly onCollect: (collect: () => void) => () => void
-  /** A view of this registry that ends. */
+  /** A part of this registry that can end. */
   readonly part: () => Part
   /**
-   * What there is now, in the order in which the metrics were first bound. A collector that throws costs its own metrics only: it is
-   * counted, and `failed` gets what it threw.
+   * The current values, in the order in which the metrics were created. A collector that throws loses only its own metrics: it is
+   * counted, and `failed` gets the error.
    */
   readonly read: (failed?: (thrown: unknown) => void) => ReadonlyArray<Family>
 }
 
-/** A view of a registry: what is bound and collected by way of it is the registry's, until it ends. */
+/** A part of a registry: the registry contains its series and collectors until it ends. */
 export interface Part extends Registry {
-  /**
-   * Takes back the collectors, and takes away the series that were first bound by way of this part. What is bound by way of it
-   * later counts for nobody.
-   */
+  /** Removes the collectors and the series that were created with this part. Values of instruments that are bound later are lost. */
   readonly end: () => void
 }
 
@@ -131,7 +128,7 @@ class Single implements Counting, Gauging {
 class Buckets implements Observing {
   private readonly counts: Array<number>
   private sum = 0
-  /** Made with the first: most histograms never have one. */
+  /** Created with the first exemplar, because most histograms have none. */
   private exemplars: Array<Exemplar | undefined> | undefined = undefined
   constructor(
     readonly labels: ReadonlyArray<string>,
@@ -140,7 +137,7 @@ class Buckets implements Observing {
     this.counts = new Array(bounds.length + 1).fill(0)
   }
   readonly observe = (value: number, trace?: Trace): void => {
-    // The first bound that is not exceeded, by halving.
+    // Binary search for the first bound that is not exceeded.
     let low = 0
     let high = this.bounds.length
     while (low < high) {
@@ -163,7 +160,7 @@ class Buckets implements Observing {
   })
 }
 
-/** Who may end: what it has bound goes with it. */
+/** The owner of series and collectors, which are removed when it ends. */
 interface Owner {
   ended: boolean
 }
@@ -244,7 +241,7 @@ export const make = (): Registry => {
       },
       onCollect: (collect) => {
         if (owner?.ended === true) return () => {}
-        // A wrapper of its own, so that one function can be registered twice.
+        // A wrapper, so that one function can be registered twice.
         const collector = () => collect()
         collectors.set(collector, owner)
         return () => {
@@ -282,20 +279,19 @@ export const make = (): Registry => {
   return view(undefined)
 }
 
-/** The registry of the manager that an effect runs in. */
+/** The registry of the manager of an effect. */
 export class Metrics extends Context.Reference<Metrics>()("@homeostat/runtime/Metrics", { defaultValue: make }) {}
 
-/** A part of the fiber's registry, which ends with the scope. */
+/** A part of the fiber's registry, until the scope closes. */
 export const scoped: Effect.Effect<Registry, never, Scope.Scope> = Effect.acquireRelease(
   Effect.map(Metrics, ({ part }) => part()),
   ({ end }) => Effect.sync(end)
 )
 
 /**
- * What is made of the fiber's registry, once for each: a controller's instruments, bound when its first reconcile asks for them, and
- * anew when it leads again.
+ * Creates a controller's instruments once per registry: at the first reconcile, and again in each later leadership.
  *
- * @param make also gets the services of whoever asks first, such as the Cache, for collectors
+ * @param make also gets the services of the first caller, such as the Cache, for collectors
  */
 export const once = <A, R = never>(
   make: (registry: Registry, services: Context.Context<R>) => A
@@ -312,8 +308,7 @@ export const once = <A, R = never>(
 }
 
 /**
- * A counter that follows a total which is kept elsewhere. That may begin again from 0 (a new queue, a new watch), so it is told
- * what the total was, and adds what it has grown by.
+ * Adds the growth of a total to a counter. If the total is smaller than before, it has restarted from 0 (a new queue, a new watch).
  */
 export const following = (counter: Counting): ((total: number) => void) => {
   let last = 0

@@ -1,9 +1,7 @@
-/**
- * For tests: what a registry holds, by names as Prometheus writes them.
- */
+/** The values of a registry for tests, by their names in Prometheus' format. */
 import type { Registry } from "./Metrics.ts"
 
-/** `visits_total{page="home"}` and its value; of a histogram `…_count` and `…_sum`. */
+/** `visits_total{page="home"}` with its value; for a histogram `…_count` and `…_sum`. */
 export const reading = (registry: Registry, prefix = ""): { readonly [series: string]: number } => {
   const values: Record<string, number> = {}
   for (const { metric, series } of registry.read()) {

@@ -1,8 +1,8 @@
 /**
- * Traces as they are recorded: an Effect tracer whose spans cost little and go nowhere by themselves. A recording holds what
- * happened under one root; when the root has ended, whoever has the recording decides what becomes of it.
+ * Recorded traces: an Effect tracer with cheap spans, which are not exported by themselves. A recording contains the spans under one
+ * root. After the root has ended, the exporter decides whether to export the recording.
  *
- * Ids are those of W3C's Trace Context, so that a recording can be handed to OpenTelemetry as it is. No SDK is needed here.
+ * IDs are those of W3C's Trace Context, so that OpenTelemetry can use them unchanged. This module needs no SDK.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,13 +11,13 @@ import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import * as Attribute from "./Attribute.ts"
 
-/** Spans of a recording beyond this number are counted and not kept: a reconcile that sends thousands of requests is one still. */
+/** Further spans of a recording are only counted, because a reconcile may send thousands of requests. */
 export const mostSpans = 256
 
-/** Events of a span beyond this number are counted and not kept: OpenTelemetry's default limit. */
+/** Further events of a span are only counted. OpenTelemetry's default limit. */
 export const mostEvents = 128
 
-/** Something that happened at one moment of a span. */
+/** An event of a span. */
 export interface Event {
   readonly name: string
   /** Nanoseconds since 1970. */
@@ -28,7 +28,7 @@ export interface Event {
 const ids = new Uint8Array(4096)
 let used = ids.length
 
-/** So many random bytes, in hexadecimal. Drawn in stock: asking the system for eight bytes costs as much as for thousands. */
+/** Random bytes, in hexadecimal. Generated in batches, because eight bytes from the system cost as much as thousands. */
 const random = (bytes: number): string => {
   if (used + bytes > ids.length) {
     crypto.getRandomValues(ids)
@@ -38,7 +38,7 @@ const random = (bytes: number): string => {
   return Buffer.from(ids.buffer, used - bytes, bytes).toString("hex")
 }
 
-/** A new trace id. */
+/** A new trace ID. */
 export const traceId = (): string => random(16)
 
 /** A span of a recording. */
@@ -73,11 +73,11 @@ export class Span implements Tracer.Span {
   attribute(key: string, value: unknown): void {
     this.attributes.set(key, value)
   }
-  /** Something that happens in it. After its end nothing does: what a step left behind may go on for as long as the process. */
+  /** Adds an event. Does nothing after the end of the span, because background work of a step may run as long as the process. */
   event(name: string, at: bigint, attributes: Readonly<Record<string, unknown>> = {}): void {
     if (this.status._tag === "Started") this.remark(name, at, attributes)
   }
-  /** Something that was found out about it, be it after its end. */
+  /** Adds an event, also after the end of the span. */
   remark(name: string, at: bigint, attributes: Readonly<Record<string, unknown>> = {}): void {
     if (this.events.length < mostEvents) this.events.push({ name, at, attributes })
     else this.attribute(Attribute.droppedEvents, ++this.droppedEvents)
@@ -87,21 +87,21 @@ export class Span implements Tracer.Span {
   }
 }
 
-/** What is recorded under one root. */
+/** The spans under one root. */
 export class Recording {
-  /** In the order in which they began, the root first. */
+  /** In the order of their starts, the root first. */
   readonly spans: Array<Span> = []
-  /** How many were not kept. */
+  /** The number of dropped spans. */
   dropped = 0
-  /** Whether it leaves this process, so that its id leads somewhere. Set by who exports, when the root has ended. */
+  /** Whether the recording is exported, so that its ID can be looked up. The exporter sets it after the root has ended. */
   exported = false
 
-  /** Whether a Kubernetes Event was recorded that bears its id, and should lead somewhere. Set by who records Events. */
+  /** Whether a Kubernetes Event has the ID, so that the recording should be exported. The EventRecorder sets it. */
   told = false
 
   constructor(readonly traceId: string) {}
 
-  /** A span of this recording. It is kept while there is room. */
+  /** Creates a span of this recording, and keeps it while there is room. */
   readonly span = (
     name: string,
     parent: Option.Option<Tracer.AnySpan>,
@@ -118,9 +118,9 @@ export class Recording {
 }
 
 /**
- * A new recording's root.
+ * The root of a new recording.
  *
- * @param traceId 32 hexadecimal digits; with a parent, the parent's counts
+ * @param traceId 32 hexadecimal digits; with a parent, the parent's ID is used
  * @param startTime nanoseconds since 1970
  */
 export const root = (
@@ -137,7 +137,7 @@ export const root = (
   return recording.span(name, Option.fromNullable(parent), options.startTime, options.kind)
 }
 
-/** Spans go to the recording of their parent. One without a recorded parent begins a recording that nobody has. */
+/** Adds spans to the recording of their parent. A span without a recorded parent starts a recording that is not exported. */
 export const tracer: Tracer.Tracer = Tracer.make({
   span: (name, parent, context, links, startTime, kind) => {
     const recording =
@@ -149,14 +149,14 @@ export const tracer: Tracer.Tracer = Tracer.make({
   context: (run) => run()
 })
 
-/** What a fiber is in, of which a span can be recorded. */
+/** The part of a fiber with its current span. */
 type Fiber = Parameters<Parameters<typeof Effect.withFiberRuntime>[0]>[0]
 
-/** The recorded span that a fiber is in; `undefined` where nothing is recorded. */
+/** The recorded span of a fiber; `undefined` if nothing is recorded. */
 export const current = ({ currentSpan }: Pick<Fiber, "currentSpan">): Span | undefined =>
   currentSpan instanceof Span ? currentSpan : undefined
 
-/** A step that takes no time worth telling, as a span without length. Where nothing is recorded, nothing; it costs little. */
+/** Records a step without a duration as a span. Does nothing if nothing is recorded. */
 export const mark = (name: string, attributes: () => Readonly<Record<string, unknown>>): Effect.Effect<void> =>
   Effect.withFiberRuntime((fiber) => {
     const parent = current(fiber)
@@ -170,8 +170,7 @@ export const mark = (name: string, attributes: () => Readonly<Record<string, unk
   })
 
 /**
- * A step of what is being recorded, as a span of its own around an effect. Where nothing is recorded, the effect as it is: a
- * step costs nothing then.
+ * Records a step as a span around an effect. If nothing is recorded, it returns the effect itself and costs nothing.
  *
  * @param effect gets the span, to add attributes and events
  */

@@ -1,32 +1,32 @@
 /**
- * Keeps secrets out of logs, traces and journals. The runtime writes no such thing; this is for what comes with the lines of
- * others: a Secret that a controller logs, headers, an error whose author quoted the request.
+ * Removes secrets from logs, traces and journals. The runtime itself writes none; this is for data of controllers and servers: a
+ * logged Secret, headers, an error message that quotes the request.
  *
- * By what it is: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By its name: fields like `authorization` and
- * `password`. By how it looks: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub, a password in a URL, and
- * what stands in a text after a name such as `password=`. A secret that looks like any word, under any name, cannot be distinguished from one.
+ * It detects secrets by type: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By field name: `authorization`,
+ * `password` and others. By format: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub, a password in a URL,
+ * and text after a name such as `password=`. It cannot detect a secret that looks like an ordinary word under any other name.
  */
 import * as Text from "../resource/Text.ts"
 
-/** What stands in its place. */
+/** The replacement of a secret. */
 export const hidden = "<redacted>"
 
-/** Characters of a text that are kept, unless the caller asks for less. */
+/** The longest text, in characters, unless the caller passes a smaller limit. */
 export const longest = 8192
 
-/** Characters beyond those that are looked at: a secret that the cut goes through is known by its whole. */
+/** Additional characters that are searched, because a secret across the cut is recognized only as a whole. */
 const margin = 1024
 
-/** Names whose values are secret. Other words may stand before them: `AWS_SECRET_ACCESS_KEY`, `accountKey`. */
+/** Names of secret values. Other words may precede them: `AWS_SECRET_ACCESS_KEY`, `accountKey`. */
 const keys = "(?:password|passwd|secret|token|sig|signature|(?:access|account|api|private|shared)[-_]?key)"
 
 const looks: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(Bearer) +[^\s"',;<]{8,}/g, `$1 ${hidden}`],
   [/\b(Bearer|Basic) +(?=[\w.~+/=-]*\d)[\w.~+/=-]{8,}/gi, `$1 ${hidden}`],
-  // Two parts are enough: the cut may take the third.
+  // Two parts are enough, because the cut may remove the third.
   [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g, hidden],
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, `$1 ${hidden}`],
-  // A password may have `/` and `@` in it. A number between `:` and `/` is a port.
+  // A password may contain `/` and `@`. A number between `:` and `/` is a port.
   [/(\b[a-z][a-z\d+.-]{0,12}:\/\/)(?:[^\s/"']+|[^\s/@:"']{0,16}:(?!\d+\/)[^\s@"']{1,32})@/gi, `$1${hidden}@`],
   [/\b(?:AKIA|ASIA)[A-Z\d]{16}\b/g, hidden],
   [/\b(?:gh[pousr]_|github_pat_)[A-Za-z\d_]{16,}/g, hidden],
@@ -37,19 +37,19 @@ const looks: ReadonlyArray<readonly [RegExp, string]> = [
   [new RegExp(`(${keys}: +)(?=[^\\s"',;]*\\d)[^\\s"',;]{8,}`, "gi"), `$1${hidden}`]
 ]
 
-/** Credentials that are short or have no digit look like any word, until they are decoded. */
+/** Short credentials or those without a digit look like words until they are decoded. */
 const basic = /\b(Basic) +([a-z\d+/_-]{3,}={0,2})/gi
 
 const masking = (text: string, scheme: string, credentials: string): string =>
   Buffer.from(credentials, "base64").includes(":") ? `${scheme} ${hidden}` : text
 
-/** A text without what looks like a secret, cut to `most` characters: the cut comes first, so that a long text costs no more. */
+/** A text without possible secrets, cut to `most` characters. The cut comes first, to bound the cost of long texts. */
 export const masked = (text: string, most = longest): string => {
   const rest = Text.clip(text, most + margin)
   return Text.clip(looks.reduce((rest, [look, mask]) => rest.replace(look, mask), rest).replace(basic, masking), most)
 }
 
-/** After whatever comes before a dot: `http.request.header.authorization`. */
+/** With an optional prefix before a dot: `http.request.header.authorization`. */
 const names =
   /^(.*\.)?((proxy-)?authorization|(set-)?cookie|(access|refresh|id|bearer)?[-_]?token|password|passwd|(client[-_]?)?secret|(client[-_]?key|token)[-_]?data|private[-_]?key|api[-_]?key)$/i
 
@@ -62,7 +62,7 @@ const isFields = (value: unknown): value is Fields =>
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== ""
 
-/** Whether it is one that its name can make a secret: a number of tokens is none. */
+/** Whether the type of a value can be that of a secret: a number is not a secret. */
 const isSecret = (value: unknown): boolean => isText(value) || (Array.isArray(value) && value.some(isText))
 
 const all = (fields: Fields): Fields => Object.fromEntries(Object.keys(fields).map((key) => [key, hidden]))
@@ -72,7 +72,7 @@ const within = (fields: Fields, key: string, change: (value: Fields) => Fields):
   return isFields(value) ? { ...fields, [key]: change(value) } : fields
 }
 
-/** A Secret that may be looked at: with the names of its keys. */
+/** A Secret with hidden values; the names of its keys stay. */
 const ofSecret = (secret: Fields): Fields => {
   const metadata = (of: Fields) =>
     within(of, "annotations", (each) => (lastApplied in each ? { ...each, [lastApplied]: hidden } : each))
@@ -94,22 +94,22 @@ const ofKind = (fields: Fields): Fields => {
   }
 }
 
-/** Deeper than any object of Kubernetes; what is below is left out. */
+/** The largest depth, beyond that of any Kubernetes object. Deeper values are omitted. */
 const deepest = 32
 
 const cut = "…"
 
-/** A value without the secrets that it shows by what they are or are called: the same value if there are none. */
+/** The value without secrets, by type and by field name; the same value if it contains none. */
 export const redacted = (value: unknown): unknown => walk(value, 0, new Map())
 
-/** What is told by name (annotations of a line, attributes of a span), without what is secret by what it is or is called. */
+/** Named values (annotations of a log line, attributes of a span) without secrets, by type and by name. */
 export const fields = (entries: Iterable<readonly [string, unknown]>): { readonly [name: string]: unknown } =>
   Object.fromEntries(Array.from(entries, ([name, value]) => [name, named(name, value)]))
 
 const named = (name: string, value: unknown, inside = redacted): unknown =>
   isSecret(value) && names.test(name) ? hidden : inside(value)
 
-/** @param seen what became of what was met before, so that each is looked at once; of what it is part of itself, an end */
+/** @param seen the results for visited objects, so that each is visited once; a cycle ends there */
 const walk = (value: unknown, depth: number, seen: Map<unknown, unknown>): unknown => {
   if (typeof value !== "object" || value === null) return value
   if (seen.has(value)) return seen.get(value)
@@ -123,19 +123,19 @@ const walk = (value: unknown, depth: number, seen: Map<unknown, unknown>): unkno
 const open = (value: object, inside: (value: unknown) => unknown): unknown => {
   if (value instanceof Headers) return inside(Object.fromEntries(value.entries()))
   const shown = asJson(value)
-  // What is shown as a text (Redacted, dates) is left to show itself so.
+  // Values with their own text form (Redacted, dates) stay as they are.
   if (typeof shown !== "object" || shown === null) return value
   const result = parts(shown, inside)
   return result === shown ? value : result
 }
 
-/** What JSON shows of a value that knows how it is to be shown: an Option, an Exit, an error of Effect's. */
+/** The JSON form of a value with its own JSON form: an Option, an Exit, an Effect error. */
 const asJson = (value: object): unknown => {
   if (!("toJSON" in value) || typeof value.toJSON !== "function") return value
   try {
     return value.toJSON()
   } catch {
-    // Nor can others make JSON of it.
+    // The loggers cannot convert it to JSON either.
     return undefined
   }
 }
@@ -153,6 +153,6 @@ const parts = (value: object, inside: (value: unknown) => unknown): unknown => {
     changed ||= is !== each
     return [key, is]
   })
-  // Without its toJSON, which would show again what is hidden now.
+  // Without its toJSON, which would return the hidden values.
   return changed ? Object.fromEntries(shown.filter(([, each]) => typeof each !== "function")) : value
 }

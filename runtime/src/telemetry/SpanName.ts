@@ -1,6 +1,4 @@
-/**
- * Names of spans. They are low in number: what varies from object to object is an attribute.
- */
+/** Names of spans. Their cardinality is low: attributes contain the values that vary by object. */
 
 /** One request to the API server, kind CLIENT: `PATCH /apis/apps/v1/namespaces/{ns}/deployments/{name}`. */
 export const request = (method: string, template: string): string => `${method} ${template}`
@@ -8,26 +6,26 @@ export const request = (method: string, template: string): string => `${method} 
 /** One reconcile, kind CONSUMER, the root of its trace. */
 export const reconcile = (controller: string): string => `reconcile ${controller}`
 
-/** From the first trigger's key being ready to its reconcile: back-dated, beneath the root. */
+/** From the first ready trigger of a key to its reconcile: backdated, a child of the root. */
 export const queueWait = "queue wait"
 
-/** A child of the object that is reconciled, compared with what is wanted of it and made so. */
+/** Compares a child with its desired state and applies it. */
 export const dependent = (kind: string): string => `dependent ${kind}`
 
-/** The status is written. */
+/** Writes the status. */
 export const status = "status"
 
-/** Our entry is put into `metadata.finalizers`. */
+/** Adds our entry to `metadata.finalizers`. */
 export const finalizerAdd = "finalizer add"
 
-/** The clean-up that a finalizer stands for. */
+/** Runs the clean-up of a finalizer. */
 export const finalizerCleanUp = "finalizer clean-up"
 
-/** Entries are taken out of `metadata.finalizers`. */
+/** Removes entries from `metadata.finalizers`. */
 export const finalizerRemove = "finalizer remove"
 
-/** A Kubernetes Event is recorded. It is written later, by a fiber that belongs to no reconcile. */
+/** Records a Kubernetes Event. A fiber outside of reconciles writes it later. */
 export const event = "event"
 
-/** Not a span but an event of one: a write that leads nowhere, as it is undone, or made without a cause, again and again. */
+/** An event of a span: repeated writes that other managers revert, or that have no cause. */
 export const hotLoop = "hot_loop.suspected"
