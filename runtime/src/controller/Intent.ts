@@ -24,6 +24,18 @@ export const keyOf = (owner: KubernetesObject, kind: Resource.Any, { metadata }:
 }
 
 /**
+ * The desired child with the `stringData` of a Secret in `data`, in base64. The API server stores it so, and never returns
+ * `stringData`. Other kinds stay as they are.
+ */
+export const encoded = <D extends Intended>(kind: Resource.Any, desired: D): D => {
+  if (kind.kind !== "Secret" || kind.group !== "" || !("stringData" in desired)) return desired
+  const { data, stringData, ...rest } = Drift.json(desired)
+  const texts = Object.entries(Drift.isRecord(stringData) ? stringData : {}).filter(([, text]) => text !== undefined)
+  const added = texts.map(([key, text]) => [key, Buffer.from(String(text)).toString("base64")] as const)
+  return { ...rest, data: { ...(Drift.isRecord(data) ? data : {}), ...Object.fromEntries(added) } } as object as D
+}
+
+/**
  * The intent: the desired child with the owner reference and the hash.
  *
  * @param child the existing child, if any. Its hash stays if it has the same intent
@@ -35,19 +47,12 @@ export const of = <D extends Intended>(
   desired: D,
   child: Intended | undefined
 ): D => {
+  const { name, uid } = owner.metadata
+  const reference = { apiVersion: Resource.apiVersionOf(resource), kind: resource.kind, name, uid }
   const metadata: DesiredMeta = {
     ...desired.metadata,
     ...(namespace === undefined ? {} : { namespace }),
-    ownerReferences: [
-      {
-        apiVersion: Resource.apiVersionOf(resource),
-        kind: resource.kind,
-        name: owner.metadata.name,
-        uid: owner.metadata.uid,
-        controller: true,
-        blockOwnerDeletion: true
-      }
-    ]
+    ownerReferences: [{ ...reference, controller: true, blockOwnerDeletion: true }]
   }
   const hash = hashed({ ...desired, metadata }, child && hashOf(child))
   return { ...desired, metadata: { ...metadata, annotations: { ...metadata.annotations, [intentAnnotation]: hash } } }

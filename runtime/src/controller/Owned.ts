@@ -101,7 +101,7 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
     return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key), (held) => {
       const cached = Option.getOrUndefined(held)
-      const intent = Intent.of(owner, resource, key, desired, cached)
+      const intent = Intent.of(owner, resource, key, Intent.encoded(kind, desired), cached)
       const aim = { owner, kind, intent, key, place, options, tracing }
       const found = cached === undefined ? nothing : look(aim, resource, memory, cached)
       const isMatched =
