@@ -1,4 +1,4 @@
-/** The Backup kind: volumes that should be saved to a restic repository, on a schedule, and for how long. */
+/** The Backup kind: volumes to save to a restic repository, with a schedule and a retention. */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
@@ -7,7 +7,7 @@ import * as Fields from "./Fields.ts"
 
 const { flag, name, optional, text, time, whole } = Fields
 
-/** A length of time: whole numbers of y, w, d, h, m and s. */
+/** A duration in whole numbers of y, w, d, h, m and s. */
 const interval = (description: string, fallback: string) =>
   Schema.optionalWith(text(50).pipe(Schema.pattern(/^([0-9]+(s|m|h|d|w|y))*[1-9][0-9]*(s|m|h|d|w|y)$/)), {
     default: () => fallback
@@ -193,20 +193,20 @@ const Snapshot = Schema.Struct({
   files: Fields.amount("Number of files.")
 })
 
-/** Why a run began. */
+/** The triggers of a run. */
 export const triggers = ["start", "schedule", "manual", "unlock", "retry"] as const
 
-/** Why a run began. */
+/** The trigger of a run. */
 export type Trigger = (typeof triggers)[number]
 
-/** What is told of a run, whether it goes on or has ended. */
+/** The status of an active or finished run. */
 const run = {
   trigger: Schema.Literal(...triggers).annotations({ description: "Why it began." }),
   startTime: Field.Time.annotations({ description: "When it began." }),
   uid: optional(text(253), "The uid of that Job: a later Job may have the same name.")
 } as const
 
-/** What a status may say: a text that is longer than it has room for would have the API server refuse all of it. */
+/** The schema of the status. Its maximum lengths matter: the API server rejects a status with a longer text. */
 export const Status = Schema.Struct({
   observedGeneration: optional(
     Schema.NonNegativeInt.pipe(Field.format("int64")),
@@ -275,7 +275,7 @@ export const Status = Schema.Struct({
   )
 })
 
-/** The kind, with all that its CustomResourceDefinition says. */
+/** The kind and its CustomResourceDefinition. */
 export const Backup = CustomResource.make({
   group: "backup.example.com",
   version: "v1",
@@ -295,8 +295,8 @@ export const Backup = CustomResource.make({
   ]
 })
 
-/** A Backup as `reconcile` sees it: defaults filled in. */
+/** A Backup for `reconcile`, with defaults. */
 export type Backup = typeof Backup.Type
 
-/** What the controller tells about a Backup. */
+/** The status of a Backup. */
 export type BackupStatus = NonNullable<Backup["status"]>

@@ -1,15 +1,13 @@
 /**
- * The Backup controller: runs movers when a schedule or a person asks for it, one Job at a time for each repository, reads from
- * their ends what became of them, and tells it.
+ * The Backup controller: runs movers by a schedule or on request, one Job at a time per repository, and reports their results.
  *
- * Flow of a reconcile: the Job that goes on, or has ended since, is read; then it is decided whether a run is due; if so, the
- * source, the credentials and whose turn it is are looked at, and its Job is made; at last all of it is written to the status, told
- * in Events, and old Jobs are taken away. What was decided follows from status, Jobs and time alone (see Plan), so that one that
- * was cut short anywhere is taken up by the next.
+ * A reconcile reads the active Job, or the one that has ended, and decides whether a run is due. If so, it checks the source, the
+ * credentials and the turn, and creates the Job. Then it writes the status, records Events and deletes old Jobs. The decision depends
+ * only on status, Jobs and time (see Plan), so the next reconcile can continue after a crash at any point.
  *
- * Data never passes through here, nor do values of Secrets: keys are looked at, and the kubelet gives their values to the mover.
+ * No data and no values of Secrets pass through the controller: it checks their keys, and the kubelet passes the values to the mover.
  *
- * Needs the rights that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
+ * Needs the permissions that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -65,7 +63,7 @@ export const controller = Controller.make("backup", {
         now
       })
       yield* Status.update(backup, whole.status)
-      // After the status: an attempt that fails there is made again, and would tell it twice.
+      // After the status, because a retry after a failed status write would record the Events twice.
       for (const { note, reason, type } of whole.told) {
         yield* EventRecorder.record({ regarding: backup, type, reason, note })
       }
@@ -81,25 +79,25 @@ export const controller = Controller.make("backup", {
     })
 })
 
-/** Reads the Job that goes on, or has ended since. */
+/** Reads the active Job, or the one that has ended. */
 const follow = (backup: Backup, jobs: ReadonlyArray<Job>, now: number) =>
   Effect.gen(function* () {
     const status = backup.status ?? {}
     const known = Plan.current(status, jobs)
     const { startTimeout } = yield* Settings
     if (known === undefined && status.active === undefined) return Standing.idle(BackupStatus.draft(backup))
-    // One that the cache lacks may be one that it does not know yet.
+    // A Job that is missing in the cache may be too new for it.
     const { active } = status
     const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
     const found = job && Plan.isOf(job, active) ? { job, progress: yield* Jobs.progress(job) } : undefined
     return Standing.of(backup, found, { now, startTimeout })
   })
 
-/** How the run stands, and what the schedule says. */
+/** The standing of the run, with the decision of the schedule. */
 interface Scheduled extends Standing.Standing {
   readonly request: Plan.Request | undefined
   readonly next: number | undefined
-  /** When to look again, in milliseconds from now. */
+  /** When to reconcile again, in milliseconds from now. */
   readonly wake: ReadonlyArray<number>
 }
 
@@ -126,18 +124,18 @@ const schedule = (
     next,
     wake: again === undefined ? wake : [...wake, again - now]
   }
-  // What was said of a run that is replaced is not said of its successor.
+  // The replaced run's state does not apply to its successor.
   return request === undefined ? decided : { ...decided, job: undefined, course: undefined }
 }
 
-/** What a reconcile came to. */
+/** The result of a reconcile. */
 interface Acted extends Scheduled {
   readonly obstacle: Summary.Facts["obstacle"]
   readonly waiting: string | undefined
   readonly sharing: ReadonlyArray<string> | undefined
 }
 
-/** Looks whether runs are possible, where that is not known, and begins the one that is due. */
+/** Checks whether runs are possible, if that is unknown, and starts the run that is due. */
 const act = (
   backup: Backup,
   scheduled: Scheduled,
@@ -162,16 +160,16 @@ const act = (
 
     const wake = [...scheduled.wake, Duration.toMillis(settings.retryPeriod)]
     const { hash } = understood.right.repository
-    // A run that goes on in another Job may have made that one already: whoever waits for it would wait for itself.
+    // Without this check, a run that continues in another Job could wait for its own Job.
     if (isKnown && remaining === undefined) {
-      // Before anything is asked of the server: many may wait, and each is woken when any of the others ends.
+      // Before any request, because many Backups may wait, and the end of a Job triggers each of them.
       const busy = yield* Jobs.wait(backup, "Backup", hash)
       if (busy !== undefined) return { ...plain, wake, waiting: waitingFor(busy) }
     }
     const found = yield* look(backup, understood.right)
     const looked: Acted = { ...plain, sharing: yield* sharing(backup, hash) }
     if (Either.isLeft(found)) {
-      // Others are not to wait behind one that can't.
+      // Other Backups must not wait for one that cannot run.
       yield* leave
       const obstacle = { ...found.left, final: false }
       return { ...looked, wake, obstacle, draft: Standing.brokenOff(scheduled, found.left.message, now) }
@@ -208,7 +206,7 @@ const act = (
     }
   })
 
-/** What a run needs of the cluster: the first thing that is missing, or all of it. */
+/** The prerequisites of a run in the cluster: all of them, or the first missing one. */
 const look = (backup: Backup, { repository: { destination } }: Spec.Understood) =>
   Effect.map(
     Effect.all([Look.source(backup, destination), Look.credentials(backup, destination)], {
@@ -222,7 +220,7 @@ const look = (backup: Backup, { repository: { destination } }: Spec.Understood) 
       })
   )
 
-/** The other Backups that write to a repository. */
+/** The other Backups with the same repository. */
 const sharing = (backup: Backup, hash: string) =>
   Effect.map(Cache.list(Backup), ({ items }) =>
     items

@@ -1,4 +1,4 @@
-/** Backups, their Jobs and the pods of these, as a server would have them in tests. */
+/** Backups with their Jobs and pods for tests, as a server stores them. */
 import type { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Either from "effect/Either"
@@ -17,7 +17,7 @@ export const created = "2026-11-01T00:00:00Z"
 
 export const uid = "6f1a7d52-3c0e-4b57-9d8a-0e4f5b6c7d80"
 
-/** A Backup as `reconcile` gets it: defaults filled in by its schema. */
+/** A Backup for `reconcile`: its schema adds the defaults. */
 export const backup = (
   spec: { readonly [field: string]: unknown } = {},
   {
@@ -45,7 +45,7 @@ export const backup = (
         creationTimestamp: created,
         ...metadata
       },
-      // An undefined field is one that is absent.
+      // JSON drops undefined fields.
       spec: JSON.parse(
         JSON.stringify({ source: "pvc/data", schedule: "0 2 * * *", destination: "s3://bucket", ...spec })
       ),
@@ -53,17 +53,17 @@ export const backup = (
     } as Parameters<typeof Backup.decode>[0])
   )
 
-/** Its spec, which has to be right. */
+/** Its parsed spec, which must be valid. */
 export const understood = (of: Backup): Spec.Understood =>
   Either.getOrThrowWith(Spec.parse(of), ({ message }) => new Error(message))
 
-/** A Job of a Backup, that goes on unless it is said how it ended. */
+/** A Job of a Backup; active unless the options say how it ended. */
 export const job = (
   name: string,
   options: {
     readonly made?: string | number
     readonly ended?: "Complete" | "Failed"
-    /** Of its end. */
+    /** The reason of its end. */
     readonly reason?: string
     readonly endedAt?: string
     readonly trigger?: string
@@ -159,7 +159,7 @@ export const pod = (
   }
 })
 
-/** What the mover wrote last. */
+/** The last output of the mover. */
 export const told = (result: { readonly [field: string]: unknown }): string =>
   JSON.stringify({ reason: "Succeeded", message: "", ...result })
 
@@ -170,13 +170,13 @@ export const exited = (
   options: Outcome.Options = {}
 ): Outcome.Outcome => Outcome.judge({ _tag: "Exited", exitCode, text: told(result) }, options)
 
-/** What a run found that saved a volume. */
+/** A result with one saved volume. */
 export const saved = {
   repository: "ab".repeat(32),
   snapshots: [{ pvc: "data", id: "0".repeat(64), bytes: 1000, added: 10, files: 3 }]
 }
 
-/** A run that a status speaks of. */
+/** A run in a status. */
 export const run = (over: Partial<BackupStatuses.Active> = {}): BackupStatuses.Active => ({
   job: "cart-29393880",
   trigger: "schedule",
@@ -184,12 +184,12 @@ export const run = (over: Partial<BackupStatuses.Active> = {}): BackupStatuses.A
   ...over
 })
 
-/** A group of claims that nobody uses. */
+/** A group of unused claims. */
 export const group = (...names: readonly [string, ...ReadonlyArray<string>]): Placement.Group => {
   const [first, ...others] = names
   const claim = (name: string) => ({ name, isBound: true, accessModes: ["ReadWriteOnce"] })
   return {
-    // Of a claim, placing looks at more than the making of a Job does.
+    // The making of a Job reads fewer fields of a claim than the placement does.
     claims: [claim(first), ...others.map(claim)] as unknown as Placement.Group["claims"],
     node: undefined,
     tolerations: [],
@@ -197,6 +197,6 @@ export const group = (...names: readonly [string, ...ReadonlyArray<string>]): Pl
   }
 }
 
-/** Whether the API server would take a status. */
+/** Whether the API server would accept a status. */
 export const accepted = (status: BackupStatus): BackupStatus =>
   Schema.decodeUnknownSync(Status, { onExcessProperty: "error", errors: "all" })(JSON.parse(JSON.stringify(status)))

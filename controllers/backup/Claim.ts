@@ -1,23 +1,23 @@
-/** A volume that a mover mounts, and what makes it unfit for that. Pure. */
+/** A volume that a mover mounts, and the reasons why it cannot. Pure. */
 import type { PersistentVolumeClaim } from "@homeostat/runtime/resource/BuiltIn"
 import * as Usage from "./Usage.ts"
 
-/** A claim that is to be mounted by a mover. */
+/** A claim that a mover mounts. */
 export interface Claim {
   readonly name: string
   readonly accessModes: ReadonlyArray<string>
-  /** It has a volume. Without one, there cannot be anything in it. */
+  /** Whether it is bound to a volume. An unbound claim contains no data. */
   readonly isBound: boolean
   /**
-   * Claims with the same value are mounted by one pod of their workload, so another pod can mount them together too; those of
-   * different values may be in different zones. Undefined: any pod of the workload mounts it.
+   * One pod of the workload mounts all claims with the same value, so another pod can mount them together too. Claims with different
+   * values may be in different zones. Undefined: any pod of the workload mounts it.
    */
   readonly together: string | undefined
-  /** A pod as the workload would make it, which says who writes while none is there. Undefined: no workload was asked for. */
+  /** A pod from the template of the workload, which determines the user if no pod exists. Undefined without a workload. */
   readonly template: Usage.User | undefined
 }
 
-/** Why a volume cannot be worked on: a reason of the condition Ready, and what to do about it. */
+/** Why a mover cannot use a volume: a reason of the condition Ready, and a fix. */
 export interface Refusal {
   readonly reason:
     | "SourceNotFound"
@@ -30,7 +30,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** The claim, of no workload unless that is said. */
+/** The claim; by default without a workload. */
 export const make = (
   { metadata, spec, status }: PersistentVolumeClaim,
   of: Partial<Pick<Claim, "together" | "template">> = {}
@@ -42,12 +42,14 @@ export const make = (
   template: of.template
 })
 
-/** Any number of nodes can have it at once. One that can be written by one node only is where its user is, whatever else it can. */
+/**
+ * Whether several nodes can mount it at once. A claim that only one node can write stays on that node, with any other access modes.
+ */
 export const isShared = ({ accessModes }: Pick<Claim, "accessModes">): boolean =>
   accessModes.includes("ReadWriteMany") ||
   (accessModes.length > 0 && accessModes.every((mode) => mode === "ReadOnlyMany"))
 
-/** What no mover can have, whatever it would do with it. */
+/** Why no mover can mount the claim; undefined if it can. */
 export const unfit = (claim: PersistentVolumeClaim, uses: ReadonlyArray<Usage.Use>): Refusal | undefined => {
   const { metadata, spec, status } = claim
   const name = nameOf(metadata.name)
@@ -72,5 +74,5 @@ export const unfit = (claim: PersistentVolumeClaim, uses: ReadonlyArray<Usage.Us
   return undefined
 }
 
-/** For messages. */
+/** The name in messages. */
 export const nameOf = (name: string): string => `PersistentVolumeClaim ${name}`

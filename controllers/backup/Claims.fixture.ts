@@ -1,4 +1,4 @@
-/** Claims, pods and workloads of tests, as a server would have them. */
+/** Claims, pods and workloads for tests, as a server stores them. */
 import type { Deployment, PersistentVolumeClaim, Pod, StatefulSet } from "@homeostat/runtime/resource/BuiltIn"
 import type { ObjectMeta } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Names from "./Names.ts"
@@ -15,7 +15,7 @@ const metadata = (name: string, others: Partial<ObjectMeta> = {}): ObjectMeta =>
 
 const deleted = "2026-01-02T00:00:00Z"
 
-/** A bound claim that one node at a time can have, unless it is said to be another. */
+/** A bound claim for one node at a time, unless the options say otherwise. */
 export const claim = (
   name: string,
   {
@@ -27,7 +27,7 @@ export const claim = (
     readonly phase?: string
     readonly volumeMode?: string
     readonly deleted?: boolean
-    /** The pod that it was made for. */
+    /** The pod of the claim. */
     readonly pod?: string
   } = {}
 ): PersistentVolumeClaim => ({
@@ -47,7 +47,7 @@ export const claim = (
   status: { phase }
 })
 
-/** The volumes of a pod: claims by the volume's name, those of claims of its own by their names alone. */
+/** The volumes of a pod: claims by volume name, and the names of its ephemeral claims. */
 export const podSpec = (
   claims: { readonly [volume: string]: string },
   others: Partial<Usage.PodSpec> = {},
@@ -67,7 +67,7 @@ export const podSpec = (
   ...others
 })
 
-/** A pod that runs on a node, unless it is said to be another. */
+/** A running pod on a node, unless the options say otherwise. */
 export const pod = (
   name: string,
   spec: Usage.PodSpec,
@@ -76,7 +76,7 @@ export const pod = (
     phase = "Running",
     ...options
   }: {
-    /** Empty: it waits for one. */
+    /** Empty: not scheduled. */
     readonly node?: string
     readonly phase?: string
     readonly deleted?: boolean
@@ -103,13 +103,13 @@ export const pod = (
   }
 }
 
-/** A Deployment of such pods. */
+/** A Deployment with these pods. */
 export const deployment = (name: string, spec: Usage.PodSpec): Deployment => ({
   metadata: metadata(name),
   spec: { selector: {}, template: { spec } }
 })
 
-/** A StatefulSet of such pods, with claim templates of these names. */
+/** A StatefulSet with these pods and claim templates. */
 export const statefulSet = (
   name: string,
   templates: ReadonlyArray<string>,

@@ -1,7 +1,6 @@
 /**
- * What happens when a Backup is deleted: its mover is ended, so that no lock is left, and where its `deletionPolicy` says so, its
- * snapshots are deleted by a last Job. It goes when that is done; when it cannot be done, a condition and an Event say why, and an
- * annotation lets it go.
+ * The clean-up of a deleted Backup. It ends the mover, so that no lock is left, and with `deletionPolicy: Delete` a last Job deletes
+ * the snapshots. If the clean-up fails, a condition and an Event give the reason, and an annotation can skip it.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Result from "@homeostat/runtime/controller/Result"
@@ -30,19 +29,19 @@ import { Turns } from "./Turns.ts"
 
 const trigger = "delete"
 
-/** A mover has a minute to give its lock back, and its node may be busy. */
+/** A mover has a minute to release its lock, and its node may be busy. */
 const patience = Duration.minutes(5)
 
-/** Whether a Job is a Backup's last one. */
+/** Whether a Job is the clean-up of a Backup. */
 export const isCleanup = (job: Job): boolean => job.metadata.labels?.[Names.triggerLabel] === trigger
 
-/** What stands in the way of a deletion. */
+/** The reason why a deletion cannot continue. */
 interface Obstacle {
   readonly reason: string
   readonly message: string
 }
 
-/** Cleans up after a Backup; asks to be called again while movers end. */
+/** Cleans up after a Backup. Requests a requeue while movers end. */
 export const cleanup = (backup: Backup) =>
   Effect.gen(function* () {
     const { retryPeriod } = yield* Settings
@@ -50,7 +49,7 @@ export const cleanup = (backup: Backup) =>
     const jobs = yield* Jobs.of(backup)
     const movers = jobs.filter((job) => !isCleanup(job))
     const skip = backup.metadata.annotations?.[Names.skipCleanupAnnotation] === "true"
-    // Also those that are over: in the foreground, a Job is gone when its last pod is.
+    // Includes finished Jobs: with foreground deletion, a Job is gone only when its last pod is.
     yield* Effect.forEach(skip ? jobs : movers, Jobs.end, { discard: true })
     const deletes = backup.spec.deletionPolicy === "Delete" && hasBegun(backup)
     if (skip || !deletes) yield* (yield* Turns).leave("Backup", keyOf(backup))
@@ -67,7 +66,7 @@ export const cleanup = (backup: Backup) =>
     return yield* deleteSnapshots(backup, jobs.find(isCleanup))
   })
 
-/** Whether a run has ever begun. Where none has, there is nothing to delete, and maybe nothing to do it with. */
+/** Whether a run has ever begun. Otherwise there is nothing to delete, and maybe no repository. */
 const hasBegun = ({ status }: Backup): boolean =>
   [status?.active, status?.lastRun, status?.lastScheduleTime, status?.repositoryID].some((fact) => fact !== undefined)
 
@@ -76,7 +75,7 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
     const settings = yield* Settings
     const again = Result.requeueAfter(settings.retryPeriod)
     if (job === undefined) {
-      // With its namespace everything goes that a Job would need, and nothing new is let in.
+      // A namespace that is being deleted accepts no new Job, and its content is deleted with it.
       if (yield* namespaceGoes(backup)) return Result.done
       const obstacle = yield* begin(backup)
       if (obstacle !== undefined) yield* tell(backup, obstacle)
@@ -99,9 +98,9 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
       })
       return Result.done
     }
-    // One that was never opened was never made. That one is gone that was there is for somebody to know.
+    // A repository that was never opened was never created. A known repository that is missing is reported.
     if (outcome.reason === "RepositoryMissing" && backup.status?.repositoryID === undefined) return Result.done
-    // A lock that was left behind does not last.
+    // A stale lock expires.
     if (outcome.reason === "RepositoryLocked" && progress.at + Outcome.staleLock <= (yield* Clock.currentTimeMillis)) {
       yield* Jobs.discard(job)
       return again
@@ -111,7 +110,7 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
     return again
   })
 
-/** Whether the namespace is being deleted: asked by a Job that is not made, which takes no right to look at namespaces. */
+/** Whether the namespace is being deleted. A dry-run create shows it without a permission to read namespaces. */
 const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
   Client.create(
     Job,
@@ -122,17 +121,17 @@ const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
     { dryRun: true }
   ).pipe(
     Effect.as(false),
-    // Any other refusal will meet the Job itself, and be told then.
+    // The Job itself will fail with any other error, which is reported then.
     Effect.catchAll((error) =>
       Effect.succeed(error._tag === "Forbidden" && error.causes.some(({ reason }) => reason === "NamespaceTerminating"))
     )
   )
 
-/** Makes the last Job, or says what stands in its way. */
+/** Creates the clean-up Job, or returns the obstacle. */
 const begin = (backup: Backup) =>
   Effect.gen(function* () {
     const settings = yield* Settings
-    // Nothing else of the spec is needed, however wrong it may be.
+    // The rest of the spec may be invalid.
     const destination = Spec.destination(backup)
     if (Either.isLeft(destination)) return destination.left
     const repository = Repository.of(backup, destination.right)
@@ -163,14 +162,14 @@ const begin = (backup: Backup) =>
     return Jobs.refusalOf(begun.left) ?? (yield* begun.left)
   })
 
-/** Says why it does not go, and what helps. Once: the status remembers. */
+/** Reports why the deletion does not continue, and a fix. Once, because the status records it. */
 const tell = (backup: Backup, { message, reason }: Obstacle) =>
   Effect.gen(function* () {
     const now = Time.seconds(yield* Clock.currentTimeMillis)
     const note = `The Backup cannot be deleted yet. ${Room.cut(message, 1500).replace(/[.]?$/, ".")} To leave everything as it is and let it go, set the annotation ${Names.skipCleanupAnnotation} to "true"`
     const before = backup.status ?? {}
-    const told = Condition.find(before.conditions, Condition.Stalled)
-    if (told?.message === note) return
+    const stalled = Condition.find(before.conditions, Condition.Stalled)
+    if (stalled?.message === note) return
     const draft: Condition.Draft = {
       type: Condition.Stalled,
       status: "True",
@@ -182,7 +181,7 @@ const tell = (backup: Backup, { message, reason }: Obstacle) =>
     yield* Status.update(backup, {
       ...before,
       message: note,
-      conditions: [...others, ...Condition.set(told === undefined ? [] : [told], [draft], now)]
+      conditions: [...others, ...Condition.set(stalled === undefined ? [] : [stalled], [draft], now)]
     })
     yield* EventRecorder.record({ regarding: backup, type: "Warning", reason, note })
   })

@@ -1,6 +1,4 @@
-/**
- * What a mover is given of Secrets: names of keys, never a value. Pure. It is the kubelet that puts the values into the pod.
- */
+/** The Secrets of a mover: names of keys, never a value. The kubelet passes the values to the pod. Pure. */
 import * as Either from "effect/Either"
 import type { Backup } from "./Backup.ts"
 import * as Destination from "./Destination.ts"
@@ -14,16 +12,16 @@ export interface KeyReference {
 
 /** The Secrets of a Backup. */
 export interface References {
-  /** Its keys are restic's environment variables. */
+  /** The Secret whose keys are restic's environment variables. */
   readonly credentials: string
-  /** `spec.repository.credentialsSecretRef` names it, so it has to be there, even if nothing is needed of it. */
+  /** `spec.repository.credentialsSecretRef` names it, so it must exist, even if no key is needed. */
   readonly named: boolean
-  /** In place of the credentials' RESTIC_PASSWORD. */
+  /** Replaces RESTIC_PASSWORD of the credentials. */
   readonly password: KeyReference | undefined
   readonly ca: KeyReference | undefined
 }
 
-/** Which Secrets a Backup of this name has. */
+/** The Secrets of a Backup with this name. */
 export const references = (name: string, repository: Backup["spec"]["repository"]): References => ({
   credentials: repository?.credentialsSecretRef?.name ?? `${name}-backup-credentials`,
   named: repository?.credentialsSecretRef !== undefined,
@@ -31,44 +29,44 @@ export const references = (name: string, repository: Backup["spec"]["repository"
   ca: repository?.caSecretRef
 })
 
-/** The Secrets to look at, each once. */
+/** The names of the Secrets, without duplicates. */
 export const secrets = ({ ca, credentials, password }: References): ReadonlyArray<string> => [
   ...new Set([credentials, password?.name, ca?.name].filter((name) => name !== undefined))
 ]
 
-/** What is known of a Secret: its keys. One without a value is as good as none. */
+/** The keys of a Secret. A key with an empty value counts as missing. */
 export interface Keys {
   readonly filled: ReadonlyArray<string>
   readonly empty: ReadonlyArray<string>
 }
 
-/** Why no Job can be made, and which keys of which Secret would change that. */
+/** Why no Job is possible, with the missing keys and their Secret. */
 export interface Refusal {
   readonly reason: "CredentialsMissing"
   readonly message: string
 }
 
-/** What goes into the mover's pod. */
+/** The Secret values in the mover's pod. */
 export interface Mounts {
-  /** restic's variables: keys of Secrets, paths of files in `volumeMounts`, and AWS_DEFAULT_REGION if a region was given. */
+  /** restic's variables: keys of Secrets, paths of files in `volumeMounts`, and AWS_DEFAULT_REGION with a region. */
   readonly env: ReadonlyArray<Usage.EnvVar>
   readonly volumes: ReadonlyArray<Usage.Volume>
   readonly volumeMounts: ReadonlyArray<Usage.VolumeMount>
 }
 
-/** What is known. */
+/** The known facts. */
 export interface Options {
   readonly destination: Destination.Destination
   readonly references: References
-  /** By name; one that is not there is not in it. */
+  /** By name; without missing Secrets. */
   readonly secrets: ReadonlyMap<string, Keys>
-  /** The pod has a ServiceAccount of its own, which may have an identity in the cloud. */
+  /** Whether the pod has its own ServiceAccount, which may have an identity in the cloud. */
   readonly ownIdentity: boolean
-  /** `spec.repository.region`, in place of the credentials' AWS_DEFAULT_REGION. */
+  /** `spec.repository.region`, which replaces AWS_DEFAULT_REGION of the credentials. */
   readonly region?: string | undefined
 }
 
-/** What the pod is given, or all that is missing. */
+/** The values for the pod, or all missing keys. */
 export const mounts = (options: Options): Either.Either<Mounts, Refusal> => {
   const problems = [...ofCredentials(options), ...ofKeys(options)]
   return problems.length === 0
@@ -78,7 +76,7 @@ export const mounts = (options: Options): Either.Either<Mounts, Refusal> => {
 
 const password = "RESTIC_PASSWORD"
 
-/** What the Secret of credentials lacks. */
+/** The missing keys of the credentials Secret. */
 const ofCredentials = ({ destination, ownIdentity, references, secrets }: Options): ReadonlyArray<string> => {
   const { credentials, named } = references
   const keys = secrets.get(credentials)
@@ -101,7 +99,7 @@ const ofCredentials = ({ destination, ownIdentity, references, secrets }: Option
   return [`Secret ${credentials} lacks ${listed(lacking)}${hollow}: add what is missing${instead}`]
 }
 
-/** Which of the keys that the spec names one by one are missing. */
+/** The missing keys of those that the spec names. */
 const ofKeys = ({ references: { ca, password }, secrets }: Options): ReadonlyArray<string> =>
   Object.entries({ passwordSecretRef: password, caSecretRef: ca }).flatMap(([field, reference]) => {
     if (reference === undefined) return []
@@ -120,7 +118,7 @@ const ofKeys = ({ references: { ca, password }, secrets }: Options): ReadonlyArr
 const listed = (names: ReadonlyArray<string>): string =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`
 
-/** Where files of the credentials are. */
+/** The folder of credential files. */
 const credentialsPath = "/credentials"
 const caPath = "/tls"
 const caFile = "ca.crt"
@@ -128,7 +126,7 @@ const caFile = "ca.crt"
 const given = ({ destination, references, region, secrets }: Options): Mounts => {
   const { ca, credentials } = references
   const filled = new Set(secrets.get(credentials)?.filled)
-  // restic has this variable for S3 alone.
+  // restic uses this variable only for S3.
   const ownRegion = destination._tag === "S3" ? region : undefined
   const replaced = new Set([
     ...(references.password === undefined ? [] : [password]),
@@ -158,7 +156,7 @@ const given = ({ destination, references, region, secrets }: Options): Mounts =>
     ],
     volumes: mounted.map(({ items, name, secret }) => ({
       name,
-      // The files belong to root, and whoever the mover is has to read them.
+      // The files belong to root, and the mover's user must be able to read them.
       secret: { secretName: secret, items, defaultMode: 0o444 }
     })),
     volumeMounts: mounted.map(({ name, path }) => ({ name, mountPath: path, readOnly: true }))

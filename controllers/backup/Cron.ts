@@ -1,14 +1,14 @@
 /**
- * What a Backup's `schedule` says: the five fields and nicknames of robfig/cron, which CronJobs use too, and nicknames that
- * end with `-random`. Pure; the times that follow from it are in Occurrence.ts.
+ * Parses a Backup's `schedule`: the five fields and nicknames of robfig/cron, which CronJobs use too, and nicknames that end with
+ * `-random`. Pure; Occurrence.ts computes the times.
  *
- * Read as robfig/cron v3's `ParseStandard` does (github.com/robfig/cron, parser.go), except that what it takes for something
- * else than it looks like is refused: `*-5` (for it the same as `*`), `+5`, a field of commas alone, `@every` with nothing or less.
+ * It parses like `ParseStandard` of robfig/cron v3 (github.com/robfig/cron, parser.go), but rejects texts that robfig reads
+ * differently than they look: `*-5` (equal to `*`), `+5`, a field of only commas, `@every` with zero or less.
  */
 import { createHash } from "node:crypto"
 import * as Either from "effect/Either"
 
-/** Minutes, hours, days and months that count. Each list ascends, has no element twice and is never empty. */
+/** The matching minutes, hours, days and months. Each list is sorted, without duplicates and never empty. */
 export interface Fields {
   readonly _tag: "Fields"
   /** 0 to 59. */
@@ -21,24 +21,24 @@ export interface Fields {
   readonly months: ReadonlyArray<number>
   /** 0 (Sunday) to 6. */
   readonly daysOfWeek: ReadonlyArray<number>
-  /** A day has to be in both lists of days: so if one of them is a star. Otherwise one is enough. */
+  /** Whether a day must match both lists of days, because one of them is a star. Otherwise one match is enough. */
   readonly bothDays: boolean
 }
 
-/** A fixed time after the run before. */
+/** A fixed time after the previous run. */
 export interface Every {
   readonly _tag: "Every"
   /** Whole seconds, at least one. */
   readonly millis: number
 }
 
-/** When something runs, without a time zone. */
+/** A schedule without a time zone. */
 export type Cron = Fields | Every
 
-/** A schedule that was understood. */
+/** A parsed schedule. */
 export interface Parsed {
   readonly cron: Cron
-  /** The schedule as it counts: five fields in the place of a `-random` nickname, otherwise what was given, trimmed. */
+  /** The effective schedule: five fields for a `-random` nickname, otherwise the trimmed text. */
   readonly effective: string
 }
 
@@ -46,7 +46,7 @@ interface Field {
   readonly name: string
   readonly min: number
   readonly max: number
-  /** What stands for the numbers from `min` on. */
+  /** Names for the numbers from `min` on. */
   readonly names?: ReadonlyArray<string>
 }
 
@@ -79,10 +79,10 @@ const nicknames: { readonly [nickname: string]: string } = {
 const randomSuffix = "-random"
 
 /**
- * Reads a schedule.
+ * Parses a schedule.
  *
- * @param of whose schedule it is, such as `shop/cart`: what `-random` draws from, so that it is the same at each start
- * @returns Left: one sentence for a person, which names the field and what to write instead
+ * @param of the owner, such as `shop/cart`: the seed of `-random`, so that the result is always the same
+ * @returns Left: one sentence for people with the field and a fix
  */
 export const parse = (text: string, of: string): Either.Either<Parsed, string> => {
   const schedule = text.trim()
@@ -108,9 +108,8 @@ export const parse = (text: string, of: string): Either.Either<Parsed, string> =
 }
 
 /**
- * The fields of a nickname with each number drawn from the name, to spread what would otherwise begin at one moment. Numbers
- * come from separate words of the digest: of one word, minute and hour would go together. No day after the 27th, so that it
- * is in each month.
+ * The fields of a nickname, with numbers drawn from the owner's name to spread the load. Each number uses another word of the digest,
+ * so that minute and hour are independent. The day is at most the 27th, which every month has.
  */
 const drawn = (fields: string, of: string): string => {
   const digest = createHash("sha1").update(`${of}@${fields}`).digest()
@@ -163,7 +162,7 @@ interface Values {
 const parseField = (text: string, field: Field): Either.Either<Values, string> => {
   const found = new Set<number>()
   let star = false
-  // Two commas in a row are one, as for robfig.
+  // Two commas in a row are one, as in robfig.
   const ranges = text.split(",").filter((range) => range !== "")
   if (ranges.length === 0) return Either.left(`${field.name} ${quote(text)} has no value: ${accepted(field)}`)
   for (const expression of ranges) {
@@ -193,7 +192,7 @@ const parseRange = (text: string, field: Field): Either.Either<Range, string> =>
 
   const from = star ? field.min : numberOf(low, field)
   if (from === undefined) return refuse(`is not understood: ${accepted(field)}`)
-  // `5/15` is 5-59/15: a step without an end goes on to the last.
+  // `5/15` is 5-59/15: a step without an end continues to the maximum.
   const to = star || (high === undefined && stride !== undefined) ? field.max : numberOf(high ?? low, field)
   if (to === undefined) return refuse(`is not understood: ${accepted(field)}`)
   const step = stride === undefined ? 1 : /^\d+$/.test(stride) ? Number(stride) : undefined
@@ -206,7 +205,7 @@ const parseRange = (text: string, field: Field): Either.Either<Range, string> =>
   if (from > to) {
     return refuse(`ends before it begins: write ${from}-${field.max},${field.min}-${to} to go past the last`)
   }
-  // With a step, robfig no longer takes it for a star, so that the other field of days counts by itself.
+  // With a step, robfig does not treat it as a star, so the other field of days also matches alone.
   return Either.right({ from, to, step, star: star && step === 1 })
 }
 
@@ -233,10 +232,10 @@ const units: { readonly [unit: string]: number } = {
   h: 3_600_000
 }
 
-/** The longest of Go's durations: beyond it, robfig refuses too. */
+/** The longest Go duration in hours; robfig rejects longer ones too. */
 const longestHours = 2_562_047
 
-/** Go's durations, floored to whole seconds and at least one, as robfig has it. */
+/** Go's durations, rounded down to whole seconds, at least one, as in robfig. */
 const parseEvery = (schedule: string): Either.Either<Every, string> => {
   const text = schedule.replace(/^@every\s+/, "")
   const refuse = (problem: string) =>

@@ -1,6 +1,6 @@
 /**
- * What the schedule and the wishes of people come to at a moment: a run that begins, takes the place of another, waits for it or is
- * left out. Pure.
+ * Combines the schedule and the requests of users at a point in time: a run starts, replaces another, waits for it, or is skipped.
+ * Pure.
  */
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { Backup } from "./Backup.ts"
@@ -11,23 +11,25 @@ import * as Schedule from "./Schedule.ts"
 import type { Understood } from "./Spec.ts"
 import * as BackupStatus from "./status.ts"
 
-/** What was decided. */
+/** A decision. */
 export interface Decision {
-  /** With what the schedule had to tell. */
+  /** Includes the reports of the schedule. */
   readonly draft: BackupStatus.Draft
-  /** The run that is to begin, if its turn comes and nothing is missing. The same each time until it has begun. */
+  /** The run that should start when its turn comes and nothing is missing. It stays the same until the run starts. */
   readonly request: Plan.Request | undefined
   /** The next tick. Epoch milliseconds. */
   readonly next: number | undefined
-  /** When to look again, besides: a run that found a lock is tried again, or one was found of which nobody knew. Epoch milliseconds. */
+  /**
+   * When to decide again before the next tick: a run that found a lock is retried, or an unknown run was found. Epoch milliseconds.
+   */
   readonly again: number | undefined
 }
 
-/** What is known when it is decided. */
+/** The facts of a decision. */
 export interface Moment {
-  /** The Backup's, the oldest first. */
+  /** The Backup's Jobs, the oldest first. */
   readonly jobs: ReadonlyArray<Job>
-  /** One Job of the run has ended and the next has not begun: it is neither replaced nor passed by. */
+  /** One Job of the run has ended and the next has not started: such a run is not replaced. */
   readonly isBetweenJobs: boolean
   /** Epoch milliseconds. */
   readonly now: number
@@ -52,10 +54,14 @@ export const make = (
   const { active } = draft.status
   const none: Decision = { draft, request: undefined, next, again: undefined }
   if (active === undefined) {
-    // Begun by a manager that ended before it could tell the end of the run before as well.
-    const untold = Plan.current(draft.status, jobs)
-    if (untold !== undefined) {
-      return { ...none, draft: BackupStatus.started(draft, Plan.activeOf(untold), Run.scheduledAt(untold)), again: now }
+    // The Job of a manager that crashed before it wrote the end of the previous run.
+    const unreported = Plan.current(draft.status, jobs)
+    if (unreported !== undefined) {
+      return {
+        ...none,
+        draft: BackupStatus.started(draft, Plan.activeOf(unreported), Run.scheduledAt(unreported)),
+        again: now
+      }
     }
     const again = Plan.retryAt(draft.status, now)
     return {

@@ -1,20 +1,20 @@
 /**
- * Where a Backup goes: `spec.destination` as a typed value, as a repository of restic, and the environment that restic needs
- * for it. Pure. What restic makes of a repository's text stands in its internal/backend (each of the folders' config.go).
+ * The destination of a Backup: `spec.destination` as a typed value, as restic's repository, and with restic's environment variables.
+ * Pure. restic parses repositories in internal/backend (config.go of each folder).
  *
- * A destination never carries credentials: they are keys of a Secret, named as restic's environment variables are.
+ * A destination never contains credentials: they are keys of a Secret with the names of restic's environment variables.
  */
 import * as Either from "effect/Either"
 
-/** A destination that was understood. Paths are without slashes at their ends; an empty one is the root. */
+/** A parsed destination. Paths have no slashes at their ends; an empty path is the root. */
 export type Destination =
   | { readonly _tag: "S3"; readonly bucket: string; readonly path: string }
-  /** `url` has no slash at its end: `https://backup.example.com:8000`. */
+  /** `url` has no final slash: `https://backup.example.com:8000`. */
   | { readonly _tag: "Rest"; readonly url: string; readonly path: string }
   | { readonly _tag: "Gs"; readonly bucket: string; readonly path: string }
   | { readonly _tag: "Azure"; readonly container: string; readonly path: string }
   | { readonly _tag: "B2"; readonly bucket: string; readonly path: string }
-  /** A volume of the Backup's namespace. */
+  /** A volume in the Backup's namespace. */
   | { readonly _tag: "Pvc"; readonly claim: string; readonly path: string }
 
 type Parsed = Either.Either<Destination, string>
@@ -24,7 +24,7 @@ const accepted =
 
 const segment = /^[A-Za-z0-9._=+-]+$/
 
-/** A path in its normal form, or what is wrong with it. One slash at the end is nothing; others would be folders without name. */
+/** A normalized path, or the error. One final slash is ignored; other empty segments would be folders without a name. */
 const parsePath = (text: string): Either.Either<string, string> => {
   const path = text.replace(/\/$/, "")
   if (path === "") return Either.right("")
@@ -41,7 +41,7 @@ const parsePath = (text: string): Either.Either<string, string> => {
 const bucketNames = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 
 interface Scheme {
-  /** What stands before the path. */
+  /** The part before the path. */
   readonly name: string
   readonly pattern: RegExp
   readonly rule: string
@@ -88,9 +88,9 @@ const schemes: { readonly [scheme: string]: Scheme } = {
 }
 
 /**
- * Reads `spec.destination`.
+ * Parses `spec.destination`.
  *
- * @returns Left: one sentence for a person that says what to write instead. It never has what may be a password.
+ * @returns Left: one sentence for people with a fix. It never contains a possible password.
  */
 export const parse = (text: string): Parsed => {
   const refuse = (problem: string): Parsed =>
@@ -101,7 +101,7 @@ export const parse = (text: string): Parsed => {
   if (text !== text.trim() || text === "") return refuse(`is not understood: write ${accepted}, without spaces`)
   const url = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/.exec(text)
   if (url === null) {
-    // The seeds' form: the name of a bucket.
+    // The form of the tutorial: the name of a bucket.
     if (bucketNames.test(text)) return Either.right({ _tag: "S3", bucket: text, path: "" })
     return refuse(meantWithoutScheme(text))
   }
@@ -130,7 +130,7 @@ const hasPort = (host: string): boolean => {
   return port === undefined || (Number(port) >= 1 && Number(port) <= 65_535)
 }
 
-/** What somebody who wrote another scheme will have meant. */
+/** A suggestion for another scheme. */
 const meantByScheme = (scheme: string, rest: string): string => {
   switch (scheme) {
     case "https":
@@ -155,7 +155,7 @@ const meantByScheme = (scheme: string, rest: string): string => {
   }
 }
 
-/** What somebody will have meant who wrote restic's own form, a path, or a name that no bucket has. */
+/** A suggestion for restic's own form, a path, or a name that no bucket has. */
 const meantWithoutScheme = (text: string): string => {
   const [, scheme = "", rest = ""] = /^([a-z0-9]+):(.*)$/.exec(text) ?? []
   const [first = "", ...others] = rest.replace(/^https?:\/\//, "").split("/")
@@ -184,7 +184,7 @@ const meantWithoutScheme = (text: string): string => {
   return `is not a bucket name: use ${schemes.s3?.rule}, or write ${accepted}`
 }
 
-/** What stands before an @ may be a password, and messages are read by many. */
+/** The text before an @ may be a password, and many people can read messages. */
 const withoutSecrets = (text: string): string => {
   const rest = text.replace(/^([A-Za-z0-9+.-]*:(?:\/\/)?)?[^/]*@/, "$1***@")
   const from = rest.indexOf("//")
@@ -192,14 +192,14 @@ const withoutSecrets = (text: string): string => {
   return from >= 0 && to > from ? `${rest.slice(0, from)}//***${rest.slice(to)}` : rest
 }
 
-/** What the rest of the spec says about the repository. */
+/** The other fields of the spec about the repository. */
 export interface Place {
   readonly namespace: string
-  /** `spec.repository.path`, or `<namespace>/<name>`: comes after the destination's own path. */
+  /** `spec.repository.path`, or `<namespace>/<name>`: appended to the destination's own path. */
   readonly path: string
-  /** S3 only: the server, as `minio.example.com:9000`, or with `https://` or `http://` before it. Undefined: Amazon's. */
+  /** S3 only: the server, such as `minio.example.com:9000`, optionally with `https://` or `http://`. Undefined: Amazon's. */
   readonly endpoint?: string | undefined
-  /** Pvc only: where the claim is mounted in the mover's pod. */
+  /** Pvc only: the mount path of the claim in the mover's pod. */
   readonly mountPath: string
 }
 
@@ -207,7 +207,7 @@ const amazon = "s3.amazonaws.com"
 
 const join = (...parts: ReadonlyArray<string>): string => parts.filter((part) => part !== "").join("/")
 
-/** The repository as restic takes it in RESTIC_REPOSITORY. It has no secret. */
+/** The repository for RESTIC_REPOSITORY. It contains no secret. */
 export const repository = (destination: Destination, place: Place): string => {
   const path = join(destination.path, place.path)
   switch (destination._tag) {
@@ -227,28 +227,28 @@ export const repository = (destination: Destination, place: Place): string => {
 }
 
 /**
- * What tells two repositories apart in the whole cluster, to hash and to serialise by. The text for restic does not: a claim is
- * mounted at one path in each namespace.
+ * The identity of a repository in the whole cluster, for its hash and its turns. restic's text is not unique, because a claim has the
+ * same mount path in each namespace.
  */
 export const identity = (destination: Destination, place: Place): string =>
   destination._tag === "Pvc"
     ? `pvc:${join(place.namespace, destination.claim, destination.path, place.path)}`
     : repository(destination, place)
 
-/** The environment variables of a destination: the allow-list of keys that are handed from its Secret to restic. */
+/** The environment variables of a destination: the keys of its Secret that restic gets. */
 export interface Variables {
-  /** Of each, one of the sets is needed, with all of its names. */
+  /** One complete set of each entry is required. */
   readonly required: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
-  /** Needed unless the pod has an identity of its own in the cloud (its service account's). */
+  /** Required unless the pod has its own identity in the cloud (its ServiceAccount's). */
   readonly identity: ReadonlyArray<ReadonlyArray<ReadonlyArray<string>>>
   readonly optional: ReadonlyArray<string>
-  /** Of all of these, those whose value in the Secret is a file's content: mounted, and the variable is its path. */
+  /** The variables whose Secret value is the content of a file: the file is mounted, and the variable has its path. */
   readonly files: ReadonlyArray<string>
 }
 
 const password = [["RESTIC_PASSWORD"]]
 
-/** What restic 0.19 reads from the environment for a destination. */
+/** The environment variables that restic 0.19 reads for a destination. */
 export const variables = (destination: Destination): Variables => {
   switch (destination._tag) {
     case "S3":
@@ -278,7 +278,7 @@ export const variables = (destination: Destination): Variables => {
       return {
         required: [password],
         identity: [[["GOOGLE_APPLICATION_CREDENTIALS"], ["GOOGLE_ACCESS_TOKEN"]]],
-        // Only to create a bucket.
+        // Only needed to create a bucket.
         optional: ["GOOGLE_PROJECT_ID"],
         files: ["GOOGLE_APPLICATION_CREDENTIALS"]
       }
@@ -296,18 +296,19 @@ export const variables = (destination: Destination): Variables => {
   }
 }
 
-/** All names that may be handed to restic, each once. */
+/** All names that restic may get, without duplicates. */
 export const allowed = (destination: Destination): ReadonlyArray<string> => {
   const { required, identity, optional } = variables(destination)
   return [...new Set([...required.flat(2), ...identity.flat(2), ...optional])]
 }
 
 /**
- * What a Secret lacks, for CredentialsMissing: each a name, or names with "or" between. Empty if all is there.
+ * The missing keys of a Secret, for CredentialsMissing: names, or alternatives with "or". Empty if none is missing.
  *
- * @param keys the keys that the Secret has
- * @param options.ownIdentity the pod has a service account of its own, which may have an identity in the cloud: the keys that it
- *   stands for are then not needed, but where a set of them was begun the rest of it is
+ * @param keys the keys of the Secret
+ * @param options.ownIdentity the pod has its own ServiceAccount, which may have an identity in the cloud: then its keys are not
+ * required, but a set must
+ *   be complete
  */
 export const missing = (
   destination: Destination,

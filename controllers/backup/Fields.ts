@@ -1,12 +1,12 @@
-/** Kinds of fields that Backups and Restores have in common, and those that say how their pods run. */
+/** Fields that Backups and Restores share, and the fields of their pods. */
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 
-/** A field that may be absent. */
+/** An optional field. */
 export const optional = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optionalWith(schema, { exact: true }).annotations({ description })
 
-/** Text of at most so many characters. */
+/** Text with a maximum length. */
 export const text = (maxLength: number) => Schema.String.pipe(Schema.maxLength(maxLength))
 
 /** The name of an object. */
@@ -18,7 +18,7 @@ export const name = (description: string) =>
 /** A short text in a status. */
 export const word = (description: string) => text(253).annotations({ description })
 
-/** What is false unless it is said. */
+/** A boolean, by default false. */
 export const flag = (description: string) =>
   Schema.optionalWith(Schema.Boolean, { default: () => false }).annotations({ description })
 
@@ -31,7 +31,7 @@ export const whole = (description: string, fallback: number, least: number, most
 /** A time in a status. */
 export const time = (description: string) => optional(Field.Time, description)
 
-/** A number of bytes or of files in a status, which may be beyond 32 bits. */
+/** A number of bytes or files in a status, which may exceed 32 bits. */
 export const amount = (description: string) =>
   Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({ description })
 
@@ -63,7 +63,7 @@ const Toleration = Schema.Struct({
   tolerationSeconds: optional(Schema.Int.pipe(Field.format("int64")), "For how long a NoExecute taint is tolerated.")
 })
 
-/** How the pod of a mover runs. */
+/** The settings of the mover's pod. */
 export const pod = {
   image: optional(
     text(1024).pipe(Schema.minLength(1), Schema.pattern(/^\S+$/)),

@@ -1,9 +1,8 @@
 /**
- * The Job of a mover: one pod that may do nothing but read its volumes (or write the one that is restored) and talk to its
- * repository. It has no token of the API server, no right to become more than it is, and a file system that it cannot write.
- * Pure.
+ * The Job of a mover: a pod that can only read its volumes (or write the restored one) and connect to its repository. It has no API
+ * server token, no privileges, and a read-only root file system. Pure.
  *
- * Of secrets, it has names only: their values go from the Secret to the container, past the controller.
+ * It contains only the names of Secrets: the kubelet passes their values to the container.
  */
 import { createHash } from "node:crypto"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
@@ -15,7 +14,7 @@ import * as Outcome from "./Outcome.ts"
 import type * as Placement from "./Placement.ts"
 import * as Repository from "./Repository.ts"
 
-/** What the pods of Backups and Restores may be given by their specs. */
+/** The pod settings in the specs of Backups and Restores. */
 export type PodSpec = Pick<
   Backup["spec"],
   | "image"
@@ -27,33 +26,33 @@ export type PodSpec = Pick<
   | "activeDeadlineSeconds"
 >
 
-/** What a mover can be asked for, in this order. */
+/** The operations of a mover, in their order. */
 export type Operation = "preflight" | "unlock-all" | "backup" | "forget" | "prune" | "check" | "restore" | "delete"
 
-/** What a Job is made from. */
+/** The input of a Job. */
 export interface Work {
-  /** The Backup or Restore that it belongs to. */
+  /** The Backup or Restore of the Job. */
   readonly owner: KubernetesObject
   readonly spec: PodSpec
   readonly name: string
   readonly trigger: string
   readonly operations: ReadonlyArray<Operation>
-  /** What the operations need to know; see `mover/mover.sh`. */
+  /** The parameters of the operations; see `mover/mover.sh`. */
   readonly parameters: { readonly [variable: string]: string | undefined }
   readonly repository: Repository.Repository
-  /** Claims, and whether they are only read. */
+  /** The claims, and whether they are read-only. */
   readonly claims: ReadonlyArray<{ readonly name: string; readonly readOnly: boolean }>
   readonly placement: Omit<Placement.Group, "claims">
   readonly credentials: Credentials.Mounts
   readonly annotations: { readonly [name: string]: string | undefined }
-  /** If the spec names none. */
+  /** The default image. */
   readonly image: string
   readonly preflightSeconds: number
 }
 
 /**
- * The name of a Job, at most 63 characters (it becomes a label): that of its owner, cut if it must be and then told apart by
- * eight digits of its hash, and what tells its runs apart.
+ * The name of a Job, at most 63 characters, because it becomes a label: the owner's name (shortened with eight digits of its hash if
+ * needed) and the run's ID.
  */
 export const nameOf = (owner: string, run: string): string => {
   const room = 62 - run.length
@@ -65,11 +64,11 @@ export const nameOf = (owner: string, run: string): string => {
 /** Eight hexadecimal digits. */
 export const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8)
 
-/** Where a claim is mounted. Names of claims have no characters that a path could not have. */
+/** The mount path of a claim. Names of claims are valid in paths. */
 export const dataPath = (claim: string): string => `/data/${claim}`
 
 const scratch = [
-  // restic keeps an index of the repository here; without it, it is downloaded for each run anyway.
+  // restic's index of the repository; without it, each run downloads the index.
   { name: "cache", path: "/cache", sizeLimit: "10Gi" },
   { name: "tmp", path: "/tmp", sizeLimit: "1Gi" }
 ]
@@ -88,7 +87,7 @@ export const desired = (work: Work): Desired<Job> => {
     RESTIC_REPOSITORY: repository.url,
     RESTIC_CACHE_DIR: "/cache",
     TMPDIR: "/tmp",
-    // restic looks for a home, and the user may have none.
+    // restic needs a home folder, and the user may have none.
     HOME: "/tmp",
     DATA_DIR: "/data",
     RESULT: "/dev/termination-log",
@@ -100,8 +99,8 @@ export const desired = (work: Work): Desired<Job> => {
   }
   const volumes = [
     ...work.claims.map(({ name, readOnly }, index) => ({
-      // A volume's name is a DNS label, and a claim's may be longer.
-      // Read-only for the pod too, not only for its container: the kubelet then leaves the files' groups and labels alone.
+      // A volume's name is a DNS label, and a claim's name may be longer. Read-only for the whole pod, so that the kubelet does not
+      // change groups and labels of the files.
       volume: { name: `data-${index}`, persistentVolumeClaim: { claimName: name, ...(readOnly && { readOnly }) } },
       mount: { name: `data-${index}`, mountPath: dataPath(name), ...(readOnly && { readOnly }) }
     })),
@@ -131,7 +130,7 @@ export const desired = (work: Work): Desired<Job> => {
           kind: owner.kind ?? "",
           name: owner.metadata.name,
           uid: owner.metadata.uid,
-          // Without `blockOwnerDeletion`, for which some clusters want a right of its own: the finalizer waits for movers.
+          // Without `blockOwnerDeletion`, which needs an extra permission in some clusters: the finalizer waits for movers.
           controller: true
         }
       ]
@@ -139,13 +138,13 @@ export const desired = (work: Work): Desired<Job> => {
     spec: {
       backoffLimit: spec.backoffLimit,
       activeDeadlineSeconds: spec.activeDeadlineSeconds,
-      // One that is asked to end is awaited: two movers of one run would meet at the repository.
+      // Waits for a terminating pod, because two movers of one run would conflict at the repository.
       podReplacementPolicy: "Failed",
       podFailurePolicy: {
         rules: [
-          // Evictions and lost nodes are nobody's failure, and cost no try.
+          // Evictions and lost nodes do not count as failures.
           { action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] },
-          // The next try would end in the same way.
+          // A retry would fail in the same way.
           {
             action: "FailJob",
             onExitCodes: { containerName: container, operator: "In", values: [...Outcome.futile] }
@@ -156,7 +155,7 @@ export const desired = (work: Work): Desired<Job> => {
         metadata: {
           labels: {
             ...labels,
-            // By which Azure's webhook knows whom to give an identity.
+            // The label for Azure's webhook, which adds the identity.
             ...(destination._tag === "Azure" &&
               spec.serviceAccountName !== undefined && { "azure.workload.identity/use": "true" })
           }
@@ -166,12 +165,12 @@ export const desired = (work: Work): Desired<Job> => {
           automountServiceAccountToken: false,
           enableServiceLinks: false,
           ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
-          // restic gives its lock back when it is asked to end.
+          // restic releases its lock when it is terminated.
           terminationGracePeriodSeconds: 60,
           securityContext: {
             runAsNonRoot: placement.security.runAsUser !== 0,
             ...placement.security,
-            // Large volumes are not walked through for it where that can be seen to be needless.
+            // Large volumes are not changed recursively if their root already matches.
             ...(placement.security.fsGroup !== undefined && { fsGroupChangePolicy: "OnRootMismatch" }),
             seccompProfile: { type: "RuntimeDefault" }
           },
@@ -197,7 +196,7 @@ export const desired = (work: Work): Desired<Job> => {
               env: [
                 ...Object.entries(present(env)).map(([name, value]) => ({
                   name,
-                  // The kubelet puts in variables for $(NAME), and takes $$ for a dollar.
+                  // The kubelet expands variables in $(NAME), and $$ is a dollar.
                   value: value.replaceAll("$", "$$$$")
                 })),
                 ...credentials.env

@@ -1,10 +1,10 @@
 /**
- * The Jobs of movers in the cluster: followed, begun when it is their turn, ended.
+ * The Jobs of movers in the cluster: watches, starts and ends them.
  *
- * A Job is begun only while no mover works on its repository: none in the cache, and none on the server, which may know of one
- * that another manager has made a moment ago. A Job that is being deleted works on until its pods have stopped.
+ * A Job starts only if no mover works on its repository: none in the cache, and none on the server, because another manager may have
+ * just created one. A Job that is being deleted works until its pods have stopped.
  *
- * Needs the rights of {@link access}, and those that following Jobs and Pods implies.
+ * Needs the permissions of {@link access}, and those to watch Jobs and Pods.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import type * as Index from "@homeostat/runtime/cache/Index"
@@ -32,7 +32,7 @@ import * as Run from "./Run.ts"
 import { Settings } from "./Settings.ts"
 import { type Kind, place, Turns } from "./Turns.ts"
 
-/** What the functions here do beyond following. */
+/** The permissions of the functions here, except for the watches. */
 export const access: ReadonlyArray<Access.Access> = [
   Access.of(Job, ["get", "list", "create", "delete"]),
   Access.list(Pod)
@@ -50,14 +50,14 @@ const byRepository: Index.Definition = {
   }
 }
 
-/** The Jobs that work, under one value: those that are over are many more. */
+/** The working Jobs, under one value, because finished Jobs are many more. */
 const working: Index.Definition = {
   name: "backup.working",
-  // Nothing is decoded of a built-in kind.
+  // Built-in kinds are not decoded.
   values: (wire) => (works(wire as Job) ? [""] : [])
 }
 
-/** What wakes the objects of a kind: their Jobs, the pods of these, and who waits for its turn, any mover that ends. */
+/** The triggers of a kind: its Jobs, their pods and, for waiting objects, the end of any mover. */
 export const triggers = <A extends KubernetesObject>(owner: Resource<A, never>, kind: Kind) => {
   const exists = (key: ObjectKey) =>
     Effect.map(Effect.option(Cache.get(owner, key)), (found) => Option.isSome(Option.flatten(found)))
@@ -104,8 +104,8 @@ export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, n
   )
 
 /**
- * How a Job stands. One that is over is read with its pods past the cache, which may not know of their ends yet; and so is one that
- * has none long after it was made: one was deleted, and since when it misses one only the server knows.
+ * The progress of a Job. A finished Job is read from the server with its pods, because the cache may not have their ends yet. So is a
+ * Job without a pod long after its creation: its pod was deleted, and only the server knows when.
  */
 export const progress = (job: Job): Effect.Effect<Run.Progress, Failure, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
@@ -117,7 +117,7 @@ export const progress = (job: Job): Effect.Effect<Run.Progress, Failure, Client.
     return Option.isSome(live) ? Run.read(live.value, yield* podsLive(live.value)) : Run.read(job, pods)
   })
 
-/** By then the Job controller has made a pod, if it can. */
+/** After this time the Job controller has created a pod, if it can. */
 const podlessMillis = 60_000
 
 const podsLive = (job: Job) =>
@@ -131,7 +131,7 @@ const podsLive = (job: Job) =>
 
 const placeOf = ({ metadata: { namespace } }: KubernetesObject) => (namespace === undefined ? {} : { namespace })
 
-/** A Job by its name, past the cache. Anybody may have written the name into a status: one that no Job can have is no Job's. */
+/** A Job by its name, from the server. The name comes from a status, so an invalid name counts as not found. */
 export const find = (key: ObjectKey): Effect.Effect<Option.Option<Job>, Failure, Client.Client> =>
   names.test(key.name)
     ? Client.get(Job, key).pipe(
@@ -142,14 +142,15 @@ export const find = (key: ObjectKey): Effect.Effect<Option.Option<Job>, Failure,
 
 const names = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
-/** There is a Job of this name that belongs to somebody else. */
+/** A Job with this name belongs to another owner. */
 export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message: string }> {}
 
 /**
- * Begins a Job, if it is its turn.
+ * Starts a Job, if it is its turn.
  *
- * @returns Left: for what it has to wait. Its object is woken when a mover ends. A Job of the name that is ours already is taken
- *   for the one that was to be made: an earlier attempt had got so far
+ * @returns Left: the reason to wait. The end of a mover triggers the waiting object. An existing Job of the same owner and name
+ * counts as started, because an
+ *   earlier attempt created it
  */
 export const begin = (
   work: MoverJob.Work,
@@ -176,8 +177,8 @@ export const begin = (
   })
 
 /**
- * Why there will be no Job until somebody does something: its name is taken, or the API server refuses it, for a field of the spec
- * or by a policy. Undefined: it may be made yet.
+ * Why the Job cannot be created until a user acts: its name exists, or the API server rejects it because of a field of the spec or a
+ * policy. Undefined if a retry may succeed.
  */
 export const refusalOf = (
   error: Failure | NameTaken
@@ -201,8 +202,8 @@ const taken = ({ name, owner }: MoverJob.Work) =>
   )
 
 /**
- * Whether an object has to wait for its turn, as far as the cache knows, and for what. Its object is woken when a mover ends.
- * No request is made for it.
+ * Whether an object has to wait for its turn, by the cache, and for what. The end of a mover triggers the waiting object. Sends no
+ * request.
  */
 export const wait = (owner: KubernetesObject, kind: Kind, repository: string) =>
   Effect.gen(function* () {
@@ -212,14 +213,14 @@ export const wait = (owner: KubernetesObject, kind: Kind, repository: string) =>
     return busy?.message
   })
 
-/** What a mover has to wait for, and in words. */
+/** The reason to wait, also in words. */
 interface Busy {
   /** See `Turns`. */
   readonly what: string
   readonly message: string
 }
 
-/** For what a mover has to wait. */
+/** The reason why a mover has to wait. */
 const occupied = (repository: string): Effect.Effect<Busy | undefined, never, Cache.Cache> =>
   Effect.gen(function* () {
     const index = { name: byRepository.name, value: repository }
@@ -236,18 +237,18 @@ const occupied = (repository: string): Effect.Effect<Busy | undefined, never, Ca
     return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
   })
 
-/** The same, as the server knows it. */
+/** The same, from the server. */
 const occupiedUnseen = ({ owner, repository }: MoverJob.Work) =>
   Effect.gen(function* () {
     const labelSelector = `${Names.repositoryLabel}=${repository.hash}`
-    // Of its own namespace only, as a manager may have no right to look into others. Of those, the cache has to do.
+    // Only in its own namespace, because a manager may lack the permission for others. For those the cache must be enough.
     const [unseen] = yield* Pages.all(Job, { ...placeOf(owner), labelSelector }, (job) =>
       works(job) ? { metadata: job.metadata } : undefined
     )
     return unseen === undefined ? undefined : busy(unseen, repository.hash)
   })
 
-/** A Job that is being deleted works until it is over or gone. A Job that is over has no pod that still runs. */
+/** A Job that is being deleted works until it has finished or is gone. A finished Job has no running pod. */
 const works = (job: Job): boolean => !Run.isOver(job)
 
 const busy = ({ metadata: { name, namespace } }: KubernetesObject, repository: string): Busy => ({
@@ -255,10 +256,10 @@ const busy = ({ metadata: { name, namespace } }: KubernetesObject, repository: s
   message: `Job ${namespace}/${name} works on the repository`
 })
 
-/** Ends a Job: its pods are asked to end, and it is gone when they are. */
+/** Ends a Job: its pods terminate, and then it is gone. */
 export const end = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Foreground")
 
-/** Deletes a Job that is over, with its pods. */
+/** Deletes a finished Job with its pods. */
 export const discard = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Background")
 
 const remove = (job: Job, propagation: "Foreground" | "Background") =>

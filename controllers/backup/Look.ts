@@ -1,10 +1,10 @@
 /**
- * What a Backup or Restore finds in its namespace, read past the cache: a run begins with what is true now, and nobody has to
- * hold the Secrets, claims and pods of a cluster in memory for it.
+ * Reads the prerequisites of a Backup or Restore in its namespace from the server, so that a run starts with current data, and no
+ * cache has to hold the Secrets, claims and pods of a cluster.
  *
- * Errors: `ApiError` only; that something is not there is an answer. Needs the rights of {@link access}.
+ * Errors: only `ApiError`; a missing object is a result. Needs the permissions of {@link access}.
  *
- * Secrets are read one by one, by name. Which keys they have, and which of these are empty, is all that leaves this module.
+ * Secrets are read one by one. Only the names of their keys leave this module, and which keys are empty.
  */
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -26,7 +26,7 @@ import type { Restore } from "./Restore.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
-/** What looking takes. */
+/** The permissions of this module. */
 export const access: ReadonlyArray<Access.Access> = [
   Access.get(Deployment),
   Access.get(StatefulSet),
@@ -37,7 +37,7 @@ export const access: ReadonlyArray<Access.Access> = [
 
 type Look<A, E> = Effect.Effect<Either.Either<A, E>, ApiError.ApiError, Client.Client>
 
-/** The groups of claims that a Backup saves, as they are now: one Job for each, in this order. */
+/** The current groups of claims that a Backup saves: one Job for each, in this order. */
 export const source = (
   { metadata: { namespace }, spec }: Backup,
   destination: Destination.Destination
@@ -50,10 +50,10 @@ export const source = (
   )
 
 /**
- * The claim that a Restore writes to, as it is now, with where and as whom its mover runs: as the pods that use it do, else as
- * the mover of the Backup does, if its source is still there.
+ * The current claim that a Restore writes to, with the node and the user of its mover: those of the pods that use it, or else those
+ * of the Backup's mover if its source still exists.
  *
- * @param backup that of `spec.backupRef`
+ * @param backup the Backup of `spec.backupRef`
  * @param destination the Backup's
  */
 export const target = (
@@ -73,7 +73,7 @@ export const target = (
     })
   )
 
-/** As whom the files of a volume are saved. */
+/** The user who reads the files of a volume. */
 const readerOf = ({ spec }: Backup, seen: Source.Seen, volume: string | undefined): Placement.Security => {
   const groups = Either.flatMap(Source.resolve(Source.parse(spec.source), seen), (claims) =>
     Placement.place({ claims, pods: seen.pods, security: spec.podSecurityContext })
@@ -83,7 +83,7 @@ const readerOf = ({ spec }: Backup, seen: Source.Seen, volume: string | undefine
   return group.security
 }
 
-/** Where, and as whom, a mover runs that works on the repository alone: as the Backup's movers did, as far as can be told. */
+/** The node and the user of a mover that works only on the repository: those of the Backup's movers, if known. */
 export const repository = (
   backup: Backup,
   destination: Destination.Destination
@@ -97,11 +97,11 @@ export const repository = (
     })
   )
 
-/** What a mover of this Backup, or of a Restore from it, is given of Secrets. */
+/** The Secret values for a mover of this Backup, or of a Restore from it. */
 export const credentials = (
   { metadata: { name, namespace }, spec }: Backup,
   destination: Destination.Destination,
-  /** Of the pod: that of the Restore if it has one. */
+  /** The ServiceAccount of the pod: the Restore's, if it has one. */
   serviceAccountName: string | undefined = spec.serviceAccountName
 ): Look<Credentials.Mounts, Credentials.Refusal> =>
   Effect.gen(function* () {
@@ -174,7 +174,7 @@ const sourceAt = (
 
 const metadataPart = ({ annotations: _, managedFields: __, ...metadata }: KubernetesObject["metadata"]) => metadata
 
-/** The parts of a claim that the search for sources reads: no annotations, no managedFields. */
+/** The fields of a claim that the search for sources reads, without annotations and managedFields. */
 const claimPart = ({ metadata, spec, status }: PersistentVolumeClaim): PersistentVolumeClaim => ({
   metadata: metadataPart(metadata),
   ...(spec !== undefined && { spec }),
@@ -190,7 +190,7 @@ const containerPart = ({ name, securityContext, volumeMounts }: Container): Cont
   ...(volumeMounts !== undefined && { volumeMounts })
 })
 
-/** The parts of a pod that the search for sources reads; undefined for a finished pod, which holds no volume. */
+/** The fields of a pod that the search for sources reads; undefined for a finished pod, which uses no volume. */
 const podPart = ({ metadata, spec, status }: Pod): Pod | undefined => {
   if (status?.phase === "Succeeded" || status?.phase === "Failed") return undefined
   return {
@@ -212,7 +212,7 @@ const find = <A extends KubernetesObject>(kind: Resource<A, never>, key: ObjectK
     Effect.catchIf(ApiError.isNotFound, () => Effect.succeedNone)
   )
 
-/** Built-in kinds are not decoded, so none of their objects is invalid. */
+/** Built-in kinds are not decoded, so no object is invalid. */
 const asServed = <A, R>(
   read: Effect.Effect<A, ApiError.ApiError | InvalidObject, R>
 ): Effect.Effect<A, ApiError.ApiError, R> => Effect.catchTag(read, "InvalidObject", Effect.die)

@@ -1,14 +1,12 @@
 /**
- * What a Backup's status comes to in numbers.
+ * The metrics of Backups, from their status.
  *
- * What the status says as of now (gauges) is set whenever it was written or found as it should be; whether it is ready is looked up
- * when the metrics are read, since others may say so too: a refusal for want of a right does. What happens (counters, the
- * histogram) is counted once, when the status comes to say it: so a manager that begins to lead counts nothing that another has
- * counted, and a run that ended while nobody looked is counted by who finds it. One whose status was written by a process that died
- * right then is counted by nobody.
+ * Gauges show the current status, and are set after each reconcile. `ready` is computed at each read, because other code sets that
+ * condition too, for example for a missing permission. Counters and the histogram count an event once, when the status first reports
+ * it. So a new leader counts nothing twice, and a run that ended without a leader is counted by the next one. If a process crashes
+ * directly after the status write, the event is not counted.
  *
- * A Backup has its series while it is there and its controller leads. Each of them names it, so there are some {@link perBackup}
- * series for each.
+ * A Backup has its series while it exists and its controller leads. Each Backup has about {@link perBackup} series with its name.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Status from "@homeostat/runtime/controller/Status"
@@ -26,8 +24,8 @@ import { millis } from "./Words.ts"
 const backup = ["namespace", "name"] as const
 
 /**
- * Runs that ended, by how: `success`, if with a warning; `partial`, since some files could not be read, whether that is allowed
- * or not; `failure`; `replaced` by the next run.
+ * Finished runs by result: `success`, also with a warning; `partial`, if some files could not be read, allowed or not; `failure`;
+ * `replaced` by the next run.
  */
 export const runs = Metric.counter("homeostat_backup_run_total", "Runs of a Backup that ended, by result", [
   ...backup,
@@ -37,7 +35,7 @@ export const runs = Metric.counter("homeostat_backup_run_total", "Runs of a Back
 /** The results of {@link runs}. */
 export const results = ["success", "partial", "failure", "replaced"] as const
 
-/** How long runs took, from their first Job to the end of the last, those that failed too. */
+/** The duration of runs, from the first Job to the end of the last, including failed runs. */
 export const runDuration = Metric.histogram(
   "homeostat_backup_run_duration_seconds",
   "How long runs of a Backup took, however they ended",
@@ -45,42 +43,42 @@ export const runDuration = Metric.histogram(
   backup
 )
 
-/** What the repository grew by, after deduplication and compression. */
+/** The growth of the repository, after deduplication and compression. */
 export const bytesAdded = Metric.counter(
   "homeostat_backup_bytes_added_total",
   "Bytes that runs of a Backup have added to its repository",
   backup
 )
 
-/** The size of what was saved, of all files each time. */
+/** The size of all saved files, in each run. */
 export const bytesProcessed = Metric.counter(
   "homeostat_backup_bytes_processed_total",
   "Bytes of the files that runs of a Backup have saved, whether they had changed or not",
   backup
 )
 
-/** When the last successful run ended, in seconds since 1970. There is none before the first. */
+/** When the last successful run ended, in seconds since 1970. Absent before the first one. */
 export const lastSuccess = Metric.gauge(
   "homeostat_backup_last_success_timestamp_seconds",
   "When the last successful run of a Backup ended, in seconds since unix epoch",
   backup
 )
 
-/** 1 if the last run was a success, 0 if it failed. One that was replaced by the next counts as none. */
+/** 1 if the last run succeeded, 0 if it failed. Replaced runs do not count. */
 export const lastRunSuccess = Metric.gauge(
   "homeostat_backup_last_run_success",
   "Whether the last run of a Backup succeeded: 1, or 0",
   backup
 )
 
-/** 1 if the Backup's condition Ready is True, 0 if something is wrong with the spec or missing: no run can begin then. */
+/** 1 if the Backup's condition Ready is True. 0 if the spec is invalid or something is missing, so that no run can start. */
 export const ready = Metric.gauge(
   "homeostat_backup_ready",
   "Whether runs of a Backup can begin: 1, or 0 if its spec is wrong or something is missing",
   backup
 )
 
-/** Snapshots in the repository, as counted by the last run that deleted old ones. There is none before. */
+/** Snapshots in the repository, from the last run that deleted old ones. Absent before that. */
 export const snapshots = Metric.gauge(
   "homeostat_backup_snapshots",
   "Snapshots of a Backup, as counted when old ones were last deleted",
@@ -88,8 +86,8 @@ export const snapshots = Metric.gauge(
 )
 
 /**
- * 1 if the last run that was to delete old snapshots has done so, 0 if the repository refused it: the repository grows, while
- * runs succeed. There is none before the first such run, and where everything is kept.
+ * 1 if the last run with a retention deleted old snapshots, 0 if that failed: the repository then grows, although runs succeed.
+ * Absent before the first such run, and without a retention.
  */
 export const retention = Metric.gauge(
   "homeostat_backup_retention_applied",
@@ -98,8 +96,8 @@ export const retention = Metric.gauge(
 )
 
 /**
- * Times of the schedule for which there was no run: missed for good, beyond `startingDeadlineSeconds`, or left out since another
- * run went on. Of several that passed while no manager was there, one run makes up for all, and they do not count.
+ * Scheduled times without a run: missed beyond `startingDeadlineSeconds`, or skipped because of another run. If several of them
+ * pass without a manager, one run makes up for all, and they do not count.
  */
 export const missedSchedules = Metric.counter(
   "homeostat_backup_missed_schedules_total",
@@ -107,7 +105,7 @@ export const missedSchedules = Metric.counter(
   backup
 )
 
-/** The next time of the schedule, in seconds since 1970. There is none for a Backup that is suspended or has no schedule. */
+/** The next scheduled time, in seconds since 1970. Absent for a suspended Backup and without a schedule. */
 export const nextRun = Metric.gauge(
   "homeostat_backup_next_run_timestamp_seconds",
   "When the next scheduled run of a Backup is due, in seconds since unix epoch",
@@ -115,8 +113,8 @@ export const nextRun = Metric.gauge(
 )
 
 /**
- * The longest time between two runs of the schedule: by then there should be a new success. There is none for a Backup that is
- * suspended, has no schedule, or one that is wrong. So one rule fits all Backups.
+ * The longest time between two runs of the schedule: until then a new success is expected, so one alert rule fits all Backups. Absent
+ * for a suspended Backup, and without a valid schedule.
  */
 export const expectedInterval = Metric.gauge(
   "homeostat_backup_expected_interval_seconds",
@@ -131,7 +129,7 @@ export const repositoryLocked = Metric.gauge(
   backup
 )
 
-/** When the Backup was created, in seconds since 1970: how long one has waited that has never succeeded. */
+/** When the Backup was created, in seconds since 1970: for alerts on Backups without any success. */
 export const created = Metric.gauge(
   "homeostat_backup_created_timestamp_seconds",
   "When a Backup was created, in seconds since unix epoch",
@@ -155,26 +153,26 @@ const all: ReadonlyArray<Metric.Metric> = [
   created
 ]
 
-/** The most series that one Backup has, a histogram's buckets, sum and count included. */
+/** The maximum number of series per Backup, including the histogram's buckets, sum and count. */
 export const perBackup = all.length + (results.length - 1) + (runDuration.buckets.length + 2)
 
 /** The metrics of all Backups. Synchronous. */
 export interface BackupMetrics {
   /**
-   * To be told of each reconcile's end.
+   * Updates the metrics after a reconcile.
    *
-   * @param backup as it was reconciled: with the status from before
-   * @param draft what its status says now, written or not different, and the events that tell of it
-   * @param interval seconds between runs at the longest; undefined: there is no schedule that could be followed
+   * @param backup the reconciled Backup, with its previous status
+   * @param draft its new status, and its Events
+   * @param interval the longest time between runs in seconds; undefined without a valid schedule
    */
   readonly told: (backup: Backup, draft: Draft, interval: number | undefined) => void
-  /** Takes the series of a Backup away: it is gone, or about to go. */
+  /** Removes the series of a Backup that is gone or is being deleted. */
   readonly forget: (key: ObjectKey) => void
 }
 
 type Run = NonNullable<BackupStatus["lastRun"]>
 
-/** Tells runs apart: Jobs are named by what began them. */
+/** The identity of a run. The names of Jobs contain their trigger. */
 const identityOf = (run: Run | undefined): string | undefined =>
   run && `${run.job} ${run.startTime} ${run.completionTime}`
 
@@ -198,7 +196,7 @@ const retained = ({ conditions }: BackupStatus): number | undefined => {
 const isReady = (conditions: ReadonlyArray<Condition.Condition>): boolean =>
   Condition.find(conditions, Condition.Ready)?.status === "True"
 
-/** Events of which each stands for a time of the schedule without a run. */
+/** Events that each stand for a tick without a run. */
 const missing: ReadonlySet<string> = new Set(["MissedSchedule", "RunSkipped"])
 
 const seconds = (time: string | undefined): number | undefined => {
@@ -211,13 +209,13 @@ const sum = (amounts: ReadonlyArray<number>): number => amounts.reduce((total, a
 /**
  * Metrics of Backups in a registry.
  *
- * @param find the Backup with this key (`namespace/name`) as it is now: looked for before each reading, of those that have series
+ * @param find the current Backup with this key (`namespace/name`); called before each read, for each Backup with series
  */
 export const make = (
   registry: Metrics.Registry,
   find: (key: string) => KubernetesObject | undefined
 ): BackupMetrics => {
-  /** Those that have series: whose they are, and the run that was counted last. */
+  /** The Backups with series, each with its owner and the last counted run. */
   const known = new Map<string, { readonly uid: string; readonly labels: Labels; readonly run: string | undefined }>()
 
   const drop = (key: string, labels: Labels): void => {
@@ -238,7 +236,7 @@ export const make = (
     else registry.gauge(metric, labels).set(value)
   }
 
-  /** All that is counted has its series from the start, so that a rate over it sees the first event. */
+  /** All counters exist from the start, so that a rate includes the first event. */
   const counters = (labels: Labels) => ({
     runs: Object.fromEntries(results.map((result) => [result, registry.counter(runs, { ...labels, result })])),
     duration: registry.histogram(runDuration, labels),
@@ -252,7 +250,7 @@ export const make = (
       const key = keyString(metadata)
       const labels = labelsOf(metadata)
       const last = known.get(key)
-      // Another of the same name: what was counted is not its own.
+      // A new Backup with the same name does not inherit the counts.
       if (last !== undefined && last.uid !== metadata.uid) drop(key, labels)
       const counted = last?.uid === metadata.uid ? last.run : identityOf(before?.lastRun)
 
@@ -285,8 +283,8 @@ type Labels = Metric.Labels<(typeof backup)[number]>
 const labelsOf = ({ name, namespace = "" }: ObjectKey): Labels => ({ namespace, name })
 
 /**
- * The metrics of the fiber's registry. Backups that are being deleted, or that are gone from the cache, have no series, whether
- * anybody forgets them or not: none of them runs any more, and no alert should say that it does not.
+ * The metrics of the fiber's registry. Backups that are being deleted or are not cached have no series, so that no alert fires for
+ * them.
  */
 export const current: Effect.Effect<BackupMetrics, never, Cache.Cache> = Metrics.once(
   (registry, services: Context.Context<Cache.Cache>) => {

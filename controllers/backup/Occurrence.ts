@@ -1,15 +1,16 @@
 /**
- * The moments at which a schedule comes in a time zone. Pure: no clock is read, times are epoch milliseconds.
+ * The times of a schedule in a time zone. Pure: reads no clock; times are epoch milliseconds.
  *
- * - A local time that a change of the clocks leaves out does not come on that day: 02:30 in New York on 2026-03-08.
- * - A local time that comes twice runs twice: 01:30 in New York on 2026-11-01, at 05:30Z and 06:30Z.
- * - On a day on which the clocks move by half an hour (Lord Howe), the hours that follow are counted in full ones from
- *   midnight, so that those times of them which have passed by then are left out: 03:00 on 2026-10-04, but not 03:45.
+ * - A local time that a clock change skips does not occur on that day: 02:30 in New York on 2026-03-08.
+ * - A local time that occurs twice runs twice: 01:30 in New York on 2026-11-01, at 05:30Z and 06:30Z.
+ * - On a day with a clock change of half an hour (Lord Howe), later hours are counted as full hours from midnight, so that some of
+ *   their times are skipped: 03:00
+ *   occurs on 2026-10-04, but not 03:45.
  *
- * All three are robfig/cron's, by the vectors of `cron-vectors.fixture.json`. Unlike there, the answer does not depend on where
- * the search begins: it never falls when `after` grows, so that `latest` can halve; and a day without a midnight is not lost.
- * Compared with robfig/cron 3.0.1 on 12,000 drawn schedules, half of them around a change of the clocks (2026-11-21): the same
- * but on such days of Lord Howe, and of Chatham, whose clocks change in the middle of an hour.
+ * These rules are robfig/cron's, tested by the vectors of `cron-vectors.fixture.json`. Unlike there, the result does not depend on
+ * the start of the search: it never decreases when `after` grows, so that `latest` can use binary search, and a day without a
+ * midnight is not lost. Compared with robfig/cron 3.0.1 on 12,000 random schedules, half of them around a clock change (2026-11-21):
+ * equal, except on such days of Lord Howe, and of Chatham, whose clocks change in the middle of an hour.
  */
 import type { Cron, Fields } from "./Cron.ts"
 import type { TimeZone } from "./TimeZone.ts"
@@ -19,13 +20,13 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** As far as robfig looks ahead. Only 29 February in the years around 2100 is rarer. */
+/** As far as robfig searches. Only 29 February around the year 2100 is rarer. */
 const yearsAhead = 5
 
 /**
- * The first moment strictly later than `after`; undefined if there is none until the end of the fifth year from there.
+ * The first time strictly after `after`; undefined if there is none before the end of the fifth year from there.
  *
- * `@every` counts from `after`, which should thus be the run before; the answer is on a whole second.
+ * `@every` counts from `after`, which should be the previous run; the result is a whole second.
  */
 export const next = (cron: Cron, zone: TimeZone, after: number): number | undefined => {
   if (cron._tag === "Every") return Math.floor(after / second) * second + cron.millis
@@ -41,15 +42,12 @@ export const next = (cron: Cron, zone: TimeZone, after: number): number | undefi
   }
 }
 
-/**
- * The last moment that is strictly later than `after` and not later than `now`; undefined if there is none. `@every` counts
- * from `after`.
- */
+/** The last time strictly after `after` and not after `now`; undefined if there is none. `@every` counts from `after`. */
 export const latest = (cron: Cron, zone: TimeZone, after: number, now: number): number | undefined => {
   const first = next(cron, zone, after)
   if (first === undefined || first > now) return undefined
   if (cron._tag === "Every") return first + Math.floor((now - first) / cron.millis) * cron.millis
-  // The greatest minute whose next moment is not past now; `next` never falls, so that halving finds it.
+  // Binary search for the last minute whose next time is not after now; `next` never decreases.
   let low = Math.floor((first - 1) / minute)
   let high = Math.floor(now / minute)
   let found = first
@@ -66,7 +64,7 @@ export const latest = (cron: Cron, zone: TimeZone, after: number, now: number): 
   return found
 }
 
-/** How many moments are later than `after` and not later than `now`, counted up to `most`. */
+/** The number of times after `after` and not after `now`, at most `most`. */
 export const count = (cron: Cron, zone: TimeZone, after: number, now: number, most: number): number => {
   let found = 0
   let moment = next(cron, zone, after)
@@ -77,7 +75,7 @@ export const count = (cron: Cron, zone: TimeZone, after: number, now: number, mo
   return found
 }
 
-/** Whether a schedule never comes, such as on 30 February. The other fields always find a time. */
+/** Whether a schedule has no times, such as 30 February. Only the fields for days can cause that. */
 export const isNever = (cron: Cron): boolean =>
   cron._tag === "Fields" &&
   cron.bothDays &&
@@ -85,15 +83,15 @@ export const isNever = (cron: Cron): boolean =>
 
 const daysOf = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** The times between one run and the next, in milliseconds, by a calendar without daylight saving. */
+/** The times between two runs, in milliseconds, without daylight saving. */
 export interface Gaps {
   readonly shortest: number
   readonly longest: number
 }
 
 /**
- * The shortest and the longest time between two runs: a day and three for `0 2 * * 1-5`. Undefined for a schedule that never
- * comes. Looks at a span of years with three 29ths of February, which takes about a millisecond: for once per generation.
+ * The shortest and the longest time between two runs: one and three days for `0 2 * * 1-5`. Undefined for a schedule without times.
+ * The search covers years with three 29ths of February, which takes about a millisecond: call it once per generation.
  */
 export const gaps = (cron: Cron): Gaps | undefined => {
   if (cron._tag === "Every") return { shortest: cron.millis, longest: cron.millis }
@@ -114,7 +112,7 @@ export const gaps = (cron: Cron): Gaps | undefined => {
       )
 }
 
-/** Whether a date counts, given as its midnight in UTC. */
+/** Whether a date matches; the date is its midnight in UTC. */
 const hasDay = (cron: Fields, date: Date): boolean => {
   if (!cron.months.includes(date.getUTCMonth() + 1)) return false
   const month = cron.daysOfMonth.includes(date.getUTCDate())
@@ -122,11 +120,11 @@ const hasDay = (cron: Fields, date: Date): boolean => {
   return cron.bothDays ? month && week : month || week
 }
 
-/** The first moment of a local date that is not earlier than `from`. */
+/** The first time on a local date that is not before `from`. */
 const firstOfDay = (cron: Fields, zone: TimeZone, date: number, from: number): number | undefined => {
   const midnight = date * day
   const offset = zone.offset(midnight - day)
-  // Nearly each day: nothing happens to the clocks a day before or after (offsets are at most 14 hours).
+  // Nearly every day: no clock change a day before or after (offsets are at most 14 hours).
   if (offset === zone.offset(midnight + 2 * day) && offset === zone.offset(midnight + day / 2)) {
     for (const hours of cron.hours) {
       const begin = midnight - offset + hours * hour
@@ -139,7 +137,7 @@ const firstOfDay = (cron: Fields, zone: TimeZone, date: number, from: number): n
   for (let hours = start; localDay(zone, hours) === date; hours += hour) {
     if (hours + 2 * hour <= from) continue
     const clock = local(zone, hours)
-    // One look at the clocks per minute is for the hour in which they change; a day of such looks would cost milliseconds.
+    // The offset is read per minute only in the hour of the change; a whole day would cost milliseconds.
     const found =
       zone.offset(hours) !== zone.offset(hours + hour)
         ? walked(cron, zone, hours, from)
@@ -154,7 +152,7 @@ const firstOfDay = (cron: Fields, zone: TimeZone, date: number, from: number): n
   return undefined
 }
 
-/** The first moment of the sixty minutes from `begin` that is not earlier than `from`, by what the clocks show in each. */
+/** The first time in the sixty minutes from `begin` that is not before `from`, by the local time of each minute. */
 const walked = (cron: Fields, zone: TimeZone, begin: number, from: number): number | undefined => {
   for (let at = begin; at < begin + hour; at += minute) {
     const clock = local(zone, at)
@@ -164,16 +162,16 @@ const walked = (cron: Fields, zone: TimeZone, begin: number, from: number): numb
   return undefined
 }
 
-/** The first moment of a local date; where the date was left out (Samoa, 2011-12-30), the first of the one after. */
+/** The first time of a local date; for a skipped date (Samoa, 2011-12-30), that of the next date. */
 const startOfDay = (zone: TimeZone, date: number): number => {
   let at = date * day - 15 * hour
   while (localDay(zone, at + hour) < date) at += hour
-  // Offsets and their changes are whole quarters of an hour since 1972; before, nothing was scheduled.
+  // Offsets and their changes are multiples of 15 minutes since 1972; schedules do not need earlier times.
   while (localDay(zone, at) < date) at += 15 * minute
   return at
 }
 
-/** A date whose UTC parts are what the clocks in the zone show. */
+/** A date whose UTC fields have the local time of the zone. */
 const local = (zone: TimeZone, at: number): Date => new Date(at + zone.offset(at))
 
 /** The local date as days since 1970-01-01. */

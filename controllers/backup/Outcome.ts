@@ -1,16 +1,16 @@
 /**
- * How a run ended: from the exit code and the words of the mover, or from what Kubernetes did to it, to a reason for the
- * condition LastRunSucceeded, a phase, and a message that says what to do. Pure.
+ * The outcome of a run: turns the exit code and the output of the mover, or the reports of Kubernetes, into a reason for the
+ * condition LastRunSucceeded, a phase, and a message with a fix. Pure.
  *
- * The mover's exit codes are its own, so that a Job's podFailurePolicy can tell them apart: restic's 1 is anything.
+ * The mover has its own exit codes, so that a Job's podFailurePolicy can use them: restic exits with 1 for many errors.
  */
 import * as Result from "./Result.ts"
 import { counted } from "./Words.ts"
 
-/** Reasons of LastRunSucceeded, and of what a Restore came to. */
+/** Reasons of LastRunSucceeded, and of the outcome of a Restore. */
 export type Reason =
   | "Succeeded"
-  /** Everything was saved; old snapshots could not be deleted. */
+  /** All volumes were saved, but old snapshots could not be deleted. */
   | "RetentionFailed"
   | "PartiallyFailed"
   | "RepositoryMissing"
@@ -31,7 +31,7 @@ export type Reason =
   | "Replaced"
   | "ResultLost"
 
-/** The mover's exit codes. 143 is what a shell ends with after SIGTERM. */
+/** The mover's exit codes. 143 is a shell's exit code after SIGTERM. */
 export const exitCodes = {
   Succeeded: 0,
   PartiallyFailed: 3,
@@ -46,12 +46,12 @@ export const exitCodes = {
   Terminated: 143
 } as const
 
-/** Codes after which another try of the same Job ends in the same way: FailJob in its podFailurePolicy. */
+/** Exit codes after which a retry of the same Job cannot succeed: FailJob in its podFailurePolicy. */
 export const futile: ReadonlyArray<number> = [
-  // The files would be as unreadable, and there would be a snapshot more.
+  // The files would still be unreadable, and a retry would add a snapshot.
   exitCodes.PartiallyFailed,
   exitCodes.RepositoryMissing,
-  // restic has waited for it for minutes; it is tried again when the lock counts as stale.
+  // restic has waited for the lock for minutes; the run is retried when the lock is stale.
   exitCodes.RepositoryLocked,
   exitCodes.WrongPassword,
   exitCodes.TargetNotEmpty,
@@ -59,75 +59,75 @@ export const futile: ReadonlyArray<number> = [
   exitCodes.RetentionFailed
 ]
 
-/** What is known of a run that is over. */
+/** The known facts about the end of a run. */
 export type Ending =
   | {
       readonly _tag: "Exited"
       readonly exitCode: number
       /** The container's termination message. */
       readonly text: string | undefined
-      /** The container's reason by the kubelet, such as OOMKilled. */
+      /** The kubelet's reason, such as OOMKilled. */
       readonly reason?: string | undefined
     }
-  /** The Job has ended and its pods are gone: its condition is all there is. */
+  /** The Job has ended and its pods are gone: only its condition is known. */
   | { readonly _tag: "Lost"; readonly succeeded: boolean }
   | { readonly _tag: "Evicted"; readonly message: string }
   | { readonly _tag: "ImagePullFailed"; readonly image: string; readonly message: string }
-  /** No container ran within the time for that; `message` is what kept it. */
+  /** No container started within the timeout; `message` is the cause. */
   | { readonly _tag: "NotStarted"; readonly seconds: number; readonly message: string }
-  /** The next run took its place, by `concurrencyPolicy: Replace`. */
+  /** The next run replaced it, by `concurrencyPolicy: Replace`. */
   | { readonly _tag: "Replaced" }
-  /** After `activeDeadlineSeconds`. */
+  /** The run exceeded `activeDeadlineSeconds`. */
   | { readonly _tag: "DeadlineExceeded"; readonly seconds: number }
   | { readonly _tag: "JobDeleted"; readonly job: string }
 
 /**
- * What became of the old snapshots, for the condition RetentionApplied: `applied` is a `forget` that ended well, `failed` one that
- * did not, and `skipped` none at all, because none was asked for or something before it failed.
+ * The outcome of the retention, for the condition RetentionApplied: `applied` if `forget` succeeded, `failed` if it failed, and
+ * `skipped` if it did not run, because it was not requested or an earlier operation failed.
  */
 export type Retention = "applied" | "skipped" | "failed"
 
-/** How a run ended. */
+/** The outcome of a run. */
 export interface Outcome {
   readonly reason: Reason
-  /** Completed: LastRunSucceeded is True, since the data is safe, even where there is a warning. */
+  /** Completed: LastRunSucceeded is True, because the data is safe, even with a warning. */
   readonly phase: "Completed" | "Failed"
-  /** One line, at most some 1200 characters. */
+  /** One line, at most about 1200 characters. */
   readonly message: string
-  /** Worth a Warning event: each failure, and a success of which somebody should know. */
+  /** Whether to record a Warning event: for each failure, and for a success with a problem. */
   readonly warning: boolean
   readonly snapshots: ReadonlyArray<Result.Snapshot>
   readonly retention: Retention
-  /** restic's id of the repository. */
+  /** restic's ID of the repository. */
   readonly repository: string | undefined
-  /** Snapshots of this Backup that remain; undefined if they were not counted. */
+  /** The remaining snapshots of this Backup; undefined if they were not counted. */
   readonly kept: number | undefined
-  /** Snapshots that were deleted; undefined if nobody came to it. */
+  /** The deleted snapshots; undefined if the retention did not run. */
   readonly removed: number | undefined
   readonly pruned: boolean
   readonly checked: boolean
-  /** `check` found the repository damaged, or could not be ended: for the condition RepositoryHealthy. */
+  /** `check` found damage or did not finish: for the condition RepositoryHealthy. */
   readonly checkFailed: boolean
   readonly restored: Result.Restored | undefined
 }
 
-/** After this, restic takes a lock whose owner is gone for stale, whoever asks. */
+/** restic treats a lock without an owner as stale after this time, in ms. */
 export const staleLock = 30 * 60_000
 
-/** What a run was for: its messages advise accordingly. */
+/** The purpose of a run, for the advice in its messages. */
 export type Purpose = "backup" | "restore" | "delete"
 
-/** What is known of a run beforehand. */
+/** The known facts about a run before its end. */
 export interface Options {
-  /** `spec.allowPartial`: files that could not be read are a warning. */
+  /** `spec.allowPartial`: unreadable files are only a warning. */
   readonly allowPartial?: boolean
   /** Default: `backup`. */
   readonly purpose?: Purpose
-  /** What Jobs of the same run have saved before. */
+  /** The snapshots of earlier Jobs of the same run. */
   readonly earlier?: ReadonlyArray<Result.Snapshot>
 }
 
-/** Judges a run. */
+/** The outcome of a run. */
 export const judge = (ending: Ending, options: Options = {}): Outcome => {
   const purpose = options.purpose ?? "backup"
   switch (ending._tag) {
@@ -203,9 +203,9 @@ const exited = (
   const all = [...earlier, ...result.snapshots]
   const { repository, snapshots, kept, removed, pruned, checked, restored } = result
   const reason = reasonOf(ending, result)
-  // The mover was told to let a partial backup count as full, and has ended so.
+  // The mover exits with success if a partial backup is allowed.
   const allowed = allowPartial || ending.exitCode === exitCodes.Succeeded
-  const told = {
+  const facts = {
     repository,
     snapshots,
     kept,
@@ -219,7 +219,7 @@ const exited = (
   if (reason === "Succeeded" && !result.complete) {
     return {
       ...ended("ResultLost"),
-      ...told,
+      ...facts,
       phase: "Completed",
       message: `The run succeeded, but its result could not be read in full. ${said(result.message)}Sizes in the status may be incomplete`
     }
@@ -227,7 +227,7 @@ const exited = (
   if (reason === "Succeeded") {
     return {
       ...ended(reason),
-      ...told,
+      ...facts,
       warning: all.some(({ id }) => id === undefined),
       message: done({ ...result, snapshots: all }, purpose)
     }
@@ -236,23 +236,23 @@ const exited = (
   if (reason === "PartiallyFailed" && allowed) {
     return {
       ...ended(reason),
-      ...told,
+      ...facts,
       phase: "Completed",
       message: `Saved, without the files that could not be read, as spec.allowPartial has it. ${cause}`.trim()
     }
   }
-  // Of a run that was for nothing but deleting, nothing has succeeded.
+  // A run that only deletes has no success without the deletion.
   if (reason === "RetentionFailed" && purpose === "backup") {
     return {
       ...ended(reason),
-      ...told,
+      ...facts,
       phase: "Completed",
       message: `${done({ ...result, snapshots: all }, purpose)}. ${happened[reason]} ${cause}${advice[reason]}`
     }
   }
   return {
     ...ended(reason),
-    ...told,
+    ...facts,
     message: `${happened[reason]} ${cause}${purpose === "backup" ? advice[reason] : (adviceElsewhere[purpose][reason] ?? advice[reason])}`
   }
 }
@@ -262,7 +262,7 @@ const retentionOf = (reason: Reason, { operation, removed }: Result.Result): Ret
   return removed === undefined ? "skipped" : "applied"
 }
 
-/** What a run has done, in a sentence without its full stop. */
+/** The effects of a run, in a sentence without a full stop. */
 const done = ({ snapshots, cut, removed, restored }: Result.Result, purpose: Purpose): string => {
   if (restored !== undefined) {
     return `${restored.files === 1 ? "1 file or folder" : `${restored.files} files and folders`} restored from snapshot ${restored.snapshot.slice(0, 8)}, ${counted(restored.bytes, "byte")}`
@@ -274,7 +274,7 @@ const done = ({ snapshots, cut, removed, restored }: Result.Result, purpose: Pur
   return `${saved}; nothing in ${empty.join(", ")}: look whether ${empty.length === 1 ? "it is" : "they are"} the right ${empty.length === 1 ? "one" : "ones"}`
 }
 
-/** The code decides, since it cannot be cut; the mover's words only tell apart what has no code of its own. */
+/** The exit code decides, because output can be cut. The output only distinguishes reasons with the same code. */
 const reasonOf = (
   ending: Extract<Ending, { readonly _tag: "Exited" }>,
   result: Result.Result
@@ -300,7 +300,7 @@ const reasonOf = (
       return "RetentionFailed"
   }
   if (ending.reason === "OOMKilled") return "OutOfMemory"
-  // restic has no code for a full destination; these are the words of the systems below it.
+  // restic has no code for a full destination; these are messages of the storage systems.
   if (result.reason === "DestinationFull" || full.test(result.message)) return "DestinationFull"
   return signals.has(ending.exitCode) ? "Terminated" : "ResticFailed"
 }
@@ -311,7 +311,7 @@ const signals: ReadonlySet<number> = new Set([130, 137, exitCodes.Terminated])
 const full =
   /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|\((413|507)\)|request entity too large/i
 
-/** Reasons that a mover's exit leads to. */
+/** The reasons of a mover's exit. */
 type Failing = Exclude<
   Reason,
   | "Succeeded"
@@ -359,7 +359,7 @@ const advice: { readonly [reason in Failing]: string } = {
   OutOfMemory: "Raise limits.memory in spec.resources"
 }
 
-/** Where there is no next run. */
+/** Advice for runs without a next run. */
 const adviceElsewhere: {
   readonly [purpose in Exclude<Purpose, "backup">]: { readonly [reason in Failing]?: string }
 } = {
@@ -386,5 +386,5 @@ const adviceElsewhere: {
   }
 }
 
-/** What was said, as a sentence before another. */
+/** A message as a sentence before another one. */
 const said = (text: string): string => (text === "" ? "" : `${text.replace(/(?<![.\s])[.\s]+$/, "")}. `)

@@ -1,6 +1,6 @@
 /**
- * Lists of a tenant's namespace, in small pages of which only a part is kept: a tenant may have thousands of objects of a megabyte
- * each, and all tenants share the manager's memory.
+ * Lists objects of a tenant's namespace in small pages and keeps only a part of each object: a tenant may have thousands of objects
+ * of a megabyte each, and all tenants share the manager's memory.
  *
  * Errors: those of `Client.list`.
  */
@@ -9,10 +9,10 @@ import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObj
 import type { Resource } from "@homeostat/runtime/resource/Resource"
 import * as Effect from "effect/Effect"
 
-/** Objects of a page. */
+/** Objects per page. */
 export const size = 50
 
-/** Lists the objects of a kind that match, page by page, and gives the result of `keep` for each. Leaves out `undefined`. */
+/** Lists the matching objects of a kind page by page, and returns the result of `keep` for each, without `undefined`. */
 export const all = <A extends KubernetesObject, B>(
   kind: Resource<A, never>,
   selection: { readonly namespace?: string | undefined; readonly labelSelector?: string },

@@ -1,11 +1,12 @@
 /**
- * Where movers run, and as whom: claims become groups, each for a Job of its own, one after the other. Pure.
+ * The nodes and users of movers: groups claims, with one Job per group, one after the other. Pure.
  *
- * - A claim that one node at a time can have, and that a live pod uses, is read on that pod's node. No Node is read for it.
- * - One that nobody uses is where its PersistentVolume lets it be, which the scheduler knows. Such claims share a pod only if a pod
- *   of their workload mounts them together: two others may be in zones that no node has both of.
- * - One that many nodes can have goes with any of the others.
- * - Claims whose files belong to different users are read by different pods, as who else would be allowed to.
+ * - A claim for one node at a time that a live pod uses is mounted on that pod's node. No Node is read for it.
+ * - An unused claim is placed by its PersistentVolume, which the scheduler knows. Such claims share a pod only if a pod of their
+ *   workload mounts them together: others may
+ *   be in different zones.
+ * - A claim for many nodes joins any other group.
+ * - Claims with files of different users are mounted by different pods.
  */
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Arr from "effect/Array"
@@ -18,44 +19,44 @@ import * as Usage from "./Usage.ts"
 /** A taint that is tolerated. */
 export type Toleration = NonNullable<Usage.PodSpec["tolerations"]>[number]
 
-/** As whom a mover reads and writes files: part of the security context of its pod. */
+/** The user of a mover's file access: a part of the security context of its pod. */
 export interface Security {
   readonly runAsUser: number
-  /** Absent: that of the image. */
+  /** Absent: the group of the image. */
   readonly runAsGroup?: number
-  /** Absent: the kubelet leaves group and mode of the files as they are. */
+  /** Absent: the kubelet does not change group and mode of the files. */
   readonly fsGroup?: number
   readonly supplementalGroups?: ReadonlyArray<number>
 }
 
 /** Claims that one pod can mount. */
 export interface Group {
-  /** By their names. */
+  /** Sorted by name. */
   readonly claims: Arr.NonEmptyReadonlyArray<Claim.Claim>
-  /** The node that the pod has to be on. Undefined: the scheduler knows best. */
+  /** The required node of the pod. Undefined: the scheduler chooses. */
   readonly node: string | undefined
-  /** Of the pods that use the claims. */
+  /** The tolerations of the pods that use the claims. */
   readonly tolerations: ReadonlyArray<Toleration>
   readonly security: Security
 }
 
-/** What is placed. */
+/** The input of the placement. */
 export interface Options {
-  /** By their names. */
+  /** Sorted by name. */
   readonly claims: Arr.NonEmptyReadonlyArray<Claim.Claim>
-  /** All of the namespace. */
+  /** All pods of the namespace. */
   readonly pods: ReadonlyArray<Pod>
-  /** The claim of a `pvc://` destination, which each group needs as well. */
+  /** The claim of a `pvc://` destination, which each group also mounts. */
   readonly destination?: Claim.Claim | undefined
-  /** The claims are written to, and may have files by now, whose group is to stay as it is. */
+  /** The claims are written and may contain files whose group must not change. */
   readonly keepsGroup?: boolean | undefined
-  /** `spec.podSecurityContext`: each of its fields wins over what was found. */
+  /** `spec.podSecurityContext`: each of its fields overrides the detected one. */
   readonly security?: Backup["spec"]["podSecurityContext"]
-  /** For claims that nobody is seen to use. Default: {@link unknown}. */
+  /** The user for claims without known users. Default: {@link unknown}. */
   readonly fallback?: Security | undefined
 }
 
-/** The groups, in the order of their Jobs: by node, those without one last. Each claim is in one of them. */
+/** The groups in the order of their Jobs: by node, those without one last. Each claim is in one of them. */
 export const place = ({
   claims,
   destination,
@@ -84,10 +85,10 @@ export const place = ({
       })
 }
 
-/** A claim and those who use it. */
+/** A claim and its users. */
 interface Found {
   readonly claim: Claim.Claim
-  /** Those who use it, or would if there were any. */
+  /** The pods that use it, or else the pods that its workload would create. */
   readonly users: ReadonlyArray<Usage.User>
   readonly node: string | undefined
 }
@@ -101,7 +102,7 @@ const look = (claim: Claim.Claim, pods: ReadonlyArray<Pod>): Found => {
   }
 }
 
-/** Two nodes at once: only while one pod ends and the next waits for its volume, which is where the next is then. */
+/** Two nodes are possible only while one pod ends and the next waits for the volume: the next pod's node counts. */
 const nodeOf = (uses: ReadonlyArray<Usage.Use>): string | undefined => {
   const scheduled = uses.filter(({ node }) => node !== undefined)
   return (scheduled.find(({ pod }) => pod.metadata.deletionTimestamp === undefined) ?? scheduled[0])?.node
@@ -112,7 +113,7 @@ interface Placed extends Found {
   readonly security: Security
 }
 
-/** The claims of one pod each: those of one location that are read as the same user. */
+/** The claims of one pod: those of one location with the same user. */
 const together = (
   found: Arr.NonEmptyReadonlyArray<Found>,
   fallback: Security,
@@ -129,7 +130,7 @@ const together = (
     located,
     (one): Placed => ({
       ...one,
-      // Of a claim that nobody uses it is not known who may read it: any of its location will do.
+      // The user of an unused claim is unknown, so it takes any user of its location.
       security: {
         ...(one.known ??
           located.find(({ known, location }) => location === one.location && known !== undefined)?.known ??
@@ -142,7 +143,7 @@ const together = (
   return Arr.groupWith(Arr.sort(placed, Order.mapInput(Order.string, key)), (a, b) => key(a) === key(b))
 }
 
-/** Undefined: wherever the others are. */
+/** Undefined: the same as the other claims. */
 const locationOf = (
   { claim, node }: Found,
   all: ReadonlyArray<Found>
@@ -166,7 +167,7 @@ const tolerationsOf = (users: ReadonlyArray<Usage.User>, others: ReadonlyArray<T
   ).values()
 ]
 
-/** Where and as whom a mover runs that works on the repository in a volume, and as `security` says on nothing else. */
+/** The node and the user of a mover that works only on the repository in a volume, with the given user. */
 export const alone = (
   destination: Claim.Claim,
   {
@@ -178,10 +179,10 @@ export const alone = (
   beside(look(destination, pods), { node: undefined, tolerations: [], security }, wanted?.fsGroup !== undefined)
 
 /**
- * With the repository in a volume: the mover writes there by its group. If others use that volume, it is theirs, so that the
- * kubelet does not take their files from them.
+ * With the repository in a volume, the mover needs a group to write there. If other pods use that volume, the mover takes their
+ * group, so that the kubelet does not change the group of their files.
  *
- * @param keeps the group that volumes are given is decided
+ * @param keeps whether the group of volumes is already decided
  */
 const beside = (
   repository: Found,
@@ -197,31 +198,34 @@ const beside = (
   }
 }
 
-/** Nobody's files are taken for root's: a mover is never root unless the spec says so. The number is nonroot's of distroless images. */
+/**
+ * Files without a known user count as root's, and a mover is root only if the spec requires it. The number is nonroot's of distroless
+ * images.
+ */
 const nobody = 65_532
 
-/** Of whoever has no other. */
+/** The default user. */
 export const unknown: Security = { runAsUser: nobody, runAsGroup: nobody }
 
-/** With a group to which the kubelet gives the volumes that are written. Those that are mounted read-only it leaves alone. */
+/** Adds a group to which the kubelet assigns written volumes. It does not change read-only volumes. */
 export const withGroup = (security: Security): Security => ({
   ...security,
   fsGroup: security.fsGroup ?? security.runAsGroup ?? nobody
 })
 
-/** A member of a group, unless it is one of `already`. */
+/** Adds a supplemental group, unless it is one of `already`. */
 const withMember = (security: Security, group: number, already = security.fsGroup): Security =>
   group === already
     ? security
     : { ...security, supplementalGroups: [...new Set([...(security.supplementalGroups ?? []), group])] }
 
-/** As whom those who use a claim write, if that can be seen: the first who is not root. Undefined if nobody uses it. */
+/** The user of the pods that use a claim, if known: the first that is not root. Undefined without users. */
 const securityOf = (users: ReadonlyArray<Usage.User>): Security | undefined => {
   const seen = users.flatMap((user) => identitiesOf(user))
   return seen.find(({ runAsUser }) => runAsUser !== nobody) ?? seen[0]
 }
 
-/** Of the containers that mount it; of the pod if none does. */
+/** The identities of the containers that mount it, or else of the pod. */
 const identitiesOf = ({ spec, volume }: Usage.User): ReadonlyArray<Security> => {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].filter(({ volumeMounts }) =>
     volumeMounts?.some(({ name }) => name === volume)
@@ -231,7 +235,7 @@ const identitiesOf = ({ spec, volume }: Usage.User): ReadonlyArray<Security> => 
     const user = container?.securityContext?.runAsUser ?? pod?.runAsUser ?? 0
     const group = container?.securityContext?.runAsGroup ?? pod?.runAsGroup
     return {
-      // The user of an image is not written anywhere in the cluster.
+      // The user of an image is not known in the cluster.
       runAsUser: user === 0 ? nobody : user,
       ...(user === 0
         ? { runAsGroup: group === undefined || group === 0 ? nobody : group }

@@ -1,6 +1,6 @@
 /**
- * What is to be done for a Backup, given its status, its Jobs and the time. Pure: after a restart, or in another manager, the
- * answer is the same, down to the names of Jobs, so that nothing is begun twice.
+ * The next steps of a Backup, from its status, its Jobs and the time. Pure: after a restart or in another manager the result is the
+ * same, including the names of Jobs, so that no run starts twice.
  */
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
@@ -19,43 +19,45 @@ import type { Understood } from "./Spec.ts"
 import type { Active } from "./status.ts"
 import { millis } from "./Words.ts"
 
-/** Made by a clock that was set back since: so much later than now. Clocks of two machines differ a little. */
+/** Created by a clock that was set back later. Clocks of two machines differ a little. */
 const isFromFuture = (job: Job, now: number): boolean => Run.madeAt(job) > now + 60_000
 
-/** The Job whose end is still to be told: that of the run that goes on, or one of which the status does not know yet. */
+/** The Job whose end is not in the status yet: that of the active run, or one that the status does not have. */
 export const current = (status: BackupStatus, jobs: ReadonlyArray<Job>): Job | undefined => {
   const { active, lastRun } = status
   if (active !== undefined) return jobs.find((job) => isOf(job, active))
-  const untold = jobs.filter(
+  const unreported = jobs.filter(
     (job) =>
-      job.metadata.deletionTimestamp === undefined && !isOf(job, lastRun) && (!Run.isOver(job) || !isTold(job, lastRun))
+      job.metadata.deletionTimestamp === undefined &&
+      !isOf(job, lastRun) &&
+      (!Run.isOver(job) || !isReported(job, lastRun))
   )
-  // After two crashes there may be two: the run that came next is reported first.
-  return untold.find((job) => lastRun !== undefined && afterOf(job) === identity(lastRun)) ?? untold.at(-1)
+  // After two crashes there may be two: the earlier run is reported first.
+  return unreported.find((job) => lastRun !== undefined && afterOf(job) === identity(lastRun)) ?? unreported.at(-1)
 }
 
-type Told = Pick<Active, "job" | "uid">
+type RunReference = Pick<Active, "job" | "uid">
 
-/** Names come again when the clock is set back. A status that an older manager wrote has no uid. */
-const identity = ({ job, uid = job }: Told): string => uid
+/** Names can repeat after the clock was set back. A status of an older manager has no UID. */
+const identity = ({ job, uid = job }: RunReference): string => uid
 
-/** Whether a Job is the one that a status names. */
-export const isOf = ({ metadata }: Job, run: Told | undefined): boolean =>
+/** Whether a Job is the one in a status. */
+export const isOf = ({ metadata }: Job, run: RunReference | undefined): boolean =>
   metadata.name === run?.job && metadata.uid === (run.uid ?? metadata.uid)
 
 const afterOf = (job: Job): string | undefined => job.metadata.annotations?.[Names.afterAnnotation]
 
 /**
- * Whether the end of a Job was told, given the run that was told last: if that is another than it was when the Job was begun. The
- * times of both would not do, since clocks are set back.
+ * Whether the status already has the end of a Job: its last run differs from the one at the Job's creation. Times cannot decide that,
+ * because clocks can be set back.
  */
-const isTold = (job: Job, lastRun: BackupStatus["lastRun"]): boolean => {
+const isReported = (job: Job, lastRun: BackupStatus["lastRun"]): boolean => {
   if (lastRun === undefined) return false
   const after = afterOf(job)
   return after === undefined ? Run.madeAt(job) <= (millis(lastRun.completionTime) ?? 0) : after !== identity(lastRun)
 }
 
-/** The run of a Job that the status does not know of: its manager ended between making it and saying so. */
+/** The run of a Job that is not in the status, because its manager crashed between both writes. */
 export const activeOf = (job: Job): Active => {
   const label = job.metadata.labels?.[Names.triggerLabel]
   const token = job.metadata.annotations?.[Names.tokenAnnotation]
@@ -68,14 +70,14 @@ export const activeOf = (job: Job): Active => {
   }
 }
 
-/** A run that goes on in another Job. */
+/** A run that continues in another Job. */
 export const continued = (active: Active, { metadata }: Job): Active => ({
   ...active,
   job: metadata.name,
   uid: metadata.uid
 })
 
-/** What the schedule is to know of the past. */
+/** The past of a Backup, for the schedule. */
 export const past = (backup: Backup, status: BackupStatus, jobs: ReadonlyArray<Job>): Schedule.Past => {
   const ticks = jobs.flatMap((job) => Run.scheduledAt(job) ?? [])
   return {
@@ -86,48 +88,48 @@ export const past = (backup: Backup, status: BackupStatus, jobs: ReadonlyArray<J
   }
 }
 
-/** A run that should begin. */
+/** A run that should start. */
 export interface Request {
   readonly trigger: Trigger
-  /** Tells it apart from the Backup's other runs. */
+  /** Unique among the Backup's runs. */
   readonly id: string
   /** The tick of a scheduled run, epoch milliseconds. */
   readonly tick: number | undefined
-  /** How many ticks it makes up for. */
+  /** How many missed ticks it makes up for. */
   readonly missed: Schedule.Missed
   readonly token: string | undefined
 }
 
-/** A field of a status holds no more, and a longer one would be refused. Half a character would not come back as it was sent. */
+/** Cut to the length of the status field. A split surrogate pair would change on the way. */
 const token = (backup: Backup, annotation: string): string | undefined => {
   const value = backup.metadata.annotations?.[annotation]?.slice(0, 253).replace(/[\uD800-\uDBFF]$/, "")
   return value === "" ? undefined : value
 }
 
-/** Tells runs that were asked for apart, by what was before: a token may come back after another, and again. */
+/** The identity of a requested run, with the previous one, because a token may repeat. */
 const chained = (status: BackupStatus, before: string | undefined, token: string): string =>
   MoverJob.shortHash(`${status.lastRun === undefined ? "" : identity(status.lastRun)}\n${before ?? ""}\n${token}`)
 
-/** Minutes as CronJob has them in the names of its Jobs, or seconds where a schedule is finer. */
+/** Minutes as in the names of a CronJob's Jobs, or seconds for finer schedules. */
 const stamp = (at: number): string => `${at % 60_000 === 0 ? at / 60_000 : Math.floor(at / 1000)}`
 
-/** A tick that comes again, since the clock was set back, has a Job of that name that is told: its run is another. */
+/** After the clock was set back a tick can repeat, and the status has the end of its first Job: the new run needs another name. */
 const ofTick = (backup: Backup, { lastRun }: BackupStatus, jobs: ReadonlyArray<Job>, tick: number): string => {
   const id = stamp(tick)
   const name = MoverJob.nameOf(backup.metadata.name, id)
-  const told = jobs.find(
-    (job) => job.metadata.name === name && (isOf(job, lastRun) || (Run.isOver(job) && isTold(job, lastRun)))
+  const reported = jobs.find(
+    (job) => job.metadata.name === name && (isOf(job, lastRun) || (Run.isOver(job) && isReported(job, lastRun)))
   )
-  return told === undefined ? id : `${id}x${MoverJob.shortHash(told.metadata.uid)}`
+  return reported === undefined ? id : `${id}x${MoverJob.shortHash(reported.metadata.uid)}`
 }
 
-/** When a run that found a lock is tried again. Epoch milliseconds; never far off, if the clock was set back since. */
+/** When a run that found a lock is retried, in epoch milliseconds; never far in the future, even if the clock was set back. */
 export const retryAt = ({ lastRun }: BackupStatus, now: number): number | undefined => {
   const ended = lastRun?.reason === "RepositoryLocked" ? millis(lastRun.completionTime) : undefined
   return ended === undefined ? undefined : ended - now > Outcome.staleLock ? now : ended + Outcome.staleLock
 }
 
-/** The run that should begin now, while none goes on: what people ask for comes first. */
+/** The run that should start now, if none is active: requests of users come first. */
 export const request = (
   backup: Backup,
   status: BackupStatus,
@@ -135,7 +137,7 @@ export const request = (
   due: Schedule.Due | undefined,
   now: number
 ): Request | undefined => {
-  // One that was asked for is that of a tick too, if one is due: else that would replace it at once, or be left out with a word.
+  // A requested run also serves a due tick, which would otherwise replace it at once or be skipped with an Event.
   const ofDue = { tick: due?.at, missed: due?.missed ?? "none" }
   const unlock = token(backup, Names.unlockAnnotation)
   if (unlock !== undefined && unlock !== status.lastUnlockTrigger) {
@@ -158,17 +160,17 @@ export const request = (
     : undefined
 }
 
-/** The claims of a Job, and those that are left to the Jobs after it. */
+/** The claims of a Job, and those of the Jobs after it. */
 export interface Part {
   readonly group: Placement.Group
   readonly later: ReadonlyArray<string>
 }
 
 /**
- * The next Job's part of what is to be saved.
+ * The claims of the next Job.
  *
- * @param remaining the claims that the run's Jobs before have left; undefined for its first
- * @returns undefined if none of them is there any more
+ * @param remaining the claims that earlier Jobs of the run left; undefined for its first Job
+ * @returns undefined if none of them exists any longer
  */
 export const part = (
   groups: ReadonlyArray<Placement.Group>,
@@ -182,10 +184,10 @@ export const part = (
   return group && { group, later: others.flatMap(({ claims }) => claims.map(({ name }) => name)) }
 }
 
-/** What a Job is made from, besides its Backup. */
+/** The input of a Job besides its Backup. */
 export interface Options {
   readonly part: Part
-  /** Undefined: it goes on with the run of the Job before. */
+  /** Undefined: continues the run of the previous Job. */
   readonly request: Request | undefined
   readonly before: Job | undefined
   readonly credentials: Credentials.Mounts
@@ -193,7 +195,7 @@ export interface Options {
   readonly now: number
 }
 
-/** The next Job. The last one of a run deletes old snapshots, gives space back and checks, when that is due. */
+/** The next Job. The last Job of a run also runs the retention, prune and check, if they are due. */
 export const work = (
   backup: Backup,
   status: BackupStatus,
@@ -203,13 +205,13 @@ export const work = (
   const { spec } = backup
   const { creationTimestamp, name, namespace = "" } = backup.metadata
   const { active } = status
-  // What is said to have been done in the future was done before the clock was set back, and nobody knows when.
+  // A time in the future was written before the clock was set back, so the real time is unknown.
   const isDue = (last: string | undefined, interval: number) => {
     const at = millis(last) ?? Date.parse(creationTimestamp)
     return at + interval <= now || at - now > interval
   }
   const isLast = part.later.length === 0
-  // Old snapshots are not thinned out after a part of the new one is missing.
+  // Old snapshots are not deleted after a partial backup.
   const forgets = isLast && understood.keep.length > 0 && (spec.allowPartial || active?.partial === undefined)
   const trigger = request?.trigger ?? active?.trigger ?? "schedule"
   const id = request?.id ?? nextId(before)
@@ -220,7 +222,7 @@ export const work = (
     trigger,
     operations: [
       "preflight",
-      // After the repository was found, or made: no lock keeps it from being looked at.
+      // After the repository was opened or created, because a lock does not prevent that.
       ...(request?.trigger === "unlock" ? (["unlock-all"] as const) : []),
       "backup",
       ...(forgets ? (["forget"] as const) : []),
@@ -230,8 +232,8 @@ export const work = (
     parameters: {
       BACKUP_HOST: namespace,
       BACKUP_TAG: `${namespace}/${name}`,
-      // Once there was a repository, one that is gone is a loss, and no place for a new one. That there was a backup says nothing of
-      // it: the tutorial's controller, whose objects we inherit, made none.
+      // A known repository that is missing is a loss and must not be created again. A finished run alone does not prove that it
+      // existed, because the tutorial's controller, whose objects we take over, created none.
       INIT: status.repositoryID === undefined ? "1" : undefined,
       ALLOW_PARTIAL: spec.allowPartial ? "1" : undefined,
       FORGET_ARGS: forgets ? understood.keep.join(" ") : undefined,
@@ -254,21 +256,21 @@ export const work = (
   }
 }
 
-/** The id of the Job that goes on with a run: that of the one before, counted up. */
+/** The ID of the next Job of a run: the previous one plus one. */
 const nextId = (before: Job | undefined): string => {
   const id = before?.metadata.annotations?.[Names.runIdAnnotation] ?? ""
   const [, run = "", count = "1"] = /^(.*?)(?:-(\d+))?$/.exec(id) ?? []
   return `${run}-${Number(count) + 1}`
 }
 
-/** Jobs that were given up, as the status says: they are to be ended, by whoever finds them. */
+/** Jobs that the status has given up, which the controller must end. */
 export const abandoned = ({ active, lastRun }: BackupStatus, jobs: ReadonlyArray<Job>): ReadonlyArray<Job> =>
   jobs.filter(
     (job) =>
       isOf(job, lastRun) && !isOf(job, active) && !Run.isOver(job) && job.metadata.deletionTimestamp === undefined
   )
 
-/** Jobs of runs that are told, and that are more than should be kept: the oldest of each kind. */
+/** The Jobs of finished runs beyond the history limits: the oldest of each kind. */
 export const superfluous = (
   backup: Backup,
   status: BackupStatus,

@@ -12,7 +12,7 @@ const volumes = [
   "secret"
 ]
 
-/** What a pod does that the level forbids; baseline's rules included. */
+/** The violations of a pod, including the rules of baseline. */
 export const restricted = (spec: Usage.PodSpec): ReadonlyArray<string> => {
   const found: Array<string> = []
   const forbid = (what: string, is: boolean) => {

@@ -1,4 +1,4 @@
-/** The repository of a Backup: what restic calls it, and what tells it apart from all others in the cluster. Pure. */
+/** The repository of a Backup: restic's name for it, and its identity in the cluster. Pure. */
 import { createHash } from "node:crypto"
 import type { Backup } from "./Backup.ts"
 import * as Destination from "./Destination.ts"
@@ -6,16 +6,16 @@ import * as Destination from "./Destination.ts"
 /** A repository. */
 export interface Repository {
   readonly destination: Destination.Destination
-  /** As restic takes it in RESTIC_REPOSITORY. No secret. */
+  /** The value of RESTIC_REPOSITORY. Contains no secret. */
   readonly url: string
-  /** Fit for a label. Two Backups with the same one write to the same repository, and do so in turns. */
+  /** A valid label value. Backups with the same hash write to the same repository, one at a time. */
   readonly hash: string
 }
 
-/** Where a `pvc://` destination is mounted in the mover. */
+/** The mount path of a `pvc://` destination in the mover. */
 export const mountPath = "/repository"
 
-/** The repository of a Backup, given its destination. */
+/** The repository of a Backup with this destination. */
 export const of = (backup: Pick<Backup, "metadata" | "spec">, destination: Destination.Destination): Repository => {
   const { name, namespace = "" } = backup.metadata
   const { endpoint, path } = backup.spec.repository ?? {}

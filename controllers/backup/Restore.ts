@@ -1,4 +1,4 @@
-/** The Restore kind: a snapshot of a Backup that should be written to a volume, once. */
+/** The Restore kind: writes a snapshot of a Backup to a volume, once. */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
@@ -62,7 +62,7 @@ const Status = Schema.Struct({
   conditions: optional(Condition.list, "Ready once it has ended well; Reconciling and Stalled while they hold.")
 })
 
-/** The kind, with all that its CustomResourceDefinition says. */
+/** The kind and its CustomResourceDefinition. */
 export const Restore = CustomResource.make({
   group: "backup.example.com",
   version: "v1",
@@ -79,8 +79,8 @@ export const Restore = CustomResource.make({
   ]
 })
 
-/** A Restore as `reconcile` sees it: defaults filled in. */
+/** A Restore for `reconcile`, with defaults. */
 export type Restore = typeof Restore.Type
 
-/** What the controller tells about a Restore. */
+/** The status of a Restore. */
 export type RestoreStatus = NonNullable<Restore["status"]>

@@ -1,8 +1,8 @@
 /**
- * The Restore controller: one Job that writes a snapshot to a volume, once. What it came to stays in the status; nothing happens
- * after that, whatever becomes of the Job.
+ * The Restore controller: one Job that writes a snapshot to a volume, once. The status keeps the outcome, and later changes of the
+ * Job have no effect.
  *
- * Needs the rights that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
+ * Needs the permissions that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
@@ -32,7 +32,7 @@ import { Settings } from "./Settings.ts"
 import * as Spec from "./Spec.ts"
 import { Turns } from "./Turns.ts"
 
-/** How a Restore stands. */
+/** The state of a Restore. */
 type Standing =
   | { readonly _tag: "Pending"; readonly reason: string; readonly message: string }
   | { readonly _tag: "Running"; readonly job: string; readonly since: number; readonly message: string }
@@ -49,7 +49,7 @@ export const controller = Controller.make("restore", {
       const [job] = yield* Jobs.of(restore)
       if (isOver(restore)) {
         yield* turns.leave("Restore", keyOf(restore))
-        // The controller gives up a mover that does not start. The event of the Restore's last status leads here, as a restart does.
+        // Ends a mover that did not start. The event of the Restore's last status triggers this, as a restart does.
         if (job !== undefined && !Run.isOver(job)) yield* Jobs.end(job)
         return Result.done
       }
@@ -59,7 +59,7 @@ export const controller = Controller.make("restore", {
       const status = statusOf(restore, standing, now)
       yield* Status.update(restore, status)
       yield* tell(restore, status, standing)
-      // Others are not to wait behind one that can't.
+      // Other objects must not wait for one that cannot run.
       if (standing._tag === "Pending" && standing.reason !== busyReason) yield* turns.leave("Restore", keyOf(restore))
       switch (standing._tag) {
         case "Ended":
@@ -72,10 +72,10 @@ export const controller = Controller.make("restore", {
     })
 })
 
-/** Whether it has come to its end: a Restore happens once. */
+/** Whether it has finished: a Restore runs once. */
 const isOver = ({ status }: Restore): boolean => status?.phase === "Complete" || status?.phase === "Failed"
 
-/** How it stands. */
+/** The state of a Restore. */
 const follow = (restore: Restore, job: Job | undefined, now: number) =>
   Effect.gen(function* () {
     const known = restore.status?.job
@@ -111,7 +111,7 @@ const pending = ({ message, reason }: Spec.Refusal): Standing => ({
   message: Room.cut(message, Room.longestMessage)
 })
 
-/** Makes the Job, or says what is missing. */
+/** Creates the Job, or returns the missing prerequisite. */
 const begin = (restore: Restore) =>
   Effect.gen(function* () {
     const settings = yield* Settings
@@ -145,7 +145,7 @@ const begin = (restore: Restore) =>
     const begun = yield* Jobs.begin(
       {
         owner: restore,
-        // With the image and the ServiceAccount of the Backup's movers, unless it says otherwise.
+        // With the image and the ServiceAccount of the Backup's movers, unless the Restore overrides them.
         spec: { ...inherited(backup), ...spec },
         name: MoverJob.nameOf(restore.metadata.name, "restore"),
         trigger: "restore",
@@ -200,7 +200,7 @@ const inherited = ({ spec: { image, serviceAccountName } }: Backup) => ({
   ...(serviceAccountName !== undefined && { serviceAccountName })
 })
 
-/** The claim whose snapshot is meant. */
+/** The claim of the snapshot. */
 const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Understood["repository"]) =>
   Effect.gen(function* () {
     const { targetPVC, volume } = restore.spec
@@ -213,7 +213,7 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
     })
     const [first, ...others] = new Set([...saved, ...claims])
     if (first === targetPVC || others.includes(targetPVC)) return Either.right(targetPVC)
-    // What a failed run has saved may be one of several.
+    // The snapshots of a failed run may be incomplete.
     const isAll = Either.isRight(source) || backup.status?.lastRun?.reason === "Succeeded"
     if (isAll && first !== undefined && others.length === 0) return Either.right(first)
     const refusal: Spec.Refusal = {
@@ -226,7 +226,7 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
     return Either.left(refusal)
   })
 
-/** The status, as it is to be written. */
+/** The new status. */
 const statusOf = (restore: Restore, standing: Standing, now: number): RestoreStatus => {
   const observedGeneration = restore.metadata.generation ?? 0
   const before = restore.status ?? {}
@@ -279,7 +279,7 @@ const statusOf = (restore: Restore, standing: Standing, now: number): RestoreSta
   }
 }
 
-/** Tells of transitions, each once: the status from before says which. */
+/** Records Events for transitions, each once, by comparison with the previous status. */
 const tell = (restore: Restore, status: RestoreStatus, standing: Standing) => {
   const before = Condition.find(restore.status?.conditions, Condition.Ready)
   const now = Condition.find(status.conditions, Condition.Ready)

@@ -1,10 +1,10 @@
 /**
- * What the mover tells of a run: one JSON object in its termination message, `{"reason", "message", "operation", "repository",
+ * The result that the mover reports: one JSON object in its termination message, `{"reason", "message", "operation", "repository",
  * "kept", "removed", "pruned", "checked", "unlocked", "restored": {"snapshot", "bytes", "files"}, "cut", "snapshots": [{"pvc", "id",
- * "bytes", "added", "files"} | {"pvc", "empty": true}]}`, of which what does not apply is absent. Pure.
+ * "bytes", "added", "files"} | {"pvc", "empty": true}]}`, without fields that do not apply. Pure.
  *
- * Kubernetes cuts the text at 4096 bytes, gives the last lines of the log where the mover wrote nothing (FallbackToLogsOnError),
- * and nothing at all after some deaths. So reading never fails: what can be read is read, the rest is absent.
+ * Kubernetes cuts the text at 4096 bytes. Without a message of the mover it has the last lines of the log (FallbackToLogsOnError),
+ * and after some failures nothing. So parsing never fails: unreadable fields are absent.
  */
 import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
 
@@ -12,52 +12,52 @@ import * as Secrecy from "@homeostat/runtime/telemetry/Secrecy"
 export interface Snapshot {
   /** The PersistentVolumeClaim. */
   readonly pvc: string
-  /** restic's id; undefined where nothing was saved, because the volume is empty. */
+  /** restic's ID; undefined if nothing was saved, because the volume is empty. */
   readonly id: string | undefined
   /** Size of all files, in bytes. */
   readonly bytes: number
-  /** What the repository grew by, in bytes, after deduplication and compression. */
+  /** The growth of the repository, in bytes, after deduplication and compression. */
   readonly added: number
   readonly files: number
 }
 
-/** What a restore brought back. */
+/** The restored files. */
 export interface Restored {
-  /** restic's id. */
+  /** restic's ID. */
   readonly snapshot: string
-  /** Size of the files that were written, in bytes. */
+  /** The size of the written files, in bytes. */
   readonly bytes: number
-  /** Files, folders and links, as restic counts. */
+  /** Files, folders and links, as restic counts them. */
   readonly files: number
 }
 
-/** What was read. */
+/** A parsed result. */
 export interface Result {
-  /** The mover's word; undefined if it was not found. */
+  /** The mover's reason; undefined if it is absent. */
   readonly reason: string | undefined
-  /** The mover's message, or what of a foreign text stands last; on one line, empty if there is none. */
+  /** The mover's message, or the end of another text; in one line, empty without any text. */
   readonly message: string
   /** The operation that failed: `preflight`, `backup`, `forget`, `prune`, `check`, `restore` or `delete`. */
   readonly operation: string | undefined
-  /** restic's id of the repository, by which one that was exchanged can be told. */
+  /** restic's ID of the repository, which reveals a replaced repository. */
   readonly repository: string | undefined
   readonly snapshots: ReadonlyArray<Snapshot>
-  /** There were more volumes than the termination message has room for: `snapshots` has only the first. */
+  /** The termination message was too short for all volumes: `snapshots` has only the first ones. */
   readonly cut: boolean
-  /** Snapshots of this Backup that remain; undefined if they were not counted. */
+  /** The remaining snapshots of this Backup; undefined if they were not counted. */
   readonly kept: number | undefined
-  /** Snapshots that `forget` removed; undefined if it was not run, or not to its end. */
+  /** The snapshots that `forget` removed; undefined if it did not run or did not finish. */
   readonly removed: number | undefined
   readonly pruned: boolean
   readonly checked: boolean
-  /** All locks were removed, whosever they were. */
+  /** All locks were removed, including those of other owners. */
   readonly unlocked: boolean
   readonly restored: Restored | undefined
-  /** The mover's object was there, to its end. */
+  /** The mover's object was complete. */
   readonly complete: boolean
 }
 
-/** Longer is no message for a person, and goes into a status, an event (1024 bytes) and a log line. */
+/** The longest message, in characters, for a status, an event (1024 bytes) and a log line. */
 const longest = 900
 
 const nothing: Result = {
@@ -76,10 +76,10 @@ const nothing: Result = {
   complete: false
 }
 
-/** Reads a termination message. */
+/** Parses a termination message. */
 export const parse = (text: string | undefined): Result => {
   if (text === undefined || text.trim() === "") return nothing
-  // Lines of the log may stand before it. The last object counts: restic's own come first.
+  // Log lines may precede it. The last object counts, because restic's own objects come first.
   for (
     let start = text.lastIndexOf('{"reason"');
     start >= 0;
@@ -95,12 +95,12 @@ export const parse = (text: string | undefined): Result => {
 
 const lineOf = (text: string, start: number): string => text.slice(start).split("\n", 1)[0]?.trim() ?? ""
 
-/** An object, or nothing. */
+/** An object, or undefined. */
 const json = (text: string): { readonly [field: string]: unknown } | undefined => {
   try {
     return asObject(JSON.parse(text))
   } catch {
-    // A SyntaxError: foreign or cut text is expected here.
+    // A SyntaxError is expected for other or cut text.
     return undefined
   }
 }
@@ -157,7 +157,7 @@ const counted = (value: unknown): number | undefined =>
 
 const amount = (value: unknown): number => counted(value) ?? 0
 
-/** What is whole in an object that was cut off; or the end of a foreign text, where the cause stands. */
+/** The complete fields of a cut object; or the end of another text, which has the cause. */
 const salvage = (text: string): Result => {
   const start = text.lastIndexOf('{"reason"')
   if (start < 0) return { ...nothing, message: clean(text) }
@@ -167,7 +167,7 @@ const salvage = (text: string): Result => {
     if (before === null) return undefined
     const from = before.index + before[0].length
     let end = from
-    // The closing quote may be missing, or half of what a backslash begins.
+    // The closing quote may be missing, or an escape sequence may be cut.
     while (end < cut.length && cut[end] !== '"') end += cut[end] === "\\" ? 2 : 1
     const found = cut.slice(from, end > cut.length ? -1 : end)
     const value: unknown = json(`{"value":"${found}"}`)?.value
@@ -184,13 +184,13 @@ const salvage = (text: string): Result => {
 }
 
 /**
- * A text for people: on one line, without control characters and secrets (see `Secrecy`), and only its end if it is long, since
- * programs say the cause last.
+ * A text for people: in one line, without control characters and secrets (see `Secrecy`). Only the end of a long text, because
+ * programs print the cause last.
  */
 export const clean = (text: string): string => {
-  // The cause stands last.
+  // The cause is at the end.
   const line = Secrecy.masked(text.slice(-4096))
-    // Control and formatting characters, which could reorder or hide what is read.
+    // Control and formatting characters could reorder or hide text.
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
     .replaceAll(/ {2,}/g, " ")
     .trim()

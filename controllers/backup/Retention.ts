@@ -1,24 +1,24 @@
 /**
- * How long snapshots are kept: `retentionPolicy` in the seeds' grammar, as arguments of `restic forget`, and in words what it
- * will delete. Pure.
+ * The retention of snapshots: `retentionPolicy` in the grammar of the tutorial, as arguments of `restic forget`, and in words what
+ * it will delete. Pure.
  *
- * restic counts `--keep-within` from the newest snapshot, not from now, so that a Backup that stopped running loses nothing. It
- * knows no weeks, and its `m` are months: nothing but whole hours is handed to it (restic, internal/data/duration.go).
+ * restic counts `--keep-within` from the newest snapshot, not from now, so that a stopped Backup loses nothing. It has no weeks, and
+ * its `m` are months, so it gets only whole hours (restic, internal/data/duration.go).
  */
 import * as Either from "effect/Either"
 import type * as Occurrence from "./Occurrence.ts"
 
-/** A policy that was understood. */
+/** A parsed policy. */
 export interface Policy {
-  /** As it was written. */
+  /** The original text. */
   readonly text: string
-  /** What restic keeps: rounded up, and so at least one. */
+  /** restic's duration in hours, rounded up, at least one. */
   readonly hours: number
-  /** It uses `m`, which here are minutes, and which readers of restic's or of Grafana's durations take for months. */
+  /** It uses `m`, which means minutes here, and months in restic's or Grafana's durations. */
   readonly minutes: boolean
 }
 
-/** `spec.retention`: how many snapshots are kept besides, one for each of the latest so many spans. 0 is as if left out. */
+/** `spec.retention`: the number of additional snapshots, one for each of the latest spans. 0 is the same as absent. */
 export interface Counts {
   readonly keepLast?: number
   readonly keepHourly?: number
@@ -29,8 +29,8 @@ export interface Counts {
 }
 
 /**
- * Seconds. A year has 366 days: of the two mistakes, keeping a day too long loses nothing. Weeks and years are no durations of
- * Kubernetes; the seeds have them.
+ * Seconds. A year has 366 days, because keeping a snapshot a day too long loses nothing. Kubernetes durations have no weeks and
+ * years, but the tutorial does.
  */
 const units: { readonly [unit: string]: number } = {
   s: 1,
@@ -41,13 +41,13 @@ const units: { readonly [unit: string]: number } = {
   y: 366 * 86_400
 }
 
-/** A hundred years. restic's arithmetic overflows at 292, and then it would keep what it should delete, or the reverse. */
+/** A hundred years. restic's arithmetic overflows at 292 years, and then it would keep or delete the wrong snapshots. */
 const mostHours = (100 * 366 * 86_400) / 3600
 
 /**
- * Reads `spec.retentionPolicy`.
+ * Parses `spec.retentionPolicy`.
  *
- * @returns undefined for an empty one: everything is kept. Left: one sentence for a person, for the condition InvalidRetention
+ * @returns undefined for an empty one: all snapshots are kept. Left: one sentence for people, for the condition InvalidRetention
  */
 export const parse = (text: string): Either.Either<Policy | undefined, string> => {
   if (text === "") return Either.right(undefined)
@@ -87,24 +87,24 @@ const flags = [
 ] as const
 
 /**
- * The `--keep-…` arguments of `restic forget`, which keeps what any of them keeps.
+ * The `--keep-…` arguments of `restic forget`; a snapshot that one of them keeps stays.
  *
- * @returns empty: nothing is to be deleted, and `forget` must not be run
+ * @returns empty: nothing is deleted, and `forget` must not run
  */
 export const keepArguments = (policy: Policy | undefined, counts: Counts = {}): ReadonlyArray<string> => [
   ...(policy === undefined ? [] : ["--keep-within", `${policy.hours}h`]),
   ...flags.flatMap(([field, flag]) => {
     const count = counts[field] ?? 0
-    // `--keep-last 0` alone is no policy for restic, and negative ones were "everything" in old versions.
+    // restic rejects `--keep-last 0` alone, and old versions took negative values as "everything".
     return count >= 1 ? [flag, `${Math.floor(count)}`] : []
   })
 ]
 
 /**
- * What somebody may not have meant, as sentences that say what will be deleted when: for a Warning event, the message of a
- * condition . Empty if there is nothing to warn of.
+ * Warnings about a retention that may be a mistake, as sentences about the deleted snapshots: for a Warning event, and for the
+ * message of a condition. Empty without warnings.
  *
- * @param gaps from run to run, if there is a schedule
+ * @param gaps the times between two runs, with a schedule
  */
 export const warnings = (
   policy: Policy | undefined,

@@ -1,6 +1,4 @@
-/**
- * How the Job of a mover stands: read from the Job and its pods, as Kubernetes' Job controller and the kubelet report them. Pure.
- */
+/** The progress of a mover's Job, from the Job and its pods, as Kubernetes' Job controller and the kubelet report them. Pure. */
 import type { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf, type KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Duration from "effect/Duration"
@@ -10,29 +8,29 @@ import type * as Outcome from "./Outcome.ts"
 import * as Result from "./Result.ts"
 import { millis } from "./Words.ts"
 
-/** How a Job stands. Times are epoch milliseconds. */
+/** The progress of a Job. Times are epoch milliseconds. */
 export type Progress =
   | Starting
   | { readonly _tag: "Running"; readonly message: string }
   | { readonly _tag: "Ended"; readonly ending: Outcome.Ending; readonly at: number }
 
-/** No container of the present try runs yet. */
+/** No container of the current attempt runs yet. */
 export interface Starting {
   readonly _tag: "Starting"
   readonly since: number
-  /** What keeps it from starting, if it was said. */
+  /** Why it does not start, if known. */
   readonly obstacle: Obstacle | undefined
   readonly message: string
 }
 
-/** What keeps a pod from starting. */
+/** Why a pod does not start. */
 export interface Obstacle {
   readonly reason: "ImagePullFailed" | "Unschedulable" | "ContainerConfigError"
   readonly image: string
   readonly message: string
 }
 
-/** The kubelet's words for it. Pulls and missing Secrets do recover, so none of it is final before the time is over. */
+/** The kubelet's reasons. Image pulls and missing Secrets can recover, so the run fails only after the timeout. */
 const obstacles: { readonly [waiting: string]: Obstacle["reason"] } = {
   ErrImagePull: "ImagePullFailed",
   ImagePullBackOff: "ImagePullFailed",
@@ -50,13 +48,13 @@ export const podsOf = (job: Job, pods: ReadonlyArray<Pod>): ReadonlyArray<Pod> =
     .filter((pod) => controllerOf(pod)?.uid === job.metadata.uid)
     .sort((one, other) => one.metadata.creationTimestamp.localeCompare(other.metadata.creationTimestamp))
 
-/** Whether a Job has come to its end, whichever. */
+/** Whether a Job has finished, with success or failure. */
 export const isOver = (job: Job): boolean => hasSucceeded(job) || failure(job) !== undefined
 
-/** Whether a Job has ended well. */
+/** Whether a Job has succeeded. */
 export const hasSucceeded = (job: Job): boolean => conditionOf(job, "Complete") !== undefined
 
-/** Whether a pod has come to its end, and holds no lock any more. */
+/** Whether a pod has finished, so that it holds no lock. */
 export const isPodOver = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed"
 
 const conditionOf = (job: Job, type: string) =>
@@ -68,13 +66,16 @@ const containerOf = (pod: Pod) => pod.status?.containerStatuses?.find(({ name })
 
 const terminated = (pod: Pod) => containerOf(pod)?.state?.terminated
 
-/** How a Job stands. Of one that is over, its pods should be read past the cache, which may know of its end and not of theirs. */
+/**
+ * The progress of a Job. For a finished Job, read its pods from the server, because the cache may have the end of the Job and not
+ * those of the pods.
+ */
 export const read = (job: Job, all: ReadonlyArray<Pod>): Progress => {
   const pods = podsOf(job, all)
   return isOver(job) ? ended(job, pods) : goingOn(job, pods)
 }
 
-/** The Job controller's longest pause before it makes another pod, in milliseconds: after that, one that is not there is refused. */
+/** The longest delay before the Job controller creates another pod, in milliseconds: after that, a missing pod was rejected. */
 const longestPause = 600_000
 
 const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
@@ -125,10 +126,10 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   }
 }
 
-/** It has ended, and the Job controller has not counted it yet. */
+/** The pod has ended, and the Job controller has not counted it yet. */
 const hasEnded: Progress = { _tag: "Running", message: "The mover has ended" }
 
-/** When a Job came to have no pod: at its creation, or when the one that it had was deleted, which changed its status. */
+/** Since when a Job has no pod: its creation, or the deletion of its pod, which changed its status. */
 const withoutPodSince = ({ metadata: { creationTimestamp, managedFields = [] } }: Job): number =>
   Math.max(
     millis(creationTimestamp) ?? 0,
@@ -169,11 +170,11 @@ const ended = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
     return end({ _tag: "DeadlineExceeded", seconds: job.spec?.activeDeadlineSeconds ?? 0 })
   }
   const evicted = pods.filter(isDisrupted).at(-1)
-  // A pod that was evicted was ended from outside; what its container says of that is no news.
+  // An evicted pod was ended from outside, and its container's message does not matter.
   if (failed !== undefined && evicted !== undefined && (last === undefined || last === evicted)) {
     return end({ _tag: "Evicted", message: evicted.status?.message ?? disruption(evicted) })
   }
-  // The kubelet has failed the pod for what it used, or could not have it at all: its own words are all there is.
+  // The kubelet failed the pod for its resource usage, or could not run it: only its own message exists.
   const over = pods.filter(isPodOver).at(-1)
   if (
     failed !== undefined &&
@@ -183,7 +184,7 @@ const ended = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
     return end({ _tag: "Evicted", message: over.status.message ?? over.status.reason })
   }
   if (container === undefined) return end({ _tag: "Lost", succeeded: failed === undefined })
-  // The Job's word and the newest pod's may differ where a pod is gone: then that one's result is lost.
+  // The Job and the newest pod may differ if a pod is gone: then its result is lost.
   if ((container.exitCode === 0) !== (failed === undefined)) {
     return end({ _tag: "Lost", succeeded: failed === undefined })
   }
@@ -193,23 +194,23 @@ const ended = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
 const disruption = (pod: Pod): string =>
   pod.status?.conditions?.find(({ type }) => type === "DisruptionTarget")?.message ?? "the pod was disrupted"
 
-/** Whether a mover has had its time to start. */
+/** Whether a mover has exceeded its start timeout. */
 export const isLate = ({ since }: Starting, startTimeout: Duration.Duration, now: number): boolean =>
   since + Duration.toMillis(startTimeout) <= now
 
-/** What is to be said of a mover that did not start in time. */
+/** The ending of a mover that did not start in time. */
 export const notStarted = ({ message, obstacle }: Starting, startTimeout: Duration.Duration): Outcome.Ending =>
   obstacle?.reason === "ImagePullFailed"
     ? { _tag: "ImagePullFailed", image: obstacle.image, message: obstacle.message }
     : { _tag: "NotStarted", seconds: Math.round(Duration.toSeconds(startTimeout)), message }
 
-/** When an object was made. Epoch milliseconds. */
+/** The creation time of an object. Epoch milliseconds. */
 export const madeAt = ({ metadata }: KubernetesObject): number => Date.parse(metadata.creationTimestamp)
 
 /** The tick of a scheduled run. Epoch milliseconds. */
 export const scheduledAt = (job: Job): number | undefined =>
   millis(job.metadata.annotations?.[Names.scheduledAtAnnotation])
 
-/** The claims of the same run that are left to other Jobs. */
+/** The claims of the same run for other Jobs. */
 export const remaining = (job: Job): ReadonlyArray<string> =>
   (job.metadata.annotations?.[Names.remainingAnnotation] ?? "").split(",").filter((name) => name !== "")

@@ -1,18 +1,16 @@
 /**
- * When a Backup runs: a pure function of its spec, its status and the time, so that a manager that was restarted, or another
- * one, comes to the same answer. Times are epoch milliseconds.
+ * When a Backup runs: a pure function of its spec, its status and the time, so that every manager gets the same result, also after a
+ * restart. Times are epoch milliseconds.
  *
  * The rules are the CronJob controller's (kubernetes, pkg/controller/cronjob/utils.go), with these differences:
  *
- * - The first run is at creation, unless `startPolicy` says OnSchedule.
- * - Of the runs that were missed, the latest is always found. CronJob estimates it from the first two, and loses it for
- *   schedules like `0,1 2 * * *`.
- * - A tick that was missed for good (past `startingDeadlineSeconds`) is told of once, in `missed`.
- * - A `lastScheduleTime` in the future, as is left when the clock is set back, is mended (`lastScheduleTime` of the decision)
- *   instead of waited for.
+ * - The first run is at creation, unless `startPolicy` is OnSchedule.
+ * - The latest missed run is always found. CronJob estimates it from the first two, and loses it for schedules like `0,1 2 * * *`.
+ * - A tick beyond `startingDeadlineSeconds` is reported once, in `missed`.
+ * - A `lastScheduleTime` in the future, after the clock was set back, is corrected (`lastScheduleTime` of the decision).
  *
- * The caller writes `lastScheduleTime` and `missed` into the status, gives the Job of a run a name made from its `at`, and so
- * starts none twice; asks again when `wakeAfter` has passed, and at each change; and reads the wall clock each time.
+ * The caller writes `lastScheduleTime` and `missed` to the status. It names the Job of a run by its `at`, so no run starts twice. It
+ * decides again after `wakeAfter` and at each change, and reads the wall clock each time.
  */
 import * as Either from "effect/Either"
 import * as Cron from "./Cron.ts"
@@ -23,20 +21,20 @@ import * as TimeZone from "./TimeZone.ts"
 export interface Timetable {
   readonly cron: Cron.Cron
   readonly zone: TimeZone.TimeZone
-  /** For `status.effectiveSchedule`: what a `-random` nickname came to. */
+  /** For `status.effectiveSchedule`: the drawn fields of a `-random` nickname. */
   readonly effective: string
 }
 
-/** Why there is no timetable: a reason of the condition Ready, and a sentence that says what to write instead. */
+/** Why the schedule is invalid: a reason of the condition Ready, and a sentence with a fix. */
 export interface Refusal {
   readonly reason: "InvalidSchedule" | "UnknownTimeZone"
   readonly message: string
 }
 
 /**
- * Reads `spec.schedule` and `spec.timeZone`.
+ * Parses `spec.schedule` and `spec.timeZone`.
  *
- * @param options.of namespace and name of the Backup, such as `shop/cart`: what `-random` draws from
+ * @param options.of namespace and name of the Backup, such as `shop/cart`: the seed of `-random`
  */
 export const parse = (
   schedule: string,
@@ -62,19 +60,19 @@ export const parse = (
 
 const invalid = (message: string): Refusal => ({ reason: "InvalidSchedule", message })
 
-/** How many runs were missed before the one that is due: none, up to 100, or more. */
+/** The number of missed runs before the due one: none, up to 100, or more. */
 export type Missed = "none" | "few" | "many"
 
 const many = 100
 
-/** The latest tick of a span. */
+/** The latest tick in a time span. */
 export interface Recent {
   readonly at: number
   /** `none` if it is the only one. */
   readonly missed: Missed
 }
 
-/** The latest tick strictly later than `after` and not later than `now`; undefined if there is none. */
+/** The latest tick strictly after `after` and not after `now`; undefined if there is none. */
 export const mostRecent = (table: Timetable, after: number, now: number): Recent | undefined => {
   const at = Occurrence.latest(table.cron, table.zone, after, now)
   if (at === undefined) return undefined
@@ -83,95 +81,95 @@ export const mostRecent = (table: Timetable, after: number, now: number): Recent
 }
 
 /**
- * The tick after the latest of the past, and so strictly later than `now`; undefined if there is none within five years.
+ * The first tick after `now`; undefined if there is none within five years.
  *
- * @param after the tick that ran last, or the creation
+ * @param after the last tick with a run, or the creation
  */
 export const following = (table: Timetable, after: number, now: number): number | undefined =>
   Occurrence.next(table.cron, table.zone, Occurrence.latest(table.cron, table.zone, after, now) ?? after)
 
-/** What of a Backup decides when it runs. */
+/** The fields of a Backup's spec that decide when it runs. */
 export interface Spec {
-  /** Undefined: it runs once, at creation, and with `OnSchedule` never by itself. */
+  /** Undefined: it runs once, at creation, and with `OnSchedule` only on request. */
   readonly table: Timetable | undefined
   readonly suspend: boolean
   readonly startPolicy: "Immediately" | "OnSchedule"
-  /** How late a run may begin, in seconds. Undefined: however late. The first run at creation has no deadline. */
+  /** How late a run may start, in seconds. Undefined: any time. The first run at creation has no deadline. */
   readonly startingDeadlineSeconds: number | undefined
 }
 
-/** What is known of a Backup's past. */
+/** The known past of a Backup. */
 export interface Past {
   /** `metadata.creationTimestamp`. */
   readonly createdAt: number
-  /** `status.lastScheduleTime`: the tick of the latest scheduled run that was begun or skipped. Undefined: none was. */
+  /** `status.lastScheduleTime`: the tick of the latest scheduled run that started or was skipped. Undefined without one. */
   readonly lastScheduleTime: number | undefined
-  /** When the newest of the Jobs that still stand was scheduled. Only asked for when `lastScheduleTime` cannot be right. */
+  /** The tick of the newest existing Job. Only used if `lastScheduleTime` is in the future. */
   readonly newestRun: number | undefined
-  /** `status.lastMissedTime`: the latest tick of which it was told that it was missed for good. */
+  /** `status.lastMissedTime`: the latest tick that was reported as missed. */
   readonly lastMissedTime: number | undefined
 }
 
-/** A scheduled run that should begin now. */
+/** A scheduled run that should start now. */
 export interface Due {
-  /** The tick; at the first run the creation, unless a tick has passed since. The same until it is in `lastScheduleTime`. */
+  /** The tick; for the first run the creation, unless a tick has passed since. It stays the same until `lastScheduleTime` has it. */
   readonly at: number
-  /** Many: worth a Warning TooManyMissedTimes. All of them are made up for by this one run. */
+  /** Many: record a Warning TooManyMissedTimes. This run makes up for all of them. */
   readonly missed: Missed
 }
 
-/** What is to be done now. */
+/** The decision at a point in time. */
 export interface Decision {
   readonly due: Due | undefined
   /**
-   * The next tick, strictly later than `now`, for `status.nextBackupTime`. Undefined while suspended, without a schedule, or
-   * with none within five years.
+   * The next tick after `now`, for `status.nextBackupTime`. Undefined while suspended, without a schedule, or without a tick within
+   * five years.
    */
   readonly next: number | undefined
-  /** A tick that its deadline has passed by and that was not told of before: Warning MissedSchedule, to `lastMissedTime`. */
+  /** A new tick beyond its deadline: record a Warning MissedSchedule, and write it to `lastMissedTime`. */
   readonly missed: number | undefined
   /**
-   * The clock was set back: to be written to the status in the place of the `lastScheduleTime` from the future, before
-   * anything is started, with a warning. Undefined: all is well.
+   * The clock was set back: write this to the status instead of the `lastScheduleTime` in the future, before any run starts, with a
+   * warning. Undefined: no correction.
    */
   readonly lastScheduleTime: number | undefined
 }
 
-/** How far in the future `lastScheduleTime` may be: clocks of two managers differ a little. */
+/** How far `lastScheduleTime` may be in the future, because the clocks of two managers differ a little. */
 const skew = 60_000
 
-/** What is to be done now. See the top of this file. */
+/** Decides what to do now. */
 export const decide = (spec: Spec, past: Past, now: number): Decision => {
   const { table } = spec
   const last = past.lastScheduleTime
-  // Of a Backup from the future that waits for its first tick, no tick would ever be later than its creation and no later than now.
+  // For a Backup with a creation time in the future, no tick would be after its creation and not after now.
   const waitsFrom = spec.startPolicy === "OnSchedule" ? past.createdAt : now
   const ahead = (last ?? waitsFrom) > now + skew
-  // Never later than now, whatever the clock was when things were created: no tick may be postponed by it.
-  const mended = Math.min(now, Math.max(past.createdAt, past.newestRun ?? past.createdAt))
-  const after = ahead ? mended : (last ?? (past.createdAt > now + skew ? now : past.createdAt))
-  const lastScheduleTime = ahead ? mended : undefined
+  // Never after now, with any clock at creation, so that no tick is postponed.
+  const corrected = Math.min(now, Math.max(past.createdAt, past.newestRun ?? past.createdAt))
+  const after = ahead ? corrected : (last ?? (past.createdAt > now + skew ? now : past.createdAt))
+  const lastScheduleTime = ahead ? corrected : undefined
   if (spec.suspend) return { due: undefined, next: undefined, missed: undefined, lastScheduleTime }
 
   const recent = table === undefined ? undefined : mostRecent(table, after, now)
   const next = table === undefined ? undefined : following(table, after, now)
   if (last === undefined && spec.startPolicy === "Immediately") {
-    // With a tick since the creation, that one: a run for the creation would be followed by another for the tick at once.
+    // If a tick has passed since the creation, it counts: otherwise a run for the creation and one for the tick would follow each
+    // other at once.
     return { due: { at: recent?.at ?? after, missed: "none" }, next, missed: undefined, lastScheduleTime }
   }
   if (recent === undefined) return { due: undefined, next, missed: undefined, lastScheduleTime }
   const deadline = spec.startingDeadlineSeconds
   const late = deadline !== undefined && recent.at <= now - deadline * 1000
   if (!late) return { due: recent, next, missed: undefined, lastScheduleTime }
-  const told = past.lastMissedTime !== undefined && recent.at <= past.lastMissedTime
-  return { due: undefined, next, missed: told ? undefined : recent.at, lastScheduleTime }
+  const reported = past.lastMissedTime !== undefined && recent.at <= past.lastMissedTime
+  return { due: undefined, next, missed: reported ? undefined : recent.at, lastScheduleTime }
 }
 
 /**
- * What becomes of a due run while another of the same Backup is active. `skip`: it is passed over, so that it goes to
- * `lastScheduleTime` with an event RunSkipped. `wait`: it is still wanted, and begins when the other ends, if that is within
- * `startingDeadlineSeconds`; without a deadline nobody said how late is too late, and a run is skipped rather than chased by
- * the next. `replace`: the other is ended first.
+ * What to do with a due run while another one of the same Backup is active. `skip`: it goes to `lastScheduleTime` with an event
+ * RunSkipped. `wait`: it starts when the other one ends, if that is within `startingDeadlineSeconds`; without a deadline the run is
+ * skipped. `replace`: the other one is ended first.
  */
 export const overlap = (
   policy: "Forbid" | "Replace",
@@ -180,11 +178,11 @@ export const overlap = (
   policy === "Replace" ? "replace" : startingDeadlineSeconds === undefined ? "skip" : "wait"
 
 /**
- * The longest that a Backup sleeps. Timers run on a clock that knows nothing of the wall's being set, nor of the machine's
- * sleep: what is set forward is noticed within this time. It also is far from 2³¹ − 1 ms, after which timers fire at once.
+ * The longest sleep, in ms. Timers use a monotonic clock, so a change of the wall clock or a suspended machine is noticed within this
+ * time. It is far below 2³¹ − 1 ms, above which timers fire at once.
  */
 export const longestSleep = 3_600_000
 
-/** Milliseconds until the decision should be taken again, given its `next`: 1 to `longestSleep`. */
+/** Milliseconds until the next decision, by its `next`: 1 to `longestSleep`. */
 export const wakeAfter = (next: number | undefined, now: number): number =>
   next === undefined ? longestSleep : Math.min(longestSleep, Math.max(1, next - now))

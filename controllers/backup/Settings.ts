@@ -1,6 +1,6 @@
 /**
- * What a manager's owner sets for all Backups and Restores: environment variables, read once when the manager starts. A value
- * that is wrong ends the start with a message that names it.
+ * The settings for all Backups and Restores: environment variables, read once at the start. An invalid value stops the start with a
+ * message that names it.
  */
 import * as DurationText from "@homeostat/runtime/command/DurationText"
 import * as Setting from "@homeostat/runtime/command/Setting"
@@ -11,22 +11,22 @@ import * as Layer from "effect/Layer"
 
 /** What can be set. */
 export interface Values {
-  /** The image of movers, of those that name none themselves. */
+  /** The default image of movers. */
   readonly moverImage: string
-  /** How many movers run at a time, all together: each may take a GiB of memory and a network. */
+  /** The largest number of concurrent movers: each may need a GiB of memory and much network. */
   readonly maxJobs: number
-  /** How long a mover may take until its container runs: an image to be pulled, a volume to be attached. */
+  /** How long a mover may take until its container runs, for image pulls and volume attachments. */
   readonly startTimeout: Duration.Duration
-  /** How often is looked again for what is missing: a Secret, a source, a turn. */
+  /** The interval of checks for missing prerequisites: a Secret, a source, a turn. */
   readonly retryPeriod: Duration.Duration
   /**
-   * How long a repository may take to answer at all. restic itself goes on trying for 15 minutes. Three tries of it, with the
-   * pauses between, are over within three minutes.
+   * The timeout of a repository's first response. restic itself retries for 15 minutes. Three attempts with the delays between them
+   * take less than three minutes.
    */
   readonly preflightTimeout: Duration.Duration
 }
 
-/** What holds where nothing is set. */
+/** The defaults. */
 export const defaults: Values = {
   moverImage: "homeostat-mover:0.1.0",
   maxJobs: 10,
@@ -35,16 +35,16 @@ export const defaults: Values = {
   preflightTimeout: Duration.seconds(40)
 }
 
-/** The settings that an effect runs with. */
+/** The settings of an effect. */
 export class Settings extends Context.Reference<Settings>()("@homeostat/backup/Settings", {
   defaultValue: () => defaults
 }) {}
 
-/** A length of time of at least a second: less would keep the API server busy with nothing. */
+/** A duration of at least a second, because a shorter one would keep the API server busy. */
 const duration = (variable: string, description: string, otherwise: string) =>
   Setting.make(variable, { description, otherwise, parse: DurationText.parse({ atLeast: "1s" }) })
 
-/** The variables. What they say of defaults is {@link defaults}. */
+/** The variables. Their defaults are {@link defaults}. */
 export const variables = {
   moverImage: Setting.make("HOMEOSTAT_BACKUP_MOVER_IMAGE", {
     description: "The image of movers, where spec.image names none",
@@ -77,11 +77,11 @@ export const variables = {
   )
 }
 
-/** The settings of the environment. */
+/** The settings from the environment. */
 export const layer: Layer.Layer<never, Setting.InvalidSetting> = Layer.effect(
   Settings,
   Setting.read(variables)
 ) as Layer.Layer<never, Setting.InvalidSetting>
 
-/** Values in the place of those of the environment, such as those of a test. */
+/** The given values, for example of a test, and defaults for the rest. */
 export const of = (values: Partial<Values>): Values => ({ ...defaults, ...values })

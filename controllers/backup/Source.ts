@@ -1,8 +1,8 @@
 /**
- * Which claims a Backup saves: `spec.source`, and what there is of that name in the namespace. Pure.
+ * The claims that a Backup saves: resolves `spec.source` in the namespace. Pure.
  *
- * A claim is saved only if it is bound: a pod that mounts one of a class with WaitForFirstConsumer would bind it, to a volume
- * with nothing in it, and maybe far from where its workload can run.
+ * A claim is saved only if it is bound: a mover would bind an unbound claim of a class with WaitForFirstConsumer to an empty volume,
+ * maybe far from its workload.
  */
 import type { Deployment, PersistentVolumeClaim, Pod, StatefulSet } from "@homeostat/runtime/resource/BuiltIn"
 import { controllerOf } from "@homeostat/runtime/resource/KubernetesObject"
@@ -11,16 +11,16 @@ import * as Either from "effect/Either"
 import * as Claim from "./Claim.ts"
 import * as Usage from "./Usage.ts"
 
-/** What `spec.source` may name. */
+/** The kinds in `spec.source`. */
 export type Kind = "pvc" | "deployment" | "statefulset"
 
-/** What `spec.source` says. Without a kind: the claim of that name, else the Deployment, else the StatefulSet. */
+/** A parsed `spec.source`. Without a kind: the claim of that name, else the Deployment, else the StatefulSet. */
 export interface Reference {
   readonly kind?: Kind
   readonly name: string
 }
 
-/** Reads `spec.source`, whose shape the CustomResourceDefinition has checked. */
+/** Parses `spec.source`, whose syntax the CustomResourceDefinition validates. */
 export const parse = (text: string): Reference => {
   const kind = kinds.find((candidate) => text.startsWith(`${candidate}/`))
   return kind === undefined ? { name: text } : { kind, name: text.slice(kind.length + 1) }
@@ -34,21 +34,21 @@ const words: { readonly [kind in Kind]: string } = {
   statefulset: "StatefulSet"
 }
 
-/** What was read in the namespace. */
+/** The objects of the namespace. */
 export interface Seen {
-  /** The Deployment of the source's name. */
+  /** The Deployment with the source's name. */
   readonly deployment: Deployment | undefined
-  /** The StatefulSet of the source's name. */
+  /** The StatefulSet with the source's name. */
   readonly statefulSet: StatefulSet | undefined
-  /** All of the namespace. */
+  /** All claims of the namespace. */
   readonly claims: ReadonlyArray<PersistentVolumeClaim>
-  /** All of the namespace. */
+  /** All pods of the namespace. */
   readonly pods: ReadonlyArray<Pod>
 }
 
 type Resolved = Either.Either<Arr.NonEmptyReadonlyArray<Claim.Claim>, Claim.Refusal>
 
-/** The claims to save, each once, by their names. */
+/** The claims to save, without duplicates, sorted by name. */
 export const resolve = (reference: Reference, seen: Seen): Resolved =>
   Either.gen(function* () {
     const kind = yield* choose(reference, seen)
@@ -56,9 +56,9 @@ export const resolve = (reference: Reference, seen: Seen): Resolved =>
     return yield* Either.all(Arr.map(wanted, (candidate) => accept(candidate, seen)))
   })
 
-/** A claim by its name, before anybody looked whether it is there. */
+/** The name of a claim that may not exist. */
 interface Candidate extends Pick<Claim.Claim, "name" | "together" | "template"> {
-  /** For messages: who names it. */
+  /** The object that names it, for messages. */
   readonly by: string | undefined
 }
 
@@ -103,13 +103,13 @@ const candidates = (kind: Kind, name: string, seen: Seen): Candidates => {
         return seen.statefulSet === undefined ? [] : ofStatefulSet(seen.statefulSet, seen)
     }
   }
-  // A claim can be in a pod twice.
+  // A pod can mount a claim twice.
   const once = [...new Map(found().map((candidate) => [candidate.name, candidate])).values()]
   const sorted = once.sort((a, b) => (a.name < b.name ? -1 : 1))
   return Arr.isNonEmptyReadonlyArray(sorted) ? Either.right(sorted) : nothing(kind, name, seen)
 }
 
-/** A workload without a claim: for good, or until it has pods. */
+/** A workload without claims: permanently, or until it has pods. */
 const nothing = (kind: Kind, name: string, { deployment, statefulSet }: Seen): Candidates => {
   const { metadata, spec } = (kind === "deployment" ? deployment : statefulSet) ?? {}
   const templates = kind === "statefulset" ? (statefulSet?.spec?.volumeClaimTemplates ?? []) : []
@@ -123,7 +123,7 @@ const nothing = (kind: Kind, name: string, { deployment, statefulSet }: Seen): C
   )
 }
 
-/** Claims that the template names: each of the pods mounts them. */
+/** The claims in the template: every pod mounts them. */
 const ofTemplate = (by: string, spec: Usage.PodSpec | undefined): ReadonlyArray<Candidate> =>
   spec === undefined
     ? []
@@ -131,7 +131,7 @@ const ofTemplate = (by: string, spec: Usage.PodSpec | undefined): ReadonlyArray<
         .filter(({ ephemeral }) => !ephemeral)
         .map(({ claim, volume }) => ({ name: claim, together: undefined, template: { spec, volume }, by }))
 
-/** Claims that live as long as the pods they were made for. One of that name that was made for another is not the pod's. */
+/** The ephemeral claims of pods. A claim with the same name for another pod does not count. */
 const ofPods = (by: string, pods: ReadonlyArray<Pod>, claims: ReadonlyArray<PersistentVolumeClaim>) =>
   pods.filter(isRunning).flatMap(({ metadata: { name, uid }, spec }) =>
     Usage.claimsOf(name, spec)
@@ -149,7 +149,7 @@ const ofDeployment = ({ metadata, spec }: Deployment, { claims, pods }: Seen): R
   const by = `Deployment ${metadata.name}`
   const own = pods.filter((pod) => {
     const holder = controllerOf(pod)
-    // A ReplicaSet is named by its Deployment and the hash, so none has to be read.
+    // A ReplicaSet has the name of its Deployment and a hash, so it need not be read.
     return (
       holder?.kind === "ReplicaSet" && holder.name === `${metadata.name}-${pod.metadata.labels?.["pod-template-hash"]}`
     )
@@ -165,7 +165,7 @@ const ofStatefulSet = ({ metadata, spec }: StatefulSet, { claims, pods }: Seen):
   const podSpec = spec?.template.spec
   const ordinals =
     spec?.replicas === 0
-      ? // What is kept for the time when it is scaled up again.
+      ? // Keeps the claims for a later scale-up.
         templates.flatMap((template) =>
           [...names].flatMap((name) => ordinalOf(name, `${template}-${metadata.name}-`) ?? [])
         )
@@ -174,13 +174,13 @@ const ofStatefulSet = ({ metadata, spec }: StatefulSet, { claims, pods }: Seen):
     [...new Set(ordinals)].flatMap((ordinal): ReadonlyArray<Candidate> => {
       const name = `${template}-${metadata.name}-${ordinal}`
       const together = `${metadata.name}-${ordinal}`
-      // An ordinal whose turn has not come has neither claim nor pod, and nothing to save. A pod without its claim is a loss.
+      // A replica that was not created yet has neither claim nor pod, and nothing to save. A pod without its claim is an error.
       return names.has(name) || own.some((pod) => pod.metadata.name === together)
         ? [{ name, together, template: podSpec === undefined ? undefined : { spec: podSpec, volume: template }, by }]
         : []
     })
   )
-  // A claim template takes the place of a volume with its name.
+  // A claim template replaces a volume with the same name.
   const others = ofTemplate(by, podSpec).filter(({ template }) => !templates.includes(template?.volume ?? ""))
   return [...others, ...claimed, ...ofPods(by, own, claims)]
 }

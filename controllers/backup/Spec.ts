@@ -1,6 +1,6 @@
 /**
- * A Backup's spec, understood: what its texts come to, or why they come to nothing. The API server has refused what a schema and
- * CEL can tell; schedules that never come, unknown time zones and names of buckets that cannot be are found out here. Pure.
+ * Parses a Backup's spec. The API server has checked the schema and the CEL rules; this module finds schedules without times, unknown
+ * time zones and invalid bucket names. Pure.
  */
 import * as Bounded from "@homeostat/runtime/resource/Bounded"
 import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
@@ -12,22 +12,22 @@ import * as Repository from "./Repository.ts"
 import * as Retention from "./Retention.ts"
 import * as Schedule from "./Schedule.ts"
 
-/** A spec that was understood. */
+/** A parsed spec. */
 export interface Understood {
   readonly repository: Repository.Repository
   readonly table: Schedule.Timetable | undefined
-  /** Arguments of `restic forget`; empty: everything is kept. */
+  /** Arguments of `restic forget`; empty: all snapshots are kept. */
   readonly keep: ReadonlyArray<string>
-  /** What somebody may not have meant by the retention. */
+  /** Warnings about a retention that may be a mistake. */
   readonly warnings: ReadonlyArray<string>
   /** Milliseconds. */
   readonly pruneInterval: number
   readonly checkInterval: number
-  /** From run to run at the longest, in seconds: by then there should be a new success. */
+  /** The longest time between two runs, in seconds: until then a new success is expected. */
   readonly expectedInterval: number | undefined
 }
 
-/** Why a spec cannot be followed: a reason of the condition Ready, and what to write instead. */
+/** Why a spec is invalid: a reason of the condition Ready, and a fix. */
 export interface Refusal {
   readonly reason: string
   readonly message: string
@@ -35,11 +35,11 @@ export interface Refusal {
 
 const hour = 3_600_000
 
-/** Where a Backup saves to. */
+/** The destination of a Backup. */
 export const destination = ({ spec }: Backup): Either.Either<Destination.Destination, Refusal> =>
   Either.mapLeft(Destination.parse(spec.destination), (message) => ({ reason: "InvalidDestination", message }))
 
-/** The gaps of schedules: a walk of a millisecond through years, for what most Backups of a cluster have alike. */
+/** The gaps of schedules. The search takes a millisecond, and most Backups of a cluster have the same schedules. */
 const known = new Map<string, Occurrence.Gaps | undefined>()
 
 const gapsOf = ({ cron, effective }: Schedule.Timetable): Occurrence.Gaps | undefined => {
@@ -47,7 +47,7 @@ const gapsOf = ({ cron, effective }: Schedule.Timetable): Occurrence.Gaps | unde
   return known.get(effective)
 }
 
-/** Reads a spec. */
+/** Parses a spec. */
 export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
   Either.gen(function* () {
     const { spec } = backup
@@ -73,7 +73,7 @@ export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
 
 const refusal = (message: string): Refusal => ({ reason: "InvalidRetention", message })
 
-/** The grammar is that of retentionPolicy, rounded up to whole hours as there. Milliseconds. */
+/** In the grammar of retentionPolicy, also rounded up to whole hours. Milliseconds. */
 const interval = (field: string, text: string): Either.Either<number, Refusal> =>
   Either.mapBoth(Retention.parse(text), {
     onLeft: () =>

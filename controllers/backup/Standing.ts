@@ -1,4 +1,4 @@
-/** How a Backup's run stands: what its Job has come to since the status was written, and what that makes of the status. Pure. */
+/** The standing of a Backup's run: the progress of its Job since the last status, and the changes of the status. Pure. */
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import * as Duration from "effect/Duration"
 import type { Backup } from "./Backup.ts"
@@ -7,16 +7,16 @@ import * as Plan from "./Plan.ts"
 import * as Run from "./Run.ts"
 import * as BackupStatus from "./status.ts"
 
-/** How it stands. */
+/** The standing of a run. */
 export interface Standing {
   readonly draft: BackupStatus.Draft
-  /** The Job of the run that goes on; undefined if none does. */
+  /** The active Job; undefined without one. */
   readonly job: Job | undefined
-  /** How it goes on. */
+  /** The progress of the run, in words. */
   readonly course: string | undefined
-  /** A Job of the run has ended, and another goes on with what is left of its claims. */
+  /** A Job of the run has ended, and another one continues with the remaining claims. */
   readonly remaining: { readonly active: BackupStatus.Active; readonly claims: ReadonlyArray<string> } | undefined
-  /** When the Job has had its time to start, epoch milliseconds; undefined if it has started. */
+  /** The start deadline of the Job, epoch milliseconds; undefined if it has started. */
   readonly deadline: number | undefined
 }
 
@@ -26,7 +26,7 @@ export interface Found {
   readonly progress: Run.Progress
 }
 
-/** No run goes on. */
+/** Without an active run. */
 export const idle = (draft: BackupStatus.Draft): Standing => ({
   draft,
   job: undefined,
@@ -36,7 +36,7 @@ export const idle = (draft: BackupStatus.Draft): Standing => ({
 })
 
 /**
- * How the run stands that the status tells of, or else that of a Job of which it does not know yet.
+ * The standing of the run in the status, or else of a Job that the status does not have yet.
  *
  * @param options.startTimeout how long a mover may take until its container runs
  */
@@ -72,7 +72,7 @@ export const of = (
       const outcome = Outcome.judge(progress.ending, { allowPartial: backup.spec.allowPartial })
       const claims = Run.remaining(job)
       const goesOn = claims.length > 0 && (outcome.phase === "Completed" || outcome.reason === "PartiallyFailed")
-      // A node's clock may be behind the API server's, or ahead of all others.
+      // A node's clock may differ from the API server's.
       if (!goesOn) return over(draft, progress.ending, Math.max(Math.min(progress.at, now), Run.madeAt(job)))
       const parted = BackupStatus.partEnded(draft, run, outcome)
       return { ...idle(parted), job, remaining: { active: parted.status.active ?? run, claims } }
@@ -80,7 +80,7 @@ export const of = (
   }
 }
 
-/** What a run came to as a whole: one of which a part was partial is partial. */
+/** The outcome of a whole run: one partial Job makes the run partial. */
 const judge = (
   backup: Backup,
   { partial, snapshots = [] }: BackupStatus.Active,
@@ -94,7 +94,7 @@ const judge = (
     : outcome
 }
 
-/** What is lost in the middle of a run ends it, and what was saved before counts. */
+/** A missing volume in the middle of a run ends the run; earlier snapshots count. */
 export const brokenOff = ({ draft, remaining }: Standing, text: string, now: number): BackupStatus.Draft =>
   remaining === undefined
     ? draft

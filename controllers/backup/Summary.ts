@@ -1,6 +1,6 @@
 /**
- * What a Backup's status says as a whole when a reconcile ends: phase, message and conditions, as they follow from the steps of its
- * life and from what else is known. Speaks kstatus. Pure.
+ * The summary of a Backup's status at the end of a reconcile: phase, message and conditions, by kstatus. It follows from the steps in
+ * `status.ts` and other facts. Pure.
  */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Time from "@homeostat/runtime/resource/Time"
@@ -17,23 +17,23 @@ import {
   type Told
 } from "./status.ts"
 
-/** What is known besides the steps when a reconcile ends. */
+/** The facts besides the steps. */
 export interface Facts {
   readonly understood: Understood | undefined
-  /** Why nothing can run: the spec, which only its author can mend, or something that is missing. */
+  /** Why no run can start: an invalid spec, which only its author can fix, or a missing object. */
   readonly obstacle: (Refusal & { readonly final: boolean }) | undefined
-  /** How the run that goes on stands. */
+  /** The progress of the active run. */
   readonly course: string | undefined
-  /** A run is due and has to wait for its turn: for what. */
+  /** Why a due run has to wait for its turn. */
   readonly waiting: string | undefined
-  /** Others that write to the same repository. Undefined: it was not looked for, and what was said of it stays. */
+  /** Other Backups with the same repository. Undefined: unknown, and the previous value stays. */
   readonly sharing: ReadonlyArray<string> | undefined
   /** The next tick. Epoch milliseconds. */
   readonly next: number | undefined
   readonly now: number
 }
 
-/** The status as it is to be written, and the events that its transitions make. */
+/** The status to write, with the Events of its transitions. */
 export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft => {
   const { next, now, obstacle, understood } = facts
   const observedGeneration = backup.metadata.generation ?? 0
@@ -167,7 +167,7 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
   return { ...before, message: `${plain.replace(/\.?$/, ".")}${warnings}` }
 }
 
-/** Before the warnings of a condition: what stands after it is of a spec that may have changed since. */
+/** Separates the warnings of a condition, because they concern a spec that may have changed since. */
 const mind = " Mind: "
 
 const phaseOf = (status: BackupStatus, obstacle: Facts["obstacle"]): NonNullable<BackupStatus["phase"]> => {

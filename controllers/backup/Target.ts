@@ -1,7 +1,7 @@
 /**
- * Claims that are written to: the target of a Restore, and the claim of a `pvc://` destination. Pure.
+ * Claims that a mover writes to: the target of a Restore, and the claim of a `pvc://` destination. Pure.
  *
- * Both may be without a volume yet: where a StorageClass waits for the first consumer, the mover's pod is meant to be it.
+ * Both may be unbound: with a StorageClass that waits for the first consumer, the mover's pod is that consumer.
  */
 import * as Either from "effect/Either"
 import * as Claim from "./Claim.ts"
@@ -9,7 +9,7 @@ import * as Placement from "./Placement.ts"
 import type * as Source from "./Source.ts"
 import * as Usage from "./Usage.ts"
 
-/** What was read in the namespace. */
+/** The objects of the namespace. */
 export type Seen = Pick<Source.Seen, "claims" | "pods">
 
 type Found = Either.Either<Claim.Claim, Claim.Refusal>
@@ -17,8 +17,8 @@ type Found = Either.Either<Claim.Claim, Claim.Refusal>
 /**
  * The claim of a Restore's `spec.targetPVC`.
  *
- * One that a live pod uses is written to only with `overwrite`, even while it is empty: what the pod writes next would be mixed
- * with what is restored, and nobody could tell them apart.
+ * A claim that a live pod uses is written only with `overwrite`, even if it is empty: otherwise new files of the pod would mix with
+ * the restored ones.
  */
 export const ofRestore = (name: string, seen: Seen, options: { readonly overwrite: boolean }): Found => {
   const uses = Usage.of(name, seen.pods)
@@ -33,10 +33,10 @@ export const ofRestore = (name: string, seen: Seen, options: { readonly overwrit
 }
 
 /**
- * As whom a Restore writes to a claim that no pod uses: as who read the files.
+ * The user of a Restore's mover for an unused claim: the user who read the files.
  *
- * The root folder of a new volume is mostly root's alone, so the kubelet is asked to give it to a group. It is not where there
- * may be files by now: their group would change, before the mover could see that it must not write there.
+ * The root folder of a new volume usually belongs to root, so the kubelet assigns it to a group. Not for a volume that may have
+ * files: their group would change before the mover could detect them.
  */
 export const writer = (claim: Claim.Claim, reader: Placement.Security): Placement.Security =>
   claim.isBound ? reader : Placement.withGroup(reader)
@@ -44,7 +44,7 @@ export const writer = (claim: Claim.Claim, reader: Placement.Security): Placemen
 /**
  * The claim of a `pvc://` destination.
  *
- * @param others the claims that are saved, or written to: none of them can hold the repository
+ * @param others the claims that are saved or written: none of them can contain the repository
  */
 export const ofDestination = (name: string, seen: Seen, others: ReadonlyArray<Claim.Claim>): Found =>
   others.some((other) => other.name === name)
@@ -61,7 +61,7 @@ const absentTarget = {
 } as const
 
 const absentDestination = {
-  // To who reads the condition, a volume to save to that is not there is the same as one that is not bound.
+  // In the condition, a missing volume for the destination is the same as an unbound one.
   reason: "VolumeNotBound",
   of: "of spec.destination",
   advice: "create it"

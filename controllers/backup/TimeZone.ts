@@ -1,30 +1,30 @@
-/** What the clocks on the wall say in a place, from the time zone database that the program carries (`Intl`). Pure. */
+/** The local time in a time zone, from the time zone database in the program (`Intl`). Pure. */
 import * as Either from "effect/Either"
 
 /** A time zone. */
 export interface TimeZone {
   /** A name of the IANA database, such as `Europe/Berlin`. */
   readonly name: string
-  /** What the local time is ahead of UTC, in milliseconds, at a moment in epoch milliseconds. */
+  /** The offset of the local time from UTC in milliseconds, at a time in epoch milliseconds. */
   readonly offset: (at: number) => number
 }
 
-/** The zone of a Backup that names none: never that of the process, which differs from pod to pod. */
+/** The default zone of a Backup: never that of the process, which differs between pods. */
 export const utc: TimeZone = { name: "UTC", offset: () => 0 }
 
-/** A formatter costs some 50 µs, and reconciles come often. Holds no more than the database has names in the spelling given. */
+/** A formatter costs about 50 µs, and reconciles are frequent. Bounded by the number of names in the database. */
 const known = new Map<string, TimeZone>([["UTC", utc]])
 const mostKnown = 1000
 
 /**
- * The zone of a name.
+ * The zone with this name.
  *
- * @returns Left: one sentence for a person, with the name that may have been meant
+ * @returns Left: one sentence for people, with a suggested name
  */
 export const find = (name: string): Either.Either<TimeZone, string> => {
   const before = known.get(name)
   if (before !== undefined) return Either.right(before)
-  // Intl takes offsets such as +02:00 too; they have no daylight saving, and CronJobs refuse them.
+  // Intl accepts offsets such as +02:00 too; they have no daylight saving, and CronJobs reject them.
   const format = /^[A-Za-z]/.test(name) ? formatOf(name) : undefined
   if (format === undefined) {
     const meant = Intl.supportedValuesOf("timeZone").find((zone) =>
@@ -35,7 +35,7 @@ export const find = (name: string): Either.Either<TimeZone, string> => {
     )
   }
   const zone: TimeZone = { name, offset: (at) => offsetOf(format, at) }
-  // Names differ in upper and lower case, so there are many spellings: an odd cluster must not fill the memory.
+  // Names differ in upper and lower case, so many spellings must not fill the memory.
   if (known.size < mostKnown) known.set(name, zone)
   return Either.right(zone)
 }
@@ -55,7 +55,7 @@ const formatOf = (timeZone: string): Intl.DateTimeFormat | undefined => {
       second: "numeric"
     })
   } catch {
-    // A RangeError is how Intl says that it does not know the zone.
+    // Intl throws a RangeError for an unknown zone.
     return undefined
   }
 }

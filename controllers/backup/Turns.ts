@@ -1,42 +1,41 @@
 /**
- * Whose turn it is: one mover at a time on a repository (two that begin a repository at once destroy it, and prune bears nobody
- * beside it), and only so many movers in all.
+ * The turns of movers: one mover at a time per repository, and a limit for all movers. Two movers that create a repository at once
+ * destroy it, and prune needs exclusive access.
  *
- * Whether a repository is free is read from Jobs and pods, so that a manager that starts knows as much as the one before. Here is
- * what they do not tell: that nobody else of this process decides at the same moment, and who waits, to be woken when a Job ends.
+ * Whether a repository is free follows from Jobs and pods, so that a new manager knows it at once. The registry adds two facts of
+ * this process: only one decision at a time, and the objects that wait for the end of a Job.
  */
 import { keyString, type ObjectKey, parseKey } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
-/** The kinds that wait. */
+/** The kinds with turns. */
 export type Kind = "Backup" | "Restore"
 
-/** For what one waits: a repository, by its hash, or for fewer movers, whatever they work on. */
+/** The key to wait for the global limit, instead of a repository's hash. */
 export const place = ""
 
 /**
- * How many of those that wait for the same are woken at once. One would do, were it certain that it still wants its turn; all
- * would ask in vain, but for one.
+ * How many waiting objects the end of a Job triggers. One would be enough if it always still wanted its turn; triggering all would
+ * waste reconciles.
  */
 const woken = 2
 
-/** Who decides and who waits. */
+/** The decisions and the waiting objects. */
 export interface Registry {
-  /** Looks and starts, without anybody beside. */
+  /** Runs an effect exclusively: it checks and starts without another decision at the same time. */
   readonly alone: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
-   * Who waits for the same as before keeps its turn.
+   * Waits; an object that already waits for the same keeps its place.
    *
    * @param what a repository's hash, or {@link place}
    */
   readonly wait: (kind: Kind, key: ObjectKey, what: string) => Effect.Effect<void>
   readonly leave: (kind: Kind, key: ObjectKey) => Effect.Effect<void>
   /**
-   * Who is to be woken when a mover of this repository has ended: the first of those that wait for it, and of those that wait for
-   * any place.
+   * The objects to trigger at the end of a mover of this repository: the first that wait for it, and for the global limit.
    *
-   * @param exists whether one is still there: who is not has left
+   * @param exists whether a waiting object still exists; others are removed
    */
   readonly next: <E, R>(
     kind: Kind,
@@ -48,7 +47,7 @@ export interface Registry {
 /** An empty registry. */
 export const make = (): Registry => {
   const one = Effect.unsafeMakeSemaphore(1)
-  /** By key, for what; the first to come first. */
+  /** The keys of waiting objects with their reasons, in order of arrival. */
   const waiting = { Backup: new Map<string, string>(), Restore: new Map<string, string>() }
   return {
     alone: one.withPermits(1),
@@ -79,5 +78,5 @@ export const make = (): Registry => {
   }
 }
 
-/** The registry of a process: its Backups and Restores share it. */
+/** The registry of a process, which Backups and Restores share. */
 export class Turns extends Context.Reference<Turns>()("@homeostat/backup/Turns", { defaultValue: make }) {}

@@ -1,6 +1,6 @@
 /**
- * A world for the decisions of a Backup: an API server's Backup and Jobs, two clocks, and a manager that may crash between any two
- * writes. What the manager does is what BackupController does, over the same decisions; Jobs do what the test says.
+ * A simulated world for the decisions of a Backup: an API server's Backup and Jobs, two clocks, and a manager that may crash between
+ * any two writes. The manager makes the same decisions as BackupController; the test controls the Jobs.
  */
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
@@ -17,12 +17,12 @@ import * as Standing from "./Standing.ts"
 import * as Summary from "./Summary.ts"
 import * as Status from "./status.ts"
 
-/** Before which write the manager ends: that of a Job, of the status, or of what is done after. */
+/** Where the manager crashes: before the write of a Job, before that of the status, or after it. */
 export type Crash = "never" | "before the Job" | "before the status" | "after the status"
 
-/** What happened. */
+/** The history of a world. */
 export interface History {
-  /** First Jobs of runs, in order. */
+  /** The first Jobs of runs, in order. */
   readonly begun: ReadonlyArray<{
     /** The uid of the Job. */
     readonly job: string
@@ -31,20 +31,20 @@ export interface History {
     /** How often the clock had been set back. */
     readonly epoch: number
   }>
-  /** Runs that the status reported as ended, by the uid of their last Job. */
+  /** The runs that the status reported as ended, by the UID of their last Job. */
   readonly told: ReadonlyArray<string>
   readonly events: ReadonlyArray<string>
 }
 
-/** Makes a world in which a Backup was just created. */
+/** A world with a new Backup. */
 export const make = (
   spec: { readonly [field: string]: unknown },
   options: {
     /** Epoch milliseconds. */
     readonly start: number
-    /** Volumes on several nodes. */
+    /** The number of nodes with volumes. */
     readonly nodes: number
-    /** The API server's clock is set with the manager's: they are on one machine. */
+    /** The API server's clock changes with the manager's, as on one machine. */
     readonly oneClock: boolean
   }
 ) => {
@@ -88,7 +88,7 @@ export const make = (
       : { _tag: "Running", message: "" }
   }
 
-  /** What is decided, from the API server's words alone: as a manager does that has just started. */
+  /** Decides only from the API server's objects, like a manager that has just started. */
   const decide = () => {
     const of: Backup = JSON.parse(JSON.stringify(object))
     const found = Plan.current(of.status ?? {}, sorted())
@@ -129,7 +129,7 @@ export const make = (
           resourceVersion: "1",
           creationTimestamp: Time.seconds(server())
         }
-        // What a server adds to a Job that is made.
+        // The fields that a server adds to a new Job.
         jobs = [...jobs, { ...desired, metadata, status: {} } as Job]
         if (request !== undefined) {
           begun = [...begun, { job: uid, tick: request.tick, trigger: request.trigger, epoch }]
@@ -163,7 +163,7 @@ export const make = (
     jobs = jobs.filter(({ metadata }) => !names.has(metadata.name))
   }
 
-  /** Asked to go: it is gone when its pods are. */
+  /** Deletes a Job: it is gone when its pods are. */
   const remove = (name: string): void => {
     jobs = jobs.map((job) =>
       job.metadata.name === name
@@ -179,18 +179,18 @@ export const make = (
     status: () => object.status ?? {},
     now: () => now,
     open,
-    /** Time passes for all. */
+    /** Passes time on all clocks. */
     pass: (millis: number) => {
       now += millis
       jobs = jobs.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     },
-    /** The manager's clock is set. */
+    /** Sets the manager's clock. */
     set: (millis: number) => {
       if (millis < 0) epoch += 1
       now += millis
       if (!options.oneClock) serverAhead -= millis
     },
-    /** The Job that goes on ends, with this exit code. */
+    /** Ends the active Job with this exit code. */
     finish: (exitCode: number) => {
       const snapshot = { pvc: "data", id: "0".repeat(64), bytes: 1, added: 1, files: 1 }
       const result = exitCode === 0 ? { repository: "ab".repeat(32), snapshots: [snapshot] } : {}
@@ -204,7 +204,7 @@ export const make = (
         )
       }
     },
-    /** Somebody deletes the Job that goes on. Of one that no status has named, nobody will ever know. */
+    /** Deletes the active Job as a user. If no status has it, the run is lost. */
     vanish: () => {
       const known = object.status?.active?.uid
       const unknown = new Set(
@@ -213,7 +213,7 @@ export const make = (
       begun = begun.filter(({ job }) => !unknown.has(job))
       jobs = jobs.filter((job) => Run.isOver(job))
     },
-    /** Its pod finds no node for too long. */
+    /** Its pod is not scheduled within the timeout. */
     stick: () => {
       for (const { metadata } of open()) late.add(metadata.uid)
     },

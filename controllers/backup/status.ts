@@ -1,6 +1,6 @@
 /**
- * What a Backup's status says: the steps that its life takes, each from one status to the next, with the events that tell of it.
- * What follows from all of them together (phase, message, conditions) is the Summary's. Pure.
+ * The status of a Backup: the steps of its lifecycle, each from one status to the next, with its Events. The Summary adds phase,
+ * message and conditions. Pure.
  */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Time from "@homeostat/runtime/resource/Time"
@@ -11,42 +11,42 @@ import { cut, longestMessage, mostSnapshots, whole64 } from "./Room.ts"
 import type * as Schedule from "./Schedule.ts"
 import { counted } from "./Words.ts"
 
-/** An event to be recorded once the status is written. */
+/** An event to record after the status was written. */
 export interface Told {
   readonly type: "Normal" | "Warning"
   readonly reason: string
   readonly note: string
 }
 
-/** A status in the making. */
+/** A new status, before it is written. */
 export interface Draft {
   readonly status: BackupStatus
   readonly told: ReadonlyArray<Told>
 }
 
-/** Nothing has happened yet. */
+/** The current status, without Events. */
 export const draft = (backup: Backup): Draft => ({ status: backup.status ?? {}, told: [] })
 
-/** A step: what changes in the status, and what is told of it. A field that is undefined is taken away. */
+/** A step: changes of the status, and its Events. An undefined field is removed. */
 const step = (
   { status, told }: Draft,
   change: { readonly [field in keyof BackupStatus]?: BackupStatus[field] | undefined },
   ...events: ReadonlyArray<Told>
 ): Draft => {
   const next = { ...status, ...change }
-  // `undefined` is how a step takes a field away; in a status there is none.
+  // A step removes a field with `undefined`; a status contains no undefined field.
   const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as BackupStatus
   return { status: kept, told: [...told, ...events] }
 }
 
-/** A run that goes on. */
+/** An active run. */
 export type Active = NonNullable<BackupStatus["active"]>
 
-/** A run began, or goes on in another Job. */
+/** A run starts, or continues in another Job. */
 export const started = (
   draft: Draft,
   run: Active,
-  /** The tick of a scheduled one, epoch milliseconds. */
+  /** The tick of a scheduled run, epoch milliseconds. */
   tick: number | undefined,
   missed: Schedule.Missed = "none"
 ): Draft => {
@@ -73,7 +73,7 @@ const because: { readonly [trigger in Trigger]: string } = {
 const later = (time: string | undefined, millis: number): string =>
   time !== undefined && Date.parse(time) >= millis ? time : Time.seconds(millis)
 
-/** A part of a run has ended well enough, and another Job goes on with other volumes. */
+/** A part of a run has ended without a failure, and another Job continues with other volumes. */
 export const partEnded = (draft: Draft, run: Active, outcome: Outcome.Outcome): Draft =>
   step(draft, {
     active: {
@@ -85,7 +85,7 @@ export const partEnded = (draft: Draft, run: Active, outcome: Outcome.Outcome): 
     repositoryID: draft.status.repositoryID ?? outcome.repository
   })
 
-/** What all Jobs of a run have saved; the same however often the end of one of them is read. */
+/** The snapshots of all Jobs of a run. Idempotent, because the end of a Job may be read several times. */
 const together = ({ snapshots = [] }: Active, outcome: Outcome.Outcome) => {
   const saved = outcome.snapshots.map(toStatus)
   const names = new Set(saved.map(({ pvc }) => pvc))
@@ -109,7 +109,7 @@ export const ended = (
   at: number
 ): Draft => {
   const { status } = draft
-  // By whosever clock, nothing ends before it began: what was told until when could not be seen from it.
+  // The end is never before the start, with any clock.
   const time = later(run.startTime, at)
   const message = cut(outcome.message, longestMessage)
   const succeeded = outcome.phase === "Completed"
@@ -132,7 +132,7 @@ export const ended = (
       ...(succeeded && { lastBackupTime: time }),
       consecutiveFailures: succeeded ? 0 : (status.consecutiveFailures ?? 0) + (replaced ? 0 : 1),
       ...(run.trigger === "manual" && run.token !== undefined && { lastManualTrigger: run.token }),
-      // Whoever took its place removes no locks.
+      // The replaced run did not finish the unlock.
       ...(run.trigger === "unlock" && run.token !== undefined && !replaced && { lastUnlockTrigger: run.token }),
       repositoryID: status.repositoryID ?? outcome.repository,
       ...(outcome.kept !== undefined && { snapshots: whole64(outcome.kept) }),
@@ -166,20 +166,20 @@ export const ended = (
   )
 }
 
-/** Failures with an event of their own. */
+/** Failures with their own event. */
 const failures: { readonly [reason: string]: string } = {
   PartiallyFailed: "BackupPartiallyFailed",
   RepositoryLocked: "RepositoryLocked",
   Replaced: "RunReplaced"
 }
 
-/** The type of the condition that says how the last run ended. */
+/** The condition type for the outcome of the last run. */
 export const lastRunSucceeded = "LastRunSucceeded"
-/** The type of the condition that says whether old snapshots are deleted. */
+/** The condition type for the deletion of old snapshots. */
 export const retentionApplied = "RetentionApplied"
-/** The reason of {@link retentionApplied} where there is nothing to delete. */
+/** The reason of {@link retentionApplied} without a retention. */
 export const keepsEverything = "KeepsEverything"
-/** The type of the condition that says what is known of the repository. */
+/** The condition type for the health of the repository. */
 export const repositoryHealthy = "RepositoryHealthy"
 
 /** A condition without generation and time. */
@@ -204,7 +204,7 @@ const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<Finding> =>
             }
       ]
 
-/** What opening it has told of the repository. */
+/** Reasons that show whether the repository could be opened. */
 const opened: ReadonlySet<string> = new Set(["RepositoryMissing", "RepositoryLocked", "WrongPassword"])
 
 const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): ReadonlyArray<Finding> => {
@@ -214,7 +214,7 @@ const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): ReadonlyAr
   const before = Condition.find(status.conditions, repositoryHealthy)
   if (outcome.checkFailed) return found("False", "CheckFailed", outcome.message)
   if (outcome.checked) return found("True", "Checked", "The repository was checked, and is whole")
-  // That it opens, or is locked, is no sign that it is whole, if a check has said otherwise.
+  // After a failed check, a repository that opens or is locked still counts as damaged.
   const isDamaged = before?.reason === "CheckFailed"
   if (opened.has(outcome.reason)) {
     return isDamaged && outcome.reason === "RepositoryLocked" ? [] : found("False", outcome.reason, outcome.message)
@@ -225,14 +225,14 @@ const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): ReadonlyAr
     : found("True", "Opened", "The repository opens and takes snapshots")
 }
 
-/** Conditions without times: those are given by the Summary. */
+/** Conditions without times: the Summary sets them. */
 const conditions = (status: BackupStatus, findings: ReadonlyArray<Finding>): ReadonlyArray<Condition.Condition> => [
   ...(status.conditions ?? []).filter(({ type }) => findings.every((finding) => finding.type !== type)),
-  // The Summary sets the time: it keeps that of a condition whose status stays, and this one is never seen.
+  // The Summary sets the time, and keeps that of an unchanged condition, so this value is never visible.
   ...findings.map((finding) => ({ ...finding, lastTransitionTime: "" }))
 ]
 
-/** A scheduled run is passed over, since another goes on. */
+/** A scheduled run is skipped, because another one is active. */
 export const skipped = (draft: Draft, tick: number, job: string, missed: Schedule.Missed = "none"): Draft =>
   step(draft, { lastScheduleTime: later(draft.status.lastScheduleTime, tick) }, ...tooManyMissed(tick, missed), {
     type: "Normal",
@@ -240,7 +240,7 @@ export const skipped = (draft: Draft, tick: number, job: string, missed: Schedul
     note: `The run of ${Time.seconds(tick)} is left out, since Job ${job} goes on (concurrencyPolicy Forbid)`
   })
 
-/** A tick was missed for good. */
+/** A tick passed its deadline. */
 export const missed = (draft: Draft, tick: number, deadlineSeconds: number): Draft =>
   step(
     draft,
@@ -252,7 +252,7 @@ export const missed = (draft: Draft, tick: number, deadlineSeconds: number): Dra
     }
   )
 
-/** One run makes up for many: told when it begins or is left out, and not each time that it is looked for. */
+/** One run makes up for many ticks: reported when it starts or is skipped, and not at every check. */
 const tooManyMissed = (tick: number | undefined, missed: Schedule.Missed): ReadonlyArray<Told> =>
   tick === undefined || missed !== "many"
     ? []

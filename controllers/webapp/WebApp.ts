@@ -1,10 +1,10 @@
-/** The WebApp kind: a container image that should run and be reachable under its own name. */
+/** The WebApp kind: a container image that runs and is reachable under its own name. */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 
-/** The CRD refuses what a Deployment would refuse, so that the author sees the mistake at once. */
+/** The CRD rejects what a Deployment would reject, so that the user sees the mistake at once. */
 const reference = (what: string) =>
   Schema.Struct({
     name: Schema.String.pipe(
@@ -66,7 +66,7 @@ const Amounts = Schema.Struct({
   "ephemeral-storage": amount("Bytes of local disk, such as 1Gi.")
 })
 
-/** A request beyond its limit would never be scheduled. */
+/** A request beyond its limit could never be scheduled. */
 const withinLimit = (name: string, member = name) =>
   Field.rule({
     rule: `!has(self.requests) || !has(self.limits) || !has(self.requests.${member}) || !has(self.limits.${member}) || quantity(string(self.requests.${member})).compareTo(quantity(string(self.limits.${member}))) <= 0`,
@@ -122,7 +122,7 @@ const Status = Schema.Struct({
   })
 })
 
-/** The kind, with all that its CustomResourceDefinition says. */
+/** The kind and its CustomResourceDefinition. */
 export const WebApp = CustomResource.make({
   group: "apps.kubedojo.io",
   version: "v1beta1",
@@ -142,7 +142,7 @@ export const WebApp = CustomResource.make({
   scale: { spec: ".spec.replicas", status: ".status.replicas", selector: ".status.selector" },
   rules: [
     {
-      // The Service takes the name, and Service names are stricter than those of custom resources.
+      // The Service has the same name, and Service names are stricter than those of custom resources.
       rule: "self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",
       message:
         "the name becomes a Service's: at most 63 lower-case letters, digits and dashes, beginning with a letter and not ending with a dash",
@@ -151,8 +151,8 @@ export const WebApp = CustomResource.make({
   ]
 })
 
-/** A WebApp as `reconcile` sees it: defaults filled in. */
+/** A WebApp for `reconcile`, with defaults. */
 export type WebApp = typeof WebApp.Type
 
-/** What the controller tells about a WebApp. */
+/** The status of a WebApp. */
 export type WebAppStatus = NonNullable<WebApp["status"]>

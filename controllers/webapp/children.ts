@@ -1,27 +1,30 @@
-/** The children of a WebApp as they should be. Pure. */
+/** The desired children of a WebApp. Pure. */
 import type { Deployment, Service } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import type { WebApp } from "./WebApp.ts"
 
-/** Field manager of every write, reporter of every event, value of the managed-by label. Children in clusters carry it: it can't change. */
+/**
+ * The field manager of every write, the reporter of every event, and the value of the managed-by label. Existing children have it, so
+ * it cannot change.
+ */
 export const manager = "webapp-controller"
 
-/** The container that runs the image; others in the pod are strangers' and left alone. */
+/** The container with the image; the controller does not change other containers of the pod. */
 export const container = "app"
 
 /** The managed-by label of the pods: ours, or that of an older controller whose Deployments keep theirs. */
 export const managers = [manager, "webapp-operator"] as const
 
-/** Labels of everything a WebApp makes. */
+/** The labels of all children of a WebApp. */
 export const labelsOf = (app: WebApp): { readonly [key: string]: string } => ({
   app: app.metadata.name,
   "app.kubernetes.io/managed-by": manager
 })
 
 /**
- * @param existing the Deployment that is there, if any. Its selector is kept: selectors cannot change, and older controllers
- *   chose other ones
- * @param scaledByOthers an autoscaler sets the replicas of the Deployment, so the intent does not name them
+ * @param existing the existing Deployment, if any. Its selector stays, because selectors are immutable and older controllers chose
+ * other ones
+ * @param scaledByOthers an autoscaler sets the replicas of the Deployment, so the intent omits them
  */
 export const desiredDeployment = (
   app: WebApp,
@@ -41,7 +44,7 @@ export const desiredDeployment = (
             {
               name: container,
               image: app.spec.image,
-              // Without a name: two ports of one name are refused, so that a port added by hand could not be replaced.
+              // Without a name: two ports with the same name are invalid, so a port that was added by hand could not be replaced.
               ports: [{ containerPort: app.spec.port, protocol: "TCP" }],
               ...(app.spec.env === undefined ? {} : { env: app.spec.env }),
               ...(app.spec.resources === undefined ? {} : { resources: app.spec.resources })
@@ -53,16 +56,16 @@ export const desiredDeployment = (
   }
 }
 
-/** A selector says more of the pods of a Deployment than its WebApp does: it was there before. */
+/** The selector of an existing Deployment precedes the labels of its WebApp. */
 const podLabels = (app: WebApp, deployment: Deployment | undefined): { readonly [key: string]: string } => ({
   ...labelsOf(app),
   ...deployment?.spec?.selector.matchLabels
 })
 
 /**
- * Cluster IP, node ports and IP families are the server's to choose, so the intent does not name them.
+ * The server chooses cluster IP, node ports and IP families, so the intent omits them.
  *
- * @param deployment the WebApp's Deployment. One that was taken over may label its pods in its own way
+ * @param deployment the WebApp's Deployment. A Deployment that was taken over may have other pod labels
  */
 export const desiredService = (app: WebApp, deployment?: Deployment): Desired<Service> => {
   const { name } = app.metadata
@@ -79,13 +82,13 @@ export const desiredService = (app: WebApp, deployment?: Deployment): Desired<Se
 
 const appContainer = ["spec", "template", "spec", "containers", { name: container }] as const
 
-/** What of a Deployment is ours alone: a port or variable added by hand would reach the pods. */
+/** The fields of a Deployment that the controller owns exclusively: an added port or variable would reach the pods. */
 export const exclusiveInDeployment = [
   [...appContainer, "ports"],
   [...appContainer, "env"]
 ] as const
 
-/** What of a Service is ours alone: one more selector key silently empties it. */
+/** The fields of a Service that the controller owns exclusively: an additional selector key would silently empty it. */
 export const exclusiveInService = [
   ["spec", "ports"],
   ["spec", "selector"]

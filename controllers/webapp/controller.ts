@@ -1,8 +1,8 @@
 /**
- * The WebApp controller: each WebApp gets a Deployment and a Service of its name, kept as the spec says whoever changes them,
- * and a status that says how far they are.
+ * The WebApp controller: each WebApp gets a Deployment and a Service with its name, which the controller keeps as in the spec, and a
+ * status with their progress.
  *
- * Needs the rights to get, list, watch and patch WebApps, Deployments and Services, to create the latter two, to patch
+ * Needs the permissions to get, list, watch and patch WebApps, Deployments and Services, to create the latter two, to patch
  * `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
@@ -39,12 +39,12 @@ import {
 import { type Child, observe, podTrouble } from "./status.ts"
 import { WebApp } from "./WebApp.ts"
 
-/** Set to `"true"` on a Deployment or Service that nobody controls, hands it over to the WebApp of its name. */
+/** `"true"` on a Deployment or Service without a controlling owner transfers it to the WebApp with its name. */
 export const adoptAnnotation = "apps.kubedojo.io/adopt"
 
 const podLabels = `app.kubernetes.io/managed-by in (${managers.join(",")})`
 
-/** A pod's Deployment. Labels don't tell it: a Deployment that was taken over has its own. */
+/** A pod's Deployment. Labels do not identify it, because a Deployment that was taken over has its own. */
 const deploymentsOf = (pod: KubernetesObject): ReadonlyArray<ObjectKey> => {
   const holder = controllerOf(pod)
   const revision = pod.metadata.labels?.["pod-template-hash"]
@@ -53,13 +53,13 @@ const deploymentsOf = (pod: KubernetesObject): ReadonlyArray<ObjectKey> => {
     : []
 }
 
-/** The Deployment that an autoscaler scales, if it is one. */
+/** The Deployment of an autoscaler, if its target is one. */
 const targetsOf = (autoscaler: HorizontalPodAutoscaler): ReadonlyArray<ObjectKey> => {
   const target = autoscaler.spec?.scaleTargetRef
   return target?.kind === "Deployment" ? [{ ...keyOf(autoscaler), name: target.name }] : []
 }
 
-/** Deployment and WebApp have the same key, so that this finds the objects that concern a WebApp. */
+/** Deployment and WebApp have the same key, so that this index finds the objects of a WebApp. */
 const deploymentIndex = "webapp.deployment"
 
 const byDeployment = <A extends KubernetesObject>(
@@ -79,7 +79,7 @@ export const controller = Controller.make("webapp", {
   watches: [
     Trigger.on(Pod, {
       labelSelector: podLabels,
-      // Most changes of a pod reach us through the Deployment's status; only a trouble has to be told apart sooner.
+      // The Deployment's status reports most changes of a pod; only pod problems must be reported sooner.
       predicate: Predicate.named(
         "troubles: nothing is wrong with the pod that was not before",
         ({ object, previous }) => troubleOf(object) !== troubleOf(previous)
@@ -93,7 +93,7 @@ export const controller = Controller.make("webapp", {
     })
   ],
   transforms: [
-    // The cache has the autoscalers of all tenants, and their users choose how large they are.
+    // The cache has the autoscalers of all tenants, which may be large.
     Transform.of(HorizontalPodAutoscaler, (autoscaler) => ({
       apiVersion: "autoscaling/v2",
       kind: "HorizontalPodAutoscaler",
@@ -105,7 +105,7 @@ export const controller = Controller.make("webapp", {
   reconcile: (app) =>
     Effect.gen(function* () {
       const index = { name: deploymentIndex, value: keyString(keyOf(app)) }
-      // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no care.
+      // An autoscaler of the Deployment sets its replicas; one of the WebApp sets `spec.replicas` and needs no handling.
       const scaledByOthers = (yield* Cache.list(HorizontalPodAutoscaler, { index })).items.length > 0
       const existing = Option.getOrUndefined(yield* Cache.get(Deployment, keyOf(app)))
       const deployment = yield* child(
@@ -116,7 +116,7 @@ export const controller = Controller.make("webapp", {
         }),
         existing
       )
-      // The Service does not wait until the API server takes the Deployment.
+      // The Service does not wait until the API server accepts the Deployment.
       const service = yield* child(
         Owned.apply(app, Service, desiredService(app, deployment.object), {
           exclusive: exclusiveInService,
@@ -137,15 +137,15 @@ const troubleOf = (object: unknown): string | undefined =>
 
 /** The result of applying a child. */
 type Applied<A> = Child<A> & {
-  /** The error with which the attempt ends, after it has applied the other child. */
+  /** The error of the attempt, after the other child was applied. */
   readonly error?: ApiError.Forbidden | ApiError.Invalid
 }
 
 /**
- * A child that the API server refuses must not keep the other one from being applied. A child of another owner is something to
- * report, not to retry: its change or removal wakes the WebApp.
+ * Applies a child. If the API server rejects it, the other child is still applied. A child of another owner is reported without a
+ * retry, because its change or removal triggers the WebApp.
  *
- * @param existing the child as the cache has it
+ * @param existing the cached child
  */
 const child = <A, E, R>(
   apply: Effect.Effect<A, E | Refused, R>,

@@ -1,10 +1,10 @@
-/** What a WebApp's status says, from what was seen. Pure. */
+/** The status of a WebApp, from an observation. Pure. */
 import type { Deployment, Pod, Service } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { container } from "./children.ts"
 import type { WebApp, WebAppStatus } from "./WebApp.ts"
 
-/** A child as it is, and why it could not be made as it is wanted. */
+/** A child, and why it could not be applied. */
 export type Child<A> =
   | { readonly object: A; readonly problem?: undefined }
   | {
@@ -12,11 +12,11 @@ export type Child<A> =
       readonly problem: { readonly reason: "NotOwned" | "Invalid"; readonly message: string }
     }
 
-/** What a reconcile saw. */
+/** The observation of a reconcile. */
 export interface Observation {
   readonly deployment: Child<Deployment>
   readonly service: Child<Service>
-  /** The WebApp's pods, as far as they are known. */
+  /** The WebApp's cached pods. */
   readonly pods: ReadonlyArray<Pod>
   /** An autoscaler sets the number of replicas of the Deployment. */
   readonly scaledByOthers: boolean
@@ -24,16 +24,16 @@ export interface Observation {
   readonly now: string
 }
 
-/** An answer to a question about the WebApp: the status of a condition, and why. */
+/** The status of a condition and its reason. */
 interface Finding {
   readonly status: "True" | "False" | "Unknown"
   readonly reason: string
   readonly message: string
-  /** It will not mend by itself. */
+  /** It cannot continue without a user. */
   readonly stalled?: boolean
 }
 
-/** The whole status of a WebApp. Conditions of others are not in it: `Status.update` keeps them. */
+/** The whole status of a WebApp, without conditions of other managers, which `Status.update` keeps. */
 export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
   const deployment = deploymentFinding(app, seen)
   const service: Finding =
@@ -59,7 +59,7 @@ export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
     condition(Condition.Ready, ready),
     condition("DeploymentReady", deployment),
     condition("ServiceReady", service),
-    // Both are there only while they hold, as kstatus has it.
+    // Both are present only while they are True, as in kstatus.
     ...(failing !== undefined && stalled === undefined
       ? [condition(Condition.Reconciling, { ...failing, status: "True" })]
       : []),
@@ -88,17 +88,17 @@ export const observe = (app: WebApp, seen: Observation): WebAppStatus => {
 }
 
 /**
- * Running only when every pod runs this generation. After that, losing pods is Degraded, unless the spec moves on: only what
- * once was complete can be degraded.
+ * Running only if every pod runs this generation. After that, a lack of pods is Degraded until the spec changes: only a complete
+ * rollout can degrade.
  */
 const phaseOf = (
   app: WebApp,
   seen: {
     readonly stalled: boolean
     readonly ready: boolean
-    /** Fewer pods are available than wanted. */
+    /** Fewer pods are available than desired. */
     readonly lacking: boolean
-    /** At least one pod is ready, of whatever revision. */
+    /** At least one pod of any revision is ready. */
     readonly serving: boolean
   }
 ): NonNullable<WebAppStatus["phase"]> => {
@@ -160,7 +160,7 @@ const deploymentFinding = (app: WebApp, seen: Observation): Finding => {
     : { status: "False", reason: "ReplicasNotReady", message: ready }
 }
 
-/** What keeps a container from running, by the kubelet's own words. Pulls do recover, so none of it is final. */
+/** The kubelet's reasons why a container does not run. Image pulls can recover, so none is final. */
 const reasons: { readonly [waiting: string]: string } = {
   ErrImagePull: "ImagePullFailed",
   ImagePullBackOff: "ImagePullFailed",
@@ -171,8 +171,8 @@ const reasons: { readonly [waiting: string]: string } = {
 }
 
 /**
- * What is wrong with the newest pods: those of the ReplicaSet that made the newest one, or of each that made one in the same
- * second. Said within seconds, while the Deployment itself stays silent until its deadline.
+ * The problem of the newest pods: those of the ReplicaSet with the newest pod, or of all with one of the same second. Reported within
+ * seconds, before the Deployment's own progress deadline.
  */
 export const podTrouble = (
   pods: ReadonlyArray<Pod>
@@ -203,7 +203,7 @@ export const podTrouble = (
   return undefined
 }
 
-/** A selector as text, as `kubectl` takes it and the scale subresource wants it. */
+/** A selector as text, for `kubectl` and the scale subresource. */
 const selectorText = (deployment: Deployment): string =>
   Object.entries(deployment.spec?.selector.matchLabels ?? {})
     .map(([key, value]) => `${key}=${value}`)

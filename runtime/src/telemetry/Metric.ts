@@ -161,7 +161,7 @@ export const freshnessStarted = histogram(
   ["controller"]
 )
 
-/** The same to the end of the reconcile, with any outcome. */
+/** The age of an event at the end of its reconcile, with any outcome. */
 export const freshnessFinished = histogram(
   "homeostat_freshness_finished_seconds",
   "From the arrival of a watch event to the end of the reconcile that answers to it; not of own writes of the object's reconciles",
@@ -170,8 +170,8 @@ export const freshnessFinished = histogram(
 )
 
 /**
- * The same to the time when the response to a write of the reconcile and its watch event have arrived: then other clients see the
- * effect of the event. The next reconcile with this event reports it. Events that a predicate ignores do not count.
+ * The age of an event when the response to a write of its reconcile and the watch event of that write have arrived: then other
+ * clients see the effect. The next reconcile with this watch event reports it. Events that a predicate ignores do not count.
  */
 export const freshnessSeen = histogram(
   "homeostat_freshness_seen_seconds",
@@ -187,14 +187,14 @@ export const backoffObjects = gauge(
   ["controller"]
 )
 
-/** The most attempts in a row among these objects. */
+/** The most attempts in a row of an object in back-off. */
 export const backoffAttempts = gauge(
   "homeostat_backoff_attempts",
   "Attempts in a row of the object in back-off that has the most",
   ["controller"]
 )
 
-/** The longest current delay of the retry schedule among these objects. */
+/** The longest current delay of the retry schedule of an object in back-off. */
 export const backoffDelay = gauge(
   "homeostat_backoff_delay_seconds",
   "Longest delay that an object in back-off was given after its last attempt",
@@ -369,8 +369,8 @@ export const watchIdle = gauge(
 export const cacheObjects = gauge("homeostat_cache_objects", "Objects in the cache, by kind", ["kind"])
 
 /**
- * The approximate size of these objects as JSON, without managedFields: their number times the mean size of a sample, one in 64
- * arriving objects. In memory they take several times as much.
+ * The approximate size of the cached objects as JSON, without managedFields: their number times the mean size of a sample, one in
+ * 64 arriving objects. In memory they take several times as much.
  */
 export const cacheBytes = gauge(
   "homeostat_cache_bytes",
