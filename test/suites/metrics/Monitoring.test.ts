@@ -61,7 +61,7 @@ describe("the dashboard", () => {
       if (type === "row") continue
       expect([title, description.length > 10, targets.length > 0]).toEqual([title, true, true])
       const ours = targets.some(({ expr }) => expr.includes("homeostat_"))
-      expect([title, /Homeostat|Where traces are exported/.test(description)]).toEqual([
+      expect([title, /Homeostat|With tracing only/.test(description)]).toEqual([
         title,
         ours || description.includes("operators that register")
       ])
