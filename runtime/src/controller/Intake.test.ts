@@ -284,6 +284,26 @@ describe("an author's mistake", () => {
     )
   )
 
+  for (const later of [false, true]) {
+    effect(
+      `in a map that gives a key without a namespace is an error in the log, and wakes no object${later ? ", also by an effect" : ""}`,
+      withWorld(({ logs, server }) =>
+        Effect.gen(function* () {
+          putWidgets(server, "a")
+          const { names, reconcile } = done()
+          const map = () => (later ? Effect.succeed([{ name: "a" }]) : [{ name: "a" }])
+          yield* run({ reconcile, watches: [Trigger.on(ConfigMap, { map })] })
+          server.put(ConfigMap, config("any", {}))
+          yield* settle
+          expect(names()).toEqual(["a"])
+          expect(logs.filter((line) => line.startsWith("ERROR"))).toEqual([
+            "ERROR A map of controller widgets threw: namespace required: key of widgets.example.com a (the kind is namespaced)"
+          ])
+        })
+      )
+    )
+  }
+
   for (const [how, fail] of [
     ["throws", bad],
     ["dies", () => Effect.dieMessage("bad")]

@@ -165,12 +165,12 @@ export const connect = <R>(
         const map = (object: KubernetesObject): void => {
           const keys = trigger.map(object)
           if (!Effect.isEffect(keys)) {
-            for (const key of keys) seen.add(keyString(key))
+            for (const key of keys) seen.add(Resource.keyStringOf(controller.resource, key))
             return
           }
           later(
             keys.pipe(
-              Effect.map((found) => add(Array.from(found, keyString))),
+              Effect.map((found) => add(Array.from(found, (key) => Resource.keyStringOf(controller.resource, key)))),
               // A map that does not end would block all later ones.
               Effect.timeout(controller.timeout),
               Effect.catchAllCause((cause) => Effect.sync(() => blundered("map", Cause.squash(cause))))

@@ -4,7 +4,7 @@
  */
 import * as Data from "effect/Data"
 import * as Either from "effect/Either"
-import type { Desired, KubernetesObject } from "./KubernetesObject.ts"
+import { type Desired, type KubernetesObject, keyString, type ObjectKey } from "./KubernetesObject.ts"
 
 /**
  * A stored object does not match the schema of its kind, usually because it was stored before a schema change.
@@ -59,6 +59,16 @@ export const apiVersionOf = (resource: Pick<Any, "group" | "version">): string =
 /** The name in errors and RBAC rules: `deployments.apps`, or `services` for the core group. */
 export const nameOf = (resource: Pick<Any, "group" | "plural">): string =>
   resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`
+
+/**
+ * The text of a key of an object of a kind. A namespace of a cluster-scoped kind is left out. Throws if the kind is namespaced and
+ * the key has no namespace: no object has such a key.
+ */
+export const keyStringOf = (resource: Any, key: ObjectKey): string => {
+  if (!resource.namespaced) return key.name
+  if (key.namespace !== undefined) return keyString(key)
+  throw new Error(`namespace required: key of ${nameOf(resource)} ${key.name} (the kind is namespaced)`)
+}
 
 /** The identity of a kind and its projection: the key of an informer. */
 export const identityOf = (resource: Any): string =>
