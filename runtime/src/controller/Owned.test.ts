@@ -241,22 +241,24 @@ describe("a child", () => {
 })
 
 describe("a child that its owner cannot own", () => {
-  effect(
-    "is a permanent error, which says what to do instead, and nothing is sent",
-    withWorld(({ attempts, server }) =>
-      Effect.gen(function* () {
-        server.put(Widget, widget("a"))
-        yield* run(makes(() => ({}), {}, { namespace: "other" }))
-        expect(story(attempts)).toEqual(["Terminal"])
-        const [attempt] = attempts
-        expect(attempt?.outcome._tag === "Terminal" && attempt.outcome.error.message).toBe(
-          "Widget default/a cannot own an object in another namespace: ConfigMap other/a (make Widget cluster-scoped, or create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer)"
-        )
-        expect(server.list(ConfigMap)).toEqual([])
-        expect(writes(server).filter(({ what }) => what.includes("configmaps"))).toEqual([])
-      })
+  for (const owns of [[ConfigMap], []]) {
+    effect(
+      `is a permanent error, which says what to do instead, and nothing is sent, with ${owns.length} kinds in owns`,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          server.put(Widget, widget("a"))
+          yield* run({ ...makes(() => ({}), {}, { namespace: "other" }), owns })
+          expect(story(attempts)).toEqual(["Terminal"])
+          const [attempt] = attempts
+          expect(attempt?.outcome._tag === "Terminal" && attempt.outcome.error.message).toBe(
+            "Widget default/a cannot own an object in another namespace: ConfigMap other/a (make Widget cluster-scoped, or create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer)"
+          )
+          expect(server.list(ConfigMap)).toEqual([])
+          expect(writes(server).filter(({ what }) => what.includes("configmaps"))).toEqual([])
+        })
+      )
     )
-  )
+  }
 })
 
 describe("a list in a child", () => {

@@ -9,6 +9,7 @@
  * - Server-side apply removes a field that a newer version of the program no longer sets, because the hash changes.
  * - `apply` never changes an object of that name that the owner does not control, cached or not. It fails with {@link NotOwned}. A change
  *   of that object triggers a reconcile of the owner.
+ * - The `stringData` of a Secret is applied as `data`, which the API server returns.
  * - Another spelling of a value (`1000m` stored as `1`) is not drift. The answers of the server show other changes, such as a pruned
  *   field or a dropped empty value. `apply` sends those again only once after a restart.
  *
@@ -89,15 +90,15 @@ export const apply = <A extends KubernetesObject, D extends Intent.Intended>(
     // Plain code up to the first request, because every no-op reconcile runs it.
     const services = fiber.currentContext as Context.Context<Reconciliation | Cache.Cache>
     const { applied, controller, memory, resource } = Context.get(services, Reconciliation)
+    const tracing = Context.get(services, Tracing)
+    const key = Intent.keyOf(owner, kind, desired)
+    const mistake = Claim.mistakeIn(owner, resource, kind, key)
+    if (mistake !== undefined) return Effect.fail(new TerminalError({ message: mistake }))
     const name = Resource.nameOf(kind)
     if (!applied.has(name)) {
       const message = `controller ${controller} applies ${name} and does not declare it: add ${kind.kind} to owns`
       return Effect.die(new Undeclared({ message }))
     }
-    const tracing = Context.get(services, Tracing)
-    const key = Intent.keyOf(owner, kind, desired)
-    const mistake = Claim.mistakeIn(owner, resource, kind, key)
-    if (mistake !== undefined) return Effect.fail(new TerminalError({ message: mistake }))
     const place = `${Resource.identityOf(kind)} ${keyString(key)}`
     return Effect.flatMap(Context.get(services, Cache.Cache).get(kind, key), (held) => {
       const cached = Option.getOrUndefined(held)

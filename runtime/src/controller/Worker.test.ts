@@ -28,7 +28,7 @@ describe("what follows a reconcile", () => {
     )
   )
 
-  for (const millis of [0, -5000]) {
+  for (const millis of [0, -5000, Number.POSITIVE_INFINITY]) {
     effect(
       `that asks to run again after ${millis} ms is nothing, until the object changes`,
       withWorld(({ attempts, server }) =>

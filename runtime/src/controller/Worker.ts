@@ -410,7 +410,7 @@ const settle = <R>(
     case "RequeueAfter": {
       forget(shared, key)
       const afterMillis = Duration.toMillis(outcome.after)
-      if (afterMillis === 0) return { _tag: "Wait" }
+      if (afterMillis === 0 || afterMillis === Number.POSITIVE_INFINITY) return { _tag: "Wait" }
       queue.addAfter(key, afterMillis, fired("requeue_after"), { priority: outcome.priority ?? priority })
       return { _tag: "Run", afterMillis }
     }
