@@ -77,7 +77,7 @@ describe("A mover is given", () => {
     expect(mounts("pvc://backups", { vault, [of]: { filled: ["RESTIC_PASSWORD"] } }, { repository }).env).toEqual([
       password
     ])
-    // Nothing else is needed, so the credentials need not be there.
+    // No key is required, so the Secret may be absent.
     expect(mounts("pvc://backups", { vault }, { repository }).env).toEqual([password])
   })
   test("its server's certificate authority as a file", () => {

@@ -17,7 +17,7 @@ type Action =
   | { readonly _tag: "finish"; readonly exitCode: number }
   | { readonly _tag: "vanish" | "stick" | "suspend" }
   | { readonly _tag: "run" | "unlock"; readonly token: string }
-/** What happens, and then who looks at it: nobody, or managers that crash, and one that does not. */
+/** An action, followed by managers that crash, and one that does not; or by no manager. */
 type Move = { readonly action: Action; readonly managers: ReadonlyArray<World.Crash> }
 
 const passing = FastCheck.oneof(
@@ -64,13 +64,13 @@ const specs = FastCheck.record({
 })
 const places = FastCheck.record({ nodes: FastCheck.constantFrom(1, 1, 3), oneClock: FastCheck.boolean() })
 
-/** More than that many runs no test begins. */
+/** No test starts more runs than this. */
 const most = 150
 
 const ticks = (table: Schedule.Timetable | undefined, from: number, until: number): number =>
   table === undefined || until <= from ? 0 : Occurrence.count(table.cron, table.zone, from, until, most) + 1
 
-/** Plays, and says what may have begun at most. */
+/** Plays all moves, and returns the possible runs. */
 const play = (world: World.World, spec: { readonly schedule: string | undefined }, all: ReadonlyArray<Move>) => {
   const table = understood(backup(JSON.parse(JSON.stringify(spec)))).table
   let ticksPassed = 0
@@ -95,13 +95,13 @@ const play = (world: World.World, spec: { readonly schedule: string | undefined 
   return { most: () => 1 + ticksPassed + wishes + clocksSet, look }
 }
 
-/** Lets all that goes on end, until nothing is left to do but wait. */
+/** Ends all active Jobs, until only waiting is left. */
 const settle = (world: World.World, look: (crash: World.Crash) => void) => {
   for (let before = ""; before !== JSON.stringify(world.status()); ) {
     before = JSON.stringify(world.status())
     look("never")
     world.finish(0)
-    // No tick, but what is being deleted is gone.
+    // Only removes deleted Jobs, without a tick.
     world.pass(0)
     look("never")
   }
@@ -166,7 +166,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
   test("managers that crash begin the runs that one would have begun that does not", () =>
     FastCheck.assert(
       FastCheck.property(specs, places, moves(passing, passing, doing, doing), (spec, place, all) => {
-        // Each crash is followed by a manager that goes on; what was asked of the first has to be there for it.
+        // A manager that does not crash follows each crash, while the request still exists.
         const rest = Array.from({ length: 3 }, () => "never" as const)
         const crashing = all.map(({ action, managers }) => ({ action, managers: [...managers, ...rest] }))
         const steady = all.map(({ action }) => ({ action, managers: rest }))
@@ -204,7 +204,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
           const status = world.status()
           const { events } = world.history()
           const length = events.length
-          // What is being deleted was waited for, and is gone.
+          // The deleted Job is gone.
           world.pass(0)
           world.reconcile()
           if (JSON.stringify(world.status().active) === JSON.stringify(status.active)) {

@@ -76,7 +76,7 @@ describe("A tick while a run goes on", () => {
 })
 
 test("A run that nobody knows of is told of before another begins", () => {
-  // Its manager told of the run before and began it at once, and ended before either was written.
+  // The manager ended the previous run and began this one, and crashed before it wrote either.
   const last = {
     job: "x",
     trigger: "manual",

@@ -307,8 +307,7 @@ export const allowed = (destination: Destination): ReadonlyArray<string> => {
  *
  * @param keys the keys of the Secret
  * @param options.ownIdentity the pod has its own ServiceAccount, which may have an identity in the cloud: then its keys are not
- * required, but a set must
- *   be complete
+ * required, but a set must be complete
  */
 export const missing = (
   destination: Destination,

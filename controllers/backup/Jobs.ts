@@ -149,8 +149,7 @@ export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message:
  * Starts a Job, if it is its turn.
  *
  * @returns Left: the reason to wait. The end of a mover triggers the waiting object. An existing Job of the same owner and name
- * counts as started, because an
- *   earlier attempt created it
+ * counts as started, because an earlier attempt created it
  */
 export const begin = (
   work: MoverJob.Work,

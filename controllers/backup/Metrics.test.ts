@@ -18,16 +18,16 @@ const never: Backup = {
     resourceVersion: "1",
     creationTimestamp: "2026-11-19T12:00:00Z"
   },
-  // What the API server and the schema fill in says nothing here.
+  // The defaults of the schema do not matter here.
   spec: { source: "db", destination: "s3://bucket", suspend: false } as Backup["spec"]
 }
 
 const own: Labels<"namespace" | "name"> = { namespace: "shop", name: "db" }
 
-/** A registry, and what it holds: values by metric, `undefined` where there is no series. */
+/** A registry and its values by metric; `undefined` without a series. */
 const watched = () => {
   const registry = Metrics.make()
-  /** As the cache has them. */
+  /** The cached Backups. */
   const cached = new Map<string, Backup>()
   const metrics = BackupMetrics.make(registry, (key) => cached.get(key))
   const of = <L extends string>(metric: Metric<L>, labels: { readonly [label: string]: string } = own) => {
@@ -45,7 +45,7 @@ const watched = () => {
     of,
     results: () =>
       Object.fromEntries(BackupMetrics.results.map((result) => [result, of(BackupMetrics.runs, { result })])),
-    /** A reconcile that takes these steps, and what the Backup is then. */
+    /** A reconcile with these steps; returns the resulting Backup. */
     reconciled: (
       backup: Backup,
       step: (draft: Status.Draft) => Status.Draft = (draft) => draft,
@@ -89,7 +89,7 @@ const ended =
     return Status.ended(draft, active, Outcome.judge(ending), at)
   }
 
-/** A Backup that has run once, from 02:00 to 03:00, as told to nobody. */
+/** A Backup that has run once, from 02:00 to 03:00, before any report. */
 const afterwards = (ending: Outcome.Ending): Backup => {
   const running = { ...never, status: started(begin)(Status.draft(never)).status }
   return { ...running, status: ended(ending, begin + hour)(Status.draft(running)).status }

@@ -99,7 +99,7 @@ const schedules = FastCheck.oneof(
 )
 const moments = FastCheck.integer({ min: at("2018-01-01T00:00:00Z"), max: at("2030-01-01T00:00:00Z") })
 
-/** What the clocks show in each minute from 30 hours before a change to 30 hours after. */
+/** The local time of each minute from 30 hours before a clock change to 30 hours after. */
 const clocksAround = (name: string, change: number) => {
   const key = `${name} ${change}`
   const before = clocks.get(key)

@@ -217,7 +217,7 @@ test("A mover that was told to let a partial backup count as full ends with 0, a
   ).toMatchObject({ reason: "PartiallyFailed", phase: "Completed", warning: true, retention: "applied" }))
 
 describe("What Kubernetes did to a run", () => {
-  /** All that only a mover's result tells. */
+  /** The fields that only a mover's result has. */
   const unknown = {
     warning: true,
     snapshots: [],

@@ -285,7 +285,7 @@ test("Wherever pods are, each claim is in one group", () => {
     })
     const groups = place({ claims, pods })
     expect(groups.flatMap((group) => group.claims.map(({ name }) => name)).sort()).toEqual(["a", "b", "c", "d", "e"])
-    // One that cannot be elsewhere is where its pod is.
+    // A claim for one node is on the node of its pod.
     for (const { claims, node } of groups) {
       for (const { name } of claims) {
         const user = pods.find(({ spec }) => spec?.volumes?.[0]?.persistentVolumeClaim?.claimName === name)

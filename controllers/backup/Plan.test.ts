@@ -50,7 +50,7 @@ describe("The run that goes on is found", () => {
       job(`of-${day}`, { made: `${day}T02:00:00Z`, ended: "Complete" })
     )
     expect(name({}, jobs)).toBe("of-2026-11-20")
-    // Once that one is told, no other is.
+    // After the report of that Job, no other is current.
     expect(name({ lastRun: lastRun("of-2026-11-20", "2026-11-20T02:05:00Z") }, jobs)).toBeUndefined()
   })
   test("not among those that were told before the last", () =>
@@ -82,7 +82,7 @@ describe("The run that goes on is found", () => {
     expect(name({ lastRun: old }, [now])).toBe("a")
     expect(Plan.abandoned({ lastRun: old }, [now])).toEqual([])
     expect(name({ active: { ...active("a"), uid: "old" } }, [now])).toBeUndefined()
-    // The status reported `a` before `b`, and reports `a` again. That does not make the end of `b` news.
+    // The status reported `a` before `b`, and reports `a` again. The end of `b` is still old.
     const again = { ...lastRun("a", "2026-11-20T02:05:00Z"), uid: "new" }
     expect(name({ lastRun: again }, [job("b", { ended: "Failed", after: "old" }), now])).toBeUndefined()
   })
@@ -147,7 +147,7 @@ describe("Of all that asks for a run", () => {
     expect(request({ ...locked, annotations: all, lastUnlockTrigger: "U" }, due)).toMatchObject({
       trigger: "manual",
       token: "R",
-      // The tick has its run by this.
+      // The tick now has its run.
       tick: due.at
     })
     const done = { lastUnlockTrigger: "U", lastManualTrigger: "R" }
@@ -245,7 +245,7 @@ describe("The name of a run", () => {
     const told = (name: string) => ({ lastRun: lastRun(name, "2026-11-19T03:00:00Z"), jobs: [old] })
     expect(request(told(old.metadata.name), due)?.id).toMatch(new RegExp(`^${id}x[0-9a-f]{8}$`))
     expect(request(told("another"), due)).toEqual(request(told(old.metadata.name), due))
-    // The run that was replaced may still have its Job.
+    // The replaced run may still have its Job.
     const replaced = job(MoverJob.nameOf("cart", id))
     const status = {
       lastRun: { ...lastRun(replaced.metadata.name, "2026-11-19T03:00:00Z"), uid: replaced.metadata.uid }
@@ -293,7 +293,7 @@ const work = (
 }
 const tick: Plan.Request = { trigger: "schedule", id: "29393880", tick: due.at, missed: "none", token: undefined }
 const kept = { retentionPolicy: "30d" }
-/** Nothing is due but what each run does. */
+/** Only the operations of every run are due. */
 const fresh: BackupStatus = {
   repositoryID: "ab",
   lastPruneTime: "2026-11-19T02:00:00Z",
@@ -318,7 +318,7 @@ describe("A Job", () => {
       "preflight backup forget prune"
     )
     expect(operations({}, { ...fresh, lastPruneTime: "2026-11-13T10:00:01Z" }, kept)).toBe("preflight backup forget")
-    // Later than now by the interval at most: the clocks of two machines differ.
+    // At most one interval after now: the clocks of two machines differ.
     expect(operations({}, { ...fresh, lastPruneTime: "2026-11-27T10:00:00Z" }, kept)).toBe("preflight backup forget")
     expect(operations({}, { ...fresh, lastPruneTime: "2026-11-27T10:00:01Z" }, kept)).toBe(
       "preflight backup forget prune"
@@ -366,7 +366,7 @@ describe("A Job", () => {
     expect(init({})).toBe("1")
     expect(init({ consecutiveFailures: 3 })).toBe("1")
     expect(init({ repositoryID: "ab" })).toBeUndefined()
-    // As the tutorial's controller leaves it, which saved nothing.
+    // The status of the tutorial's controller, which saved nothing.
     expect(init({ phase: "Completed", lastBackupTime: created })).toBe("1")
   })
   test("is told whose snapshots they are by a tag that never changes", () => {
@@ -447,7 +447,7 @@ describe("History", () => {
   })
   const none = { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }
   test("never takes a Job away whose end is still to be told", () => {
-    // Nobody has told of the newest yet.
+    // The newest run is not reported yet.
     expect(names({ lastRun: lastRun("g", "2026-11-16T02:05:00Z") }, jobs, none)).not.toContain("h")
     expect(names({}, jobs, none)).not.toContain("h")
     expect(names({ ...told, active: active("h") }, jobs, none)).not.toContain("h")

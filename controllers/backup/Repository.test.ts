@@ -40,7 +40,7 @@ describe("The hash of a repository", () => {
       of("s3://bucket", { endpoint: "minio:9000" }),
       of("gs://bucket"),
       of("pvc://backups"),
-      // In a volume of another name, the path in the mover is the same.
+      // In a claim with another name, the path in the mover is the same.
       of("pvc://others")
     ]
     expect(new Set(places.map(({ hash }) => hash)).size).toBe(places.length)

@@ -67,7 +67,7 @@ describe("A mover's result", () => {
     const text = '{"reason":"ResticFailed","message":"Fatal","operation":"check","repository":"89abcdef01","kept":2'
     const expected = { reason: "ResticFailed", operation: "check", repository: "89abcdef01" }
     expect(Result.parse(`${text}}`)).toMatchObject({ ...expected, kept: 2 })
-    // The number may go on.
+    // The number may be cut.
     expect(Result.parse(text)).toMatchObject({ ...expected, kept: undefined })
   })
   test("that was cut off is read as far as it is whole", () => {

@@ -326,7 +326,7 @@ describe("A Job that is over has an ending", () => {
       ]).ending
     ).toMatchObject({ _tag: "Exited", exitCode: 42 }))
 
-  // The kubelet's word for a container that it lost sight of, as on a node that came back.
+  // The kubelet's reason for a lost container, as on a node that returned.
   const lost = { terminated: { exitCode: 137, reason: "ContainerStatusUnknown", finishedAt: null } }
   test("at the Job's time where the kubelet lost sight of the container", () => {
     const progress = end(failedJob, [pod(failedJob, "p", { phase: "Failed", state: lost as never })])

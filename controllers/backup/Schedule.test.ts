@@ -50,7 +50,7 @@ describe("missed runs are counted as the CronJob controller does", () => {
         at: vector.MostRecent,
         missed: vector.Missed
       })
-      // CronJob adds 100 ms, so that it does not wake a little too early.
+      // CronJob adds 100 ms, so that it does not wake too early.
       expect((Schedule.following(timetable, anchor, now) ?? 0) + 100).toBe(at(vector.RequeueNext))
     })
   }
@@ -251,7 +251,7 @@ describe("Whatever the times are", () => {
         expect(decision.next).toBeGreaterThan(now)
         if (decision.due !== undefined) expect(decision.due.at).toBeLessThanOrEqual(now)
         if (of.table.cron._tag === "Fields") {
-          // Up to a minute ahead counts as the difference of two clocks: no tick comes before that.
+          // Up to a minute ahead counts as a clock difference: no tick comes before that.
           const from = ran ? last : created
           const after = from <= now + 60_000 ? Math.max(from, now) : now
           expect(Schedule.mostRecent(of.table, after, (decision.next ?? 0) - 1)).toBeUndefined()
@@ -282,7 +282,7 @@ describe("Whatever the times are", () => {
           let runs = 0
           for (const step of [0, ...steps]) {
             now = Math.max(at("1990-01-01T00:00:00Z"), now + step)
-            // Asked again and again at one moment, as each event of the Backup does; a run is answered by the status.
+            // Repeated at one moment, as each event of the Backup does; the status reports a run.
             let here = 0
             for (let round = 0; round < 3; round += 1) {
               const decision = Schedule.decide(spec({ table: of.table }), state, now)
@@ -298,7 +298,7 @@ describe("Whatever the times are", () => {
             runs += here
             before = now
           }
-          // After all of it, the next tick is run when it comes.
+          // Finally, the next tick runs on time.
           const next = Schedule.decide(spec({ table: of.table }), state, now).next ?? Number.NaN
           expect(Schedule.decide(spec({ table: of.table }), state, next).due?.at).toBe(next)
         }

@@ -62,5 +62,5 @@ test("Help says of each variable what holds without it", () => {
 })
 
 test("Three tries of a repository that does not answer are over within three minutes", () =>
-  // With the Job controller's pauses of 10 and 20 seconds.
+  // With the Job controller's delays of 10 and 20 seconds.
   expect(3 * Duration.toSeconds(Settings.defaults.preflightTimeout) + 30).toBeLessThanOrEqual(180))

@@ -63,7 +63,7 @@ describe("A source is", () => {
         claims: [
           claim("web-data"),
           claim("web-5d9-a-scratch", { pod: "web-5d9-a" }),
-          // Of that name, but made by somebody else.
+          // With such a name, but of another owner.
           claim("web-5d9-b-scratch"),
           claim("web-5d9-pending-scratch", { pod: "web-5d9-pending", phase: "Pending" }),
           claim("web-5d9-going-scratch", { pod: "web-5d9-going" }),

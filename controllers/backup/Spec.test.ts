@@ -21,7 +21,7 @@ describe("A spec is refused with a reason and what to write", () => {
     ["checkInterval", "200y", "InvalidRetention", "checkInterval"]
   ] as const) {
     test(`${field} ${value}: ${reason}`, () => {
-      // As one stored before the rules: decoded in its place, since the API server refuses most of these.
+      // Like an object from before the rules, because the API server rejects most of these.
       const of = backup()
       const refusal = Either.getOrThrow(Either.flip(Spec.parse({ ...of, spec: { ...of.spec, [field]: value } })))
       expect(refusal.reason).toBe(reason)

@@ -21,7 +21,7 @@ const facts = (of: Backup, over: Partial<Summary.Facts> = {}): Summary.Facts => 
 })
 const whole = (of: Backup, over: Partial<Summary.Facts> = {}, draft = Status.draft(of)) =>
   Summary.of(of, draft, facts(of, over))
-/** The Backup with this status, as the next reconcile gets it. */
+/** The Backup with this status, for the next reconcile. */
 const written = (of: Backup, { status }: Status.Draft): Backup => ({ ...of, status: accepted(status) })
 const condition = (status: BackupStatus, type: string) => Condition.find(status.conditions, type)
 const says = (status: BackupStatus, type: string) => {

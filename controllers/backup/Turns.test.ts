@@ -79,7 +79,7 @@ test("Who leaves, or is gone, holds up nobody", () => {
   run(turns.leave("Backup", key("a")))
   const exists = ({ name }: { readonly name: string }) => Effect.succeed(name !== "b")
   expect(run(turns.next("Backup", "one", exists))).toEqual([key("c"), key("d")])
-  // Another of the same name comes last.
+  // Another object with the same name comes last.
   run(turns.wait("Backup", key("b"), "one"))
   run(turns.leave("Backup", key("c")))
   expect(run(turns.next("Backup", "one", all))).toEqual([key("d"), key("b")])

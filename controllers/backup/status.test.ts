@@ -150,7 +150,7 @@ describe("A run that fails", () => {
     const asked = (trigger: "manual" | "unlock") =>
       failed(Outcome.judge({ _tag: "Replaced" }), run({ trigger, token: "T" })).status
     expect(asked("manual").lastManualTrigger).toBe("T")
-    // Nobody has removed the locks yet.
+    // The locks are not removed yet.
     expect(asked("unlock").lastUnlockTrigger).toBeUndefined()
   })
   test("partially, where that is allowed, is a success with a warning", () => {

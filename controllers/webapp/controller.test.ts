@@ -45,7 +45,7 @@ describe("the Deployment of a WebApp whose replicas change from 2 to 3", () => {
   }
 })
 
-/** The definition of an older program, which accepts what the Deployment refuses. */
+/** The definition of an older program, which accepts values that the Deployment rejects. */
 const older: Crd.Crd = JSON.parse(
   JSON.stringify(Crd.of(WebApp), (key, value) => (key === "x-kubernetes-validations" ? undefined : value))
 )
@@ -129,7 +129,7 @@ describe("a WebApp that is deleted while its watch is 20 s behind", () => {
       writes = []
       yield* Client.delete(WebApp, key)
       yield* TestClock.adjust("1 minute")
-      // One round, made before the manager knows: the Deployment, the Service, and the status that is not there.
+      // One attempt before the manager knows the error: the Deployment, the Service, and the status.
       expect(writes.filter((write) => !write.includes("/events"))).toHaveLength(3)
       expect((yield* Client.list(Deployment, { namespace: key.namespace })).items).toEqual([])
     })

@@ -16,7 +16,7 @@ import * as AttemptTrace from "./AttemptTrace.ts"
 const trace = "a".repeat(32)
 const before = `00-${"b".repeat(32)}-${"c".repeat(16)}-01`
 
-/** Seconds since 1970 at which the attempts of these tests start; the record's clock says 10 ms. */
+/** The start of these attempts in nanoseconds since 1970; the record's clock is at 10 ms. */
 const start = 1_000_000_000_000n
 
 const rootOf = (exit: Exit.Exit<unknown, unknown> = Exit.void) => {
@@ -25,7 +25,7 @@ const rootOf = (exit: Exit.Exit<unknown, unknown> = Exit.void) => {
   return root
 }
 
-/** An attempt that is traced. */
+/** A traced attempt. */
 const traced = (over: Partial<Attempt> = {}) => Fixture.attempt({ root: rootOf(), ...over })
 
 const completed = (over: Partial<Attempt> = {}) => {

@@ -26,11 +26,11 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as AttemptTrace from "./AttemptTrace.ts"
 
-/** Has the reconciles in an effect traced. */
+/** Traces the reconciles in an effect. */
 const traced = (propagation: Tracing.Propagation = "link") =>
   Effect.provideService(Tracing.Tracing, { propagation, annotation: Tracing.annotation })
 
-/** The spans of an attempt as a tree: a line each, indented beneath its parent. */
+/** The spans of an attempt as a tree: one line each, indented below its parent. */
 const tree = (attempt: Attempt | undefined): ReadonlyArray<string> => {
   const spans = attempt === undefined ? [] : (AttemptTrace.complete(attempt)?.spans ?? [])
   const beneath = (id: string | undefined, indent: string): ReadonlyArray<string> =>
@@ -263,7 +263,7 @@ describe("a trace", () => {
   )
 })
 
-/** Somebody else's trace. */
+/** The trace of another program. */
 const foreign = `00-${"b".repeat(32)}-${"c".repeat(16)}-01`
 
 describe("a change that says what caused it", () => {
@@ -272,7 +272,7 @@ describe("a change that says what caused it", () => {
       Effect.gen(function* () {
         server.put(Widget, { ...widget("a"), metadata: { name: "a", annotations: { [Tracing.annotation]: foreign } } })
         yield* run({ reconcile: () => Effect.succeed(Result.done) })
-        // At first it stands there since before; then it stands there still; then another one comes.
+        // The annotation was there before, then it stays, and then another one replaces it.
         server.change(Widget, "a", { spec: { size: 2 } })
         yield* settle
         const other = foreign.replaceAll("c", "d")

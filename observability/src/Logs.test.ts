@@ -25,7 +25,7 @@ const options = (over: Partial<Logger.Logger.Options<unknown>>): Logger.Logger.O
   ...over
 })
 
-/** Takes what would go to standard error. */
+/** Captures the output for standard error. */
 const listening =
   (lines: Array<string>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -26,7 +26,7 @@ let opened: ReadonlyArray<OpenTelemetry.Pipeline> = []
 const variables = { ...process.env }
 
 afterEach(() => {
-  // One whose exporter never answers ends with an error, half a minute later.
+  // A pipeline with a silent exporter fails after half a minute.
   for (const pipeline of opened) pipeline.shutdown().catch(() => {})
   opened = []
   for (const name of Object.keys(process.env)) if (!(name in variables)) delete process.env[name]
@@ -34,7 +34,7 @@ afterEach(() => {
 
 /** A pipeline, and its reports. */
 const open = (ways: ReadonlyArray<OpenTelemetry.Way> | undefined, environment: Record<string, string> = {}) => {
-  // What the SDK reads, it reads there.
+  // The SDK reads the environment of the process.
   Object.assign(process.env, environment)
   const reports: Array<readonly [string, unknown]> = []
   const pipeline = OpenTelemetry.open({
@@ -52,7 +52,7 @@ const open = (ways: ReadonlyArray<OpenTelemetry.Way> | undefined, environment: R
   return { pipeline, reports }
 }
 
-/** The spans of a recording as they leave. */
+/** The exported spans of a recording. */
 const exported = async (
   recording: Recording.Recording,
   environment?: Record<string, string>
@@ -269,7 +269,7 @@ test("The SDK's limits of spans are met", async () => {
 describe("Of spans on their way", () => {
   type Answer = (result: ExportResult) => void
 
-  /** An exporter that answers when the test does; `answer` waits until the next batch has arrived. */
+  /** An exporter that responds when the test does; `answer` waits until the next batch has arrived. */
   const slow = () => {
     const batches: Array<PromiseWithResolvers<Answer>> = []
     const at = (index: number) => (batches[index] ??= Promise.withResolvers())
@@ -301,7 +301,7 @@ describe("Of spans on their way", () => {
       ["exported", 3],
       ["failed", [2, "refused"]]
     ])
-    // The SDK's own words come after ours, and without the stack.
+    // The SDK's own message comes after ours, and without the stack.
     while (reports.length < 3) await Bun.sleep(1)
     expect(reports.slice(2)).toEqual([["warned", "refused"]])
   })

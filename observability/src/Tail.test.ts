@@ -34,13 +34,13 @@ const widget = (status: unknown): Attempt["object"] => {
   return status === undefined ? object : Object.assign(object, { status })
 }
 
-/** An attempt at an object of generation 2 whose status says this. */
+/** An attempt for an object of generation 2 with this status. */
 const at = (status: unknown, over: Partial<Attempt> = {}) =>
   traced({ object: widget(status), uid: "u", generation: 2, ...over })
 
 const seen = { observedGeneration: 2 }
 
-/** The same, with an Event that leads to its trace. */
+/** The same, with an Event that links to its trace. */
 const told = (attempt: Attempt): Attempt => {
   if (attempt.root !== undefined) attempt.root.recording.told = true
   return attempt

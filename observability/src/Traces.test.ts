@@ -17,7 +17,7 @@ import * as OpenTelemetry from "./OpenTelemetry.ts"
 import * as TraceSettings from "./TraceSettings.ts"
 import * as Traces from "./Traces.ts"
 
-/** An attempt of so many spans that took so long. */
+/** An attempt with this number of spans and this duration. */
 const attempt = (spans: number, millis: number): Attempt => {
   const root = Recording.root("reconcile widgets", { startTime: 0n })
   for (let index = 1; index < spans; index++) root.recording.span("step", Option.some(root), 0n).end(0n, Exit.void)
@@ -28,7 +28,7 @@ const attempt = (spans: number, millis: number): Attempt => {
 const slow = (spans = 2) => attempt(spans, 2000)
 const quiet = () => attempt(2, 1)
 
-/** One of which no trace can be made. */
+/** An attempt whose trace cannot be exported. */
 const broken = (): Attempt =>
   Object.defineProperty(slow(), "triggers", {
     get: () => {
@@ -36,7 +36,7 @@ const broken = (): Attempt =>
     }
   })
 
-/** What a registry has counted, but for what is 0: `traces quiet`. */
+/** The counts of a registry that are not 0: `traces quiet`. */
 const counted = (registry: Metrics.Registry): Record<string, number> =>
   Object.fromEntries(
     registry
@@ -50,7 +50,7 @@ const counted = (registry: Metrics.Registry): Record<string, number> =>
       )
   )
 
-/** An exporter by a way out that keeps what it gets until it is let go. */
+/** An exporter with a pipeline that keeps its spans until the test releases them. */
 const exporting = (capacity: number, shutdown: () => Promise<void> = () => Promise.resolve()) =>
   Effect.gen(function* () {
     const registry = Metrics.make()
@@ -76,7 +76,7 @@ const exporting = (capacity: number, shutdown: () => Promise<void> = () => Promi
     return {
       observe,
       written,
-      /** The names of all events, as they were when their recordings were written. */
+      /** The names of all events when their recordings were written. */
       events,
       counted: () => counted(registry),
       reports: () => reports,
@@ -130,7 +130,7 @@ describe("An attempt", () => {
       const { events, observe } = yield* exporting(100)
       const one = slow()
       yield* observe(one)
-      // They may take their time.
+      // Later observers may be slow.
       yield* Effect.repeatN(Effect.yieldNow(), 20)
       one.root?.remark("hot_loop.suspected", 1n)
       yield* TestClock.adjust(Traces.handOverDelay)
@@ -154,7 +154,7 @@ describe("While a receiver is slow", () => {
       Effect.gen(function* () {
         const { arrive, counted, observe, written } = yield* exporting(8)
         const many = Array.from({ length: 5 }, () => slow())
-        // Three spans each, with the queue wait: two fit in.
+        // Three spans each, with the queue wait: two attempts fit.
         for (const one of many) yield* observe(one)
         expect(many.map(({ root }) => root?.recording.exported)).toEqual([true, true, false, false, false])
         yield* TestClock.adjust(Traces.handOverDelay)
@@ -249,14 +249,14 @@ describe("At the end", () => {
         isFlushed = true
       }
       const { observe, written } = yield* Scope.extend(exporting(100, flush), scope)
-      // One that can't be exported is not the end of it.
+      // A failed export does not stop later ones.
       for (const one of [slow(), broken(), slow()]) yield* observe(one)
       yield* Scope.close(scope, Exit.void)
       expect([written.length, isFlushed]).toEqual([2, true])
     })
   )
 
-  /** Takes everything and never answers. */
+  /** Accepts spans and never responds. */
   const hanging: SpanExporter = { export: () => {}, shutdown: () => new Promise(() => {}) }
 
   effect(

@@ -26,7 +26,7 @@ const clusterOf = (user: User) =>
 const clientOf = (user: User, options?: Transport.Options) =>
   Layer.provide(Client.layer({ userAgent: "homeostat-test/1" }), Transport.layer(clusterOf(user), options))
 
-/** A test in a namespace of its own, as the administrator. */
+/** A test in its own namespace, as the administrator. */
 const test = <A, E>(
   name: string,
   body: (namespace: string, cluster: ControlPlane) => Effect.Effect<A, E, Client.Client | Scope.Scope>,
@@ -52,7 +52,7 @@ const deployment = (key: ObjectKey, replicas: number, image = "nothing/runs:1") 
 
 const keyIn = (namespace: string, name = "web") => ({ namespace, name })
 
-/** Events of a watch, until one is found that `holds`. */
+/** The events of a watch, until one matches `holds`. */
 const eventsUntil = (watch: Watch.Connection, holds: (event: Watch.Event) => boolean) =>
   Effect.gen(function* () {
     const events: Array<Watch.Event> = []
@@ -69,7 +69,7 @@ const summary = (events: ReadonlyArray<Watch.Event>) =>
         : `${event.type} ${event.object.metadata.name}`
   )
 
-/** Without the bookmarks, which the server sends when it likes. */
+/** Without bookmarks, whose times depend on the server. */
 const changes = (events: ReadonlyArray<Watch.Event>) => summary(events).filter((line) => line !== "BOOKMARK")
 
 const isInitialEnd = (event: Watch.Event) => event.type === "BOOKMARK" && event.initialEventsEnd
@@ -143,7 +143,7 @@ describe("Client, on an API server", () => {
         Client.create(Deployment, { metadata: keyIn(namespace), spec: { ...deployment(keyIn(namespace), -1).spec } })
       )
       expect(invalid).toMatchObject({ _tag: "Invalid", causes: [{ field: "spec.replicas" }] })
-      // Why a 500 to an apply is not sent again.
+      // The reason why a 500 to an apply is not retried.
       const applied = yield* Effect.flip(Client.apply(ConfigMap, object("b")))
       expect(applied).toMatchObject({
         _tag: "ServerError",

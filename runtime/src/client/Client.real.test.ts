@@ -17,7 +17,7 @@ const clientOf = (user: User, options?: Transport.Options) =>
 
 const keyIn = (namespace: string, name = "web") => ({ namespace, name })
 
-/** Events of a watch, until one is found that `holds`. */
+/** The events of a watch, until one matches `holds`. */
 const eventsUntil = (watch: Watch.Connection, holds: (event: Watch.Event) => boolean) =>
   Effect.gen(function* () {
     const events: Array<Watch.Event> = []
@@ -75,7 +75,7 @@ describe("Client, on a real API server", () => {
 
           yield* server.start
           yield* Client.create(ConfigMap, { metadata: keyIn(namespace, "after") })
-          // What its watch cache no longer has since it began anew.
+          // The watch cache does not have this version after the restart.
           const old = yield* Client.watch(ConfigMap, { namespace, resourceVersion: "2" })
           expect(summary(yield* old.next)).toEqual(["ERROR Expired"])
           expect((yield* Effect.flip(old.next))._tag).toBe("Ended")
@@ -87,7 +87,7 @@ describe("Client, on a real API server", () => {
           ])
         }).pipe(Effect.provide(clientOf(cluster.admin)))
       }),
-    // A flag of its own, so that no other test shares the server that is killed.
+    // A flag makes this a separate server, because the test kills it.
     { apiServerFlags: ["--max-requests-inflight=399"] }
   )
 })

@@ -19,7 +19,7 @@ const on =
   <A, E>(effect: Effect.Effect<A, E, Client.Client>): Effect.Effect<A, E> =>
     Effect.provide(effect, Scripted.client(server))
 
-/** Runs against a server with one answer for everything. */
+/** Runs against a server with one response for all requests. */
 const against = <A, E>(reaction: Scripted.Reaction, effect: Effect.Effect<A, E, Client.Client>) =>
   Effect.flatMap(
     Scripted.make(() => reaction),
@@ -199,7 +199,7 @@ describe("Client.list", () => {
 describe("Client.onWrite", () => {
   const stored = configMap("b")
 
-  /** What listeners hear of an operation, and that they hear it before the writer goes on. */
+  /** The writes that listeners get from an operation, before the writer continues. */
   const heard = <A, E>(reaction: Scripted.Reaction, operation: Effect.Effect<A, E, Client.Client>) =>
     against(
       reaction,
@@ -303,7 +303,7 @@ describe("Client.delete", () => {
     Effect.gen(function* () {
       const at = { deletionTimestamp: "2026-11-20T00:00:00Z", deletionGracePeriodSeconds: 0 }
       expect(yield* deleted({ kind: "Status", status: "Success" })).toEqual(Option.none())
-      // A Service is answered with its last state.
+      // For a Service the response is its last state.
       expect(yield* deleted(configMap("b"))).toEqual(Option.none())
       expect(yield* deleted(leaving(at))).toEqual(Option.none())
       expect(Option.isSome(yield* deleted(leaving({ ...at, finalizers: ["x/y"] })))).toBe(true)

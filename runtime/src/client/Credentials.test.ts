@@ -121,7 +121,7 @@ describe("Credentials", () => {
   )
 })
 
-/** Credentials that come from a plugin alone. */
+/** Credentials that come only from a plugin. */
 const from = (plugin: NonNullable<Source["plugin"]>): Source => ({
   ca: undefined,
   cert: undefined,
@@ -150,7 +150,10 @@ describe("Credentials that expire", () => {
 })
 
 describe("A plugin that takes ten seconds", () => {
-  /** Credentials of a plugin that counts its runs, and fails from the second on if it is told to; and who waits for a renewal. */
+  /**
+   * Credentials of a plugin that counts its runs and, with `fails`, fails from the second run on; and the fibers that wait for a
+   * renewal.
+   */
   const slow = (fails = false) =>
     Effect.gen(function* () {
       let runs = 0

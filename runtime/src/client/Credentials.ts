@@ -165,8 +165,7 @@ const rotates = (source: Source): boolean =>
  * the reason.
  *
  * @param load the source; evaluated again for a renewal, because the configuration may contain new certificates, and a new plugin has
- * no
- *   cached credentials
+ * no cached credentials
  */
 export const rotating = (
   load: Effect.Effect<Source, CredentialsError, FileSystem>

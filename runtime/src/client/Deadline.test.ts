@@ -53,7 +53,7 @@ describe("Deadline", () => {
         yield* TestClock.adjust("1 second")
         wall.set(millis)
         yield* TestClock.adjust("28 seconds")
-        // The one of 10 seconds has ended; the other is waited for, and no longer than it may take.
+        // The request with 10 seconds has ended; the fiber sleeps until the deadline of the other.
         expect(yield* Fiber.poll(fiber)).toMatchObject({ _tag: "None" })
         yield* TestClock.adjust("1 second")
         const late = { _tag: "Left", left: { code: "DEADLINE" } }

@@ -9,7 +9,7 @@ import { base64, config, make } from "./KubeConfig.fixture.ts"
 
 const { credentials, failureOf, folder, loadText, pki, write } = make()
 
-/** A kubeconfig whose user has the credentials that a shell script prints. */
+/** A kubeconfig with a user whose credentials a shell script prints. */
 const scripted = (script: string, exec: object = {}) =>
   config({ user: { exec: { command: "sh", args: ["-c", script], ...exec } } })
 
@@ -17,7 +17,7 @@ const scripted = (script: string, exec: object = {}) =>
 const printing = (status: object | string) =>
   `cat <<END\n${typeof status === "string" ? status : JSON.stringify({ status })}\nEND\n`
 
-/** A script that counts its runs in a file, and prints the count as a token that holds until `expires`. */
+/** A script that counts its runs in a file, and prints the count as a token that expires at `expires`. */
 const counting = (name: string, expires?: number) =>
   `echo run >> ${join(folder, name)}; echo "{\\"status\\":{\\"token\\":\\"token-$(wc -l < ${join(folder, name)} | tr -d ' ')\\"${
     expires === undefined ? "" : `,\\"expirationTimestamp\\":\\"${new Date(expires).toISOString()}\\"`
@@ -26,7 +26,7 @@ const counting = (name: string, expires?: number) =>
 const tokenOf = (cluster: Effect.Effect.Success<ReturnType<typeof loadText>>) =>
   Effect.map(cluster.credentials, ({ headers }) => headers.authorization)
 
-/** Waits in real time, because programs run in real time. Too late, it dies with what it waited for. */
+/** Waits in real time, because programs run in real time. After the timeout it dies with the name of the condition. */
 const real = (what: string, seconds: number, condition: () => boolean) =>
   Effect.promise(async () => {
     const end = performance.now() + seconds * 1000
@@ -125,7 +125,7 @@ describe("An exec plugin", () => {
         { concurrency: "unbounded" }
       )
       expect(all).toEqual(Array(20).fill("Bearer token-2"))
-      // It prints the same time again, which is over: once in five seconds is enough.
+      // It prints the same time again, which has expired: one run per five seconds is enough.
       yield* TestClock.adjust("4 seconds")
       expect(yield* tokenOf(cluster)).toBe("Bearer token-2")
       yield* TestClock.adjust("1 second")

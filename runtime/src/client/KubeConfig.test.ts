@@ -40,7 +40,7 @@ describe("KubeConfig finds the cluster", () => {
         "https://home:6443",
         expect.stringMatching(/^context "home" of DIR\/home-\d+\/\.kube\/config \(the default\)$/)
       ])
-      // A context is something that only a file has.
+      // Only files have contexts.
       expect(yield* where({ context: "home" }, { ...pod, HOME: home })).toEqual([
         "https://home:6443",
         expect.any(String)
@@ -58,7 +58,7 @@ describe("KubeConfig finds the cluster", () => {
       expect(cluster).toMatchObject({ server: "https://[fd00::1]:6443", namespace: "pod-namespace" })
       const { headers, tls } = yield* cluster.credentials
       expect(headers).toMatchObject({ authorization: "Bearer pod-token" })
-      // The server proves who it is by the pod's own authority.
+      // The pod's own authority signs the server's certificate.
       expect(tls).toEqual({
         ca: pki.ca,
         cert: undefined,

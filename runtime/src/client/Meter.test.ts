@@ -18,7 +18,7 @@ const { ConfigMap, answer, configMap, disconnect, failure } = Scripted
 
 const key = { namespace: "a", name: "x" }
 
-/** What is counted while a client is used on a script. */
+/** The counts of a client on a script. */
 const counted = (
   script: (request: Request, sent: number) => Scripted.Reaction,
   use: Effect.Effect<unknown, unknown, Client.Client>,
@@ -78,7 +78,7 @@ describe("a request is counted", () => {
       expect(seen[requests("200", "GET")]).toBe(1)
       expect(seen[repetitions("<error>", "GET")]).toBe(1)
       expect(seen[repetitions("503", "GET")]).toBe(2)
-      // Latency is what an answer took: where there was none, there is none.
+      // Only requests with a response have a latency.
       expect(seen['rest_client_request_duration_seconds_count{verb="GET",host="server"}']).toBe(3)
     })
   )

@@ -24,7 +24,7 @@ export interface Meter {
   readonly send: <E extends ApiError>(
     send: (request: Request) => Effect.Effect<Response, E>
   ) => (request: Request) => Effect.Effect<Response, E>
-  /** The layer for streams, of which only the beginning is counted. */
+  /** The layer for streams. It counts only their beginning. */
   readonly open: <E extends ApiError, R>(
     open: (request: Request) => Effect.Effect<Streaming, E, R>
   ) => (request: Request) => Effect.Effect<Streaming, E, R>

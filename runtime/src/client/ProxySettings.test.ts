@@ -24,7 +24,7 @@ describe("ProxySettings", () => {
     }
   )
 
-  // Server, NO_PROXY, whether it is reached directly.
+  // The server, NO_PROXY, and whether the connection is direct.
   const cases: ReadonlyArray<{ readonly server: string; readonly except: string; readonly direct: boolean }> = [
     { server: "https://kube", except: "*", direct: true },
     { server: "https://kube.example.com", except: "example.com", direct: true },

@@ -25,7 +25,7 @@ const errorOf = (request: Request, reaction: string): ApiError.ApiError => {
 }
 
 describe("Retry", () => {
-  // Sent again: a get, an apply, a create, a merge patch.
+  // Retried: a get, an apply, a create, a merge patch.
   const cases = {
     ECONNREFUSED: [true, true, true, true],
     ENOTFOUND: [true, true, true, true],

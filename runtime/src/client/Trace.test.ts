@@ -23,7 +23,7 @@ interface Recorded {
   exit?: Exit.Exit<unknown, unknown>
 }
 
-/** A tracer that keeps what it is given. */
+/** A tracer that keeps its spans. */
 const recording = (sampled: boolean) => {
   const spans: Array<Recorded> = []
   const tracer = Tracer.make({
@@ -161,7 +161,7 @@ describe("Trace", () => {
 })
 
 describe("the ledger of a reconcile", () => {
-  /** What is entered by requests, of which each gets an answer in turn. */
+  /** The ledger entries of requests with these responses, in order. */
   const entries = (answers: ReadonlyArray<Scripted.Reaction>, body: Effect.Effect<unknown, unknown, Client.Client>) =>
     Effect.gen(function* () {
       const ledger = new Ledger()

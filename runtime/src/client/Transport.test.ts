@@ -49,7 +49,7 @@ const connect = (cluster: Cluster.Cluster, options: Transport.Options = {}) =>
 
 const ip = { dns: [], ip: ["127.0.0.1"] }
 
-/** A server that speaks HTTP/2 alone, asks for a client certificate and answers with what it sees. */
+/** A server with only HTTP/2 that requests a client certificate and responds with its observations. */
 const http2Server = (authority: Certificates.Authority) =>
   Effect.gen(function* () {
     const pair = yield* authority.server(ip)
@@ -178,7 +178,7 @@ describe("Transport", () => {
         }),
         () =>
           Effect.sync(() => {
-            // Bun heeds what is set, and not that it is gone.
+            // Bun notices a new value of the variable, but not its removal.
             process.env.NODE_TLS_REJECT_UNAUTHORIZED = before ?? "1"
             if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
           })
@@ -487,7 +487,7 @@ describe("Transport", () => {
         "proxy for http://kube.invalid/version?x=1"
       )
       const loopback = `http://127.0.0.1:${server.port}`
-      // Bun reads the environment of the process with every request, by rules of its own.
+      // Bun reads the environment of the process with every request, by its own rules.
       const before = { HTTP_PROXY: process.env.HTTP_PROXY, NO_PROXY: process.env.NO_PROXY }
       yield* Effect.acquireRelease(
         Effect.sync(() => Object.assign(process.env, { HTTP_PROXY: url, NO_PROXY: "*" })),
@@ -556,7 +556,7 @@ describe("Transport", () => {
       const server = yield* listen(
         createServer({ cert, key }, (socket) => {
           socket.on("error", () => {})
-          // No TLS record: the server has the request by now.
+          // Not a TLS record: the server already has the request.
           socket.once("data", () => client.promise.then((relayed) => relayed.end("no TLS")))
         })
       )

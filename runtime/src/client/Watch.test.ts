@@ -33,7 +33,7 @@ const managed = (name: string, data: Record<string, string> = {}) => {
   }
 }
 
-/** What a server may send: every kind of event, text of two, three and four bytes a character, empty lines and a CRLF. */
+/** Possible output of a server: every kind of event, characters of two, three and four bytes, empty lines and a CRLF. */
 const stream =
   frame("ADDED", managed("first", { text: "é ✓ 𝄞 \n{}" })) +
   "\n" +
@@ -84,7 +84,7 @@ describe("Watch parsing", () => {
   test("cut at any places, down to single bytes, they give the same events", () => {
     expect<ReadonlyArray<unknown>>(parse(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(events)
     const place = FastCheck.nat(bytes.length)
-    // A chunk that is empty or a byte or two long comes from two places close to each other.
+    // Two cuts close to each other give a chunk of zero to two bytes.
     const places = FastCheck.array(FastCheck.tuple(place, FastCheck.option(FastCheck.nat(2))), {
       size: "max",
       maxLength: 60
@@ -162,7 +162,7 @@ describe("Watch", () => {
     })
   )
 
-  /** The milliseconds until a watch is given up, on which nothing comes after these lines. */
+  /** The milliseconds until a watch ends as idle, after these lines. */
   const idleAfter = (
     bytes: Queue.Enqueue<string | undefined>,
     options: { readonly timeoutSeconds: number },
@@ -193,7 +193,7 @@ describe("Watch", () => {
         })
         expect(millis).toBe(150_000)
         expect(server.aborted()).toBe(1)
-        // The next watch of the kind knows.
+        // The next watch of the kind knows that the server sends bookmarks.
         expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }))[1]).toBe(150_000)
       }).pipe(Effect.provide(Scripted.client(server)))
     })

@@ -37,7 +37,7 @@ const entry = (over: Partial<EventRecorder.Entry> = {}): EventRecorder.Entry => 
   ...over
 })
 
-/** A recorder over a server, and the closing of its scope. */
+/** A recorder on a server, and the end of its scope. */
 const start = Effect.gen(function* () {
   const server = ApiServer.make()
   const scope = yield* Scope.make()
@@ -356,7 +356,7 @@ describe("an event that is longer than the server takes, or is none at all", () 
   effect("is lost alone: what comes after it is written", () =>
     Effect.gen(function* () {
       const { record, recorder, server } = yield* start
-      // What an author's mistake makes of a note, the types notwithstanding.
+      // A note that is absent despite the types.
       const nothing: { readonly note: string } = JSON.parse("{}")
       yield* recorder.record({ regarding: object(), type: "Normal", reason: "Odd", note: nothing.note })
       yield* record()

@@ -7,7 +7,7 @@
  * are interrupted before another candidate may acquire the Lease. Then it is a standby again. The process keeps running and its
  * caches stay warm. On shutdown it drains first, still renewing the Lease, and then releases the Lease.
  *
- * At most one process may write as the leader at any time, if all clocks run at about the same rate and nobody edits the record of
+ * At most one process may write as the leader at any time, if all clocks run at about the same rate and no user edits the record of
  * the Lease. The time of day does not matter. A leadership ends when either the monotonic or the wall clock reaches the deadline,
  * because some monotonic clocks stop while the machine is suspended. A machine whose time is set forward loses its leadership and
  * acquires it again.

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import * as Alarm from "./Alarm.ts"
 
-/** An alarm over a list of times, and the times at which it rang for one. */
+/** An alarm over a list of times, and the times at which it rang. */
 const make = Effect.gen(function* () {
   const real = yield* Effect.clock
   const hook = { onSleep: (): void => {} }

@@ -62,7 +62,7 @@ test("the types of built-in kinds are those of their JSON", () => {
   holds<Same<BuiltIn.Deployment["metadata"], ObjectMeta>>()
   holds<Same<Container["image"], string | undefined>>()
   holds<Same<NonNullable<BuiltIn.Deployment["status"]>["readyReplicas"], number | undefined>>()
-  // Times are text, also where client-node has its own class for them.
+  // Times are text, also those with their own class in client-node.
   holds<Same<NonNullable<BuiltIn.Lease["spec"]>["renewTime"], string | undefined>>()
   holds<
     Same<
@@ -79,7 +79,7 @@ test("the types of built-in kinds are those of their JSON", () => {
   holds<
     Same<NonNullable<NonNullable<NonNullable<BuiltIn.Service["spec"]>["ports"]>[number]["targetPort"]>, string | number>
   >()
-  // Names are those of the JSON, not those that client-node makes of them.
+  // Names are those of the JSON, not those of client-node.
   type Props = NonNullable<
     NonNullable<BuiltIn.CustomResourceDefinition["spec"]["versions"][number]["schema"]>["openAPIV3Schema"]
   >
@@ -93,7 +93,7 @@ test("the types of built-in kinds are those of their JSON", () => {
   >()
 })
 
-/** Never called: what follows is for the compiler. */
+/** Never called: only compiled. */
 export const compiles = (deployment: BuiltIn.Deployment) => {
   const containers = deployment.spec?.template.spec?.containers
   containers?.map(({ name }) => name)

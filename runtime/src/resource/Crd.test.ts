@@ -83,7 +83,7 @@ test("the CRD of a kind says all that was declared, and the same text every time
     }]
   }
 }`
-  // The text, not the value: the order of keys is part of it.
+  // Compares the text, because the order of keys matters.
   expect(JSON.stringify(Crd.of(Widget), null, 2)).toBe(JSON.stringify(JSON.parse(expected), null, 2))
 })
 

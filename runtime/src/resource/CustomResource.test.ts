@@ -95,7 +95,7 @@ describe("reading an object", () => {
       Either.flip(WebApp.decode(wire({ image: "y".repeat(100_000), replicas: [], ports })))
     )
     expect(error.issues.length).toBeWithin(15, 21)
-    // A condition has room for 32,768 characters.
+    // A condition can have 32,768 characters.
     expect(error.message.length).toBeLessThan(15_000)
     expect(error.message).toContain("spec.ports[5].port")
   })
@@ -196,7 +196,7 @@ describe("declaring a kind", () => {
   ]
   for (const [name, change, message] of refused) {
     test(`refuses ${name}`, () => {
-      // What a name must be is known at once; the rest is only compiled where it is asked for, as a program does at its start.
+      // Names are checked at once; the rest is compiled at its first use.
       const made = Either.try({ try: () => CustomResource.make({ ...plain, ...change }), catch: (error) => error })
       const refusal = Either.flatMap(made, (kind) => Effect.runSync(Effect.either(CustomResource.check(kind))))
       expect(Either.isLeft(refusal) && refusal.left).toBeInstanceOf(InvalidDefinition)
@@ -260,7 +260,7 @@ test("a read has the decoded spec and the status on the wire; a write has the sp
   holds<Same<(typeof Plain.Type)["status"], undefined>>()
 })
 
-/** Never called: what follows is for the compiler. */
+/** Never called: only compiled. */
 export const compiles = (app: WebApp): Desired => {
   // @ts-expect-error an object of the cache is shared by all who read it
   app.spec.replicas = 3

@@ -1,4 +1,4 @@
-/** Decodes the objects of a list, of which some may not match their schema. */
+/** Decodes the objects of a list. Some may not match their schema. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { KubernetesObject } from "./KubernetesObject.ts"

@@ -4,7 +4,7 @@ import type { StructuralSchema } from "./StructuralSchema.ts"
 
 const string = { type: "string" } as const
 const integer = { type: "integer" } as const
-/** Not `open`: what such values hold is pruned. The type of a schema of ours has no place for it. */
+/** Not `open`, because the server prunes such values. The type of our schemas does not have this form. */
 const anything: object = { additionalProperties: true }
 const open = { "x-kubernetes-preserve-unknown-fields": true } as const
 

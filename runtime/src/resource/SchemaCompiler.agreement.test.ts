@@ -16,7 +16,7 @@ const Port = Schema.Struct({
   port: Schema.Int,
   protocol: Schema.optionalWith(Schema.Literal("TCP", "UDP"), { default: () => "TCP" as const })
 })
-/** What the API server would say of a value: the part of its validation that the compiler makes use of. */
+/** Whether the API server would accept a value, by the part of its validation that the compiler uses. */
 const accepts = (schema: StructuralSchema, value: Json | undefined): boolean => {
   if (value === undefined) return schema.default !== undefined
   if (value === null) return schema.nullable === true
@@ -127,7 +127,7 @@ describe("what the server lets through decodes, and what it refuses does not", (
       const decode = Schema.decodeUnknownEither(schema)
       const server = samples.filter((sample) => accepts(structural, sample))
       const effect = samples.filter((sample) => Either.isRight(decode(sample)))
-      // A struct decodes from an array too, which JSON never confuses: the server is stricter there.
+      // A struct also decodes from an array, but the server rejects arrays.
       expect(server).toEqual(effect.filter((sample) => structural.type !== "object" || !Array.isArray(sample)))
       expect(server).not.toBeEmpty()
     })

@@ -13,7 +13,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as LogLevels from "./LogLevels.ts"
 
-/** Logs by these levels, and what was logged. */
+/** A logger with these levels, and its lines. */
 const world = Effect.gen(function* () {
   const levels = yield* LogLevels.make("info")
   const lines: Array<string> = []
@@ -23,7 +23,7 @@ const world = Effect.gen(function* () {
       Effect.provide(Layer.merge(Logger.minimumLogLevel(levels.level), Logger.replace(Logger.defaultLogger, logger))),
       Effect.provideService(LogLevels.LogLevels, levels)
     )
-  /** What of a line of each level is logged, by a controller or by nobody. */
+  /** The levels that are logged by a controller, or outside of one. */
   const logged = (controller?: string) =>
     Effect.gen(function* () {
       lines.length = 0
