@@ -160,7 +160,7 @@ export const pod = (
 })
 
 /** The last output of the mover. */
-export const told = (result: { readonly [field: string]: unknown }): string =>
+export const report = (result: { readonly [field: string]: unknown }): string =>
   JSON.stringify({ reason: "Succeeded", message: "", ...result })
 
 /** The outcome of a mover's exit. */
@@ -168,7 +168,7 @@ export const exited = (
   exitCode: number,
   result: { readonly [field: string]: unknown } = {},
   options: Outcome.Options = {}
-): Outcome.Outcome => Outcome.judge({ _tag: "Exited", exitCode, text: told(result) }, options)
+): Outcome.Outcome => Outcome.judge({ _tag: "Exited", exitCode, text: report(result) }, options)
 
 /** A result with one saved volume. */
 export const saved = {

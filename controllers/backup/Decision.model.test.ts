@@ -113,7 +113,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
   const run = (spec: Parameters<typeof World.make>[0], place: { readonly nodes: number; readonly oneClock: boolean }) =>
     World.make(spec, { start, ...place })
 
-  test("there is never more than one run, none for a tick that had one, no storm, and every end is told once", () =>
+  test("there is never more than one run, none for a tick that had one, no storm, and every end is reported once", () =>
     FastCheck.assert(
       FastCheck.property(specs, places, moves(passing, passing, doing, doing, setting), (spec, place, all) => {
         const world = run(spec, place)
@@ -126,10 +126,10 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
         expect(world.history().begun.length).toBeLessThanOrEqual(most() + locked)
 
         settle(world, look)
-        const { begun, told } = world.history()
+        const { begun, reported } = world.history()
         expect(new Set(begun.map(({ job }) => job)).size).toBe(begun.length)
-        expect(told.length).toBe(begun.length)
-        expect(new Set(told).size).toBe(told.length)
+        expect(reported.length).toBe(begun.length)
+        expect(new Set(reported).size).toBe(reported.length)
       }),
       { numRuns: 80, seed: Seed.current() }
     ))
@@ -177,7 +177,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
         settle(one, first.look)
         settle(other, second.look)
         expect(one.history().begun).toEqual(other.history().begun)
-        expect(one.history().told).toEqual(other.history().told)
+        expect(one.history().reported).toEqual(other.history().reported)
         expect(one.status()).toEqual(other.status())
       }),
       { numRuns: 25, seed: Seed.current() }

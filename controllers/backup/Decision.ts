@@ -49,7 +49,7 @@ export const make = (
     now
   )
   let draft = before
-  if (lastScheduleTime !== undefined) draft = BackupStatus.mended(draft, lastScheduleTime)
+  if (lastScheduleTime !== undefined) draft = BackupStatus.corrected(draft, lastScheduleTime)
   if (missed !== undefined) draft = BackupStatus.missed(draft, missed, spec.startingDeadlineSeconds ?? 0)
   const { active } = draft.status
   const none: Decision = { draft, request: undefined, next, again: undefined }

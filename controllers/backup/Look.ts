@@ -1,6 +1,6 @@
 /**
- * Reads the prerequisites of a Backup or Restore in its namespace from the server, so that a run starts with current data, and no
- * cache has to hold the Secrets, claims and pods of a cluster.
+ * Reads the prerequisites of a Backup or Restore in its namespace from the server. So a run starts with current data, and no cache
+ * has to hold the Secrets, claims and pods of a cluster.
  *
  * Errors: only `ApiError`; a missing object is a result. Needs the permissions of {@link access}.
  *

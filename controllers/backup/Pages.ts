@@ -1,5 +1,5 @@
 /**
- * Lists objects of a tenant's namespace in small pages and keeps only a part of each object: a tenant may have thousands of objects
+ * Lists objects of a tenant's namespace in small pages and keeps only a part of each object. A tenant may have thousands of objects
  * of a megabyte each, and all tenants share the manager's memory.
  *
  * Errors: those of `Client.list`.

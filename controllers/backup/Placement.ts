@@ -3,8 +3,7 @@
  *
  * - A claim for one node at a time that a live pod uses is mounted on that pod's node. No Node is read for it.
  * - An unused claim is placed by its PersistentVolume, which the scheduler knows. Such claims share a pod only if a pod of their
- *   workload mounts them together: others may
- *   be in different zones.
+ *   workload mounts them together: others may be in different zones.
  * - A claim for many nodes joins any other group.
  * - Claims with files of different users are mounted by different pods.
  */

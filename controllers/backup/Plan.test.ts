@@ -242,9 +242,9 @@ describe("The name of a run", () => {
   test("is another for a tick that comes a second time, since the clock was set back", () => {
     const id = `${due.at / 60_000}`
     const old = job(MoverJob.nameOf("cart", id), { made: "2026-11-19T02:00:00Z", ended: "Complete" })
-    const told = (name: string) => ({ lastRun: lastRun(name, "2026-11-19T03:00:00Z"), jobs: [old] })
-    expect(request(told(old.metadata.name), due)?.id).toMatch(new RegExp(`^${id}x[0-9a-f]{8}$`))
-    expect(request(told("another"), due)).toEqual(request(told(old.metadata.name), due))
+    const reported = (name: string) => ({ lastRun: lastRun(name, "2026-11-19T03:00:00Z"), jobs: [old] })
+    expect(request(reported(old.metadata.name), due)?.id).toMatch(new RegExp(`^${id}x[0-9a-f]{8}$`))
+    expect(request(reported("another"), due)).toEqual(request(reported(old.metadata.name), due))
     // The replaced run may still have its Job.
     const replaced = job(MoverJob.nameOf("cart", id))
     const status = {
@@ -428,20 +428,20 @@ describe("History", () => {
       ended: name === "b" || name === "d" || name === "f" ? "Failed" : "Complete"
     })
   )
-  const told: BackupStatus = { lastRun: lastRun("h", "2026-11-17T02:05:00Z") }
+  const reported: BackupStatus = { lastRun: lastRun("h", "2026-11-17T02:05:00Z") }
   const names = (status: BackupStatus, of = jobs, spec = {}) =>
     Plan.superfluous(backup(spec), status, of).map(({ metadata }) => metadata.name)
 
   test("of five successes and three failures keeps three and one, the newest", () =>
-    expect(names(told)).toEqual(["a", "c", "b", "d"]))
+    expect(names(reported)).toEqual(["a", "c", "b", "d"]))
   test("keeps as many as the spec says, none too", () => {
-    expect(names(told, jobs, { successfulRunsHistoryLimit: 1, failedRunsHistoryLimit: 3 })).toEqual([
+    expect(names(reported, jobs, { successfulRunsHistoryLimit: 1, failedRunsHistoryLimit: 3 })).toEqual([
       "a",
       "c",
       "e",
       "g"
     ])
-    expect(names(told, jobs, { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }).sort()).toEqual([
+    expect(names(reported, jobs, { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }).sort()).toEqual([
       ..."abcdefgh"
     ])
   })
@@ -450,10 +450,10 @@ describe("History", () => {
     // The newest run is not reported yet.
     expect(names({ lastRun: lastRun("g", "2026-11-16T02:05:00Z") }, jobs, none)).not.toContain("h")
     expect(names({}, jobs, none)).not.toContain("h")
-    expect(names({ ...told, active: active("h") }, jobs, none)).not.toContain("h")
+    expect(names({ ...reported, active: active("h") }, jobs, none)).not.toContain("h")
   })
   test("has no Job in it that goes on, or goes already", () =>
-    expect(names(told, [job("x"), job("y", { ended: "Complete", deleted: true })], none)).toEqual([]))
+    expect(names(reported, [job("x"), job("y", { ended: "Complete", deleted: true })], none)).toEqual([]))
 })
 
 test("Of Jobs that are over, those that a clock in the future made go first", () => {

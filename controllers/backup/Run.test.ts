@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Duration from "effect/Duration"
-import { at, job, pod, told } from "./Backups.fixture.ts"
+import { at, job, pod, report } from "./Backups.fixture.ts"
 import * as Run from "./Run.ts"
 
 const open = job("cart-1")
@@ -152,7 +152,7 @@ describe("What keeps a mover from starting is told in the kubelet's words", () =
 describe("Tries", () => {
   const first = pod(open, "a", {
     phase: "Failed",
-    state: terminated(43, { message: told({ reason: "DestinationUnreachable", message: "connection refused" }) })
+    state: terminated(43, { message: report({ reason: "DestinationUnreachable", message: "connection refused" }) })
   })
   const second = (options: Parameters<typeof pod>[2]) => pod(open, "b", { made: "2026-11-20T02:06:00Z", ...options })
 

@@ -264,7 +264,7 @@ const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
   ),
   FastCheck.constant<Step>((draft) => Status.skipped(draft, now, "j".repeat(63))),
   FastCheck.constant<Step>((draft) => Status.missed(draft, now, 60)),
-  FastCheck.constant<Step>((draft) => Status.mended(draft, now))
+  FastCheck.constant<Step>((draft) => Status.corrected(draft, now))
 )
 const steps = FastCheck.array(FastCheck.array(step, { maxLength: 3 }), { minLength: 1, maxLength: 5 })
 const known = FastCheck.record({

@@ -32,7 +32,7 @@ export interface History {
     readonly epoch: number
   }>
   /** The runs that the status reported as ended, by the UID of their last Job. */
-  readonly told: ReadonlyArray<string>
+  readonly reported: ReadonlyArray<string>
   readonly events: ReadonlyArray<string>
 }
 
@@ -57,7 +57,7 @@ export const make = (
   const late = new Set<string>()
   let begun: ReadonlyArray<History["begun"][number]> = []
   let epoch = 0
-  const told: Array<string> = []
+  const reported: Array<string> = []
   const events: Array<string> = []
   const known = understood(object)
   const groups = Array.from({ length: options.nodes }, (_, index) => group(`data-${index}`))
@@ -154,7 +154,7 @@ export const make = (
     })
     const { lastRun } = whole.status
     const isNews = JSON.stringify(lastRun) !== JSON.stringify(object.status?.lastRun)
-    if (lastRun !== undefined && isNews) told.push(lastRun.uid ?? lastRun.job)
+    if (lastRun !== undefined && isNews) reported.push(lastRun.uid ?? lastRun.job)
     object = { ...object, status: accepted(whole.status) }
     events.push(...whole.told.map(({ reason }) => reason))
     if (crash === "after the status") return
@@ -175,7 +175,7 @@ export const make = (
   return {
     reconcile,
     decide,
-    history: (): History => ({ begun, told, events }),
+    history: (): History => ({ begun, reported, events }),
     status: () => object.status ?? {},
     now: () => now,
     open,
@@ -208,7 +208,7 @@ export const make = (
     vanish: () => {
       const known = object.status?.active?.uid
       const unknown = new Set(
-        open().flatMap(({ metadata: { uid } }) => (uid === known || told.includes(uid) ? [] : [uid]))
+        open().flatMap(({ metadata: { uid } }) => (uid === known || reported.includes(uid) ? [] : [uid]))
       )
       begun = begun.filter(({ job }) => !unknown.has(job))
       jobs = jobs.filter((job) => Run.isOver(job))

@@ -210,7 +210,7 @@ describe("A tick is told of", () => {
     ])
   })
   test("that was in the future when the clock was set back: this alone takes the schedule back", () => {
-    const draft = Status.mended(of({ lastScheduleTime: "2027-11-20T02:00:00Z" }), tick)
+    const draft = Status.corrected(of({ lastScheduleTime: "2027-11-20T02:00:00Z" }), tick)
     expect(draft.status).toEqual({ lastScheduleTime: "2026-11-20T02:00:00Z" })
     expect(events(draft)).toEqual([
       "Warning ClockSetBack: status.lastScheduleTime 2027-11-20T02:00:00Z was in the future, and would have put off runs: status.lastScheduleTime is 2026-11-20T02:00:00Z now"

@@ -265,7 +265,7 @@ const tooManyMissed = (tick: number | undefined, missed: Schedule.Missed): Reado
       ]
 
 /** The clock was set back. */
-export const mended = (draft: Draft, millis: number): Draft =>
+export const corrected = (draft: Draft, millis: number): Draft =>
   step(
     draft,
     { lastScheduleTime: Time.seconds(millis) },

@@ -2,13 +2,11 @@
  * The layers of a request, outermost first, with the reasons for their order:
  *
  * 1. overlay: publishes the response to a write before the writer continues, so that the cache shows it (`Writes`; it needs the
- *    parsed
- *    object, so it is in `Client`)
+ *    parsed object, so it is in `Client`)
  * 2. trace: one span per request, including its retries
  * 3. retry: retries where that is safe
  * 4. fence: sends no write of a leader-elected reconcile after the leadership ended. It is inside of retry, so that it also checks
- *    each
- *    retry after its delay
+ *    each retry after its delay
  * 5. deadline: the timeout of each attempt
  * 6. answer: turns a status into an error, and logs the server's warnings
  * 7. meter: counts each attempt and its status (`Retry` reports retries to it)

@@ -4,7 +4,7 @@
  * A path without a route gets 404, which lists the routes to callers on this machine. A method that the route does not accept gets
  * 405; the default methods are GET and HEAD. Handlers do not read bodies. After about ten seconds the port cuts off a client that
  * sends its headers slowly, and a slow handler. Each route answers {@link mostUnderWay} requests at the same time, and {@link
- * mostOfAddress} of one IP address. Further requests get 503 at once, so that a crowd at one route does not fill the memory, and one
+ * mostOfAddress} of one IP address. Further requests get 503 at once. So many requests to one route do not fill the memory, and one
  * client does not block the probes of the kubelet.
  *
  * `Bun.serve` instead of @effect/platform's server, because probes must be answered as soon as the process runs, and cheaply. It

@@ -1,11 +1,11 @@
 /**
  * Leader election among the replicas of a program with a Lease. The protocol and the fields are those of client-go.
  *
- * A standby watches the Lease. It acquires the Lease when the holder has released it, which the watch reports within milliseconds, or
- * when the holder has not renewed it for the lease duration, by the clock of the standby. A leader renews the Lease every retry
- * period. Its leadership ends one renew deadline after it **sent** the last successful renewal: its fence closes and its reconciles
- * are interrupted before another candidate may acquire the Lease. Then it is a standby again. The process keeps running and its
- * caches stay warm. On shutdown it drains first, still renewing the Lease, and then releases the Lease.
+ * A standby watches the Lease. It acquires the Lease when the holder has released it, which the watch reports within milliseconds. It
+ * also acquires the Lease when the holder has not renewed it for the lease duration, by the clock of the standby. A leader renews the
+ * Lease every retry period. Its leadership ends one renew deadline after it **sent** the last successful renewal: its fence closes
+ * and its reconciles are interrupted before another candidate may acquire the Lease. Then it is a standby again. The process keeps
+ * running and its caches stay warm. On shutdown it drains first, still renewing the Lease, and then releases the Lease.
  *
  * At most one process may write as the leader at any time, if all clocks run at about the same rate and no user edits the record of
  * the Lease. The time of day does not matter. A leadership ends when either the monotonic or the wall clock reaches the deadline,
@@ -159,7 +159,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
           problems.set(verb, line)
           return Effect.logWarning(line)
         })
-      const mended = (verb: Verb) =>
+      const resolved = (verb: Verb) =>
         Effect.suspend(() =>
           problems.delete(verb) ? Effect.logInfo(`Can ${verb} the Lease ${lease} again`) : Effect.void
         )
@@ -198,7 +198,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
                 )
           }),
         failed: complain,
-        succeeded: mended
+        succeeded: resolved
       })
 
       /** One leadership. Returns whether all its work has ended, or undefined if the leadership was lost. */
@@ -207,7 +207,7 @@ const elect = ({ identity, name, namespace, scope }: Settings, times: Times): Le
           const leadership = Leadership.make(lock, { lease, identity, ...times }, sentAt, {
             renewed: (millis) => {
               renewals.observe(millis / 1000)
-              return mended("renew")
+              return resolved("renew")
             },
             failed: (error) => complain("renew", error),
             surprised: Effect.sync(() => slowPaths.add())

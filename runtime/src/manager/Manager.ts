@@ -9,7 +9,7 @@
  * Shutdown, when the scope closes: intake stops, and reconciles in progress may finish within the grace period, all controllers at
  * once. Then the manager interrupts them, writes Events, releases the Lease and closes watches. It renews the Lease until then. A
  * standby ends at once. Each step is bounded, so the process always ends. If a reconcile does not end within {@link Runner.cleanUp}
- * after its interruption, the manager does not wait longer and lets the Lease expire, because no fence can hold back its effects
+ * after its interruption, the manager does not wait longer. It then lets the Lease expire, because no fence can hold back effects
  * outside the cluster.
  */
 import * as Arr from "effect/Array"

@@ -92,7 +92,7 @@ const grants = (rule: Rules[number], { group, name, resource, subresource, verb 
 
 /**
  * Reviews each permission. A permission in several namespaces is first reviewed for the whole cluster, and for each namespace only if
- * that is denied: a ClusterRole takes one review for any number of namespaces.
+ * that is denied. So a ClusterRole takes one review for any number of namespaces.
  */
 const reviewEach = (permissions: ReadonlyArray<Permission>): Effect.Effect<Findings, never, Client.Client> =>
   Effect.suspend(() => {

@@ -1,6 +1,6 @@
 /**
- * Detects whether a new CustomResourceDefinition narrows an old one: the server would reject a stored object, drop a part of it, or a
- * client could not read or write it as before.
+ * Detects whether a new CustomResourceDefinition narrows an old one. Then the server would reject a stored object or drop a part of
+ * it, or a client could not read or write it as before.
  *
  * Other differences do not count: descriptions, printed columns, short names, and another default.
  */
