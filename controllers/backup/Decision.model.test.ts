@@ -113,7 +113,7 @@ describe("Whatever happens to a Backup, its Jobs, its clock and its managers", (
   const run = (spec: Parameters<typeof World.make>[0], place: { readonly nodes: number; readonly oneClock: boolean }) =>
     World.make(spec, { start, ...place })
 
-  test("there is never more than one run, none for a tick that had one, no storm, and every end is reported once", () =>
+  test("there is never more than one run, none for a tick that had one, no storm, and every end is told once", () =>
     FastCheck.assert(
       FastCheck.property(specs, places, moves(passing, passing, doing, doing, setting), (spec, place, all) => {
         const world = run(spec, place)
