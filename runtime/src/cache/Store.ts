@@ -70,7 +70,7 @@ export const make = (indexes: ReadonlyArray<Index.Definition> = []): Table => {
   const index = (name: string): Index.Index => {
     const found = table.get(name)
     if (found === undefined) {
-      throw new Undeclared({ message: `no index "${name}": declare it where the informer is declared` })
+      throw new Undeclared({ message: `no index "${name}" (declare it in indexes of Trigger.on)` })
     }
     return found
   }

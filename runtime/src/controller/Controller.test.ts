@@ -19,8 +19,24 @@ describe("a controller", () => {
       expect(Controller.make(name, { for: Widget, reconcile }).name).toBe(name)
     }
     for (const name of ["", "WebApp", "2nd", "-a", "a-", "a b", "a/b"]) {
-      expect(() => Controller.make(name, { for: Widget, reconcile })).toThrow(`not "${name}"`)
+      expect(() => Controller.make(name, { for: Widget, reconcile })).toThrow(
+        `invalid name of a controller: "${name}" (must be lower-case letters, digits and dashes)`
+      )
     }
+  })
+
+  test("has a concurrency of at least 1 and a timeout above 0", () => {
+    const make = (settings: { readonly concurrency?: number; readonly timeout?: Duration.DurationInput }) => () =>
+      Controller.make("widgets", { for: Widget, reconcile, ...settings })
+    for (const concurrency of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(make({ concurrency })).toThrow(
+        /^invalid concurrency of a controller: .* \(must be a whole number from 1\)$/
+      )
+    }
+    for (const timeout of [0, -1, Number.NaN, "0 seconds"] as const) {
+      expect(make({ timeout })).toThrow(/^invalid timeout of a controller: .* \(must be a duration above 0\)$/)
+    }
+    expect(make({ concurrency: 1, timeout: 1 })()).toMatchObject({ concurrency: 1 })
   })
 
   test("has defaults for all that need not be said", () => {

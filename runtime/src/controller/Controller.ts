@@ -124,10 +124,14 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
   name: string,
   options: Options<A, E, R, CE, CR, TR, SR>
 ): Controller<Exclude<R | CR, Provided> | TR | SR | Services> => {
-  const { for: resource, finalizer, inheritedFinalizers = [] } = options
-  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) {
-    throw new Error(`A controller's name is lower-case letters, digits and dashes, not "${name}"`)
+  const { concurrency = 16, for: resource, finalizer, inheritedFinalizers = [] } = options
+  const timeout = Duration.decode(options.timeout ?? "2 minutes")
+  const refuse = (what: string, value: unknown, accepted: string): never => {
+    throw new Error(`invalid ${what} of a controller: ${JSON.stringify(value)} (must be ${accepted})`)
   }
+  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) refuse("name", name, "lower-case letters, digits and dashes")
+  if (!Number.isInteger(concurrency) || concurrency < 1) refuse("concurrency", concurrency, "a whole number from 1")
+  if (Duration.toMillis(timeout) <= 0) refuse("timeout", options.timeout, "a duration above 0")
   const reconcile = (wire: KubernetesObject) =>
     Effect.suspend((): Effect.Effect<Result.Result, unknown, R | CR | Services | Provided> => {
       const decoded = resource.decode(wire)
@@ -175,8 +179,8 @@ export const make = <A extends KubernetesObject, E, R, CE = never, CR = never, T
     triggers: [...(options.owns ?? []).map((child) => Trigger.owned(resource, child)), ...(options.watches ?? [])],
     transforms: options.transforms ?? [],
     retry: options.retry ?? Backoff.default,
-    concurrency: options.concurrency ?? 16,
-    timeout: Duration.decode(options.timeout ?? "2 minutes"),
+    concurrency,
+    timeout,
     leaderElected: options.leaderElected ?? true,
     finalizers: [...(finalizer === undefined ? [] : [finalizer.name]), ...inheritedFinalizers],
     access,

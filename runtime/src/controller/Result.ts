@@ -28,8 +28,8 @@ export const done: Result = constructors.Done()
 export const requeue: Again = constructors.Requeue({})
 
 /**
- * Runs again after `duration`, or at an earlier trigger. Zero or less means no other run, as in controller-runtime, and so does Infinity. Throws a `RangeError`
- * for NaN.
+ * Runs again after `duration`, or at an earlier trigger. Zero or less means no other run, as in controller-runtime, and so does
+ * Infinity. Throws a `RangeError` for the number NaN.
  */
 export const requeueAfter = (duration: Duration.DurationInput): Again => {
   // Duration.decode turns NaN into zero.

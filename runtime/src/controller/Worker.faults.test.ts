@@ -220,7 +220,7 @@ describe("what no declaration covers", () => {
     [
       "a list from the cache by an index",
       () => Cache.list(ConfigMap, { index: { name: "by-team", value: "a" } }),
-      'no index "by-team": declare it where the informer is declared'
+      'no index "by-team" (declare it in indexes of Trigger.on)'
     ]
   ]
   const watches = [Trigger.on(ConfigMap, { map: () => [] })]

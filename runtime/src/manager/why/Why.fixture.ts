@@ -183,6 +183,12 @@ const stalled = [
   condition("Stalled", "True", "Forbidden", refusal, 21 * second)
 ]
 
+const mismatch = "WebApp default/shop does not match its schema: spec.port: must be at most 65535, is 70000"
+const invalid = [
+  condition("Ready", "False", "InvalidSpec", mismatch, 3 * minute),
+  condition("Stalled", "True", "InvalidSpec", mismatch, 3 * minute)
+]
+
 const gone = { cached: undefined, children: [] } as const
 
 /** The cases, by their titles in `docs/why.md`. */
@@ -229,11 +235,12 @@ export const cases = {
     }
   }),
   "failed for good": facts({
+    cached: shop({}, invalid),
     entry: {
       runs: [
         run(3 * minute, {
           outcome: "Terminal",
-          message: "WebApp default/shop does not match its schema: spec.port: must be at most 65535, is 70000"
+          message: mismatch
         })
       ],
       ignored: [],
