@@ -154,6 +154,16 @@ describe("an own deletion", () => {
     expect([overlay.size(), table.size()]).toEqual([0, 0])
   })
 
+  test("is forgotten, oldest first, after thousands of deletions that the watch has not shown", () => {
+    const { overlay, table } = fixture()
+    const names = Array.from({ length: 20_000 }, (_, n) => `n${n}`)
+    for (const name of names) overlay.bury(`default/${name}`, name, undefined)
+    const last = names.at(-1) ?? ""
+    for (const name of ["n0", last]) overlay.watched(`default/${name}`, web({ name, rv: "1", uid: name }))
+    expect(table.get("default/n0")).toBeDefined()
+    expect(table.get(`default/${last}`)).toBeUndefined()
+  })
+
   test("that was told before its answer leaves nothing behind", () => {
     const { deleted, event, overlay } = fixture()
     event("5")

@@ -291,7 +291,7 @@ describe("when no API server answers", () => {
   )
 
   effect(
-    "no schedule advances and no token is taken",
+    "no schedule advances",
     withWorld(({ attempts, server }) =>
       Effect.gen(function* () {
         for (let n = 0; n < 100; n++) server.put(Widget, widget(`w${n}`))
