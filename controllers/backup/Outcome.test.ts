@@ -304,7 +304,7 @@ test("The purpose of a run decides what to do about a deleted Job", () => {
   expect(message("delete")).toEndWith("; the snapshots are where they were")
 })
 
-test("An exit by a signal is told as one", () => {
+test("An exit by a signal is reported as a signal", () => {
   for (const code of [130, 137, 143]) expect(exited(code, "bye").reason).toBe("Terminated")
   expect(exited(260, "bye").reason).toBe("ResticFailed")
 })

@@ -145,7 +145,7 @@ describe("conditions", () => {
     expect(condition(status, "Stalled")).toMatchObject({ status: "True", reason: "NotOwned", message: "it is Helm's" })
     expect(condition(status, "Ready")?.status).toBe("False")
   })
-  test("of a rollout that goes on tells how many pods run the spec, and else that some are not ready", () => {
+  test("of a rollout in progress has the number of pods that run the spec, or says that some are not ready", () => {
     const found = (status: Deployment["status"]) =>
       condition(
         see(app(), deployment({ ...complete, availableReplicas: 1, readyReplicas: 1, ...status })),

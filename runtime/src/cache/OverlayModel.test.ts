@@ -310,7 +310,7 @@ const simulate = (commands: ReadonlyArray<Command>, version: (revision: number) 
   }
 }
 
-test("a read never shows a state older than what was answered, told or read before, whatever order answers, events, deletions and lists come in", () => {
+test("a read never shows an older state than an earlier answer, event or read, in any order of answers, events, deletions and lists", () => {
   FastCheck.assert(
     FastCheck.property(commands, (all) => simulate(all, String)),
     { numRuns: 2000, seed: Seed.current() }

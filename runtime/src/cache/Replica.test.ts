@@ -34,7 +34,7 @@ const fixture = (namespace?: string) => {
 const put = (object: KubernetesObject): Watch.Event => ({ type: "MODIFIED", object })
 const gone = (object: KubernetesObject): Watch.Event => ({ type: "DELETED", object })
 
-describe("what subscribers are told", () => {
+describe("the changes for subscribers", () => {
   test("after the first list: everything, as initial", () => {
     const { list, replica } = fixture()
     expect(replica.synced()).toBe(false)
@@ -62,7 +62,7 @@ describe("what subscribers are told", () => {
     expect(list("20", web({ name: "a", rv: "12", uid: "u2" }))).toEqual(["deleted a 1 relisted", "added a 12 relisted"])
   })
 
-  test("about events: the state before and after, and for deletions the last state that the server told", () => {
+  test("about events: the state before and after, and for deletions the last state that the server sent", () => {
     const { apply, list } = fixture()
     list("9", web({ name: "a", rv: "1" }))
     expect(

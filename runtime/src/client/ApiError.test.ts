@@ -60,7 +60,7 @@ describe("ApiError", () => {
     expect(error.details).toEqual({ name: "b", kind: "Deployment", group: "apps", uid: "" })
   })
 
-  test("a path that is not served is told from an object that is not there", () => {
+  test("a path that is not served differs from a missing object", () => {
     const unserved = from(404, "404 page not found\n")
     expect([ApiError.isUnserved(unserved), ApiError.isNotFound(unserved)]).toEqual([true, false])
     expect(unserved.message).toEndWith(

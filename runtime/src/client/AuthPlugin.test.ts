@@ -43,7 +43,7 @@ effect("A plugin is what the user of the kubeconfig names, and no other auth-pro
   })
 )
 
-effect("An authenticator's failure is told in one line, also where it gives nothing", () =>
+effect("An authenticator's error has one line, also if the authenticator returns nothing", () =>
   Effect.gen(function* () {
     const failing = (authenticate: () => Promise<void>) =>
       Effect.map(

@@ -244,7 +244,7 @@ test("a request knows the object that it is for, and whether it may be retried",
   }
 })
 
-test("a watch begins where it is told, with the initial state if that is asked for", () => {
+test("a watch begins at the given resourceVersion, with the initial events on request", () => {
   const query = (options: Parameters<typeof Call.watch>[1]) =>
     Object.fromEntries(new URLSearchParams(Call.watch(ConfigMap, options, 300).path.split("?")[1]))
   const watch = { watch: "true", allowWatchBookmarks: "true", timeoutSeconds: "300" }
@@ -270,7 +270,7 @@ test("a subresource of metadata alone is asked for as a whole where it is anothe
   expect(accepted(Call.get(Deployment, key, undefined, {}))).toBe(json)
 })
 
-test("one precondition of a deletion is enough, and an empty resourceVersion is none of a replacement", () => {
+test("one precondition of a deletion is enough, and a replacement with an empty resourceVersion has no precondition", () => {
   const body = (options: Parameters<typeof Call.remove>[2]) =>
     JSON.parse(right(Call.remove(ConfigMap, key, options)).body ?? "").preconditions
   expect(body({ uid: "u" })).toEqual({ uid: "u" })

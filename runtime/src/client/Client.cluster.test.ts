@@ -132,7 +132,7 @@ describe("Client, on an API server", () => {
       expect([dry.spec?.replicas, (yield* Client.get(Deployment, key)).spec?.replicas]).toEqual([9, 3])
     }))
 
-  test("rejects a field that the kind does not have, unless told not to", (namespace) =>
+  test("rejects an unknown field, unless field validation is off", (namespace) =>
     Effect.gen(function* () {
       const object = (name: string) => ({ metadata: keyIn(namespace, name), data: {}, dta: {} })
       const strict = yield* Effect.flip(Client.create(ConfigMap, object("a")))

@@ -218,7 +218,7 @@ describe("Client.onWrite", () => {
       })
     )
 
-  effect("tells of each kind of write, with the object that the server answered", () =>
+  effect("reports each kind of write, with the object of the answer", () =>
     Effect.gen(function* () {
       const write = { kind: "ConfigMap", subresource: undefined, key, object: stored }
       const ok = answer(200, stored)
@@ -263,7 +263,7 @@ describe("Client.onWrite", () => {
     })
   )
 
-  effect("tells nothing of reads, of dry runs and of writes that failed", () =>
+  effect("reports no read, no dry run and no failed write", () =>
     Effect.gen(function* () {
       const ok = answer(200, stored)
       expect(yield* heard(ok, Client.get(ConfigMap, key))).toEqual([])

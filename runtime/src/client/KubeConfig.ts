@@ -165,7 +165,7 @@ const fromFiles = (
     const within = `context ${JSON.stringify(selected.context)} of ${files.join(", ")} (${origin})`
     if (selected.cluster.value.skipTLSVerify && server.startsWith("https:")) {
       yield* Effect.logWarning(
-        `${within} has insecure-skip-tls-verify: whoever is between here and ${server} can read and use our credentials`
+        `${within} has insecure-skip-tls-verify: an attacker between this machine and ${server} can read and use our credentials`
       )
     }
     // Certificates inside the file rotate by a new file, so a renewal reads it again.

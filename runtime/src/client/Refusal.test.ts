@@ -120,7 +120,7 @@ describe("a rejected object is described", () => {
     expect(described({ details: { ...details, name: "" } })).toBe("The API server refuses PATCH /x: must be shorter")
     expect(described({ causes: [] })).toBe("The API server refuses PATCH /x: is invalid")
   })
-  test("and is told from a failed test of a JSON patch", () => {
+  test("and differs from a failed test of a JSON patch", () => {
     const { causes, ...rest } = rejected("spec", "must be shorter")
     const of = (over: object) => Refusal.isRejection(new ApiError.Invalid({ ...rest, causes, ...over } as never))
     const message = "PATCH /x: the server rejected our request due to an error in our request"

@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
-import type { Exchange } from "../client/Exchange.ts"
 import * as Fence from "../client/Fence.ts"
 import * as Backoff from "../queue/Backoff.ts"
 import * as WorkQueue from "../queue/WorkQueue.ts"
@@ -13,7 +12,7 @@ import * as WallClock from "../resource/WallClock.fixture.ts"
 import * as Metrics from "../telemetry/Metrics.ts"
 import { reading } from "../telemetry/Reading.fixture.ts"
 import * as Recording from "../telemetry/Recording.ts"
-import { attempt } from "./Attempt.fixture.ts"
+import { attempt, exchange } from "./Attempt.fixture.ts"
 import type { Attempt } from "./Attempt.ts"
 import * as Controller from "./Controller.ts"
 import * as Metered from "./Metered.ts"
@@ -286,26 +285,20 @@ describe("freshness", () => {
     source: { kind: "Widget", key: "default/a", uid: "u", resourceVersion },
     at
   })
-  const patched = (after: string, changed: boolean | undefined = true): Exchange => ({
-    request: { method: "PATCH", path: "/", template: "/", headers: {}, repeatable: false },
-    startedAt: 5000,
-    millis: 1,
-    status: 200,
-    error: undefined,
-    resends: 0,
-    auditId: undefined,
-    span: undefined,
-    write: {
-      kind: "Widget",
-      uid: "u",
-      verb: "patch",
-      subresource: undefined,
-      fieldManager: "w",
-      before: "1",
-      after,
-      changed
-    }
-  })
+  const patched = (after: string, changed: boolean | undefined = true) =>
+    exchange({
+      startedAt: 5000,
+      write: {
+        kind: "Widget",
+        uid: "u",
+        verb: "patch",
+        subresource: undefined,
+        fieldManager: "w",
+        before: "1",
+        after,
+        changed
+      }
+    })
 
   /** Attempts observed one after the other, and what the registry says then. */
   const observed = (...attempts: ReadonlyArray<Partial<Attempt>>) =>

@@ -24,7 +24,7 @@ const constructors = Data.taggedEnum<Result>()
 /** The object is reconciled: wait for the next trigger. */
 export const done: Result = constructors.Done()
 
-/** The object is not reconciled yet, and no event will tell when: run again by the retry schedule. */
+/** The object is not reconciled yet, and no event will follow: run again by the retry schedule. */
 export const requeue: Again = constructors.Requeue({})
 
 /**

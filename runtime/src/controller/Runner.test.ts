@@ -84,7 +84,7 @@ describe("a controller starts", () => {
           yield* pass("5 seconds")
           expect(stuck.times()).toEqual([])
           expect(logs.filter((line) => line.startsWith("WARN") && line.includes(words))).toHaveLength(1)
-          trouble.mend()
+          trouble.repair()
           yield* pass("10 seconds")
           expect(stuck.times()).toHaveLength(1)
           expect(fine.times()).toEqual([0])

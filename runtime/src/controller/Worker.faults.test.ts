@@ -22,7 +22,7 @@ const broken = new Broken({ message: "no luck" })
 
 describe("a defect", () => {
   effect(
-    "follows the schedule, is told with its cause, and stops nothing else",
+    "follows the schedule, is logged with its cause, and stops nothing else",
     withWorld(({ attempts, logs, server }) =>
       Effect.gen(function* () {
         for (const name of ["bad", "good"]) server.put(Widget, widget(name))
@@ -281,7 +281,7 @@ describe("when no API server answers", () => {
 
         // Probes come at 0, 100, 300, 700, 1500, 3100, and then every two seconds.
         isDown = false
-        probes.mend()
+        probes.repair()
         yield* pass("1 second")
         expect(names()).toEqual(["a", "b", "a"])
         expect(times()).toEqual([0, 5100, 5100])
@@ -307,7 +307,7 @@ describe("when no API server answers", () => {
         yield* pass("10 millis")
         expect(story(attempts)).toEqual(Array(100).fill("Unreachable +0"))
         isDown = false
-        probes.mend()
+        probes.repair()
         yield* pass("500 millis")
         expect(story(attempts.slice(100))).toEqual(Array(100).fill("Failed +1000"))
         expect(attempts.slice(100).map(({ number }) => number)).toEqual(Array(100).fill(1))
@@ -360,7 +360,7 @@ effect(
       yield* run({ finalizer: { name: "example.com/clean", cleanup: () => Effect.void }, reconcile })
       yield* pass("20 seconds")
       expect(story(attempts)).toEqual(["Unreachable +0"])
-      outage.mend()
+      outage.repair()
       yield* pass("2 seconds")
       expect(story(attempts)).toContain("Done")
       expect(times().length).toBeGreaterThan(0)

@@ -49,8 +49,8 @@ export interface ApiServer {
   readonly put: (kind: Resource.Any, object: Put) => void
   readonly change: (kind: Resource.Any, name: string, patch: Json.Fields, manager?: string) => void
   readonly remove: (kind: Resource.Any, name: string) => void
-  /** Fails the next `times` matching requests; without `times`, all of them until `mend`. */
-  readonly fail: (what: RegExp, fault: Fault, times?: number) => { readonly mend: () => void }
+  /** Fails the next `times` matching requests; without `times`, all of them until `repair`. */
+  readonly fail: (what: RegExp, fault: Fault, times?: number) => { readonly repair: () => void }
   /** From now on, watches that match deliver each event this much later. */
   readonly delay: (what: RegExp, duration: Duration.DurationInput) => void
   /**
@@ -359,7 +359,7 @@ export const make = (): ApiServer => {
       const entry = { what, fault, left: times }
       faults.push(entry)
       return {
-        mend: () => {
+        repair: () => {
           entry.left = 0
         }
       }

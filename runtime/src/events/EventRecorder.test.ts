@@ -227,7 +227,7 @@ describe("repeats", () => {
       const patched = server.fail(/PATCH .*events/, 404)
       yield* record()
       yield* TestClock.adjust("10 seconds")
-      patched.mend()
+      patched.repair()
       yield* record()
       yield* settle
       expect(events(server)).toHaveLength(2)

@@ -78,7 +78,7 @@ describe("installing CRDs", () => {
         establish(server)
         yield* TestClock.adjust("2 seconds")
         expect(yield* ended(installing)).toBe(false)
-        unserved.mend()
+        unserved.repair()
         yield* TestClock.adjust("100 millis")
         yield* Fiber.join(installing)
         expect(server.writes()).toHaveLength(1)

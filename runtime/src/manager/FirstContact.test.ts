@@ -89,7 +89,7 @@ describe("The first contact", () => {
     ["EPROTO", "the TLS connection failed: does the server speak TLS on this port? (EPROTO)"]
   ]
   for (const [answer, reason] of final) {
-    effect(`fails at once, naming server and source, by what waiting won't mend: ${answer}`, () =>
+    effect(`fails at once, naming server and source, by what a wait cannot fix: ${answer}`, () =>
       Effect.gen(function* () {
         const { outcome, sent } = yield* meet([answer], 1)
         expect(outcome).toBe(`cannot work on https://server, from a test: ${reason}`)

@@ -183,7 +183,7 @@ describe("a leader that is stopped", () => {
       const stopping = yield* a.stop
       yield* pass("1 second")
       expect(yield* ended(stopping)).toBe(false)
-      trouble.mend()
+      trouble.repair()
       yield* pass("200 millis")
       expect(yield* ended(stopping)).toBe(true)
       expect(leaders(a, b)).toEqual(["b"])
@@ -454,7 +454,7 @@ describe("a standby", () => {
       yield* a.stop
       yield* pass("2500 millis")
       expect(leaders(a, b)).toEqual(["b"])
-      refused.mend()
+      refused.repair()
     })
   )
 
@@ -498,7 +498,7 @@ describe("a standby", () => {
       const a = yield* Replica.start(server, "a")
       yield* pass("1 minute")
       expect(a.leads()).toBe(false)
-      missing.mend()
+      missing.repair()
       yield* pass("3 seconds")
       expect(a.leads()).toBe(true)
     })
@@ -582,7 +582,7 @@ describe("a standby", () => {
       expect(lines).toEqual([
         "WARN cannot take the Lease default/homeostat, trying again: POST /apis/coordination.k8s.io/v1/namespaces/default/leases: refused with 404"
       ])
-      missing.mend()
+      missing.repair()
       yield* pass("3 seconds")
       expect(a.leads()).toBe(true)
     }).pipe(Effect.provide(capture(lines)))

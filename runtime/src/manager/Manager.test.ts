@@ -171,7 +171,7 @@ describe("controllers of one manager", () => {
       expect(runners.map(({ controller }) => controller)).toEqual(["stuck", "fine"])
       expect([stuck.names(), fine.names()]).toEqual([[], ["a"]])
       expect(runners[0]?.informers.map((informer) => informer.state().status)).toEqual(["synced", "failing"])
-      forbidden.mend()
+      forbidden.repair()
       yield* TestClock.adjust("5 seconds")
       expect(stuck.names()).toEqual(["a"])
       yield* stop

@@ -131,8 +131,8 @@ test("a column, and a kind, say nothing where there is nothing to say: the API s
   const [version] = Crd.of(kind("", { priority: 0, description: "", format: "" })).spec.versions
   expect(version?.additionalPrinterColumns).toStrictEqual([{ name: "Size", type: "integer", jsonPath: ".spec.size" }])
   expect(version?.schema?.openAPIV3Schema).not.toHaveProperty("description")
-  const [told] = Crd.of(kind("", { priority: 1, description: "How big.", format: "int32" })).spec.versions
-  expect(told?.additionalPrinterColumns).toStrictEqual([
+  const [described] = Crd.of(kind("", { priority: 1, description: "How big.", format: "int32" })).spec.versions
+  expect(described?.additionalPrinterColumns).toStrictEqual([
     { name: "Size", type: "integer", format: "int32", description: "How big.", priority: 1, jsonPath: ".spec.size" }
   ])
 })

@@ -40,7 +40,7 @@ describe("of an object", () => {
     expect(shown(nested(32))).not.toContain("…")
     expect(shown(nested(33))).toContain('{"in":"…"}')
   })
-  test("the fields are told by their names", () =>
+  test("the fields are recognised by their names", () =>
     expect(
       Secrecy.fields([
         ["a", 1],

@@ -196,7 +196,7 @@ export const invalid = (kind: Named, name: string, errors: ReadonlyArray<FieldEr
   })
 }
 
-/** 500: what went wrong is not the client's to mend. */
+/** 500: the client cannot fix the error. */
 export const internal = (message: string): Failure =>
   new Failure({
     code: 500,

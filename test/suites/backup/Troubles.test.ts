@@ -146,25 +146,27 @@ Virtual.test("A Job that somebody deletes is a failed run, which is not made aga
 )
 
 for (const overwrite of [false, true]) {
-  Virtual.test(`A Restore with overwrite ${overwrite} tells its mover so, and fails if its Job is deleted`, (world) =>
-    Effect.gen(function* () {
-      yield* world.manage()
-      world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
-      yield* Virtual.create("shop")
-      yield* world.pass("10 minutes")
-      yield* Claims.bound(Virtual.namespace, "fresh")
-      const spec = { backupRef: "shop", targetPVC: "fresh", overwrite }
-      yield* Client.create(Restore, { metadata: Virtual.key("back"), spec })
-      yield* world.pass("1 minute")
-      const job = (yield* Client.get(Restore, Virtual.key("back"))).status?.job ?? ""
-      const { env = [] } = (yield* Client.get(Job, Virtual.key(job))).spec?.template.spec?.containers[0] ?? {}
-      expect(env.find(({ name }) => name === "OVERWRITE")?.value).toBe(overwrite ? "1" : undefined)
-      yield* Client.delete(Job, Virtual.key(job), { propagation: "Background" })
-      yield* world.pass("1 minute")
-      const { status } = yield* Client.get(Restore, Virtual.key("back"))
-      expect(status?.phase).toBe("Failed")
-      expect(status?.message).toContain(`Job ${job} was deleted`)
-    })
+  Virtual.test(
+    `A Restore with overwrite ${overwrite} passes that to its mover, and fails if its Job is deleted`,
+    (world) =>
+      Effect.gen(function* () {
+        yield* world.manage()
+        world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+        yield* Virtual.create("shop")
+        yield* world.pass("10 minutes")
+        yield* Claims.bound(Virtual.namespace, "fresh")
+        const spec = { backupRef: "shop", targetPVC: "fresh", overwrite }
+        yield* Client.create(Restore, { metadata: Virtual.key("back"), spec })
+        yield* world.pass("1 minute")
+        const job = (yield* Client.get(Restore, Virtual.key("back"))).status?.job ?? ""
+        const { env = [] } = (yield* Client.get(Job, Virtual.key(job))).spec?.template.spec?.containers[0] ?? {}
+        expect(env.find(({ name }) => name === "OVERWRITE")?.value).toBe(overwrite ? "1" : undefined)
+        yield* Client.delete(Job, Virtual.key(job), { propagation: "Background" })
+        yield* world.pass("1 minute")
+        const { status } = yield* Client.get(Restore, Virtual.key("back"))
+        expect(status?.phase).toBe("Failed")
+        expect(status?.message).toContain(`Job ${job} was deleted`)
+      })
   )
 }
 

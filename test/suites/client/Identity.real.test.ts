@@ -41,7 +41,7 @@ describe("The server", () => {
       yield* run(Home.name)
       yield* run(Home.name)
       expect(home.warnings()).toEqual([
-        `context "main" of ${home.path("config")} (--kubeconfig) has insecure-skip-tls-verify: whoever is between here and ${cluster.url} can read and use our credentials`
+        `context "main" of ${home.path("config")} (--kubeconfig) has insecure-skip-tls-verify: an attacker between this machine and ${cluster.url} can read and use our credentials`
       ])
       // Without it, and without the authority, there is no connection.
       home.configure({ cluster: { server: cluster.url }, user: Home.userOf(cluster) })

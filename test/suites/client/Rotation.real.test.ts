@@ -9,7 +9,7 @@ import * as Front from "./Front.ts"
 import * as Home from "./Home.ts"
 
 /** The informer sees an object that another client creates. */
-const tells = (
+const delivers = (
   { cluster, namespace }: Home.Scene,
   informer: Effect.Effect.Success<typeof Home.watching>,
   name: string
@@ -46,7 +46,7 @@ describe("The client replaces, while it runs,", () => {
       expect(yield* run(Home.name)).toBe(one.user)
       yield* home.later("1 minute")
       expect(yield* run(Home.name)).toBe(two.user)
-      yield* tells(scene, informer, "after")
+      yield* delivers(scene, informer, "after")
       expect(informer.state()).toMatchObject(uninterrupted)
     })
   )
@@ -71,7 +71,7 @@ describe("The client replaces, while it runs,", () => {
         })
       )
       expect(yield* run(Home.name)).toBe(two.user)
-      yield* tells(scene, informer, "after")
+      yield* delivers(scene, informer, "after")
       expect(informer.state()).toMatchObject(uninterrupted)
     })
   )
@@ -95,7 +95,7 @@ describe("The client replaces, while it runs,", () => {
         home.put("tls.key", john.key ?? "")
         yield* home.later("1 minute")
         expect(yield* run(Home.name)).toBe(john.user)
-        yield* tells(scene, informer, "after")
+        yield* delivers(scene, informer, "after")
         expect(informer.state()).toMatchObject(uninterrupted)
       })
   )
@@ -125,7 +125,7 @@ describe("The client replaces, while it runs,", () => {
         home.put("ca.crt", after.certificate)
         yield* home.later("5 seconds")
         expect(yield* run(Home.name)).toBe(user)
-        yield* tells(scene, informer, "after")
+        yield* delivers(scene, informer, "after")
         expect(informer.state()).toMatchObject({ relists: 0 })
         expect(informer.state().restarts).toBeGreaterThan(0)
       })
@@ -151,7 +151,7 @@ describe("The client replaces, while it runs,", () => {
       configure(before.certificate, two.text)
       yield* one.end
       expect(yield* run(Home.name)).toBe(two.user)
-      yield* tells(scene, informer, "by-token")
+      yield* delivers(scene, informer, "by-token")
       expect(informer.state()).toMatchObject(uninterrupted)
 
       configure(after.certificate, two.text)
@@ -159,7 +159,7 @@ describe("The client replaces, while it runs,", () => {
       yield* front.present(yield* after.server(local))
       // The client does not repeat a POST, so a broken connection may fail the first request.
       yield* Managed.eventually("the new authority is trusted", run(Home.name), (name) => name === two.user)
-      yield* tells(scene, informer, "by-authority")
+      yield* delivers(scene, informer, "by-authority")
       expect(informer.state().relists).toBe(0)
     })
   )

@@ -111,7 +111,7 @@ describe.concurrent("A manager whose wire", () => {
       })
   )
 
-  wired("swallows everything, pauses until it is mended, and then makes everything right at once", (place) =>
+  wired("swallows everything, pauses until it is repaired, and then corrects everything at once", (place) =>
     Effect.gen(function* () {
       const { leap, manager, namespace, proxy } = place
       const key = { namespace, name: "app-0" }

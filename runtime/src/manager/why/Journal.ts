@@ -253,7 +253,7 @@ const ignoredOf = (
   times
 })
 
-/** Whether the second attempt alone tells everything: neither wrote anything, and both had the same outcome. */
+/** Whether the journal can keep the second attempt alone: neither wrote anything, and both had the same outcome. */
 const isSame = (before: Run, after: Run): boolean =>
   before.outcome === after.outcome &&
   before.message === after.message &&

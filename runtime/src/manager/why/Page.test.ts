@@ -19,10 +19,10 @@ import * as Page from "./Page.ts"
 
 const reconcile = () => Effect.succeed(Result.done)
 
-/** A running controller, and its page for callers. `tells` is the discovery of the API server. */
+/** A running controller, and its page for callers. `discovery` answers for the API server. */
 const asked = (
   controller: Controller.Controller<Controller.Services>,
-  tells: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}")
+  discovery: (path: string) => Effect.Effect<string> = () => Effect.succeed("{}")
 ) =>
   Effect.gen(function* () {
     const journal = Journal.make()
@@ -38,7 +38,7 @@ const asked = (
         raw: ({ path }) =>
           Effect.suspend(() => {
             paths.push(path)
-            return Effect.map(tells(path), (body) => ({ status: 200, body }))
+            return Effect.map(discovery(path), (body) => ({ status: 200, body }))
           })
       }),
       Effect.provideService(Callers.Callers, { guarded: (handler) => handler }),
