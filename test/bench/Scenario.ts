@@ -82,7 +82,7 @@ export const all: ReadonlyArray<Scenario> = [
     name: "create-headless",
     title: "create, Services adopted",
     args: (size) => ["-scenario", "create", "-headless", ...created(size)],
-    repeats: 5,
+    repeats: 3,
     measures: creation
   },
   {
@@ -117,7 +117,7 @@ export const all: ReadonlyArray<Scenario> = [
     name: "idle",
     title: "nothing happens",
     args: ({ quick }) => ["-scenario", "idle", "-idle", quick ? "3s" : "60s"],
-    repeats: 2,
+    repeats: 3,
     seeded: true,
     measures: [
       { field: "cpu_s", label: "CPU of a minute, s" },
