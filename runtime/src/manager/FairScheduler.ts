@@ -80,16 +80,28 @@ export const within = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A
     )
   )
 
-const lagMillis = 100
+/** The time between two measurements while timers are late, in ms. */
+const lateMillis = 100
+
+/** The longest time between two measurements, in ms: an idle process wakes up seldom. */
+const calmMillis = 1000
+
+/** A timer that is at most this late, in ms, is on time. */
+const onTimeMillis = 5
 
 /** Measures how late a timer of this process runs, until the scope closes. With a test clock the lag is 0. */
 export const lagMetered: Effect.Effect<void, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Effect.clock
   if (!Time.isMachine(clock)) return
   const lag = (yield* Metrics).histogram(Metric.eventLoopLag, {})
+  let pause = lateMillis
   const measure = Effect.suspend(() => {
-    const due = Time.monotonic(clock) + lagMillis
-    return Effect.map(Effect.sleep(lagMillis), () => lag.observe(Math.max(0, Time.monotonic(clock) - due) / 1000))
+    const due = Time.monotonic(clock) + pause
+    return Effect.map(Effect.sleep(pause), () => {
+      const late = Math.max(0, Time.monotonic(clock) - due)
+      lag.observe(late / 1000)
+      pause = late > onTimeMillis ? lateMillis : Math.min(2 * pause, calmMillis)
+    })
   })
   yield* Effect.forkScoped(Effect.forever(measure))
 })
