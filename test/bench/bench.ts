@@ -74,7 +74,8 @@ const compare = (chosen: Options.Options, homeostat: string, out: string) =>
     const crds = [Bun.YAML.parse(yield* Programs.output([homeostat, "crd"]))].flat() as Array<CustomResourceDefinition>
     yield* cluster.install(...crds)
 
-    const site = { driver, out, kubeconfig: cluster.admin.kubeconfigPath, state: cluster.directory }
+    const collect = Effect.ignore(cluster.request("GET", "/debug/pprof/heap?gc=1"))
+    const site = { driver, out, kubeconfig: cluster.admin.kubeconfigPath, state: cluster.directory, collect }
     const outcomes = yield* Campaign.run({ ...chosen, site, managers })
     const { size } = chosen
     const [first, second, ...others] = managers
