@@ -236,6 +236,41 @@ describe("a change of another kind", () => {
   )
 })
 
+describe("a child that exists when a term begins", () => {
+  for (const [name, predicate, kinds] of [
+    ["adds no trigger, because its owner is reconciled anyway", undefined, ["Widget"]],
+    [
+      "wakes its owner where a predicate may have ignored the owner",
+      Predicate.named("all", () => true),
+      ["ConfigMap", "Widget"]
+    ]
+  ] as const) {
+    effect(
+      name,
+      withWorld(({ attempts, server }) =>
+        Effect.gen(function* () {
+          putWidgets(server, "a")
+          const ownerReferences = [
+            { apiVersion: "example.com/v1", kind: "Widget", name: "a", uid: "u", controller: true }
+          ]
+          server.put(ConfigMap, { metadata: { name: "child", ownerReferences } })
+          yield* run({
+            reconcile: () => Effect.succeed(Result.done),
+            owns: [ConfigMap],
+            ...(predicate && { predicate })
+          })
+          expect(attempts.map(({ triggers }) => triggers.map(({ source }) => source?.kind).sort())).toEqual([
+            [...kinds]
+          ])
+          server.change(ConfigMap, "child", { data: { changed: "yes" } })
+          yield* settle
+          expect(attempts.at(-1)?.triggers.map(({ kind }) => kind)).toEqual(["owned.modified"])
+        })
+      )
+    )
+  }
+})
+
 describe("a change of an object itself", () => {
   effect(
     "that the controller's predicate leaves out is none of its business; a deletion and a retry always are",

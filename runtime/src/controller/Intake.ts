@@ -148,6 +148,8 @@ export const connect = <R>(
     for (const [trigger, informer] of options.informers) {
       const identity = Resource.identityOf(trigger.resource)
       yield* subscribe(informer, (change) => {
+        // A term begins with every owner, so the children that exist then add no key.
+        if (change.initial && trigger.relation === "owned" && controller.predicate === undefined) return
         if (!passes(trigger.predicate, change)) {
           // The objects of the first list may be thousands, and the history keeps few entries.
           if (change.initial) return
