@@ -26,7 +26,9 @@ describe("The image of the manager", () => {
   })
 
   test("turns off Bun's crash reports and its last compiler, and sets no other variable", () => {
-    expect(Dockerfile.all("ENV")).toEqual(["DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0 BUN_JSC_useFTLJIT=0 BUN_GC_TIMER_INTERVAL=300000"])
+    expect(Dockerfile.all("ENV")).toEqual([
+      "DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0 BUN_JSC_useFTLJIT=0 BUN_GC_TIMER_INTERVAL=300000"
+    ])
   })
 
   test("says its version and licence", () => {
