@@ -70,6 +70,11 @@ describe("The run that goes on is found", () => {
     expect(name({ lastRun: lastRun("a", "2026-11-20T02:05:00Z", "StartTimeout") }, [job("a")])).toBeUndefined()
     expect(name({}, [job("a", { deleted: true })])).toBeUndefined()
   })
+  test("after two crashes before the first status, in the order in which the runs began", () => {
+    const first = job("a", { ended: "Complete", after: "" })
+    const second = job("b", { after: first.metadata.uid })
+    expect(name({}, [first, second])).toBe("a")
+  })
   test("after two crashes in the order in which the runs began", () => {
     const [b, c] = [job("b", { ended: "Complete", after: "uid-of-a" }), job("c", { after: "uid-of-b" })]
     const ended = (job: string) => ({ ...lastRun(job, "2026-11-20T02:05:00Z"), uid: `uid-of-${job}` })

@@ -33,7 +33,8 @@ export const current = (status: BackupStatus, jobs: ReadonlyArray<Job>): Job | u
       (!Run.isOver(job) || !isReported(job, lastRun))
   )
   // After two crashes there may be two: the earlier run is reported first.
-  return unreported.find((job) => lastRun !== undefined && afterOf(job) === identity(lastRun)) ?? unreported.at(-1)
+  const before = lastRun === undefined ? "" : identity(lastRun)
+  return unreported.find((job) => afterOf(job) === before) ?? unreported.at(-1)
 }
 
 type RunReference = Pick<Active, "job" | "uid">
