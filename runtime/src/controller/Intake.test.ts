@@ -302,7 +302,7 @@ describe("an author's mistake", () => {
   }
 
   effect(
-    "in a predicate is told once, lets the change pass, and does not end the watch",
+    "in a predicate is reported once, lets the change pass, and does not end the watch",
     withWorld(({ logs, server }) =>
       Effect.gen(function* () {
         putWidgets(server, "a")

@@ -25,7 +25,7 @@ describe("The image of the manager", () => {
     for (const keyword of ["RUN", "ADD", "SHELL"]) expect(Dockerfile.all(keyword)).toEqual([])
   })
 
-  test("turns off Bun's crash reports and its last compiler, and sets no other variable", () => {
+  test("turns off Bun's crash reports and last compiler, lets Bun collect an idle heap every five minutes, and sets no other variable", () => {
     expect(Dockerfile.all("ENV")).toEqual([
       "DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0 BUN_JSC_useFTLJIT=0 BUN_GC_TIMER_INTERVAL=300000"
     ])
