@@ -1,5 +1,5 @@
 /** The manager: its controllers, what they need, how it logs. Everything else is the runtime's. */
-import { backup, restore, Settings } from "@homeostat/backup"
+import { backup, mover, restore, Settings } from "@homeostat/backup"
 import { Logs, MetricsText, OpenMetrics, Traces } from "@homeostat/observability"
 import type { Build } from "@homeostat/runtime/command/Build"
 import * as Program from "@homeostat/runtime/command/Program"
@@ -20,7 +20,8 @@ export const program = {
   settings: Settings.variables,
   logger: Logs.layer,
   metrics: [MetricsText.format, OpenMetrics.format] as const,
-  tracing: Traces.make
+  tracing: Traces.make,
+  verbs: [mover]
 }
 
 // Whoever imports it, as the demo does, runs it in its own way.

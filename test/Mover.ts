@@ -1,12 +1,16 @@
-/** The mover as it is in its image, for a node without a container runtime: the script, run by this machine's shell. */
+/** The mover as in its image, for a node without a container runtime: the program from its sources, run by this Bun. */
 import { dirname, join } from "node:path"
 import * as Program from "@homeostat/testkit/kubelet/Program"
 
 /** The image, without its tag. */
 export const image = "homeostat-mover"
 
-/** The script that it is made of. */
-export const script = join(import.meta.dirname, "../controllers/backup/mover/mover.sh")
+/** The command of the image. */
+export const command: readonly [string, ...ReadonlyArray<string>] = [
+  process.execPath,
+  "--conditions=homeostat-source",
+  join(import.meta.dirname, "../controllers/backup/mover/main.ts")
+]
 
 /** Where a mover has its volumes. */
 export const mounts: ReadonlyArray<string> = ["/data", "/repository", "/cache", "/tmp", "/tls", "/credentials"]
@@ -19,12 +23,12 @@ const ofVolumes: ReadonlyArray<string> = ["EXCLUDES", "RESTORE_PATHS"]
  *
  * @param restic the path of restic, which has to be called so
  */
-export const program = (restic: string, path = script): Program.Program => {
-  const command = Program.command(["sh", path], mounts)
+export const program = (restic: string): Program.Program => {
+  const made = Program.command(command, mounts)
   return (invocation) => {
-    const made = command(invocation)
+    const started = made(invocation)
     const kept = Object.entries(invocation.env).filter(([name]) => ofVolumes.includes(name))
     const PATH = `${dirname(restic)}:${process.env.PATH ?? ""}`
-    return { ...made, env: { ...made.env, ...Object.fromEntries(kept), PATH } }
+    return { ...started, env: { ...started.env, ...Object.fromEntries(kept), PATH } }
   }
 }

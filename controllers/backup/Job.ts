@@ -37,7 +37,7 @@ export interface Work {
   readonly name: string
   readonly trigger: string
   readonly operations: ReadonlyArray<Operation>
-  /** The parameters of the operations; see `mover/mover.sh`. */
+  /** The parameters of the operations; see `mover/Parameters.ts`. */
   readonly parameters: { readonly [variable: string]: string | undefined }
   readonly repository: Repository.Repository
   /** The claims, and whether they are read-only. */

@@ -19,6 +19,10 @@ export type Reason =
   | "DestinationUnreachable"
   | "DestinationFull"
   | "ResticFailed"
+  /** restic found damage in the repository. */
+  | "RepositoryDamaged"
+  /** Another repository is in the place of the known one. */
+  | "RepositoryExchanged"
   | "TargetNotEmpty"
   | "SnapshotNotFound"
   | "Terminated"
@@ -43,6 +47,8 @@ export const exitCodes = {
   TargetNotEmpty: 45,
   SnapshotNotFound: 46,
   RetentionFailed: 47,
+  RepositoryDamaged: 48,
+  RepositoryExchanged: 49,
   Terminated: 143
 } as const
 
@@ -56,7 +62,9 @@ export const futile: ReadonlyArray<number> = [
   exitCodes.WrongPassword,
   exitCodes.TargetNotEmpty,
   exitCodes.SnapshotNotFound,
-  exitCodes.RetentionFailed
+  exitCodes.RetentionFailed,
+  exitCodes.RepositoryDamaged,
+  exitCodes.RepositoryExchanged
 ]
 
 /** The known facts about the end of a run. */
@@ -298,6 +306,10 @@ const reasonOf = (
       return "SnapshotNotFound"
     case exitCodes.RetentionFailed:
       return "RetentionFailed"
+    case exitCodes.RepositoryDamaged:
+      return "RepositoryDamaged"
+    case exitCodes.RepositoryExchanged:
+      return "RepositoryExchanged"
   }
   if (ending.reason === "OOMKilled") return "OutOfMemory"
   // restic has no code for a full destination; these are messages of the storage systems.
@@ -335,6 +347,8 @@ const happened: { readonly [reason in Failing]: string } = {
   SnapshotNotFound: "What is to be restored is not among the snapshots of this Backup, and nothing was written.",
   RetentionFailed: "Old snapshots could not be deleted.",
   ResticFailed: "restic failed.",
+  RepositoryDamaged: "restic found damage in the repository, and no old snapshot was deleted.",
+  RepositoryExchanged: "Another repository is in the place of the known one.",
   Terminated: "The mover was ended from outside.",
   OutOfMemory: "The mover needed more memory than it may have."
 }
@@ -355,6 +369,10 @@ const advice: { readonly [reason in Failing]: string } = {
   RetentionFailed:
     "If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete",
   ResticFailed: "It is tried again at the next run",
+  RepositoryDamaged:
+    "Repair the repository as restic's documentation describes (restic repair index, restic repair snapshots), then start a run with the annotation backup.example.com/run",
+  RepositoryExchanged:
+    "Bring the known repository back, or correct spec.destination; to use the new one, delete and create the Backup",
   Terminated: "It is tried again at the next run",
   OutOfMemory: "Raise limits.memory in spec.resources"
 }

@@ -77,5 +77,6 @@ export const main = <R, E>(program: Run.Program<R, E>): void =>
     Manifests.verb(program),
     Preflight.verb(program),
     Why.verb(program),
-    Version.verb(program)
+    Version.verb(program),
+    ...(program.verbs ?? [])
   ])

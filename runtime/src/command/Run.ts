@@ -60,6 +60,8 @@ export interface Program<R, E> extends Verb.Named, Build.Built {
   readonly metrics: MetricsPage.Formats
   /** How its traces leave; without it, none are made. */
   readonly tracing?: Tracing.Export | undefined
+  /** Verbs besides those of the runtime. Default: none. */
+  readonly verbs?: ReadonlyArray<Verb.Verb<unknown, never>> | undefined
 }
 
 const bindAddress = (

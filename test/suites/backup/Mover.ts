@@ -1,18 +1,8 @@
 /**
- * The mover as in its pod, without any cluster: the script in one of its shells, with the folders and variables that the Job gives
- * it. Each run is a pod of its own: it has a cache, a folder for temporary files and a termination message that nobody had before.
+ * The mover as in its pod, without any cluster: the program with the folders and variables that its Job sets. Each run is a pod of its
+ * own, with a new cache, a new folder for temporary files and a new termination message.
  */
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  writeFileSync
-} from "node:fs"
+import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as Result from "@homeostat/backup/Result"
 import type * as Assets from "@homeostat/testkit/envtest/Assets"
@@ -21,13 +11,23 @@ import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect, type Scope } from "effect"
 import * as Restic from "./Restic.ts"
 
-/** The script. */
-export const script = join(import.meta.dirname, "../../../controllers/backup/mover/mover.sh")
+/** The mover in one file, which users other than this one can read. */
+const program = Effect.runSync(
+  Effect.cached(
+    Effect.promise(async () => {
+      const entry = join(import.meta.dirname, "../../../controllers/backup/mover/main.ts")
+      const { outputs } = await Bun.build({
+        entrypoints: [entry],
+        target: "bun",
+        conditions: ["homeostat-source"]
+      })
+      return (await outputs[0]?.text()) ?? ""
+    })
+  )
+)
 
 /** How a run is. */
 export interface Run extends Restic.Environment {
-  /** `busybox` is the official image's, with none but its own programs. Default: the machine's `sh`. */
-  readonly shell?: "sh" | "busybox"
   /** As whom, if the tests run as root. */
   readonly user?: string
   /** As the kernel has it for the pod; restic writes it into its locks. Default: this machine's. */
@@ -46,7 +46,7 @@ export interface Ended {
 
 /** A run that goes on. */
 export interface Running {
-  /** Of the script's shell, as the container's process 1; and the id of all its processes' group. */
+  /** Of the mover, as the container's process 1; and the ID of its process group. */
   readonly pid: number
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   /** Ends all of it at once, as the kernel does. */
@@ -87,8 +87,8 @@ export const make = (
     mkdirSync(dirname(restic))
     if (pretended === undefined) link(yield* Restic.find, restic)
     else writeFileSync(restic, `#!/bin/sh\n${pretended}\n`, { mode: 0o755 })
-    copyFileSync(script, join(folder, "mover.sh"))
-    const applets = join(folder, "applets")
+    link(process.execPath, join(folder, "bin/bun"))
+    writeFileSync(join(folder, "mover.js"), yield* program)
     const shared: Restic.Environment = {
       RESTIC_REPOSITORY: join(folder, "repository"),
       RESTIC_PASSWORD: password,
@@ -96,8 +96,7 @@ export const make = (
     }
     let pods = 0
 
-    const launch = (operations: string, { hostname, shell = "sh", user, ...own }: Run) => {
-      if (shell === "busybox") install(restic, applets)
+    const launch = (operations: string, { hostname, user, ...own }: Run) => {
       pods += 1
       const pod = join(folder, `pod-${pods}`)
       for (const name of ["cache", "tmp"]) {
@@ -115,12 +114,12 @@ export const make = (
           ? []
           : ["unshare", "--uts", "--map-root-user", "sh", "-c", 'hostname "$0" && exec "$@"', hostname]),
         ...dropped,
-        ...(shell === "busybox" ? [join(applets, "sh")] : ["sh"]),
-        join(folder, "mover.sh"),
+        join(folder, "bin/bun"),
+        join(folder, "mover.js"),
         ...operations.split(" ")
       ]
       const env = {
-        PATH: shell === "busybox" ? applets : `${join(folder, "bin")}:${process.env.PATH ?? ""}`,
+        PATH: `${join(folder, "bin")}:${process.env.PATH ?? ""}`,
         TZ: "UTC",
         DATA_DIR: join(folder, "data"),
         RESTIC_CACHE_DIR: join(pod, "cache"),
@@ -186,15 +185,4 @@ const link = (from: string, to: string): void => {
   } catch {
     copyFileSync(from, to)
   }
-}
-
-/** Puts the programs of a busybox into a folder, once. */
-const install = (restic: string, applets: string): void => {
-  if (existsSync(applets)) return
-  const busybox = Bun.which("busybox")
-  if (busybox === null) throw new Error("busybox is missing: apt-get install busybox")
-  mkdirSync(applets)
-  const { exitCode, stderr } = Bun.spawnSync([busybox, "--install", "-s", applets])
-  if (exitCode !== 0) throw new Error(`busybox can't be installed: ${stderr}`)
-  symlinkSync(restic, join(applets, "restic"))
 }

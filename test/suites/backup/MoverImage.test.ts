@@ -1,19 +1,21 @@
-/** The mover's image has the mover's script and the restic that the tests use. */
+/** The mover's image has the program and the restic that the tests use. */
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Assets from "@homeostat/testkit/envtest/Assets"
-import * as Mover from "../../Mover.ts"
 
 const root = join(import.meta.dirname, "../../..")
 
-test("The mover's image has the restic of the tests, the script, a user that is not root, and nothing of its own to hide", () => {
+test("The mover's image has the restic of the tests, the program, a user other than root, and no secret", () => {
   const dockerfile = readFileSync(join(root, "deploy/mover/Dockerfile"), "utf8")
   const version = /restic\/restic v(\S+)/.exec(readFileSync(join(Assets.folder, "restic/go.mod"), "utf8"))?.[1] ?? ""
-  expect(dockerfile).toContain(`FROM restic/restic:${version}\n`)
-  const copied = /^COPY .* (\S+) (\S+)$/m.exec(dockerfile)
-  expect(join(root, copied?.[1] ?? "")).toBe(Mover.script)
-  expect(dockerfile).toContain(`ENTRYPOINT ["${copied?.[2]}"]`)
+  expect(dockerfile).toContain(`FROM restic/restic:${version} AS restic\n`)
+  expect(dockerfile).toMatch(/^COPY --from=restic --chmod=0555 \/usr\/bin\/restic \/usr\/local\/bin\/restic$/m)
+  expect(dockerfile).toContain('ENTRYPOINT ["/usr/local/bin/homeostat", "mover"]')
   expect(dockerfile).toMatch(/^USER 65532:65532$/m)
-  expect(dockerfile).not.toMatch(/^(ENV|ARG|ADD|RUN)\b/m)
+  expect(dockerfile.match(/^ENV .*$/gm)).toEqual(["ENV DO_NOT_TRACK=1 BUN_ENABLE_CRASH_REPORTING=0"])
+  expect(dockerfile).not.toMatch(/^(ADD|RUN)\b/m)
+  // The same base as the manager's.
+  const base = (text: string) => /^ARG BASE=(\S+)$/m.exec(text)?.[1]
+  expect(base(dockerfile)).toBe(base(readFileSync(join(root, "deploy/Dockerfile"), "utf8")))
 })

@@ -40,15 +40,14 @@ const make = Effect.gen(function* () {
 })
 
 describe("A mover that is asked to end", () => {
-  for (const shell of ["sh", "busybox"] as const) {
-    Test.live(`while it saves ends with 143 and leaves no lock, by ${shell}`, () =>
+    Test.live("while it saves ends with 143 and leaves no lock", () =>
       Effect.gen(function* () {
         const { locks, mover, repository } = yield* make
         writeFileSync(join(mover.volume("a"), "small"), "saved before")
         Tree.writeNoise(join(mover.volume("large"), "large"), 400, "large")
         const packs = () => readdirSync(join(repository, "data"), { recursive: true, withFileTypes: true })
         const before = packs().filter((entry) => entry.isFile()).length
-        const running = yield* mover.start("preflight backup forget prune", { shell, FORGET_ARGS: "--keep-last 1" })
+        const running = yield* mover.start("preflight backup forget prune", { FORGET_ARGS: "--keep-last 1" })
         yield* eventually(
           "some of the large file is there",
           Effect.sync(() => packs().filter((entry) => entry.isFile()).length),
@@ -72,7 +71,7 @@ describe("A mover that is asked to end", () => {
       })
     )
 
-    Test.live(`waits for restic to let go of the repository, by ${shell}`, () =>
+    Test.live("waits for restic to let go of the repository", () =>
       Effect.gen(function* () {
         const mover = yield* Mover.make(
           {},
@@ -86,7 +85,7 @@ describe("A mover that is asked to end", () => {
           esac`
         )
         writeFileSync(join(mover.volume("data"), "file"), "")
-        const running = yield* mover.start("preflight backup", { shell, FOLDER: mover.folder })
+        const running = yield* mover.start("preflight backup", { FOLDER: mover.folder })
         const is = (name: string) => Effect.sync(() => existsSync(join(mover.folder, name)))
         yield* eventually("restic is at work", is("at-work"), (there) => there)
         yield* running.signal("SIGTERM")
@@ -95,11 +94,10 @@ describe("A mover that is asked to end", () => {
       })
     )
 
-    Test.live(`while a server does not answer ends at once, by ${shell}`, () =>
+    Test.live("while a server does not answer ends at once", () =>
       Effect.gen(function* () {
         const { mover } = yield* make
         const running = yield* mover.start("preflight backup", {
-          shell,
           RESTIC_REPOSITORY: "rest:https://127.0.0.1:1/x/",
           PREFLIGHT_TIMEOUT: "60"
         })
@@ -110,7 +108,6 @@ describe("A mover that is asked to end", () => {
         expect(Duration.toSeconds(time)).toBeLessThan(20)
       })
     )
-  }
 })
 
 Test.live(

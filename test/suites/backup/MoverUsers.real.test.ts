@@ -36,7 +36,7 @@ Test.live("A repository that one user makes is saved to, pruned and checked by a
   })
 )
 
-Test.live("A user who has no right to the repository is told so, and not that nobody answers", () =>
+Test.live("A user without a permission for the repository gets a message about it, and not that the destination is unreachable", () =>
   Effect.gen(function* () {
     const made = yield* Mover.make()
     writeFileSync(join(made.volume("data"), "file"), "content")
@@ -45,7 +45,7 @@ Test.live("A user who has no right to the repository is told so, and not that no
       const ended = yield* made.run("preflight backup", { user: "nobody", INIT })
       expect(ended).toMatchObject({ exitCode: 44, result: { reason: "ResticFailed", operation: "preflight" } })
       expect(ended.result.message).toMatch(
-        /^user 65534, of groups 0, has no right to the repository's files: .*permission denied/
+        /^user 65534 with the groups .* lacks a permission for the files of the repository: .*permission denied/
       )
     }
     // Nor where it was to be made.

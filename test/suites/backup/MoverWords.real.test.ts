@@ -5,8 +5,6 @@ import * as Test from "@homeostat/testkit/Test"
 import { Effect, Exit, Scope } from "effect"
 import * as Mover from "./Mover.ts"
 
-const shells = ["sh", "busybox"] as const
-
 const scope = Effect.runSync(Scope.make())
 /** With a volume and a restic that opens its repository, and whose `backup` says WORDS and ends with CODE. */
 let mover: Mover.Mover
@@ -34,7 +32,7 @@ const cases: { readonly [name: string]: readonly [words: string, message: string
   "restic's last word": [`${fatal("first")}${fatal("last")}`, "Fatal: last"],
   "the error of a restic that says it as JSON": [
     '{"message_type":"exit_error","code":1,"message":"Fatal: a \\\\"b\\\\" c\\\\nmain.init"}\\n',
-    "Fatal: a 'b' c"
+    'Fatal: a "b" c'
   ],
   "what it tried again for, where it was cut off": [
     `${retry("early")}${retry("dial tcp: refused")}${fatal("unable to save: context canceled")}`,
@@ -42,28 +40,27 @@ const cases: { readonly [name: string]: readonly [words: string, message: string
   ],
   "both, where both say something": [`${retry("timeout")}${fatal("no more tries")}`, "Fatal: no more tries; timeout"],
   "any last line, where there is nothing else": ["panic: this\\n\\ngoroutine 1\\n\\n", "goroutine 1"],
-  "that there is nothing": ["", "restic ended with code 1, without a word"],
-  "no user of a URL": [fatal("Get https://joe:hidden@host/x"), "Fatal: Get https://***@host/x"],
+  "that there is nothing": ["", "restic ended with code 1 and without a message"],
+  "no user of a URL": [fatal("Get https://joe:hidden@host/x"), "Fatal: Get https://<redacted>@host/x"],
   "no secret that it was given": [
     fatal(`${Mover.password} and s3cr3t-key and ${Mover.password}`),
-    "Fatal: *** and *** and ***"
+    "Fatal: <redacted> and <redacted> and <redacted>"
   ],
-  "no control characters, quotes or backslashes": [
+  "no control characters": [
     fatal('a\\001b\\tc\\033[1m \\302\\205 "d" \\\\\\\\e\\177'),
-    "Fatal: a b c [1m 'd' /e"
+    'Fatal: a b c [1m "d" \\\\e'
   ],
   "no bytes that are no characters": [
     fatal("\\377 \\303\\244 \\303 \\342\\202 \\342\\202\\254 \\360\\237\\214\\261 \\355\\240\\200 \\300\\257"),
-    "Fatal: ? ä ? ?? € 🌱 ??? ??"
+    "Fatal: � ä � � € 🌱 ��� ��"
   ]
 }
 
 describe("The message of a mover has", () => {
-  for (const shell of shells) {
     for (const [name, [words, message]] of Object.entries(cases)) {
-      Test.live(`${name}, by ${shell}`, () =>
+      Test.live(`${name}`, () =>
         Effect.gen(function* () {
-          const ended = yield* saying(words, { shell })
+          const ended = yield* saying(words, {})
           expect(ended.exitCode).toBe(44)
           // As it is, not as the controller cleans it.
           expect(JSON.parse(ended.message)).toMatchObject({ reason: "ResticFailed", message, operation: "backup" })
@@ -77,16 +74,16 @@ describe("The message of a mover has", () => {
       )
     }
 
-    Test.live(`no more than 900 bytes, and no half of a character, by ${shell}`, () =>
+    Test.live(`no more than 900 bytes, and no half of a character`, () =>
       Effect.gen(function* () {
-        const { message } = JSON.parse((yield* saying(fatal("🌱".repeat(1000)), { shell })).message)
+        const { message } = JSON.parse((yield* saying(fatal("🌱".repeat(1000)), {})).message)
         expect(message).toMatch(/^Fatal: 🌱+$/u)
         expect(Buffer.byteLength(message)).toBeLessThanOrEqual(900)
         expect(Buffer.byteLength(message)).toBeGreaterThan(890)
       })
     )
 
-    Test.live(`and leaves room for its volumes, of which only the first are told if there are many, by ${shell}`, () =>
+    Test.live(`and leaves room for its volumes, of which only the first are told if there are many`, () =>
       Effect.gen(function* () {
         const many = yield* Mover.make(
           {},
@@ -101,7 +98,7 @@ describe("The message of a mover has", () => {
         for (let index = 10; index < 50; index += 1) {
           yield* Effect.promise(() => Bun.write(`${many.volume(`volume-${index}`)}/file`, ""))
         }
-        const ended = yield* many.run("preflight backup", { shell })
+        const ended = yield* many.run("preflight backup", {})
         expect(ended).toMatchObject({ exitCode: 0, result: { complete: true, cut: true } })
         expect(Buffer.byteLength(ended.message)).toBeLessThanOrEqual(3800)
         expect(ended.result.snapshots.length).toBeGreaterThan(20)
@@ -112,12 +109,11 @@ describe("The message of a mover has", () => {
           added: 9,
           files: 3
         })
-        const failed = yield* many.run("preflight backup prune", { shell })
+        const failed = yield* many.run("preflight backup prune", {})
         expect(failed).toMatchObject({ exitCode: 44, result: { complete: true, cut: true, operation: "prune" } })
         expect(Buffer.byteLength(failed.message)).toBeLessThanOrEqual(3800)
       })
     )
-  }
 })
 
 describe("A restic that ends in a way of its own has failed", () => {
@@ -139,7 +135,7 @@ describe("A restic that ends in a way of its own has failed", () => {
     Effect.gen(function* () {
       expect(yield* saying("", { CODE: "0" })).toMatchObject({
         exitCode: 44,
-        result: { message: "restic said nothing of the snapshot of volume data" }
+        result: { message: "restic reported no snapshot of volume data" }
       })
     })
   )
@@ -166,7 +162,7 @@ describe("A mover that was not told what it needs to know touches nothing", () =
     Effect.gen(function* () {
       const ended = yield* saying("", { DATA_DIR: mover.folder.concat("/bin") })
       expect(ended).toMatchObject({ exitCode: 44, result: { operation: "backup" } })
-      expect(ended.result.message).toStartWith("there is no volume in ")
+      expect(ended.result.message).toStartWith("no volume found: ")
     })
   )
 })

@@ -1,0 +1,100 @@
+/** The result of a mover, as it grows: one line of JSON in the termination message. `Result.ts` reads it. */
+import * as Data from "effect/Data"
+import * as Result from "../Result.ts"
+
+/** The run has ended, with success or failure. */
+export class Finished extends Data.TaggedError("Finished")<{
+  readonly reason: string
+  readonly exitCode: number
+  readonly message: string
+}> {}
+
+/** Kubernetes cuts a termination message at 4096 bytes. */
+const mostBytes = 3800
+
+/** The longest message, in bytes. */
+const longestMessage = 900
+
+/** The facts of a run so far. */
+export interface Report {
+  /** The current operation. */
+  operation: string | undefined
+  repository: string | undefined
+  volumes: Array<Volume>
+  kept: number | undefined
+  removed: number | undefined
+  pruned: boolean
+  checked: boolean
+  unlocked: boolean
+  restored: Result.Restored | undefined
+}
+
+/** A volume: its snapshot, or that it is empty. */
+export type Volume =
+  | {
+      readonly pvc: string
+      readonly id: string
+      readonly bytes: number
+      readonly added: number
+      readonly files: number
+      readonly before?: Before
+    }
+  | { readonly pvc: string; readonly empty: true; readonly before?: Before }
+
+/** The newest snapshot of a volume before this run. */
+export interface Before {
+  readonly id: string
+  readonly bytes: number
+  readonly files: number
+}
+
+/** Without any fact. */
+export const make = (): Report => ({
+  operation: undefined,
+  repository: undefined,
+  volumes: [],
+  kept: undefined,
+  removed: undefined,
+  pruned: false,
+  checked: false,
+  unlocked: false,
+  restored: undefined
+})
+
+/** The line of JSON. It is short enough for a termination message: the last volumes are left out if there are too many. */
+export const text = (report: Report, { exitCode, message, reason }: Finished): string => {
+  const head = {
+    reason,
+    message: fit(Result.clean(message), longestMessage),
+    ...(exitCode !== 0 && report.operation !== undefined && { operation: report.operation }),
+    repository: report.repository,
+    kept: report.kept,
+    removed: report.removed,
+    pruned: report.pruned,
+    checked: report.checked,
+    ...(report.unlocked && { unlocked: true }),
+    restored: report.restored
+  }
+  const volumes: Array<Volume> = []
+  let size = Buffer.byteLength(JSON.stringify({ ...head, cut: true, snapshots: [] }))
+  for (const volume of report.volumes) {
+    size += Buffer.byteLength(JSON.stringify(volume)) + 1
+    if (size > mostBytes) break
+    volumes.push(volume)
+  }
+  const cut = volumes.length < report.volumes.length
+  return JSON.stringify({ ...head, ...(cut && { cut }), snapshots: volumes })
+}
+
+/** The beginning of a text within this number of bytes, without a split character. */
+const fit = (text: string, bytes: number): string => {
+  if (Buffer.byteLength(text) <= bytes) return text
+  let size = 0
+  let kept = ""
+  for (const character of text) {
+    size += Buffer.byteLength(character)
+    if (size > bytes) break
+    kept += character
+  }
+  return kept
+}

@@ -1,0 +1,124 @@
+/** Restores a snapshot into a folder. */
+import { readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import { count, entriesOf, fail, finish, lock, type Mover, type Step, snapshots, user } from "./Mover.ts"
+import * as Restic from "./Restic.ts"
+import * as Snapshots from "./Snapshots.ts"
+
+/** In the target while a restore is under way: the ID of the restore. */
+const marker = ".homeostat-restore"
+
+/** Restores the chosen snapshot. */
+export const restore = (mover: Mover): Step =>
+  Effect.gen(function* () {
+    const { parameters, report, restic } = mover
+    const { id, overwrite, paths, target, volume } = parameters.restore
+    if (volume === undefined) return yield* finish("ResticFailed", "RESTORE_VOLUME required")
+    if (target === undefined || !isFolder(target)) {
+      return yield* finish("ResticFailed", `invalid RESTORE_TARGET: "${target ?? ""}" (must be a folder)`)
+    }
+    const begun = join(target, marker)
+    const continues = !overwrite && id !== undefined && read(begun) === id
+    if (!overwrite && !continues) {
+      const [entry] = yield* entriesOf(target)
+      if (entry !== undefined) return yield* finish("TargetNotEmpty", `the volume contains ${entry}`)
+    }
+    const snapshot = yield* choose(mover, volume)
+    if (id !== undefined && !overwrite) yield* mark(begun, id, target)
+    const includes: Array<string> = []
+    for (const path of paths.map(absolute).filter((path) => path !== "")) {
+      const listed = yield* restic(["ls", ...lock(parameters), snapshot, path])
+      if (listed.code !== 0) return yield* fail(listed)
+      // The first line describes the snapshot.
+      if (!listed.stdout.split("\n").some((line) => line.startsWith("/"))) {
+        return yield* finish("SnapshotNotFound", `snapshot ${short(snapshot)} of volume ${volume} has no ${path}`)
+      }
+      // A wildcard in a path is an ordinary character.
+      includes.push("--include", path.replaceAll(/[[\]*?\\]/g, "\\$&"))
+    }
+    const ended = yield* restic([
+      ...["restore", snapshot, "--json", "--sparse", ...lock(parameters)],
+      // restic would replace a link with a folder.
+      ...["--target", realpathSync(target)],
+      // `never` also protects files that appeared since the check.
+      ...["--overwrite", overwrite || continues ? "always" : "never"],
+      ...includes
+    ])
+    if (ended.code !== 0) return yield* fail(ended)
+    rmSync(begun, { force: true })
+    const summary = Restic.objectOf(ended, "summary") ?? {}
+    report.restored = { snapshot, bytes: count(summary.bytes_restored), files: count(summary.files_restored) }
+  })
+
+const isFolder = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+const mark = (path: string, id: string, target: string): Step => {
+  try {
+    writeFileSync(path, id)
+    return Effect.void
+  } catch {
+    return finish("ResticFailed", `${target} cannot be written by ${user()}`)
+  }
+}
+
+/** A path from the root of the volume, without a slash at its end; empty for the root itself. */
+const absolute = (path: string): string => {
+  const plain = path.replace(/^\//, "").replace(/\/$/, "")
+  return plain === "" ? "" : `/${plain}`
+}
+
+/**
+ * The ID of the snapshot to restore. Only snapshots of this Backup and volume count, because others in the repository may belong to
+ * another tenant.
+ */
+const choose = (mover: Mover, volume: string): Step<string> =>
+  Effect.gen(function* () {
+    const { parameters } = mover
+    const { asOf, snapshot } = parameters.restore
+    const whose = `of volume ${volume} in Backup ${parameters.tag}`
+    const found = yield* snapshots(mover, ...lock(parameters), "--host", `${parameters.host}/${volume}`)
+    const [oldest] = found
+    const newest = found.at(-1)
+    if (oldest === undefined || newest === undefined) {
+      return yield* finish("SnapshotNotFound", `there is no snapshot ${whose}`)
+    }
+    if (snapshot !== "latest") {
+      const named = /^[0-9a-f]{8,64}$/.test(snapshot) ? found.filter(({ id }) => id.startsWith(snapshot)) : []
+      const [only] = named
+      if (only !== undefined && named.length === 1) return only.id
+      return yield* finish(
+        "SnapshotNotFound",
+        `there is no snapshot ${snapshot} ${whose}; the newest is ${short(newest.id)} of ${newest.time}`
+      )
+    }
+    if (asOf === undefined) return newest.id
+    const limit = Snapshots.momentOf(asOf)
+    if (limit === undefined) {
+      return yield* finish("SnapshotNotFound", `invalid time: "${asOf}" (must be RFC 3339, such as 2026-01-31T08:00:00Z)`)
+    }
+    const last = found.findLast(({ moment }) => Snapshots.compare(moment, limit) <= 0)
+    return (
+      last?.id ??
+      (yield* finish(
+        "SnapshotNotFound",
+        `there is no snapshot ${whose} from ${asOf} or before; the oldest is of ${oldest.time}`
+      ))
+    )
+  })
+
+const short = (id: string): string => id.slice(0, 8)

@@ -1,0 +1,59 @@
+/** Runs the mover as a process: its environment, its result and its exit code. */
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import { exitCodes } from "../Outcome.ts"
+import * as Mover from "./Mover.ts"
+import * as Parameters from "./Parameters.ts"
+import * as Report from "./Report.ts"
+import * as Restic from "./Restic.ts"
+
+/** The end of a run. */
+const finishedOf = (exit: Exit.Exit<never, Report.Finished>): Report.Finished => {
+  const cause = Exit.isFailure(exit) ? exit.cause : Cause.empty
+  if (Cause.isInterrupted(cause)) {
+    return new Report.Finished({ reason: "Terminated", exitCode: exitCodes.Terminated, message: "ended by a signal" })
+  }
+  return Option.getOrElse(
+    Cause.failureOption(cause),
+    () => new Report.Finished({ reason: "ResticFailed", exitCode: exitCodes.ResticFailed, message: Cause.pretty(cause) })
+  )
+}
+
+/** Runs the operations, writes the result, and returns the exit code. SIGTERM and SIGINT end the run. */
+export const main = async (args: ReadonlyArray<string>, environment: Parameters.Environment): Promise<number> => {
+  const redact = Restic.redactor(environment)
+  const report = Report.make()
+  const started = Effect.gen(function* () {
+    const read = Parameters.read(environment)
+    if (Either.isLeft(read)) return yield* Mover.finish("ResticFailed", read.left)
+    const parameters = read.right
+    const work = mkdtempSync(join(parameters.temporary, "mover-"))
+    const mover = { parameters, report, work, restic: Restic.make(environment, redact) }
+    return yield* Effect.ensuring(
+      Mover.run(mover, args),
+      Effect.sync(() => Mover.clear(mover))
+    )
+  })
+  const fiber = Effect.runFork(started)
+  const stop = (): void => void Effect.runFork(Fiber.interruptFork(fiber))
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, stop)
+  const finished = finishedOf(await Effect.runPromise(Fiber.await(fiber)))
+  const line = redact(Report.text(report, finished))
+  const file = environment.RESULT || "/dev/termination-log"
+  try {
+    writeFileSync(file, `${line}\n`)
+  } catch (error) {
+    // Kubernetes then reads the last lines of the log.
+    process.stderr.write(`the result cannot be written: ${file} (${error instanceof Error ? error.message : error})\n`)
+  }
+  process.stdout.write(`${line}\n`)
+  return finished.exitCode
+}
+
+if (import.meta.main) process.exit(await main(process.argv.slice(2), process.env))
