@@ -4,6 +4,7 @@ import * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Field from "@homeostat/runtime/resource/Field"
 import * as Schema from "effect/Schema"
 import * as Fields from "./Fields.ts"
+import * as Result from "./Result.ts"
 
 const { flag, name, optional, text, time, whole } = Fields
 
@@ -65,7 +66,7 @@ const keep = (what: string) =>
   )
 
 const Retention = Schema.Struct({
-  keepLast: optional(Schema.Int.pipe(Schema.between(0, 10_000)), "So many of the latest snapshots are kept."),
+  keepLast: optional(Schema.Int.pipe(Schema.between(0, 10_000)), "So many of the latest snapshots are kept. Default: 3, if anything is deleted at all."),
   keepHourly: keep("hours"),
   keepDaily: keep("days"),
   keepWeekly: keep("weeks"),
@@ -170,6 +171,7 @@ const Spec = Schema.Struct({
     "Files that are not saved, as patterns of restic: *.tmp, cache/**."
   ),
   allowPartial: flag("A run that could not read some files counts as successful, with a warning."),
+  allowEmpty: flag("A run in which a volume has no files counts as successful."),
   ...Fields.pod
 }).pipe(
   Field.rule({
@@ -206,6 +208,12 @@ const run = {
   uid: optional(text(253), "The uid of that Job: a later Job may have the same name.")
 } as const
 
+/** The status of an active or finished maintenance. */
+const maintained = {
+  startTime: Field.Time.annotations({ description: "When it began." }),
+  uid: optional(text(253), "The uid of that Job.")
+} as const
+
 /** The schema of the status. Its maximum lengths matter: the API server rejects a status with a longer text. */
 export const Status = Schema.Struct({
   observedGeneration: optional(
@@ -230,7 +238,8 @@ export const Status = Schema.Struct({
         Schema.Array(Snapshot).pipe(Schema.maxItems(1000)),
         "What Jobs of the same run have saved before, on other nodes."
       ),
-      partial: optional(Schema.String.pipe(Schema.maxLength(2048)), "Why they could not read some of the files.")
+      partial: optional(Schema.String.pipe(Schema.maxLength(2048)), "Why they could not read some of the files."),
+      emptied: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which of their volumes are empty.")
     }),
     "The run that goes on."
   ),
@@ -259,6 +268,41 @@ export const Status = Schema.Struct({
     "Identifies the repository. Of the Backups with the same value, one runs at a time."
   ),
   effectiveSchedule: optional(Schema.String.pipe(Schema.maxLength(100)), "What a -random schedule came to."),
+  maintenance: optional(
+    Schema.Struct({
+      active: optional(Schema.Struct({ job: Fields.word("Its Job."), ...maintained }), "The maintenance that runs."),
+      last: optional(
+        Schema.Struct({
+          job: Fields.word("Its Job."),
+          ...maintained,
+          completionTime: Field.Time.annotations({ description: "When it ended." }),
+          reason: Fields.word("How it ended, in a word."),
+          message: optional(Schema.String.pipe(Schema.maxLength(2048)), "How it ended.")
+        }),
+        "The maintenance that ended last."
+      ),
+      failures: optional(Schema.NonNegativeInt, "How many failed since the last success.")
+    }),
+    "The deletion of old snapshots, the freeing of their space, and the checks, in Jobs of their own."
+  ),
+  retentionHold: optional(
+    Schema.Struct({
+      reason: Schema.Literal(...Result.holds).annotations({ description: "Why, in a word." }),
+      since: Field.Time.annotations({ description: "Since when." }),
+      keep: optional(Schema.NonNegativeInt, "How many snapshots would stay."),
+      remove: optional(Schema.NonNegativeInt, "How many snapshots would be deleted."),
+      generation: optional(
+        Schema.NonNegativeInt.pipe(Field.format("int64")),
+        "The metadata.generation for which they were counted."
+      )
+    }),
+    "The deletion of old snapshots waits for the annotation backup.example.com/apply-retention."
+  ),
+  lastRetentionTime: time("When old snapshots were last deleted."),
+  lastRetentionTrigger: optional(
+    Schema.String.pipe(Schema.maxLength(253)),
+    "The value of the annotation backup.example.com/apply-retention that was last applied."
+  ),
   lastPruneTime: time("When space was last given back."),
   lastCheckTime: time("When the repository was last found whole."),
   lastManualTrigger: optional(
@@ -271,7 +315,7 @@ export const Status = Schema.Struct({
   ),
   conditions: optional(
     Condition.list,
-    "Ready, LastRunSucceeded, RetentionApplied and RepositoryHealthy; Stalled while it holds."
+    "Ready, LastRunSucceeded, VolumesIntact, RetentionApplied and RepositoryHealthy; Stalled while it holds."
   )
 })
 

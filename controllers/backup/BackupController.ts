@@ -27,9 +27,12 @@ import * as Cleanup from "./Cleanup.ts"
 import * as Decision from "./Decision.ts"
 import * as Jobs from "./Jobs.ts"
 import * as Look from "./Look.ts"
+import * as Maintenance from "./Maintenance.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Names from "./Names.ts"
+import * as Outcome from "./Outcome.ts"
 import * as Plan from "./Plan.ts"
+import * as Run from "./Run.ts"
 import * as Schedule from "./Schedule.ts"
 import { Settings } from "./Settings.ts"
 import * as Spec from "./Spec.ts"
@@ -47,11 +50,16 @@ export const controller = Controller.make("backup", {
   reconcile: (backup) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const jobs = (yield* Jobs.of(backup)).filter((job) => !Cleanup.isCleanup(job))
-      const found = yield* follow(backup, jobs, now)
+      const all = (yield* Jobs.of(backup)).filter((job) => !Cleanup.isCleanup(job))
+      const jobs = all.filter((job) => !Maintenance.isMaintenance(job))
+      const maintaining = all.filter(Maintenance.isMaintenance)
       const understood = Spec.parse(backup)
+      const followed = yield* follow(backup, jobs, now)
+      const kept = yield* followMaintenance(backup, followed, understood, maintaining, now)
+      const found = kept.standing
       const scheduled = schedule(backup, found, understood, jobs, now)
-      const acted = yield* act(backup, scheduled, understood, now)
+      const run = yield* act(backup, scheduled, understood, now)
+      const acted = yield* maintain(backup, run, understood, kept.isActive, now)
 
       const whole = Summary.of(backup, acted.draft, {
         understood: Option.getOrUndefined(Either.getRight(understood)),
@@ -75,6 +83,7 @@ export const controller = Controller.make("backup", {
       )
       yield* Effect.forEach(Plan.abandoned(whole.status, jobs), Jobs.end, { discard: true })
       yield* Effect.forEach(Plan.superfluous(backup, whole.status, jobs, now), Jobs.discard, { discard: true })
+      yield* Effect.forEach(Maintenance.superfluous(whole.status, maintaining), Jobs.discard, { discard: true })
       return Result.requeueAfter(Math.max(1, Math.min(Schedule.wakeAfter(scheduled.next, now), ...acted.wake)))
     })
 })
@@ -91,6 +100,36 @@ const follow = (backup: Backup, jobs: ReadonlyArray<Job>, now: number) =>
     const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
     const found = job && Plan.isOf(job, active) ? { job, progress: yield* Jobs.progress(job) } : undefined
     return Standing.of(backup, found, { now, startTimeout })
+  })
+
+/** Reads the active maintenance, or the one that has ended. */
+const followMaintenance = (
+  backup: Backup,
+  standing: Standing.Standing,
+  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  jobs: ReadonlyArray<Job>,
+  now: number
+) =>
+  Effect.gen(function* () {
+    const pause = Either.match(understood, { onLeft: () => undefined, onRight: ({ longestPause }) => longestPause })
+    const draft = Maintenance.afterRun(backup.status ?? {}, standing.draft, pause)
+    const done = (draft: BackupStatus.Draft, isActive: boolean) => ({ standing: { ...standing, draft }, isActive })
+    const { active } = draft.status.maintenance ?? {}
+    const known = Maintenance.current(draft.status, jobs)
+    if (known === undefined && active === undefined) return done(draft, false)
+    const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
+    const over = (draft: BackupStatus.Draft, ending: Outcome.Ending, at: number) =>
+      done(Maintenance.ended(backup, draft, job, Outcome.judge(ending, { purpose: "maintenance" }), at), false)
+    if (job === undefined || job.metadata.deletionTimestamp !== undefined) {
+      return over(draft, { _tag: "JobDeleted", job: active?.job ?? "" }, now)
+    }
+    const begun = active === undefined ? Maintenance.started(draft, job) : draft
+    const progress = yield* Jobs.progress(job)
+    if (progress._tag === "Ended") return over(begun, progress.ending, Math.min(progress.at, now))
+    const { startTimeout } = yield* Settings
+    if (progress._tag === "Running" || !Run.isLate(progress, startTimeout, now)) return done(begun, true)
+    yield* Jobs.end(job)
+    return over(begun, Run.notStarted(progress, startTimeout), now)
   })
 
 /** The standing of the run, with the decision of the schedule. */
@@ -185,8 +224,7 @@ const act = (
       request,
       before: scheduled.job,
       credentials: found.right.credentials,
-      settings,
-      now
+      settings
     })
     const begun = yield* Effect.either(Jobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {
@@ -204,6 +242,45 @@ const act = (
       job,
       wake: [...scheduled.wake, Duration.toMillis(settings.startTimeout)]
     }
+  })
+
+/** Starts the maintenance that is due. Runs come first. */
+const maintain = (
+  backup: Backup,
+  acted: Acted,
+  understood: Either.Either<Spec.Understood, Spec.Refusal>,
+  isActive: boolean,
+  now: number
+) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const { draft, obstacle, remaining, request } = acted
+    if (isActive) return { ...acted, wake: [...acted.wake, Duration.toMillis(settings.startTimeout)] }
+    const isBusy = draft.status.active !== undefined || request !== undefined || remaining !== undefined
+    if (isBusy || obstacle !== undefined || Either.isLeft(understood)) return acted
+    const { at, operations } = Maintenance.due(backup, draft.status, understood.right, now)
+    if (at !== undefined) return { ...acted, wake: [...acted.wake, at - now] }
+    if (operations.length === 0) return acted
+    const wake = [...acted.wake, Duration.toMillis(settings.retryPeriod)]
+    const { repository } = understood.right
+    if ((yield* Jobs.wait(backup, "Backup", repository.hash)) !== undefined) return { ...acted, wake }
+    const credentials = yield* Look.credentials(backup, repository.destination)
+    const placement = yield* Look.repository(backup, repository.destination)
+    // The next run reports a missing prerequisite.
+    if (Either.isLeft(credentials) || Either.isLeft(placement)) return { ...acted, wake }
+    const work = Maintenance.work(backup, draft.status, understood.right, {
+      operations,
+      placement: placement.right,
+      credentials: credentials.right,
+      settings
+    })
+    const begun = yield* Effect.either(Jobs.begin(work, "Backup"))
+    if (Either.isLeft(begun)) {
+      return Jobs.refusalOf(begun.left) === undefined ? yield* begun.left : { ...acted, wake }
+    }
+    if (Either.isLeft(begun.right)) return { ...acted, wake }
+    const started = Maintenance.started(draft, begun.right.right)
+    return { ...acted, draft: started, wake: [...acted.wake, Duration.toMillis(settings.startTimeout)] }
   })
 
 /** The prerequisites of a run in the cluster: all of them, or the first missing one. */

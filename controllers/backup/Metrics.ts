@@ -18,7 +18,7 @@ import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import { Backup, type BackupStatus } from "./Backup.ts"
-import { type Draft, keepsEverything, retentionApplied } from "./status.ts"
+import { type Draft, keepsEverything, repositoryHealthy, retentionApplied, volumesIntact } from "./status.ts"
 import { millis } from "./Words.ts"
 
 const backup = ["namespace", "name"] as const
@@ -95,6 +95,20 @@ export const retention = Metric.gauge(
   backup
 )
 
+/** 1 if no volume is empty or much smaller than before, else 0. Absent before the first run. */
+export const intact = Metric.gauge(
+  "homeostat_backup_volumes_intact",
+  "Whether no volume of a Backup has lost its files or most of them: 1, or 0",
+  backup
+)
+
+/** 1 if the repository opens and no damage is known, else 0. Absent before it was first opened. */
+export const healthy = Metric.gauge(
+  "homeostat_backup_repository_healthy",
+  "Whether the repository of a Backup opens and no damage of it is known: 1, or 0",
+  backup
+)
+
 /**
  * Scheduled times without a run: missed beyond `startingDeadlineSeconds`, or skipped because of another run. If several of them
  * pass without a manager, one run makes up for all, and they do not count.
@@ -146,6 +160,8 @@ const all: ReadonlyArray<Metric.Metric> = [
   ready,
   snapshots,
   retention,
+  intact,
+  healthy,
   missedSchedules,
   nextRun,
   expectedInterval,
@@ -191,6 +207,12 @@ const retained = ({ conditions }: BackupStatus): number | undefined => {
   const applied = Condition.find(conditions, retentionApplied)
   if (applied === undefined || applied.status === "Unknown" || applied.reason === keepsEverything) return undefined
   return applied.status === "True" ? 1 : 0
+}
+
+const held = ({ conditions }: BackupStatus, type: string): number | undefined => {
+  const condition = Condition.find(conditions, type)
+  if (condition === undefined || condition.status === "Unknown") return undefined
+  return condition.status === "True" ? 1 : 0
 }
 
 const isReady = (conditions: ReadonlyArray<Condition.Condition>): boolean =>
@@ -269,6 +291,8 @@ export const make = (
       set(lastRunSuccess, labels, succeeded(status))
       set(snapshots, labels, status.snapshots)
       set(retention, labels, retained(status))
+      set(intact, labels, held(status, volumesIntact))
+      set(healthy, labels, held(status, repositoryHealthy))
       set(nextRun, labels, seconds(status.nextBackupTime))
       set(expectedInterval, labels, spec.suspend ? undefined : interval)
       set(repositoryLocked, labels, run?.reason === "RepositoryLocked" ? 1 : 0)

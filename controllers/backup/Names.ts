@@ -26,6 +26,8 @@ export const remainingAnnotation = `${domain}/remaining`
 export const runAnnotation = `${domain}/run`
 /** On a Backup: removes all locks of the repository and starts a run, once per value. */
 export const unlockAnnotation = `${domain}/unlock`
+/** On a Backup: allows the deletion of old snapshots that is held, once per value. */
+export const retentionAnnotation = `${domain}/apply-retention`
 /** On a Backup that is being deleted: `"true"` skips the clean-up. */
 export const skipCleanupAnnotation = `${domain}/skip-cleanup`
 

@@ -13,6 +13,8 @@ export type Reason =
   /** All volumes were saved, but old snapshots could not be deleted. */
   | "RetentionFailed"
   | "PartiallyFailed"
+  /** A volume that had files has none, or nothing was saved at all. */
+  | "VolumeEmpty"
   | "RepositoryMissing"
   | "RepositoryLocked"
   | "WrongPassword"
@@ -112,10 +114,14 @@ export interface Outcome {
   readonly kept: number | undefined
   /** The deleted snapshots; undefined if the retention did not run. */
   readonly removed: number | undefined
+  /** Why `forget` deleted nothing: `kept` and `removed` are what it would do. */
+  readonly held: Result.Hold | undefined
   readonly pruned: boolean
   readonly checked: boolean
-  /** `check` found damage or did not finish: for the condition RepositoryHealthy. */
-  readonly checkFailed: boolean
+  /** The repository is damaged, or `check` failed: for the condition RepositoryHealthy. */
+  readonly damaged: boolean
+  /** Volumes that are much smaller than before. */
+  readonly shrunk: ReadonlyArray<Result.Snapshot>
   readonly restored: Result.Restored | undefined
 }
 
@@ -123,14 +129,18 @@ export interface Outcome {
 export const staleLock = 30 * 60_000
 
 /** The purpose of a run, for the advice in its messages. */
-export type Purpose = "backup" | "restore" | "delete"
+export type Purpose = "backup" | "maintenance" | "restore" | "delete"
 
 /** The known facts about a run before its end. */
 export interface Options {
   /** `spec.allowPartial`: unreadable files are only a warning. */
   readonly allowPartial?: boolean
+  /** `spec.allowEmpty`: volumes without files are no failure. */
+  readonly allowEmpty?: boolean
   /** Default: `backup`. */
   readonly purpose?: Purpose
+  /** Another Job of the same run follows. */
+  readonly isPart?: boolean
   /** The snapshots of earlier Jobs of the same run. */
   readonly earlier?: ReadonlyArray<Result.Snapshot>
 }
@@ -140,7 +150,7 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
   const purpose = options.purpose ?? "backup"
   switch (ending._tag) {
     case "Exited":
-      return exited(ending, options.allowPartial === true, purpose, options.earlier ?? [])
+      return exited(ending, { ...options, purpose })
     case "Lost":
       return {
         ...ended("ResultLost"),
@@ -189,27 +199,28 @@ const ended = (reason: Reason): Outcome => ({
   repository: undefined,
   kept: undefined,
   removed: undefined,
+  held: undefined,
   pruned: false,
   checked: false,
-  checkFailed: false,
+  damaged: false,
+  shrunk: [],
   restored: undefined
 })
 
 const deletedJob: { readonly [purpose in Purpose]: string } = {
   backup: "the next run comes by its schedule",
+  maintenance: "the next one follows in an hour",
   restore: "delete this Restore and create it again",
   delete: "the snapshots are where they were"
 }
 
 const exited = (
   ending: Extract<Ending, { readonly _tag: "Exited" }>,
-  allowPartial: boolean,
-  purpose: Purpose,
-  earlier: ReadonlyArray<Result.Snapshot>
+  { allowEmpty = false, allowPartial = false, earlier = [], isPart = false, purpose }: Options & { readonly purpose: Purpose }
 ): Outcome => {
   const result = Result.parse(ending.text)
   const all = [...earlier, ...result.snapshots]
-  const { repository, snapshots, kept, removed, pruned, checked, restored } = result
+  const { repository, snapshots, kept, removed, held, pruned, checked, restored } = result
   const reason = reasonOf(ending, result)
   // The mover exits with success if a partial backup is allowed.
   const allowed = allowPartial || ending.exitCode === exitCodes.Succeeded
@@ -218,11 +229,17 @@ const exited = (
     snapshots,
     kept,
     removed,
+    held,
     pruned,
     checked,
     restored,
     retention: retentionOf(reason, result),
-    checkFailed: result.operation === "check"
+    damaged: reason === "RepositoryDamaged" || (result.operation === "check" && reason === "ResticFailed"),
+    shrunk: snapshots.filter(isShrunk)
+  }
+  if (reason === "Succeeded" && purpose === "backup" && result.complete && !allowEmpty) {
+    const message = emptied(all, isPart)
+    if (message !== undefined) return { ...ended("VolumeEmpty"), ...facts, message }
   }
   if (reason === "Succeeded" && !result.complete) {
     return {
@@ -236,7 +253,7 @@ const exited = (
     return {
       ...ended(reason),
       ...facts,
-      warning: all.some(({ id }) => id === undefined),
+      warning: all.some(({ id }) => id === undefined) || facts.shrunk.length > 0 || held !== undefined,
       message: done({ ...result, snapshots: all }, purpose)
     }
   }
@@ -249,37 +266,61 @@ const exited = (
       message: `Saved, without the files that could not be read, as spec.allowPartial has it. ${cause}`.trim()
     }
   }
-  // A run that only deletes has no success without the deletion.
-  if (reason === "RetentionFailed" && purpose === "backup") {
-    return {
-      ...ended(reason),
-      ...facts,
-      phase: "Completed",
-      message: `${done({ ...result, snapshots: all }, purpose)}. ${happened[reason]} ${cause}${advice[reason]}`
-    }
-  }
   return {
     ...ended(reason),
     ...facts,
-    message: `${happened[reason]} ${cause}${purpose === "backup" ? advice[reason] : (adviceElsewhere[purpose][reason] ?? advice[reason])}`
+    message: `${happened[reason]} ${cause}${purpose === "restore" || purpose === "delete" ? (adviceElsewhere[purpose][reason] ?? advice[reason]) : advice[reason]}`
   }
 }
 
-const retentionOf = (reason: Reason, { operation, removed }: Result.Result): Retention => {
+/**
+ * The message about volumes without files: those that had some before, or all volumes of the run; undefined if there is none. A volume
+ * that was always empty is no failure while another one is saved.
+ */
+const emptied = (volumes: ReadonlyArray<Result.Snapshot>, isPart: boolean): string | undefined => {
+  const names = (some: ReadonlyArray<Result.Snapshot>) => some.map(({ pvc }) => pvc).join(", ")
+  const empty = volumes.filter(({ id }) => id === undefined)
+  const had = empty.filter(({ before }) => before !== undefined && before.files > 0)
+  if (had.length > 0) {
+    const last = had.map(({ before }) => `${before?.files} in snapshot ${before?.id.slice(0, 8)}`).join(", ")
+    return `No files found: ${names(had)} (${last}). Restore the volume, or set spec.allowEmpty if it is meant to be empty`
+  }
+  return !isPart && empty.length > 0 && empty.length === volumes.length
+    ? `No files found: ${names(empty)}. Check that spec.source names the intended volume, or set spec.allowEmpty`
+    : undefined
+}
+
+/** Fewer than half of the files, and of the bytes. Small volumes vary. */
+const isShrunk = ({ before, bytes, files, id }: Result.Snapshot): boolean =>
+  id !== undefined &&
+  before !== undefined &&
+  before.files >= 10 &&
+  2 * files < before.files &&
+  2 * bytes < before.bytes
+
+const retentionOf = (reason: Reason, { held, operation, removed }: Result.Result): Retention => {
   if (reason === "RetentionFailed" || operation === "forget") return "failed"
-  return removed === undefined ? "skipped" : "applied"
+  return removed === undefined || held !== undefined ? "skipped" : "applied"
 }
 
 /** The effects of a run, in a sentence without a full stop. */
-const done = ({ snapshots, cut, removed, restored }: Result.Result, purpose: Purpose): string => {
+const done = ({ checked, cut, held, pruned, removed, restored, snapshots }: Result.Result, purpose: Purpose): string => {
   if (restored !== undefined) {
     return `${restored.files === 1 ? "1 file or folder" : `${restored.files} files and folders`} restored from snapshot ${restored.snapshot.slice(0, 8)}, ${counted(restored.bytes, "byte")}`
   }
   if (purpose === "delete") return `${counted(removed ?? 0, "snapshot")} deleted`
+  if (purpose === "maintenance") {
+    const parts = [
+      ...(checked ? ["the repository is undamaged"] : []),
+      ...(removed === undefined || held !== undefined ? [] : [`${counted(removed, "snapshot")} deleted`]),
+      ...(pruned ? ["the space of deleted snapshots freed"] : [])
+    ]
+    return parts.join(", ")
+  }
   const empty = snapshots.filter(({ id }) => id === undefined).map(({ pvc }) => pvc)
   const saved = `${cut ? "At least " : ""}${counted(snapshots.length - empty.length, "volume")} saved`
   if (empty.length === 0) return saved
-  return `${saved}; nothing in ${empty.join(", ")}: look whether ${empty.length === 1 ? "it is" : "they are"} the right ${empty.length === 1 ? "one" : "ones"}`
+  return `${saved}; no files found: ${empty.join(", ")}`
 }
 
 /** The exit code decides, because output can be cut. The output only distinguishes reasons with the same code. */
@@ -334,6 +375,7 @@ type Failing = Exclude<
   | "JobDeleted"
   | "Replaced"
   | "ResultLost"
+  | "VolumeEmpty"
 >
 
 const happened: { readonly [reason in Failing]: string } = {
@@ -379,7 +421,7 @@ const advice: { readonly [reason in Failing]: string } = {
 
 /** Advice for runs without a next run. */
 const adviceElsewhere: {
-  readonly [purpose in Exclude<Purpose, "backup">]: { readonly [reason in Failing]?: string }
+  readonly [purpose in "restore" | "delete"]: { readonly [reason in Failing]?: string }
 } = {
   restore: {
     PartiallyFailed: "What could be restored is there; look whether the user of the mover may write to the volume",

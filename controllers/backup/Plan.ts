@@ -193,27 +193,18 @@ export interface Options {
   readonly before: Job | undefined
   readonly credentials: Credentials.Mounts
   readonly settings: Settings.Values
-  readonly now: number
 }
 
-/** The next Job. The last Job of a run also runs the retention, prune and check, if they are due. */
+/** The next Job. */
 export const work = (
   backup: Backup,
   status: BackupStatus,
   understood: Understood,
-  { before, credentials, now, part, request, settings }: Options
+  { before, credentials, part, request, settings }: Options
 ): MoverJob.Work => {
   const { spec } = backup
-  const { creationTimestamp, name, namespace = "" } = backup.metadata
+  const { name, namespace = "", uid } = backup.metadata
   const { active } = status
-  // A time in the future was written before the clock was set back, so the real time is unknown.
-  const isDue = (last: string | undefined, interval: number) => {
-    const at = millis(last) ?? Date.parse(creationTimestamp)
-    return at + interval <= now || at - now > interval
-  }
-  const isLast = part.later.length === 0
-  // Old snapshots are not deleted after a partial backup.
-  const forgets = isLast && understood.keep.length > 0 && (spec.allowPartial || active?.partial === undefined)
   const trigger = request?.trigger ?? active?.trigger ?? "schedule"
   const id = request?.id ?? nextId(before)
   return {
@@ -225,19 +216,18 @@ export const work = (
       "preflight",
       // After the repository was opened or created, because a lock does not prevent that.
       ...(request?.trigger === "unlock" ? (["unlock-all"] as const) : []),
-      "backup",
-      ...(forgets ? (["forget"] as const) : []),
-      ...(forgets && isDue(status.lastPruneTime, understood.pruneInterval) ? (["prune"] as const) : []),
-      ...(isLast && isDue(status.lastCheckTime, understood.checkInterval) ? (["check"] as const) : [])
+      "backup"
     ],
     parameters: {
       BACKUP_HOST: namespace,
       BACKUP_TAG: `${namespace}/${name}`,
+      // A retry of the Job recognizes the snapshots of the attempt before it.
+      RUN_TAG: `run:${MoverJob.shortHash(uid)}-${id}`,
       // A known repository that is missing is a loss and must not be created again. A finished run alone does not prove that it
       // existed, because the tutorial's controller, whose objects we take over, created none.
       INIT: status.repositoryID === undefined ? "1" : undefined,
+      REPOSITORY_ID: status.repositoryID,
       ALLOW_PARTIAL: spec.allowPartial ? "1" : undefined,
-      FORGET_ARGS: forgets ? understood.keep.join(" ") : undefined,
       EXCLUDES: spec.excludes === undefined || spec.excludes.length === 0 ? undefined : spec.excludes.join("\n")
     },
     repository: understood.repository,
@@ -250,7 +240,7 @@ export const work = (
       [Names.tokenAnnotation]: request === undefined ? active?.token : request.token,
       [Names.afterAnnotation]: status.lastRun === undefined ? "" : identity(status.lastRun),
       [Names.claimsAnnotation]: part.group.claims.map(({ name }) => name).join(","),
-      [Names.remainingAnnotation]: isLast ? undefined : part.later.join(",")
+      [Names.remainingAnnotation]: part.later.length === 0 ? undefined : part.later.join(",")
     },
     image: settings.moverImage,
     preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))

@@ -1,7 +1,8 @@
 /**
  * The result that the mover reports: one JSON object in its termination message, `{"reason", "message", "operation", "repository",
- * "kept", "removed", "pruned", "checked", "unlocked", "restored": {"snapshot", "bytes", "files"}, "cut", "snapshots": [{"pvc", "id",
- * "bytes", "added", "files"} | {"pvc", "empty": true}]}`, without fields that do not apply. Pure.
+ * "kept", "removed", "held", "pruned", "checked", "unlocked", "restored": {"snapshot", "bytes", "files"}, "cut", "snapshots": [{"pvc",
+ * "id", "bytes", "added", "files", "before"} | {"pvc", "empty": true, "before"}]}`, without fields that do not apply. `before` is
+ * `{"id", "bytes", "files"}`. Pure.
  *
  * Kubernetes cuts the text at 4096 bytes. Without a message of the mover it has the last lines of the log (FallbackToLogsOnError),
  * and after some failures nothing. So parsing never fails: unreadable fields are absent.
@@ -19,7 +20,24 @@ export interface Snapshot {
   /** The growth of the repository, in bytes, after deduplication and compression. */
   readonly added: number
   readonly files: number
+  /** The newest snapshot of the volume before this run; absent for the first one. */
+  readonly before?: Before
 }
+
+/** The size of an earlier snapshot. */
+export interface Before {
+  /** restic's ID. */
+  readonly id: string
+  /** Size of all files, in bytes. */
+  readonly bytes: number
+  readonly files: number
+}
+
+/** Why `forget` deleted nothing, although it could have. */
+export const holds = ["Paused", "VolumeShrunk", "ExistingSnapshots", "TooMany"] as const
+
+/** Why `forget` deleted nothing. */
+export type Hold = (typeof holds)[number]
 
 /** The restored files. */
 export interface Restored {
@@ -48,6 +66,8 @@ export interface Result {
   readonly kept: number | undefined
   /** The snapshots that `forget` removed; undefined if it did not run or did not finish. */
   readonly removed: number | undefined
+  /** `forget` deleted nothing for this reason: `kept` and `removed` are what it would do. */
+  readonly held: Hold | undefined
   readonly pruned: boolean
   readonly checked: boolean
   /** All locks were removed, including those of other owners. */
@@ -69,6 +89,7 @@ const nothing: Result = {
   cut: false,
   kept: undefined,
   removed: undefined,
+  held: undefined,
   pruned: false,
   checked: false,
   unlocked: false,
@@ -117,6 +138,7 @@ const read = (object: { readonly [field: string]: unknown }): Result => ({
   cut: object.cut === true,
   kept: counted(object.kept),
   removed: counted(object.removed),
+  held: holds.find((hold) => hold === object.held),
   pruned: object.pruned === true,
   checked: object.checked === true,
   unlocked: object.unlocked === true,
@@ -141,9 +163,18 @@ const snapshot = (value: unknown): ReadonlyArray<Snapshot> => {
       id: id(object.id),
       bytes: amount(object.bytes),
       added: amount(object.added),
-      files: amount(object.files)
+      files: amount(object.files),
+      ...before(object.before)
     }
   ]
+}
+
+const before = (value: unknown): { readonly before?: Before } => {
+  const object = asObject(value)
+  const found = id(object?.id)
+  return found === undefined
+    ? {}
+    : { before: { id: found, bytes: amount(object?.bytes), files: amount(object?.files) } }
 }
 
 const id = (value: unknown): string | undefined =>

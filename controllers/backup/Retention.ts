@@ -2,8 +2,9 @@
  * The retention of snapshots: `retentionPolicy` in the grammar of the tutorial, as arguments of `restic forget`, and in words what
  * it will delete. Pure.
  *
- * restic counts `--keep-within` from the newest snapshot, not from now, so that a stopped Backup loses nothing. It has no weeks, and
- * its `m` are months, so it gets only whole hours (restic, internal/data/duration.go).
+ * restic counts `--keep-within` from the newest snapshot, not from now, so that a stopped Backup loses nothing. After its next run it
+ * would lose everything older, so every retention keeps the newest {@link floor} snapshots. restic has no weeks, and its `m` are months,
+ * so it gets only whole hours (restic, internal/data/duration.go).
  */
 import * as Either from "effect/Either"
 import type * as Occurrence from "./Occurrence.ts"
@@ -86,19 +87,27 @@ const flags = [
   ["keepYearly", "--keep-yearly"]
 ] as const
 
+/** The newest snapshots that every retention keeps, unless `retention.keepLast` is set. */
+export const floor = 3
+
 /**
  * The `--keep-…` arguments of `restic forget`; a snapshot that one of them keeps stays.
  *
  * @returns empty: nothing is deleted, and `forget` must not run
  */
-export const keepArguments = (policy: Policy | undefined, counts: Counts = {}): ReadonlyArray<string> => [
-  ...(policy === undefined ? [] : ["--keep-within", `${policy.hours}h`]),
-  ...flags.flatMap(([field, flag]) => {
-    const count = counts[field] ?? 0
-    // restic rejects `--keep-last 0` alone, and old versions took negative values as "everything".
-    return count >= 1 ? [flag, `${Math.floor(count)}`] : []
-  })
-]
+export const keepArguments = (policy: Policy | undefined, counts: Counts = {}): ReadonlyArray<string> => {
+  // restic rejects `--keep-last 0` alone, and old versions took negative values as "everything".
+  const isSet = (field: keyof Counts) => (counts[field] ?? 0) >= 1
+  if (policy === undefined && !flags.some(([field]) => isSet(field))) return []
+  const all: Counts = { ...counts, keepLast: isSet("keepLast") ? counts.keepLast : floor }
+  return [
+    ...(policy === undefined ? [] : ["--keep-within", `${policy.hours}h`]),
+    ...flags.flatMap(([field, flag]) => {
+      const count = all[field] ?? 0
+      return count >= 1 ? [flag, `${Math.floor(count)}`] : []
+    })
+  ]
+}
 
 /**
  * Warnings about a retention that may be a mistake, as sentences about the deleted snapshots: for a Warning event, and for the
@@ -128,7 +137,7 @@ export const warnings = (
       ? [gaps.shortest, "each successful run"]
       : [gaps.longest, "the first successful run that follows such a pause"]
     found.push(
-      `${written} keeps what is at most ${kept} older than the newest snapshot, and the schedule pauses ${always ? "at least" : "up to"} ${inWords(pause / 1000)} between runs: after ${when}, every snapshot but the newest is deleted${besides}`
+      `${written} keeps what is at most ${kept} older than the newest snapshot, and the schedule pauses ${always ? "at least" : "up to"} ${inWords(pause / 1000)} between runs: after ${when}, all snapshots but the newest ${options.counts?.keepLast || floor} are deleted${besides}`
     )
   }
   return found

@@ -23,6 +23,8 @@ export interface Understood {
   /** Milliseconds. */
   readonly pruneInterval: number
   readonly checkInterval: number
+  /** A longer time between two successful runs holds the deletion of old snapshots, in ms; undefined without retentionPolicy. */
+  readonly longestPause: number | undefined
   /** The longest time between two runs, in seconds: until then a new success is expected. */
   readonly expectedInterval: number | undefined
 }
@@ -67,6 +69,8 @@ export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
       warnings: Retention.warnings(policy, { gaps: between, counts: spec.retention }),
       pruneInterval,
       checkInterval,
+      // A schedule may pause for longer than its policy keeps.
+      longestPause: policy && Math.max(policy.hours * hour, 1.5 * (between?.longest ?? 0)),
       expectedInterval: between === undefined ? undefined : Math.round(between.longest / 1000)
     }
   })

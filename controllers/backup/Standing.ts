@@ -69,9 +69,12 @@ export const of = (
             deadline: progress.since + Duration.toMillis(startTimeout)
           }
     case "Ended": {
-      const outcome = Outcome.judge(progress.ending, { allowPartial: backup.spec.allowPartial })
+      const { allowEmpty, allowPartial } = backup.spec
       const claims = Run.remaining(job)
-      const goesOn = claims.length > 0 && (outcome.phase === "Completed" || outcome.reason === "PartiallyFailed")
+      const outcome = Outcome.judge(progress.ending, { allowEmpty, allowPartial, isPart: claims.length > 0 })
+      const isSaved =
+        outcome.phase === "Completed" || outcome.reason === "PartiallyFailed" || outcome.reason === "VolumeEmpty"
+      const goesOn = claims.length > 0 && isSaved
       // A node's clock may differ from the API server's.
       if (!goesOn) return over(draft, progress.ending, Math.max(Math.min(progress.at, now), Run.madeAt(job)))
       const parted = BackupStatus.partEnded(draft, run, outcome)
@@ -80,15 +83,18 @@ export const of = (
   }
 }
 
-/** The outcome of a whole run: one partial Job makes the run partial. */
+/** The outcome of a whole run: one partial Job makes the run partial, and so does one with an emptied volume. */
 const judge = (
   backup: Backup,
-  { partial, snapshots = [] }: BackupStatus.Active,
+  { emptied, partial, snapshots = [] }: BackupStatus.Active,
   ending: Outcome.Ending
 ): Outcome.Outcome => {
-  const { allowPartial } = backup.spec
+  const { allowEmpty, allowPartial } = backup.spec
   const earlier = snapshots.map(({ id, ...rest }) => ({ ...rest, id }))
-  const outcome = Outcome.judge(ending, { allowPartial, earlier })
+  const outcome = Outcome.judge(ending, { allowEmpty, allowPartial, earlier })
+  if (emptied !== undefined && outcome.phase === "Completed" && !allowEmpty) {
+    return { ...outcome, reason: "VolumeEmpty", phase: "Failed", warning: true, message: emptied }
+  }
   return partial !== undefined && outcome.phase === "Completed" && !allowPartial
     ? { ...outcome, reason: "PartiallyFailed", phase: "Failed", warning: true, message: partial }
     : outcome

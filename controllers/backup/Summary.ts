@@ -5,6 +5,7 @@
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Time from "@homeostat/runtime/resource/Time"
 import type { Backup, BackupStatus } from "./Backup.ts"
+import * as Maintenance from "./Maintenance.ts"
 import { cut, longestCondition, longestMessage } from "./Room.ts"
 import type { Refusal, Understood } from "./Spec.ts"
 import {
@@ -14,7 +15,8 @@ import {
   lastRunSucceeded,
   repositoryHealthy,
   retentionApplied,
-  type Told
+  type Told,
+  volumesIntact
 } from "./status.ts"
 
 /** The facts besides the steps. */
@@ -47,6 +49,12 @@ export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft
       : []),
     Condition.find(status.conditions, lastRunSucceeded) ?? {
       type: lastRunSucceeded,
+      status: "Unknown",
+      reason: "NeverRun",
+      message: "It has not run yet"
+    },
+    Condition.find(status.conditions, volumesIntact) ?? {
+      type: volumesIntact,
       status: "Unknown",
       reason: "NeverRun",
       message: "It has not run yet"
@@ -155,7 +163,15 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
       message: "Every snapshot is kept, since neither retentionPolicy nor retention is set"
     }
   }
-  if (before === undefined || before.status === "Unknown" || before.reason === keepsEverything) {
+  if (status.retentionHold !== undefined) {
+    return {
+      type: retentionApplied,
+      status: "False",
+      reason: "RetentionHeld",
+      message: `${Maintenance.holdMessage(status.retentionHold)}.${warnings}`
+    }
+  }
+  if (before === undefined || before.status === "Unknown" || before.reason === keepsEverything || before.reason === "RetentionHeld") {
     return {
       type: retentionApplied,
       status: "Unknown",

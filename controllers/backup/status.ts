@@ -28,7 +28,7 @@ export interface Draft {
 export const draft = (backup: Backup): Draft => ({ status: backup.status ?? {}, told: [] })
 
 /** A step: changes of the status, and its Events. An undefined field is removed. */
-const step = (
+export const step = (
   { status, told }: Draft,
   change: { readonly [field in keyof BackupStatus]?: BackupStatus[field] | undefined },
   ...events: ReadonlyArray<Told>
@@ -70,7 +70,8 @@ const because: { readonly [trigger in Trigger]: string } = {
   retry: "the lock that the last run found counts as stale by now"
 }
 
-const later = (time: string | undefined, millis: number): string =>
+/** The later of two times. The second one is epoch milliseconds. */
+export const later = (time: string | undefined, millis: number): string =>
   time !== undefined && Date.parse(time) >= millis ? time : Time.seconds(millis)
 
 /** A part of a run has ended without a failure, and another Job continues with other volumes. */
@@ -80,7 +81,9 @@ export const partEnded = (draft: Draft, run: Active, outcome: Outcome.Outcome): 
       ...run,
       snapshots: together(run, outcome),
       ...(outcome.reason === "PartiallyFailed" &&
-        run.partial === undefined && { partial: cut(outcome.message, longestMessage) })
+        run.partial === undefined && { partial: cut(outcome.message, longestMessage) }),
+      ...(outcome.reason === "VolumeEmpty" &&
+        run.emptied === undefined && { emptied: cut(outcome.message, longestMessage) })
     },
     repositoryID: draft.status.repositoryID ?? outcome.repository
   })
@@ -135,9 +138,7 @@ export const ended = (
       // The replaced run did not finish the unlock.
       ...(run.trigger === "unlock" && run.token !== undefined && !replaced && { lastUnlockTrigger: run.token }),
       repositoryID: status.repositoryID ?? outcome.repository,
-      ...(outcome.kept !== undefined && { snapshots: whole64(outcome.kept) }),
-      ...(outcome.pruned && { lastPruneTime: time }),
-      ...(outcome.checked && { lastCheckTime: time }),
+      ...held(status, outcome, time),
       conditions: conditions(status, [
         {
           type: lastRunSucceeded,
@@ -145,7 +146,7 @@ export const ended = (
           reason: outcome.reason,
           message
         },
-        ...retentionAfter(outcome),
+        ...intactAfter(status, outcome),
         ...healthAfter(status, outcome)
       ])
     },
@@ -154,27 +155,31 @@ export const ended = (
       reason: succeeded ? "BackupCompleted" : (failures[outcome.reason] ?? "BackupFailed"),
       note: outcome.message
     },
-    ...(outcome.removed !== undefined && outcome.removed > 0
-      ? [
-          {
-            type: "Normal",
-            reason: "SnapshotsPruned",
-            note: `${counted(outcome.removed, "old snapshot")} deleted${outcome.pruned ? ", and their space given back" : ""}${outcome.kept === undefined ? "" : `; ${outcome.kept} kept`}`
-          } as const
-        ]
-      : [])
+    ...outcome.shrunk.map(
+      (volume) => ({ type: "Warning", reason: "VolumeShrunk", note: cut(shrunkMessage(volume), longestMessage) }) as const
+    )
   )
 }
+
+/** A volume that is much smaller than before holds the deletion of old snapshots. */
+const held = (status: BackupStatus, { shrunk }: Outcome.Outcome, since: string) =>
+  shrunk.length === 0 ? {} : { retentionHold: status.retentionHold ?? { reason: "VolumeShrunk" as const, since } }
+
+const shrunkMessage = ({ before, bytes, files, pvc }: Result.Snapshot): string =>
+  `Volume ${pvc} has ${counted(files, "file")} and ${counted(bytes, "byte")}, and had ${before?.files} and ${before?.bytes} in snapshot ${before?.id.slice(0, 8)}`
 
 /** Failures with their own event. */
 const failures: { readonly [reason: string]: string } = {
   PartiallyFailed: "BackupPartiallyFailed",
+  VolumeEmpty: "VolumeEmpty",
   RepositoryLocked: "RepositoryLocked",
   Replaced: "RunReplaced"
 }
 
 /** The condition type for the outcome of the last run. */
 export const lastRunSucceeded = "LastRunSucceeded"
+/** The condition type for volumes that lost their files. */
+export const volumesIntact = "VolumesIntact"
 /** The condition type for the deletion of old snapshots. */
 export const retentionApplied = "RetentionApplied"
 /** The reason of {@link retentionApplied} without a retention. */
@@ -185,48 +190,52 @@ export const repositoryHealthy = "RepositoryHealthy"
 /** A condition without generation and time. */
 export type Finding = Omit<Condition.Draft, "observedGeneration">
 
-const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<Finding> =>
-  outcome.retention === "skipped"
-    ? []
-    : [
-        outcome.retention === "applied"
-          ? {
-              type: retentionApplied,
-              status: "True",
-              reason: "Applied",
-              message: `${counted(outcome.removed ?? 0, "snapshot")} deleted${outcome.kept === undefined ? "" : `, ${outcome.kept} kept`}`
-            }
-          : {
-              type: retentionApplied,
-              status: "False",
-              reason: "RetentionFailed",
-              message: cut(outcome.message, longestMessage)
-            }
-      ]
+/** The next run with files shows that an emptied volume is intact. A shrunk volume needs the annotation that allows the deletion. */
+const intactAfter = ({ retentionHold }: BackupStatus, outcome: Outcome.Outcome): ReadonlyArray<Finding> => {
+  const found = (status: Finding["status"], reason: string, message: string): ReadonlyArray<Finding> => [
+    { type: volumesIntact, status, reason, message }
+  ]
+  if (outcome.reason === "VolumeEmpty") return found("False", "VolumeEmpty", outcome.message)
+  if (outcome.shrunk.length > 0) return found("False", "VolumeShrunk", outcome.shrunk.map(shrunkMessage).join("; "))
+  if (outcome.phase !== "Completed" || retentionHold?.reason === "VolumeShrunk") return []
+  return found("True", "Intact", "No volume is empty or much smaller than before")
+}
 
 /** Reasons that show whether the repository could be opened. */
-const opened: ReadonlySet<string> = new Set(["RepositoryMissing", "RepositoryLocked", "WrongPassword"])
+const opened: ReadonlySet<string> = new Set([
+  "RepositoryMissing",
+  "RepositoryExchanged",
+  "RepositoryLocked",
+  "WrongPassword"
+])
 
-const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): ReadonlyArray<Finding> => {
+/** Whether a condition RepositoryHealthy shows damage. Only a successful check ends it. */
+export const isDamaged = (status: BackupStatus): boolean => {
+  const health = Condition.find(status.conditions, repositoryHealthy)
+  return health?.status === "False" && (health.reason === "RepositoryDamaged" || health.reason === "CheckFailed")
+}
+
+/** The condition RepositoryHealthy after a run or a maintenance, if it changes. */
+export const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): ReadonlyArray<Finding> => {
   const found = (status: Finding["status"], reason: string, message: string): ReadonlyArray<Finding> => [
     { type: repositoryHealthy, status, reason, message }
   ]
   const before = Condition.find(status.conditions, repositoryHealthy)
-  if (outcome.checkFailed) return found("False", "CheckFailed", outcome.message)
-  if (outcome.checked) return found("True", "Checked", "The repository was checked, and is whole")
-  // After a failed check, a repository that opens or is locked still counts as damaged.
-  const isDamaged = before?.reason === "CheckFailed"
+  if (outcome.damaged) return found("False", "RepositoryDamaged", outcome.message)
+  if (outcome.checked) return found("True", "Checked", "The repository was checked and is undamaged")
+  // A damaged repository still opens.
+  const wasDamaged = isDamaged(status)
   if (opened.has(outcome.reason)) {
-    return isDamaged && outcome.reason === "RepositoryLocked" ? [] : found("False", outcome.reason, outcome.message)
+    return wasDamaged && outcome.reason === "RepositoryLocked" ? [] : found("False", outcome.reason, outcome.message)
   }
   if (outcome.phase !== "Completed") return []
-  return before?.status === "True" || isDamaged
+  return before?.status === "True" || wasDamaged
     ? []
     : found("True", "Opened", "The repository opens and takes snapshots")
 }
 
 /** Conditions without times: the Summary sets them. */
-const conditions = (status: BackupStatus, findings: ReadonlyArray<Finding>): ReadonlyArray<Condition.Condition> => [
+export const conditions = (status: BackupStatus, findings: ReadonlyArray<Finding>): ReadonlyArray<Condition.Condition> => [
   ...(status.conditions ?? []).filter(({ type }) => findings.every((finding) => finding.type !== type)),
   // The Summary sets the time, and keeps that of an unchanged condition, so this value is never visible.
   ...findings.map((finding) => ({ ...finding, lastTransitionTime: "" }))

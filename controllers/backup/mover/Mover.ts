@@ -186,35 +186,27 @@ export const snapshots = (
 /** The arguments that make restic wait for a lock. */
 export const lock = ({ retryLock }: Parameters): ReadonlyArray<string> => ["--retry-lock", retryLock]
 
-/** The state of a run between its operations. */
-interface State {
-  /** Why some files were not saved. */
-  partial: string | undefined
-  /** Why the backup ended early: the destination is full. */
-  full: string | undefined
-  /** Why old snapshots could not be deleted. */
-  refused: string | undefined
-}
-
-/** Saves all volumes. Ends early if the destination is full, because `forget` and `prune` may make room. */
-const backup = (mover: Mover, state: State): Step =>
+/** Saves all volumes. Returns why some files were not saved. */
+const backup = (mover: Mover): Step<string | undefined> =>
   Effect.gen(function* () {
     const { data } = mover.parameters
     const volumes = folders(data)
     if (volumes.length === 0) return yield* finish("ResticFailed", `no volume found: ${data}`)
     // Reading the list needs no lock.
     const before = yield* snapshots(mover, "--no-lock")
+    const unsaved: Array<string> = []
     for (const pvc of volumes) {
-      const failed = yield* save(mover, state, pvc, before)
-      if (failed === undefined) continue
-      if (!Restic.isFull(failed)) return yield* fail(failed, withPartial(state, Restic.causeOf(failed)))
-      state.full = Restic.causeOf(failed)
-      return
+      const unread = yield* save(mover, pvc, before).pipe(
+        // The unreadable files of earlier volumes are part of the message.
+        Effect.mapError((finished) => withMessage(finished, [...unsaved, finished.message].join("; ")))
+      )
+      if (unread !== undefined) unsaved.push(`volume ${pvc}: ${unread}`)
     }
+    return unsaved.length === 0 ? undefined : unsaved.join("; ")
   })
 
-const withPartial = ({ partial }: State, message: string): string =>
-  partial === undefined ? message : `${partial}; ${message}`
+const withMessage = ({ exitCode, reason }: Report.Finished, message: string): Report.Finished =>
+  new Finished({ exitCode, reason, message })
 
 /** The folders in a folder, in the order of their names; empty if it does not exist. */
 const folders = (path: string): ReadonlyArray<string> => {
@@ -239,34 +231,28 @@ export const entriesOf = (folder: string): Step<ReadonlyArray<string>> =>
       })
   })
 
-/** Saves a volume. Returns the failed restic, if it failed in a way that may have to do with the destination. */
+/** Saves a volume. Returns which of its files could not be read. */
 const save = (
-  mover: Mover,
-  state: State,
+  { parameters, report, restic, work }: Mover,
   pvc: string,
   snapshots: ReadonlyArray<Snapshots.Snapshot>
-): Step<Restic.Ended | undefined> =>
+): Step<string | undefined> =>
   Effect.gen(function* () {
-    const { parameters, report, restic, work } = mover
+    const { runTag } = parameters
     const folder = join(parameters.data, pvc)
     const host = `${parameters.host}/${pvc}`
-    const { runTag } = parameters
     const ofVolume = snapshots.filter((snapshot) => snapshot.host === host)
     // A retry of the Job: the previous attempt has saved this volume.
     const own = ofVolume.find(({ tags }) => runTag !== undefined && tags.includes(runTag))
     const newest = ofVolume.findLast((snapshot) => snapshot !== own)
-    const before = newest && {
-      before: { id: newest.id, bytes: newest.bytes ?? 0, files: newest.files ?? 0 }
-    }
+    const before = newest && { before: { id: newest.id, bytes: newest.bytes ?? 0, files: newest.files ?? 0 } }
+    const isEmpty = (): undefined => void report.volumes.push({ pvc, empty: true, ...before })
     if (own !== undefined) {
       const { added = 0, bytes = 0, files = 0, id } = own
       report.volumes.push({ pvc, id, bytes, added, files, ...before })
       return undefined
     }
-    if ((yield* entriesOf(folder)).length === 0) {
-      report.volumes.push({ pvc, empty: true, ...before })
-      return undefined
-    }
+    if ((yield* entriesOf(folder)).length === 0) return isEmpty()
     const excludes = join(work, "excludes")
     writeFileSync(excludes, excludesOf(folder, parameters.excludes))
     const ended = yield* restic(
@@ -281,21 +267,15 @@ const save = (
     if (ended.code === 3 && Restic.isDamaged(ended)) {
       return yield* finish("RepositoryDamaged", `volume ${pvc}: ${Restic.unreadableOf(ended)}`)
     }
-    if (ended.code === 3) state.partial = withPartial(state, `volume ${pvc}: ${Restic.unreadableOf(ended)}`)
-    else if (ended.code !== 0) {
-      if (!ended.stderr.some((line) => line.includes("snapshot is empty"))) return ended
-      if (ended.unreadable > 0) {
-        const files = Restic.unreadableOf(ended)
-        return yield* finish("ResticFailed", `volume ${pvc}: no file could be read by ${user()}: ${files}`)
-      }
-      report.volumes.push({ pvc, empty: true, ...before })
-      return undefined
+    if (ended.code !== 0 && ended.code !== 3) {
+      if (!ended.stderr.some((line) => line.includes("snapshot is empty"))) return yield* fail(ended)
+      if (ended.unreadable === 0) return isEmpty()
+      const files = Restic.unreadableOf(ended)
+      return yield* finish("ResticFailed", `volume ${pvc}: no file could be read by ${user()}: ${files}`)
     }
     const summary = Restic.objectOf(ended, "summary") ?? {}
     const id = summary.snapshot_id
-    if (typeof id !== "string") {
-      return yield* finish("ResticFailed", `restic reported no snapshot of volume ${pvc}`)
-    }
+    if (typeof id !== "string") return yield* finish("ResticFailed", `restic reported no snapshot of volume ${pvc}`)
     report.volumes.push({
       pvc,
       id,
@@ -304,7 +284,7 @@ const save = (
       files: count(summary.total_files_processed),
       ...before
     })
-    return undefined
+    return ended.code === 3 ? Restic.unreadableOf(ended) : undefined
   })
 
 /** A number of a summary. */
@@ -323,36 +303,54 @@ const excludesOf = (folder: string, patterns: ReadonlyArray<string>): string =>
     .map((line) => `${line.replaceAll("$", "$$$$")}\n`)
     .join("")
 
-/** Deletes old snapshots. */
-const forget = (mover: Mover, state: State): Step =>
+/** `restic forget` for this Backup. */
+const forgetting = ({ parameters, restic }: Mover, ...args: ReadonlyArray<string>): Effect.Effect<Restic.Ended> =>
+  restic([
+    ...["forget", "--json", ...lock(parameters), "--tag", parameters.tag, "--group-by", "host"],
+    ...args
+  ])
+
+/** Why the deletion of these snapshots has to wait for a user. */
+const holdOf = ({ createdAt, hold, isAllowed }: Parameters, { kept, removed }: Snapshots.Forgotten) => {
+  if (isAllowed || removed.length === 0) return undefined
+  if (hold !== undefined) return hold
+  if (createdAt !== undefined && removed.some(({ moment }) => Snapshots.compare(moment, createdAt) < 0)) {
+    return "ExistingSnapshots"
+  }
+  return removed.length > kept.length ? "TooMany" : undefined
+}
+
+/**
+ * Deletes old snapshots. It first asks restic which ones, and deletes nothing if that has to wait for a user. Returns why the server
+ * does not allow deletions.
+ */
+const forget = (mover: Mover): Step<string | undefined> =>
   Effect.gen(function* () {
-    const { parameters, report, restic } = mover
-    // Older snapshots may be all that is left of a file that could not be read.
-    if (state.partial !== undefined && !parameters.allowPartial) return
-    if (parameters.keep.length === 0) return
-    const ended = yield* restic([
-      ...["forget", "--json", ...lock(parameters), "--tag", parameters.tag, "--group-by", "host"],
-      ...parameters.keep
-    ])
-    if (ended.code === 0) {
-      const found = Snapshots.forgotten(ended.stdout)
-      report.kept = found?.kept.length
-      report.removed = found?.removed.length
-    } else if (state.full === undefined) {
+    const { parameters, report } = mover
+    if (parameters.keep.length === 0) return undefined
+    const tried = yield* forgetting(mover, "--dry-run", ...parameters.keep)
+    if (tried.code !== 0) return yield* fail(tried)
+    const planned = Snapshots.forgotten(tried.stdout)
+    if (planned === undefined) return yield* finish("ResticFailed", "restic printed no list of snapshots to delete")
+    const hold = holdOf(parameters, planned)
+    if (hold === undefined) {
+      const ended = yield* forgetting(mover, ...parameters.keep)
       // A server that forbids deletions does so for each snapshot, and restic ends with 3.
-      if (ended.code !== 3) return yield* fail(ended)
-      state.refused = Restic.causeOf(ended)
+      if (ended.code === 3) return Restic.causeOf(ended)
+      if (ended.code !== 0) return yield* fail(ended)
     }
+    report.held = hold
+    report.kept = planned.kept.length
+    report.removed = planned.removed.length
+    return undefined
   })
 
 /** Frees the space of deleted snapshots. */
-const prune = (mover: Mover, { full, refused }: Pick<State, "full" | "refused">): Step =>
+const prune = ({ parameters, report, restic }: Mover): Step =>
   Effect.gen(function* () {
-    if (refused !== undefined) return
-    const { parameters, report, restic } = mover
     const ended = yield* restic(["prune", "--quiet", ...lock(parameters)])
-    if (ended.code === 0) report.pruned = true
-    else if (full === undefined) return yield* fail(ended)
+    if (ended.code !== 0) return yield* fail(ended)
+    report.pruned = true
   })
 
 /** Checks the repository for damage. */
@@ -366,13 +364,10 @@ const check = ({ parameters, report, restic }: Mover): Step =>
 /** Deletes all snapshots of this Backup. */
 const deleteAll = (mover: Mover): Step =>
   Effect.gen(function* () {
-    const { parameters, report, restic } = mover
+    const { parameters, report } = mover
     const found = yield* snapshots(mover, ...lock(parameters))
     if (found.length > 0) {
-      const ended = yield* restic([
-        ...["forget", "--json", ...lock(parameters), "--tag", parameters.tag, "--group-by", "host"],
-        "--unsafe-allow-remove-all"
-      ])
+      const ended = yield* forgetting(mover, "--unsafe-allow-remove-all")
       if (ended.code === 3) return yield* finish("RetentionFailed", Restic.causeOf(ended))
       if (ended.code !== 0) return yield* fail(ended)
       const removed = Snapshots.forgotten(ended.stdout)?.removed.length ?? 0
@@ -382,23 +377,20 @@ const deleteAll = (mover: Mover): Step =>
     }
     report.removed = found.length
     report.kept = 0
-    yield* prune(mover, { full: undefined, refused: undefined })
+    yield* prune(mover)
   })
 
 /** Runs the operations in their order, and ends with the reason of the run. */
 export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<never, Report.Finished> =>
   Effect.gen(function* () {
     const { parameters, report } = mover
-    const state: State = { partial: undefined, full: undefined, refused: undefined }
+    const accepted = `must be one of ${operations.join(", ")}`
     const unknown = names.find((name) => !operations.some((operation) => operation === name))
-    if (unknown !== undefined || names.length === 0) {
-      const accepted = `must be one of ${operations.join(", ")}`
-      const what = unknown === undefined ? `operation required (${accepted})` : `unknown operation: "${unknown}" (${accepted})`
-      return yield* finish("ResticFailed", what)
-    }
+    if (unknown !== undefined) return yield* finish("ResticFailed", `unknown operation: "${unknown}" (${accepted})`)
+    if (names.length === 0) return yield* finish("ResticFailed", `operation required (${accepted})`)
+    let unread: string | undefined
+    let refused: string | undefined
     for (const operation of names as ReadonlyArray<Operation>) {
-      // Only `prune` makes room for the next run.
-      if (state.full !== undefined && !names.includes("prune")) break
       console.log(`mover: ${operation}`)
       report.operation = operation
       switch (operation) {
@@ -409,16 +401,18 @@ export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<n
           yield* unlockAll(mover)
           break
         case "backup":
-          yield* backup(mover, state)
+          unread = yield* backup(mover)
+          // Older snapshots may be all that is left of a file that could not be read, so nothing follows.
+          if (unread !== undefined && !parameters.allowPartial) return yield* finish("PartiallyFailed", unread)
           break
         case "forget":
-          yield* forget(mover, state)
+          refused = yield* forget(mover)
           break
         case "prune":
-          yield* prune(mover, state)
+          if (refused === undefined) yield* prune(mover)
           break
         case "check":
-          if (state.full === undefined) yield* check(mover)
+          yield* check(mover)
           break
         case "restore":
           yield* Effect.flatMap(
@@ -431,18 +425,12 @@ export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<n
           break
       }
     }
-    const { full, partial, refused } = state
-    report.operation = "backup"
-    if (full !== undefined) {
-      return yield* new Finished({ reason: "DestinationFull", exitCode: exitCodes.ResticFailed, message: full })
-    }
-    if (partial !== undefined && !parameters.allowPartial) return yield* finish("PartiallyFailed", partial)
-    if (partial !== undefined && refused === undefined) {
-      // Not a failure of the Job, because the spec allows it.
-      return yield* new Finished({ reason: "PartiallyFailed", exitCode: exitCodes.Succeeded, message: partial })
-    }
     report.operation = "forget"
     if (refused !== undefined) return yield* finish("RetentionFailed", refused)
+    // Not a failure of the Job, because the spec allows it.
+    if (unread !== undefined) {
+      return yield* new Finished({ reason: "PartiallyFailed", exitCode: exitCodes.Succeeded, message: unread })
+    }
     return yield* finish("Succeeded", "")
   })
 

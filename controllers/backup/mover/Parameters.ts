@@ -1,5 +1,7 @@
 /** The parameters of a mover: the environment that its Job sets. Pure. */
 import * as Either from "effect/Either"
+import * as Result from "../Result.ts"
+import * as Snapshots from "./Snapshots.ts"
 
 /** The parameters of a restore. */
 export interface Restore {
@@ -47,6 +49,12 @@ export interface Parameters {
   readonly allowPartial: boolean
   /** restic's `--keep-…` arguments; empty: `forget` does nothing. */
   readonly keep: ReadonlyArray<string>
+  /** Old snapshots are not deleted for this reason: `forget` only reports which would be. */
+  readonly hold: Result.Hold | undefined
+  /** A user has allowed the deletion: nothing holds it. */
+  readonly isAllowed: boolean
+  /** Snapshots from before this time hold the deletion: the Backup was created then. Undefined after its first deletion. */
+  readonly createdAt: Snapshots.Moment | undefined
   /** restic's exclude patterns. A pattern that starts with `/` is relative to the root of the volume. */
   readonly excludes: ReadonlyArray<string>
   readonly restore: Restore
@@ -79,6 +87,9 @@ export const read = (environment: Environment): Either.Either<Parameters, string
     init: value("INIT") === "1",
     allowPartial: value("ALLOW_PARTIAL") === "1",
     keep: words(value("FORGET_ARGS")),
+    hold: Result.holds.find((hold) => hold === value("HOLD")),
+    isAllowed: value("ALLOW_FORGET") === "1",
+    createdAt: Snapshots.momentOf(value("CREATED_AT") ?? ""),
     excludes: lines(value("EXCLUDES")),
     restore: {
       volume: value("RESTORE_VOLUME"),

@@ -23,6 +23,7 @@ export interface Report {
   volumes: Array<Volume>
   kept: number | undefined
   removed: number | undefined
+  held: Result.Hold | undefined
   pruned: boolean
   checked: boolean
   unlocked: boolean
@@ -37,16 +38,9 @@ export type Volume =
       readonly bytes: number
       readonly added: number
       readonly files: number
-      readonly before?: Before
+      readonly before?: Result.Before
     }
-  | { readonly pvc: string; readonly empty: true; readonly before?: Before }
-
-/** The newest snapshot of a volume before this run. */
-export interface Before {
-  readonly id: string
-  readonly bytes: number
-  readonly files: number
-}
+  | { readonly pvc: string; readonly empty: true; readonly before?: Result.Before }
 
 /** Without any fact. */
 export const make = (): Report => ({
@@ -55,6 +49,7 @@ export const make = (): Report => ({
   volumes: [],
   kept: undefined,
   removed: undefined,
+  held: undefined,
   pruned: false,
   checked: false,
   unlocked: false,
@@ -70,6 +65,7 @@ export const text = (report: Report, { exitCode, message, reason }: Finished): s
     repository: report.repository,
     kept: report.kept,
     removed: report.removed,
+    held: report.held,
     pruned: report.pruned,
     checked: report.checked,
     ...(report.unlocked && { unlocked: true }),
