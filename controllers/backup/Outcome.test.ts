@@ -90,7 +90,7 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       message: "The mover needed more memory than it may have. Raise limits.memory in spec.resources"
     }))
   test("a pod that is started again changes nothing about what is or is not there, nor about a lock, a password and rights", () =>
-    expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47]))
+    expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47, 48, 49]))
   test("a code is believed, whatever the text says", () =>
     expect(exited(42, "", { text: "no space left on device" }).reason).toBe("WrongPassword"))
   test("what was saved before is told", () =>
@@ -114,10 +114,10 @@ describe("A success", () => {
       warning: false,
       pruned: true
     }))
-  test("with an empty volume is Completed, with a warning", () =>
+  test("with a volume that was always empty is Completed, with a warning", () =>
     expect(exited(0, "", text(`${saved},{"pvc":"b","empty":true}`))).toMatchObject({
       phase: "Completed",
-      message: "1 volume saved; nothing in b: look whether it is the right one",
+      message: "1 volume saved; no files found: b",
       warning: true
     }))
   test("of more volumes than a result can list says so", () =>
@@ -146,6 +146,47 @@ describe("A success", () => {
     }))
 })
 
+describe("A volume without files", () => {
+  const volume = (pvc: string, files: number | undefined, before?: number) => ({
+    pvc,
+    ...(files === undefined ? { empty: true } : { id: "01234567", bytes: files * 100, added: 1, files }),
+    ...(before !== undefined && { before: { id: "89abcdef", bytes: before * 100, files: before } })
+  })
+  const judged = (volumes: ReadonlyArray<object>, options: Outcome.Options = {}) =>
+    Outcome.judge(
+      {
+        _tag: "Exited",
+        exitCode: 0,
+        text: JSON.stringify({ reason: "Succeeded", message: "", snapshots: volumes })
+      },
+      options
+    )
+  for (const [name, volumes, options, reason] of [
+    ["that had some before fails the run", [volume("a", undefined, 9), volume("b", 3)], {}, "VolumeEmpty"],
+    ["that never had any is no failure beside another one", [volume("a", undefined), volume("b", 3)], {}, "Succeeded"],
+    ["fails the run if nothing else is saved", [volume("a", undefined)], {}, "VolumeEmpty"],
+    ["is no failure of a part of a run", [volume("a", undefined)], { isPart: true }, "Succeeded"],
+    ["that had some fails a part too", [volume("a", undefined, 1)], { isPart: true }, "VolumeEmpty"],
+    ["is accepted by spec.allowEmpty", [volume("a", undefined, 9)], { allowEmpty: true }, "Succeeded"]
+  ] as const) {
+    test(name, () =>
+      expect(judged(volumes, options)).toMatchObject({
+        reason,
+        phase: reason === "Succeeded" ? "Completed" : "Failed"
+      })
+    )
+  }
+  test("is named, with its last snapshot", () =>
+    expect(judged([volume("a", undefined, 9)]).message).toBe(
+      "No files found: a (9 in snapshot 89abcdef). Restore the volume, or set spec.allowEmpty if it is meant to be empty"
+    ))
+  test("differs from one that shrank to less than half, which is saved with a warning", () => {
+    const shrunk = (files: number, before: number) => judged([volume("a", files, before)]).shrunk.length
+    expect([shrunk(49, 100), shrunk(50, 100), shrunk(1, 9), shrunk(4, 10)]).toEqual([1, 0, 0, 1])
+    expect(judged([volume("a", 49, 100)])).toMatchObject({ phase: "Completed", warning: true })
+  })
+})
+
 describe("Retention", () => {
   const saved = '{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}'
   const judged = (exitCode: number, fields: string, purpose: Outcome.Purpose = "backup") =>
@@ -157,29 +198,34 @@ describe("Retention", () => {
     expect(judged(0, '"kept":1,"removed":0')).toMatchObject({ retention: "applied", kept: 1, removed: 0 }))
   test("is skipped where there was no forget", () =>
     expect(judged(0, '"pruned":false')).toMatchObject({ retention: "skipped", removed: undefined }))
-  test("is applied although the run failed, where the destination was full and room was made", () =>
-    expect(judged(44, '"operation":"backup","removed":2')).toMatchObject({ phase: "Failed", retention: "applied" }))
-  test("that a server refuses is a warning: the data is safe", () =>
-    expect(judged(47, '"operation":"forget"')).toMatchObject({
+  test("that is held is not applied", () =>
+    expect(judged(0, '"kept":1,"removed":5,"held":"TooMany"', "maintenance")).toMatchObject({
+      retention: "skipped",
+      held: "TooMany",
+      kept: 1,
+      removed: 5
+    }))
+  test("that a server refuses has failed", () =>
+    expect(judged(47, '"operation":"forget"', "maintenance")).toMatchObject({
       reason: "RetentionFailed",
-      phase: "Completed",
+      phase: "Failed",
       warning: true,
       retention: "failed",
       message:
-        "1 volume saved. Old snapshots could not be deleted. it was refused. If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete"
+        "Old snapshots could not be deleted. it was refused. If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete"
     }))
   test("has failed where the repository was locked by then", () =>
     expect(judged(41, '"operation":"forget"')).toMatchObject({
       reason: "RepositoryLocked",
       phase: "Failed",
       retention: "failed",
-      checkFailed: false
+      damaged: false
     }))
   test("was applied when it is the check that found something", () =>
     expect(judged(44, '"operation":"check","kept":1,"removed":0')).toMatchObject({
       reason: "ResticFailed",
       retention: "applied",
-      checkFailed: true
+      damaged: true
     }))
   test("of a deletion says how many snapshots are gone", () => {
     expect(judged(0, '"removed":3', "delete")).toMatchObject({ message: "3 snapshots deleted", removed: 3 })
@@ -227,7 +273,9 @@ describe("What Kubernetes did to a run", () => {
     removed: undefined,
     pruned: false,
     checked: false,
-    checkFailed: false,
+    damaged: false,
+    held: undefined,
+    shrunk: [],
     restored: undefined
   }
   const table: ReadonlyArray<readonly [Outcome.Ending, Partial<Outcome.Outcome>]> = [

@@ -280,7 +280,6 @@ const work = (
     readonly later?: ReadonlyArray<string>
     readonly request?: Plan.Request
     readonly before?: Job
-    readonly now?: number
   },
   status: BackupStatus = {},
   spec: { readonly [field: string]: unknown } = {}
@@ -292,59 +291,26 @@ const work = (
     request: options.before === undefined ? tick : undefined,
     credentials: { env: [], volumes: [], volumeMounts: [] },
     settings: Settings.of({ preflightTimeout: Duration.seconds(7) }),
-    now,
     ...options
   })
 }
 const tick: Plan.Request = { trigger: "schedule", id: "29393880", tick: due.at, missed: "none", token: undefined }
 const kept = { retentionPolicy: "30d" }
-/** Only the operations of every run are due. */
-const fresh: BackupStatus = {
-  repositoryID: "ab",
-  lastPruneTime: "2026-11-19T02:00:00Z",
-  lastCheckTime: "2026-11-19T02:00:00Z"
-}
+const fresh: BackupStatus = { repositoryID: "ab" }
 
 describe("A Job", () => {
   const operations = (...args: Parameters<typeof work>) => work(...args).operations.join(" ")
 
-  test("saves, and deletes old snapshots only where some are to be deleted", () => {
-    expect(operations({}, fresh)).toBe("preflight backup")
-    expect(operations({}, fresh, kept)).toBe("preflight backup forget")
-    expect(operations({}, fresh, { retention: { keepLast: 3 } })).toBe("preflight backup forget")
-    expect(work({}, fresh, kept).parameters.FORGET_ARGS).toBe("--keep-within 720h")
-    expect(work({}, fresh).parameters.FORGET_ARGS).toBeUndefined()
+  test("only saves, whatever maintenance is due", () => {
+    expect(operations({}, fresh, kept)).toBe("preflight backup")
+    expect(work({}, fresh, kept).parameters.FORGET_ARGS).toBeUndefined()
   })
-  test("gives space back and checks when that is due, counted from the creation at first", () => {
-    expect(operations({}, { repositoryID: "ab" }, kept)).toBe("preflight backup forget prune")
-    expect(operations({ now: at(created) + 7 * 86_400_000 - 1 }, {}, kept)).toBe("preflight backup forget")
-    expect(operations({ now: at(created) + 30 * 86_400_000 }, {}, kept)).toBe("preflight backup forget prune check")
-    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-13T10:00:00Z" }, kept)).toBe(
-      "preflight backup forget prune"
-    )
-    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-13T10:00:01Z" }, kept)).toBe("preflight backup forget")
-    // At most one interval after now: the clocks of two machines differ.
-    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-27T10:00:00Z" }, kept)).toBe("preflight backup forget")
-    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-27T10:00:01Z" }, kept)).toBe(
-      "preflight backup forget prune"
-    )
-    expect(operations({}, { ...fresh, lastCheckTime: "2026-10-21T10:00:00Z" })).toBe("preflight backup check")
-    expect(operations({}, { ...fresh, lastPruneTime: "2026-11-20T08:00:00Z" }, { ...kept, pruneInterval: "2h" })).toBe(
-      "preflight backup forget prune"
-    )
-  })
-  test("gives space back though the clock was set back since it was last done", () =>
-    expect(operations({}, { ...fresh, lastPruneTime: "2027-11-20T02:00:00Z" }, kept)).toBe(
-      "preflight backup forget prune"
-    ))
-  test("has nothing to prune where nothing is ever deleted", () =>
-    expect(operations({}, { ...fresh, lastPruneTime: created })).toBe("preflight backup"))
   test("removes locks where that was asked for, before all else and in the run's first Job alone", () => {
     const asked: Plan.Request = { ...tick, trigger: "unlock", token: "U" }
     expect(operations({ request: asked, later: ["b"] }, fresh, kept)).toBe("preflight unlock-all backup")
     const before = job("cart-u1", { id: "u1", trigger: "unlock" })
     expect(operations({ before }, { ...fresh, active: { ...active("cart-u1"), trigger: "unlock" } }, kept)).toBe(
-      "preflight backup forget"
+      "preflight backup"
     )
   })
   test("has the trigger that asks for it, or that of its run, or the schedule", () => {
@@ -354,17 +320,6 @@ describe("A Job", () => {
     const before = job("cart-1", { id: "1" })
     expect(work({ before }, later).trigger).toBe("unlock")
     expect(work({ before }, fresh).trigger).toBe("schedule")
-  })
-  test("leaves deleting, pruning and checking to the last of its run", () => {
-    expect(operations({ later: ["b"] }, { lastCheckTime: created }, { ...kept, checkInterval: "1h" })).toBe(
-      "preflight backup"
-    )
-  })
-  test("deletes nothing after a part before was partial, unless that is allowed", () => {
-    const partial = { ...fresh, active: { ...active("cart-1"), partial: "some files could not be read" } }
-    const before = job("cart-1", { id: "1" })
-    expect(operations({ before }, partial, kept)).toBe("preflight backup")
-    expect(operations({ before }, partial, { ...kept, allowPartial: true })).toBe("preflight backup forget")
   })
   test("makes a repository only before the first that is known of", () => {
     const init = (status: BackupStatus) => work({}, status).parameters.INIT
@@ -379,9 +334,10 @@ describe("A Job", () => {
     expect(parameters).toEqual({
       BACKUP_HOST: "shop",
       BACKUP_TAG: "shop/cart",
+      RUN_TAG: expect.stringMatching(/^run:[0-9a-f]{8}-29393880$/),
       INIT: undefined,
+      REPOSITORY_ID: "ab",
       ALLOW_PARTIAL: "1",
-      FORGET_ARGS: undefined,
       EXCLUDES: "*.tmp\ncache/**"
     })
     expect(work({}, fresh).parameters).toMatchObject({ ALLOW_PARTIAL: undefined, EXCLUDES: undefined })

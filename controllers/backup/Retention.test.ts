@@ -26,7 +26,7 @@ describe("A policy is whole hours for restic, rounded up", () => {
     ["100y", 878_400]
   ] as const) {
     test(`${text} is ${hours}h`, () =>
-      expect(Retention.keepArguments(policy(text))).toEqual(["--keep-within", `${hours}h`]))
+      expect(Retention.keepArguments(policy(text))).toEqual(["--keep-within", `${hours}h`, "--keep-last", "3"]))
   }
   test("an empty one keeps everything", () => {
     expect(policy("")).toBeUndefined()
@@ -46,7 +46,7 @@ describe("A policy is whole hours for restic, rounded up", () => {
           const parsed = Retention.parse(text)
           if (asked === 0) return expect(Either.isLeft(parsed)).toBe(true)
           const [flag, within = "", ...more] = Retention.keepArguments(Either.getOrUndefined(parsed))
-          expect([flag, more]).toEqual(["--keep-within", []])
+          expect([flag, more]).toEqual(["--keep-within", ["--keep-last", "3"]])
           expect(within).toMatch(/^[1-9]\d*h$/)
           expect(Number.parseInt(within, 10) * 3600).toBeGreaterThanOrEqual(asked)
           expect((Number.parseInt(within, 10) - 1) * 3600).toBeLessThan(asked)
@@ -75,6 +75,14 @@ describe("A policy is refused with what to write", () => {
 })
 
 describe("Counts", () => {
+  test("keep the newest three snapshots unless keepLast says otherwise", () => {
+    const last = (counts: Retention.Counts) => {
+      const args = Retention.keepArguments(undefined, counts)
+      return args[args.indexOf("--keep-last") + 1]
+    }
+    expect([last({ keepDaily: 7 }), last({ keepDaily: 7, keepLast: 0 })]).toEqual(["3", "3"])
+    expect([last({ keepLast: 1 }), last({ keepLast: 9, keepDaily: 1 })]).toEqual(["1", "9"])
+  })
   test("are added, in one order", () =>
     expect(Retention.keepArguments(policy("1d"), { keepYearly: 2, keepLast: 3 })).toEqual([
       "--keep-within",
@@ -97,21 +105,21 @@ describe("It is said what will be deleted when", () => {
       "6h",
       { gaps: { shortest: day, longest: 3 * day } },
       [
-        "retentionPolicy 6h keeps what is at most 6 hours older than the newest snapshot, and the schedule pauses at least 1 day between runs: after each successful run, every snapshot but the newest is deleted"
+        "retentionPolicy 6h keeps what is at most 6 hours older than the newest snapshot, and the schedule pauses at least 1 day between runs: after each successful run, all snapshots but the newest 3 are deleted"
       ]
     ],
     [
       "1h",
       { gaps: { shortest: 5_430_000, longest: 5_430_000 } },
       [
-        "retentionPolicy 1h keeps what is at most 1 hour older than the newest snapshot, and the schedule pauses at least 1 hour 30 minutes 30 seconds between runs: after each successful run, every snapshot but the newest is deleted"
+        "retentionPolicy 1h keeps what is at most 1 hour older than the newest snapshot, and the schedule pauses at least 1 hour 30 minutes 30 seconds between runs: after each successful run, all snapshots but the newest 3 are deleted"
       ]
     ],
     [
       "2d",
       { gaps: { shortest: day, longest: 3 * day }, counts: { keepLast: 2 } },
       [
-        "retentionPolicy 2d keeps what is at most 2 days older than the newest snapshot, and the schedule pauses up to 3 days between runs: after the first successful run that follows such a pause, every snapshot but the newest is deleted, except those that retention keeps"
+        "retentionPolicy 2d keeps what is at most 2 days older than the newest snapshot, and the schedule pauses up to 3 days between runs: after the first successful run that follows such a pause, all snapshots but the newest 2 are deleted, except those that retention keeps"
       ]
     ],
     [
@@ -150,5 +158,5 @@ test("Each count is a flag of its own", () => {
 test("A warning speaks of what retention keeps only where it keeps something", () => {
   const gaps = { shortest: day, longest: 3 * day }
   const [plain] = Retention.warnings(policy("2d"), { gaps, counts: { keepLast: 0 } })
-  expect(plain).toEndWith("every snapshot but the newest is deleted")
+  expect(plain).toEndWith("all snapshots but the newest 3 are deleted")
 })

@@ -130,14 +130,15 @@ export const warnings = (
       `${written}: m means minutes, not months. After each successful run, the snapshots more than ${kept} older than the newest are deleted${besides}. If months were meant, write ${months}`
     )
   }
-  const { gaps } = options
+  const { counts, gaps } = options
+  const last = Math.max(counts?.keepLast ?? 0, 0) || floor
   if (gaps !== undefined && policy.hours * 3_600_000 < gaps.longest) {
     const always = policy.hours * 3_600_000 < gaps.shortest
     const [pause, when] = always
       ? [gaps.shortest, "each successful run"]
       : [gaps.longest, "the first successful run that follows such a pause"]
     found.push(
-      `${written} keeps what is at most ${kept} older than the newest snapshot, and the schedule pauses ${always ? "at least" : "up to"} ${inWords(pause / 1000)} between runs: after ${when}, all snapshots but the newest ${options.counts?.keepLast || floor} are deleted${besides}`
+      `${written} keeps what is at most ${kept} older than the newest snapshot, and the schedule pauses ${always ? "at least" : "up to"} ${inWords(pause / 1000)} between runs: after ${when}, all snapshots but the newest ${last} are deleted${besides}`
     )
   }
   return found

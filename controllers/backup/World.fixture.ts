@@ -113,8 +113,7 @@ export const make = (
         request,
         before,
         credentials: { env: [], volumes: [], volumeMounts: [] },
-        settings,
-        now
+        settings
       })
       const there = jobs.find(({ metadata }) => metadata.name === work.name)
       const busy = open().length > 0 || there?.metadata.deletionTimestamp !== undefined

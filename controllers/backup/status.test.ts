@@ -4,6 +4,7 @@ import type { Backup, BackupStatus } from "./Backup.ts"
 import { at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Summary from "./Summary.ts"
+import * as Maintenance from "./Maintenance.ts"
 import * as Status from "./status.ts"
 
 const tick = at("2026-11-20T02:00:00Z")
@@ -50,7 +51,7 @@ describe("A run that ends well", () => {
   const draft = Status.ended(
     before,
     run(),
-    exited(0, { ...saved, removed: 2, kept: 30, pruned: true, checked: true }),
+    exited(0, saved),
     end
   )
   test("is the last one, with what it saved", () =>
@@ -67,28 +68,16 @@ describe("A run that ends well", () => {
       lastBackupTime: "2026-11-20T02:05:00Z",
       consecutiveFailures: 0,
       repositoryID: saved.repository,
-      snapshots: 30,
-      lastPruneTime: "2026-11-20T02:05:00Z",
-      lastCheckTime: "2026-11-20T02:05:00Z",
       lastScheduleTime: "2026-11-20T02:00:00Z"
     }))
   test("leaves none active, with no field that is undefined", () => {
     expect("active" in draft.status).toBe(false)
     expect(Object.values(draft.status)).not.toContain(undefined)
   })
-  test("is told, and what it deleted", () =>
-    expect(events(draft)).toEqual([
-      "Normal BackupCompleted: 1 volume saved",
-      "Normal SnapshotsPruned: 2 old snapshots deleted, and their space given back; 30 kept"
-    ]))
-  test("tells of nothing deleted only where something was", () => {
-    expect(reasons(Status.ended(before, run(), exited(0, { ...saved, removed: 0 }), end))).toEqual(["BackupCompleted"])
-    expect(events(Status.ended(before, run(), exited(0, { ...saved, removed: 1 }), end))[1]).toBe(
-      "Normal SnapshotsPruned: 1 old snapshot deleted"
-    )
-  })
-  test("with an empty volume is a warning", () => {
-    const empty = Status.ended(before, run(), exited(0, { snapshots: [{ pvc: "data", empty: true }] }), end)
+  test("has an event", () => expect(events(draft)).toEqual(["Normal BackupCompleted: 1 volume saved"]))
+  test("with an empty volume is a warning where that is allowed", () => {
+    const result = { snapshots: [{ pvc: "data", empty: true }] }
+    const empty = Status.ended(before, run(), exited(0, result, { allowEmpty: true }), end)
     expect(empty.told[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
     expect(empty.status.lastRun?.snapshots).toEqual([{ pvc: "data", bytes: 0, added: 0, files: 0 }])
     expect(empty.status.lastBackupTime).toBe("2026-11-20T02:05:00Z")
@@ -225,15 +214,15 @@ describe("The condition RepositoryHealthy", () => {
     return found && `${found.status} ${found.reason}`
   }
   const good = exited(0, saved)
-  const checked = exited(0, { ...saved, checked: true })
+  const checked = exited(0, { checked: true }, { purpose: "maintenance" })
   const damaged = exited(44, { operation: "check", message: "pack is damaged" })
   for (const [name, outcomes, expected] of [
     ["opens", [good], "True Opened"],
     ["was checked", [checked], "True Checked"],
     ["stays checked when it is only opened", [checked, good], "True Checked"],
-    ["is damaged", [checked, damaged], "False CheckFailed"],
-    ["stays damaged though it opens", [damaged, good], "False CheckFailed"],
-    ["stays damaged though it is locked", [damaged, exited(41), good], "False CheckFailed"],
+    ["is damaged", [checked, damaged], "False RepositoryDamaged"],
+    ["stays damaged though it opens", [damaged, good], "False RepositoryDamaged"],
+    ["stays damaged though it is locked", [damaged, exited(41), good], "False RepositoryDamaged"],
     ["is whole again by a check alone", [damaged, good, checked], "True Checked"],
     ["is gone", [good, exited(40)], "False RepositoryMissing"],
     ["is locked", [good, exited(41)], "False RepositoryLocked"],
@@ -264,8 +253,10 @@ describe("The condition RetentionApplied", () => {
     const found = condition(draft, "RetentionApplied")
     return `${found?.status} ${found?.reason}: ${found?.message}`
   }
-  const ends = (of: Backup, result: { readonly [field: string]: unknown }, code = 0) =>
-    whole(of, Status.ended(Status.draft(of), run(), exited(code, { ...saved, ...result }), end))
+  const ends = (of: Backup, result: { readonly [field: string]: unknown }, code = 0) => {
+    const outcome = exited(code, result, { purpose: "maintenance" })
+    return whole(of, Maintenance.ended(of, Status.draft(of), undefined, outcome, end))
+  }
 
   test("says that everything is kept where nothing else is asked for", () =>
     expect(says(whole(backup()))).toBe(
@@ -283,9 +274,9 @@ describe("The condition RetentionApplied", () => {
   test("is false after they could not be", () => {
     const draft = ends(backup(policy), { message: "403 Forbidden" }, 47)
     expect(says(draft)).toStartWith(
-      "False RetentionFailed: 1 volume saved. Old snapshots could not be deleted. 403 Forbidden."
+      "False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden."
     )
-    expect(draft.status.phase).toBe("Completed")
+    expect(reasons(draft)).toContain("MaintenanceFailed")
   })
 
   const unusual = { retentionPolicy: "1m" }
