@@ -205,7 +205,8 @@ export type Trigger = (typeof triggers)[number]
 const run = {
   trigger: Schema.Literal(...triggers).annotations({ description: "Why it began." }),
   startTime: Field.Time.annotations({ description: "When it began." }),
-  uid: optional(text(253), "The uid of that Job: a later Job may have the same name.")
+  uid: optional(text(253), "The uid of that Job: a later Job may have the same name."),
+  tag: optional(text(100), "restic's tag of its snapshots.")
 } as const
 
 /** The status of an active or finished maintenance. */
@@ -226,6 +227,7 @@ export const Status = Schema.Struct({
   ),
   message: optional(Schema.String.pipe(Schema.maxLength(2048)), "What happened last, and what to do about it."),
   lastBackupTime: time("When the last successful run ended."),
+  lastBackupTag: optional(text(100), "restic's tag of the snapshots of the last successful run: no deletion removes them."),
   lastScheduleTime: time("The time of the last scheduled run that was begun or left out."),
   lastMissedTime: time("The last time of the schedule that was missed for good."),
   nextBackupTime: time("The next time of the schedule."),
@@ -277,7 +279,8 @@ export const Status = Schema.Struct({
           ...maintained,
           completionTime: Field.Time.annotations({ description: "When it ended." }),
           reason: Fields.word("How it ended, in a word."),
-          message: optional(Schema.String.pipe(Schema.maxLength(2048)), "How it ended.")
+          message: optional(Schema.String.pipe(Schema.maxLength(2048)), "How it ended."),
+          run: optional(text(253), "The uid of the run before it.")
         }),
         "The maintenance that ended last."
       ),
@@ -294,11 +297,13 @@ export const Status = Schema.Struct({
       generation: optional(
         Schema.NonNegativeInt.pipe(Field.format("int64")),
         "The metadata.generation for which they were counted."
-      )
+      ),
+      run: optional(text(253), "The uid of the run after which they were counted.")
     }),
     "The deletion of old snapshots waits for the annotation backup.example.com/apply-retention."
   ),
   lastRetentionTime: time("When old snapshots were last deleted."),
+  lastRetentionRun: optional(text(253), "The uid of the run after which old snapshots were last deleted."),
   lastRetentionTrigger: optional(
     Schema.String.pipe(Schema.maxLength(253)),
     "The value of the annotation backup.example.com/apply-retention that was last applied."

@@ -12,7 +12,8 @@ const kept = { retentionPolicy: "30d" }
 const saved: BackupStatus = {
   repositoryID: "ab",
   lastBackupTime: "2026-11-20T02:05:00Z",
-  lastRetentionTime: "2026-11-19T02:06:00Z",
+  lastBackupTag: "run:1",
+  lastRetentionRun: "the run before",
   lastPruneTime: "2026-11-19T02:06:00Z",
   lastCheckTime: "2026-11-19T02:06:00Z",
   snapshots: 30,
@@ -23,12 +24,16 @@ const saved: BackupStatus = {
     startTime: "2026-11-20T02:00:01Z",
     completionTime: "2026-11-20T02:05:00Z",
     reason: "Succeeded"
-  }
+  },
+  conditions: [{ ...condition(Status.lastRunSucceeded, "Succeeded"), status: "True" }]
 }
+
+type Changes = { readonly [field in keyof BackupStatus]?: BackupStatus[field] | undefined }
+type Spec = { readonly [field: string]: unknown }
 
 const due = (
   status: BackupStatus,
-  spec: Parameters<typeof backup>[0] = kept,
+  spec: Spec = kept,
   metadata: Parameters<typeof backup>[1] = {},
   moment = now
 ) => {
@@ -36,12 +41,14 @@ const due = (
   return Maintenance.due(of, status, understood(of), moment)
 }
 
+const succeeded = saved.conditions ?? []
+
 describe("Maintenance that is due", () => {
-  const cases: ReadonlyArray<readonly [name: string, status: BackupStatus, spec: object, operations: string]> = [
+  const cases: ReadonlyArray<readonly [name: string, status: Changes, spec: Spec, operations: string]> = [
     ["deletes old snapshots after a successful run", {}, kept, "forget"],
-    ["deletes nothing twice", { lastRetentionTime: "2026-11-20T02:06:00Z" }, kept, ""],
+    ["deletes nothing twice", { lastRetentionRun: "run-uid" }, kept, ""],
     ["deletes nothing without a retention", {}, {}, ""],
-    ["does nothing before the first success", { lastBackupTime: undefined }, kept, ""],
+    ["does nothing after a failed run", { conditions: [condition(Status.lastRunSucceeded, "ResticFailed")] }, kept, ""],
     ["does nothing before the repository is known", { repositoryID: undefined }, kept, ""],
     ["does nothing while the Backup is suspended", {}, { ...kept, suspend: true }, ""],
     ["frees space when the interval is over", { lastPruneTime: "2026-11-13T10:00:00Z" }, kept, "forget prune"],
@@ -52,19 +59,20 @@ describe("Maintenance that is due", () => {
     ["frees no space where nothing is deleted", { lastPruneTime: "2025-11-20T02:00:00Z" }, {}, ""],
     ["checks first", { lastCheckTime: "2026-10-21T10:00:00Z" }, kept, "check forget"],
     ["checks without a retention", { lastCheckTime: "2026-10-21T10:00:00Z" }, {}, "check"],
-    ["only checks a damaged repository", { conditions: [condition("RepositoryHealthy", "RepositoryDamaged")] }, kept, "check"],
-    ["deletes nothing after a volume was emptied", { conditions: [condition("VolumesIntact", "VolumeEmpty")] }, kept, ""],
+    ["only checks a damaged repository", { conditions: [...succeeded, condition("RepositoryHealthy", "RepositoryDamaged")] }, kept, "check"],
+    ["deletes nothing after a volume was emptied", { conditions: [...succeeded, condition("VolumesIntact", "VolumeEmpty")] }, kept, ""],
     ["makes room in a full destination", full(), kept, "forget prune"],
-    ["counts held snapshots once", { retentionHold: hold({ generation: 1, remove: 5, keep: 1 }) }, kept, ""],
+    ["counts held snapshots once", { retentionHold: hold({ generation: 1, run: "run-uid" }) }, kept, ""],
     ["counts held snapshots that are not counted", { retentionHold: hold() }, kept, "forget"],
-    ["counts held snapshots again for another spec", { retentionHold: hold({ generation: 0, remove: 5 }) }, kept, "forget"]
+    ["counts held snapshots after each run", { retentionHold: hold({ generation: 1, run: "before" }) }, kept, "forget"],
+    ["counts held snapshots again for another spec", { retentionHold: hold({ generation: 0, run: "run-uid" }) }, kept, "forget"]
   ]
   for (const [name, status, spec, operations] of cases) {
     test(name, () => expect(due(omitted({ ...saved, ...status }), spec).operations.join(" ")).toBe(operations))
   }
 
   test("deletes held snapshots once for each value of the annotation", () => {
-    const status = { ...saved, retentionHold: hold({ generation: 1, remove: 5, keep: 1 }) }
+    const status = { ...saved, retentionHold: hold({ generation: 1, run: "run-uid" }) }
     const annotations = { [Names.retentionAnnotation]: "yes" }
     expect(due(status, kept, { annotations }).operations).toEqual(["forget"])
     expect(due({ ...status, lastRetentionTrigger: "yes" }, kept, { annotations }).operations).toEqual([])
@@ -91,7 +99,7 @@ function hold(over: Partial<NonNullable<BackupStatus["retentionHold"]>> = {}) {
 function full(): BackupStatus {
   const { lastRun } = saved
   return {
-    lastRetentionTime: "2026-11-20T02:06:00Z",
+    lastRetentionRun: "run-uid",
     ...(lastRun && { lastRun: { ...lastRun, reason: "DestinationFull", completionTime: "2026-11-20T09:00:00Z" } })
   }
 }
@@ -114,7 +122,7 @@ describe("A Job of the maintenance", () => {
       BACKUP_HOST: "shop",
       BACKUP_TAG: "shop/cart",
       REPOSITORY_ID: "ab",
-      FORGET_ARGS: "--keep-within 720h --keep-last 3",
+      FORGET_ARGS: "--keep-within 720h --keep-last 3 --keep-tag run:1",
       HOLD: undefined,
       ALLOW_FORGET: undefined,
       CREATED_AT: undefined
@@ -139,7 +147,7 @@ describe("A Job of the maintenance", () => {
 
 describe("A maintenance that ended", () => {
   const of = backup(kept)
-  const mine = job("cart-k1", { trigger: "maintenance" })
+  const mine = job("cart-k1", { trigger: "maintenance", after: "run-uid" })
   const active = { job: "cart-k1", uid: mine.metadata.uid, startTime: "2026-11-20T02:06:00Z" }
   const ended = (code: number, result: object, status: BackupStatus = saved, by = mine) =>
     Maintenance.ended(
@@ -156,6 +164,7 @@ describe("A maintenance that ended", () => {
       lastBackupTime: saved.lastBackupTime,
       snapshots: 30,
       lastRetentionTime: "2026-11-20T02:10:00Z",
+      lastRetentionRun: "run-uid",
       lastPruneTime: "2026-11-20T02:10:00Z",
       lastCheckTime: "2026-11-20T02:10:00Z",
       maintenance: { failures: 0, last: { job: "cart-k1", reason: "Succeeded" } }
@@ -180,8 +189,8 @@ describe("A maintenance that ended", () => {
   })
   test("holds the deletion that the mover held, with its numbers, and reports it once", () => {
     const first = ended(0, { kept: 1, removed: 5, held: "TooMany" })
-    expect(first.status.retentionHold).toEqual({ reason: "TooMany", since: "2026-11-20T02:10:00Z", generation: 1, keep: 1, remove: 5 })
-    expect(first.status.lastRetentionTime).toBe(saved.lastRetentionTime)
+    expect(first.status.retentionHold).toEqual({ reason: "TooMany", since: "2026-11-20T02:10:00Z", generation: 1, run: "run-uid", keep: 1, remove: 5 })
+    expect(first.status.lastRetentionRun).toBe("the run before")
     expect(first.told.map(({ note }) => note)).toEqual([
       "The deletion of old snapshots is held, because more than half of the snapshots would be deleted. It would delete 5 snapshots and keep 1. To allow it, set the annotation backup.example.com/apply-retention to a new value"
     ])
@@ -190,7 +199,8 @@ describe("A maintenance that ended", () => {
   test("ends the hold by the annotation alone", () => {
     const held = { ...saved, retentionHold: hold({ generation: 1, remove: 5 }) }
     const allowed = job("cart-k1", { trigger: "maintenance", token: "yes" })
-    expect(ended(0, { kept: 1, removed: 0 }, held).status.retentionHold).toBeDefined()
+    const counted = ended(0, { kept: 1, removed: 0 }, held).status.retentionHold
+    expect(counted).toMatchObject({ reason: "Paused", generation: 1, keep: 1, remove: 0 })
     const { status } = ended(0, { kept: 1, removed: 5 }, held, allowed)
     expect(status.retentionHold).toBeUndefined()
     expect(status.lastRetentionTrigger).toBe("yes")

@@ -15,6 +15,7 @@ import * as MoverJob from "./Job.ts"
 import * as Names from "./Names.ts"
 import * as Outcome from "./Outcome.ts"
 import type * as Placement from "./Placement.ts"
+import * as Plan from "./Plan.ts"
 import * as Run from "./Run.ts"
 import { cut, longestMessage, whole64 } from "./Room.ts"
 import type * as Settings from "./Settings.ts"
@@ -58,8 +59,7 @@ export const due = (
   { checkInterval, keep, pruneInterval }: Understood,
   now: number
 ): Due => {
-  const { lastBackupTime, lastCheckTime, lastPruneTime, lastRetentionTime, lastRun, maintenance, retentionHold } = status
-  const isFull = lastRun?.reason === "DestinationFull"
+  const { lastBackupTime, lastCheckTime, lastPruneTime, lastRetentionRun, lastRun, maintenance, retentionHold } = status
   if (backup.spec.suspend || status.repositoryID === undefined || lastRun === undefined) return nothing
   const isAllowed = allowed(backup, status) !== undefined
   const ended = millis(maintenance?.last?.completionTime)
@@ -73,11 +73,14 @@ export const due = (
     return at + interval <= now || at - now > interval
   }
   if (State.isDamaged(status)) return { operations: ["check"], at: undefined }
-  const isNew = (millis(lastBackupTime) ?? 0) > (millis(lastRetentionTime) ?? 0)
+  // Times cannot decide what came first, because clocks can be set back.
+  const run = Plan.identity(lastRun)
+  const hasSucceeded = Condition.isTrue(status.conditions, State.lastRunSucceeded)
+  const isNew = hasSucceeded && run !== lastRetentionRun
   // A full destination needs room, although the last run failed.
-  const makesRoom = isFull && (millis(lastRun.completionTime) ?? 0) > (ended ?? 0)
-  // Held snapshots are counted again for another spec.
-  const isCounted = retentionHold?.generation === backup.metadata.generation && retentionHold?.remove !== undefined
+  const makesRoom = lastRun.reason === "DestinationFull" && run !== maintenance?.last?.run
+  // Held snapshots are counted again after each run, and for another spec.
+  const isCounted = retentionHold?.generation === backup.metadata.generation && retentionHold?.run === run
   // Older snapshots may be the last ones with files.
   const isEmptied = Condition.find(status.conditions, State.volumesIntact)?.reason === "VolumeEmpty"
   const forgets = keep.length > 0 && !isEmptied && (isAllowed || (retentionHold === undefined ? isNew || makesRoom : !isCounted))
@@ -136,7 +139,7 @@ export const work = (
       BACKUP_HOST: namespace,
       BACKUP_TAG: `${namespace}/${name}`,
       REPOSITORY_ID: status.repositoryID,
-      FORGET_ARGS: forgets ? understood.keep.join(" ") : undefined,
+      FORGET_ARGS: forgets ? [...understood.keep, ...protectedBy(status)].join(" ") : undefined,
       HOLD: forgets ? status.retentionHold?.reason : undefined,
       ALLOW_FORGET: forgets && token !== undefined ? "1" : undefined,
       // Only before the first deletion: older snapshots are those of an earlier Backup with this name.
@@ -146,11 +149,19 @@ export const work = (
     claims: [],
     placement,
     credentials,
-    annotations: { [Names.tokenAnnotation]: token },
+    annotations: {
+      [Names.tokenAnnotation]: token,
+      [Names.previousAnnotation]: status.maintenance?.last?.uid ?? "",
+      [Names.afterAnnotation]: status.lastRun === undefined ? undefined : Plan.identity(status.lastRun)
+    },
     image: settings.moverImage,
     preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
   }
 }
+
+/** restic sorts by time, and the newest data is not the newest by time after the clock was set back. */
+const protectedBy = ({ lastBackupTag }: BackupStatus): ReadonlyArray<string> =>
+  lastBackupTag === undefined ? [] : ["--keep-tag", lastBackupTag]
 
 /** The Job of the active maintenance, or one that the status does not have because its manager crashed. */
 export const current = ({ maintenance }: BackupStatus, jobs: ReadonlyArray<Job>): Job | undefined => {
@@ -158,12 +169,11 @@ export const current = ({ maintenance }: BackupStatus, jobs: ReadonlyArray<Job>)
   if (maintenance?.active !== undefined) {
     return jobs.find(({ metadata }) => metadata.name === maintenance.active?.job && metadata.uid === (uid ?? metadata.uid))
   }
-  const last = millis(maintenance?.last?.completionTime) ?? 0
   return jobs.find(
-    (job) =>
-      job.metadata.deletionTimestamp === undefined &&
-      job.metadata.uid !== maintenance?.last?.uid &&
-      (!Run.isOver(job) || Run.madeAt(job) > last)
+    ({ metadata }) =>
+      metadata.deletionTimestamp === undefined &&
+      metadata.uid !== maintenance?.last?.uid &&
+      metadata.annotations?.[Names.previousAnnotation] === (maintenance?.last?.uid ?? "")
   )
 }
 
@@ -200,19 +210,22 @@ export const ended = (
   const succeeded = outcome.phase === "Completed"
   const isApplied = outcome.retention === "applied"
   const token = job?.metadata.annotations?.[Names.tokenAnnotation]
+  const run = job?.metadata.annotations?.[Names.afterAnnotation]
   const { held, kept, removed } = outcome
-  const hold =
-    held === undefined
-      ? isApplied && token !== undefined
-        ? undefined
-        : status.retentionHold
-      : {
-          reason: held,
-          since: status.retentionHold?.since ?? time,
-          generation: backup.metadata.generation ?? 0,
-          ...(kept !== undefined && { keep: whole64(kept) }),
-          ...(removed !== undefined && { remove: whole64(removed) })
-        }
+  // Only the annotation ends a hold: nothing may be old enough yet.
+  const reason = held ?? (isApplied && token !== undefined ? undefined : status.retentionHold?.reason)
+  const hold = reason && {
+    ...status.retentionHold,
+    reason,
+    since: status.retentionHold?.since ?? time,
+    ...(kept !== undefined &&
+      removed !== undefined && {
+        generation: backup.metadata.generation ?? 0,
+        ...(run !== undefined && { run }),
+        keep: whole64(kept),
+        remove: whole64(removed)
+      })
+  }
   return State.step(
     draft,
     {
@@ -223,12 +236,14 @@ export const ended = (
           startTime,
           completionTime: time,
           reason: outcome.reason,
-          message: cut(outcome.message, longestMessage)
+          message: cut(outcome.message, longestMessage),
+          ...(run !== undefined && { run })
         },
         failures: succeeded ? 0 : failures + 1
       },
       retentionHold: hold,
       ...(isApplied && { lastRetentionTime: time }),
+      ...(isApplied && run !== undefined && { lastRetentionRun: run }),
       ...(isApplied && token !== undefined && { lastRetentionTrigger: token }),
       ...(isApplied && kept !== undefined && { snapshots: whole64(kept) }),
       ...(outcome.pruned && { lastPruneTime: time }),

@@ -17,8 +17,12 @@ export const tokenAnnotation = `${domain}/token`
 export const claimsAnnotation = `${domain}/claims`
 /** On Jobs: the ID of their run, the same in all its Jobs. */
 export const runIdAnnotation = `${domain}/run-id`
+/** On Jobs: restic's tag of the snapshots of their run. */
+export const tagAnnotation = `${domain}/tag`
 /** On Jobs: the UID of the last Job of the previous run in the status at their creation; empty without one. */
 export const afterAnnotation = `${domain}/after`
+/** On Jobs of the maintenance: the UID of the previous one in the status at their creation; empty without one. */
+export const previousAnnotation = `${domain}/previous`
 /** On Jobs: the claims of the same run that another Job on another node saves. */
 export const remainingAnnotation = `${domain}/remaining`
 

@@ -51,6 +51,7 @@ export const exitCodes = {
   RetentionFailed: 47,
   RepositoryDamaged: 48,
   RepositoryExchanged: 49,
+  VolumeEmpty: 50,
   Terminated: 143
 } as const
 
@@ -66,7 +67,8 @@ export const futile: ReadonlyArray<number> = [
   exitCodes.SnapshotNotFound,
   exitCodes.RetentionFailed,
   exitCodes.RepositoryDamaged,
-  exitCodes.RepositoryExchanged
+  exitCodes.RepositoryExchanged,
+  exitCodes.VolumeEmpty
 ]
 
 /** The known facts about the end of a run. */
@@ -237,7 +239,8 @@ const exited = (
     damaged: reason === "RepositoryDamaged" || (result.operation === "check" && reason === "ResticFailed"),
     shrunk: snapshots.filter(isShrunk)
   }
-  if (reason === "Succeeded" && purpose === "backup" && result.complete && !allowEmpty) {
+  // A run of several Jobs may have saved nothing in any of them.
+  if (purpose === "backup" && (reason === "VolumeEmpty" || (reason === "Succeeded" && !allowEmpty))) {
     const message = emptied(all, isPart)
     if (message !== undefined) return { ...ended("VolumeEmpty"), ...facts, message }
   }
@@ -290,13 +293,8 @@ const emptied = (volumes: ReadonlyArray<Result.Snapshot>, isPart: boolean): stri
     : undefined
 }
 
-/** Fewer than half of the files, and of the bytes. Small volumes vary. */
-const isShrunk = ({ before, bytes, files, id }: Result.Snapshot): boolean =>
-  id !== undefined &&
-  before !== undefined &&
-  before.files >= 10 &&
-  2 * files < before.files &&
-  2 * bytes < before.bytes
+const isShrunk = (volume: Result.Snapshot): boolean =>
+  volume.id !== undefined && volume.before !== undefined && Result.isMuchSmaller(volume, volume.before)
 
 const retentionOf = (reason: Reason, { held, operation, removed }: Result.Result): Retention => {
   if (reason === "RetentionFailed" || operation === "forget") return "failed"
@@ -351,6 +349,8 @@ const reasonOf = (
       return "RepositoryDamaged"
     case exitCodes.RepositoryExchanged:
       return "RepositoryExchanged"
+    case exitCodes.VolumeEmpty:
+      return "VolumeEmpty"
   }
   if (ending.reason === "OOMKilled") return "OutOfMemory"
   // restic has no code for a full destination; these are messages of the storage systems.
@@ -375,7 +375,6 @@ type Failing = Exclude<
   | "JobDeleted"
   | "Replaced"
   | "ResultLost"
-  | "VolumeEmpty"
 >
 
 const happened: { readonly [reason in Failing]: string } = {
@@ -390,6 +389,7 @@ const happened: { readonly [reason in Failing]: string } = {
   RetentionFailed: "Old snapshots could not be deleted.",
   ResticFailed: "restic failed.",
   RepositoryDamaged: "restic found damage in the repository, and no old snapshot was deleted.",
+  VolumeEmpty: "A volume has no files.",
   RepositoryExchanged: "Another repository is in the place of the known one.",
   Terminated: "The mover was ended from outside.",
   OutOfMemory: "The mover needed more memory than it may have."
@@ -413,6 +413,7 @@ const advice: { readonly [reason in Failing]: string } = {
   ResticFailed: "It is tried again at the next run",
   RepositoryDamaged:
     "Repair the repository as restic's documentation describes (restic repair index, restic repair snapshots), then start a run with the annotation backup.example.com/run",
+  VolumeEmpty: "Restore the volume, or set spec.allowEmpty if it is meant to be empty",
   RepositoryExchanged:
     "Bring the known repository back, or correct spec.destination; to use the new one, delete and create the Backup",
   Terminated: "It is tried again at the next run",

@@ -337,6 +337,8 @@ describe("A Job", () => {
       RUN_TAG: expect.stringMatching(/^run:[0-9a-f]{8}-29393880$/),
       INIT: undefined,
       REPOSITORY_ID: "ab",
+      ALLOW_EMPTY: undefined,
+      IS_PART: undefined,
       ALLOW_PARTIAL: "1",
       EXCLUDES: "*.tmp\ncache/**"
     })
@@ -350,6 +352,7 @@ describe("A Job", () => {
     ])
     expect(made.annotations).toEqual({
       [Names.runIdAnnotation]: "29393880",
+      [Names.tagAnnotation]: expect.stringMatching(/^run:[0-9a-f]{8}-29393880$/),
       [Names.scheduledAtAnnotation]: "2026-11-20T02:00:00Z",
       [Names.tokenAnnotation]: undefined,
       [Names.afterAnnotation]: "",

@@ -40,7 +40,7 @@ export const current = (status: BackupStatus, jobs: ReadonlyArray<Job>): Job | u
 type RunReference = Pick<Active, "job" | "uid">
 
 /** Names can repeat after the clock was set back. A status of an older manager has no UID. */
-const identity = ({ job, uid = job }: RunReference): string => uid
+export const identity = ({ job, uid = job }: RunReference): string => uid
 
 /** Whether a Job is the one in a status. */
 export const isOf = ({ metadata }: Job, run: RunReference | undefined): boolean =>
@@ -62,11 +62,13 @@ const isReported = (job: Job, lastRun: BackupStatus["lastRun"]): boolean => {
 export const activeOf = (job: Job): Active => {
   const label = job.metadata.labels?.[Names.triggerLabel]
   const token = job.metadata.annotations?.[Names.tokenAnnotation]
+  const tag = job.metadata.annotations?.[Names.tagAnnotation]
   return {
     job: job.metadata.name,
     uid: job.metadata.uid,
     trigger: triggers.find((trigger) => trigger === label) ?? "schedule",
     startTime: Time.seconds(Run.madeAt(job)),
+    ...(tag !== undefined && { tag }),
     ...(token !== undefined && { token })
   }
 }
@@ -207,6 +209,8 @@ export const work = (
   const { active } = status
   const trigger = request?.trigger ?? active?.trigger ?? "schedule"
   const id = request?.id ?? nextId(before)
+  // The same for all Jobs of a run.
+  const tag = request === undefined ? active?.tag : `run:${MoverJob.shortHash(uid)}-${id}`
   return {
     owner: backup,
     spec,
@@ -222,11 +226,13 @@ export const work = (
       BACKUP_HOST: namespace,
       BACKUP_TAG: `${namespace}/${name}`,
       // A retry of the Job recognizes the snapshots of the attempt before it.
-      RUN_TAG: `run:${MoverJob.shortHash(uid)}-${id}`,
+      RUN_TAG: tag,
       // A known repository that is missing is a loss and must not be created again. A finished run alone does not prove that it
       // existed, because the tutorial's controller, whose objects we take over, created none.
       INIT: status.repositoryID === undefined ? "1" : undefined,
       REPOSITORY_ID: status.repositoryID,
+      ALLOW_EMPTY: spec.allowEmpty ? "1" : undefined,
+      IS_PART: active?.snapshots !== undefined || part.later.length > 0 ? "1" : undefined,
       ALLOW_PARTIAL: spec.allowPartial ? "1" : undefined,
       EXCLUDES: spec.excludes === undefined || spec.excludes.length === 0 ? undefined : spec.excludes.join("\n")
     },
@@ -236,6 +242,7 @@ export const work = (
     credentials,
     annotations: {
       [Names.runIdAnnotation]: id,
+      [Names.tagAnnotation]: tag,
       [Names.scheduledAtAnnotation]: request?.tick === undefined ? undefined : Time.seconds(request.tick),
       [Names.tokenAnnotation]: request === undefined ? active?.token : request.token,
       [Names.afterAnnotation]: status.lastRun === undefined ? "" : identity(status.lastRun),

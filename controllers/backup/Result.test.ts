@@ -18,6 +18,7 @@ const succeeded: Result.Result = {
   cut: false,
   kept: undefined,
   removed: undefined,
+  held: undefined,
   pruned: true,
   checked: false,
   unlocked: false,
@@ -53,6 +54,15 @@ describe("A mover's result", () => {
       checked: true,
       unlocked: true
     }))
+  test("has the size of the snapshot before, and why old ones were not deleted", () => {
+    const text = `{"reason":"Succeeded","held":"TooMany","snapshots":[{"pvc":"a","empty":true,"before":{"id":"0123456789abcdef","bytes":7,"files":2}},{"pvc":"b","empty":true,"before":{"id":"../x"}}]}`
+    expect(Result.parse(text)).toMatchObject({ held: "TooMany" })
+    expect(Result.parse(text).snapshots.map(({ before }) => before)).toEqual([
+      { id: "0123456789abcdef", bytes: 7, files: 2 },
+      undefined
+    ])
+    expect(Result.parse('{"reason":"x","held":"Anything"}').held).toBeUndefined()
+  })
   test("has what was restored", () => {
     const of = (restored: string) => Result.parse(`{"reason":"Succeeded","restored":${restored}}`).restored
     expect(of('{"snapshot":"0123456789abcdef","bytes":7,"files":2}')).toEqual({

@@ -33,6 +33,12 @@ export interface Before {
   readonly files: number
 }
 
+/** Whether a volume has fewer than half of the files and of the bytes that it had before. Small volumes vary. */
+export const isMuchSmaller = (
+  now: { readonly bytes: number; readonly files: number },
+  before: { readonly bytes: number; readonly files: number }
+): boolean => before.files >= 10 && 2 * now.files < before.files && 2 * now.bytes < before.bytes
+
 /** Why `forget` deleted nothing, although it could have. */
 export const holds = ["Paused", "VolumeShrunk", "ExistingSnapshots", "TooMany"] as const
 

@@ -99,7 +99,7 @@ export const keepArguments = (policy: Policy | undefined, counts: Counts = {}): 
   // restic rejects `--keep-last 0` alone, and old versions took negative values as "everything".
   const isSet = (field: keyof Counts) => (counts[field] ?? 0) >= 1
   if (policy === undefined && !flags.some(([field]) => isSet(field))) return []
-  const all: Counts = { ...counts, keepLast: isSet("keepLast") ? counts.keepLast : floor }
+  const all: Counts = isSet("keepLast") ? counts : { ...counts, keepLast: floor }
   return [
     ...(policy === undefined ? [] : ["--keep-within", `${policy.hours}h`]),
     ...flags.flatMap(([field, flag]) => {

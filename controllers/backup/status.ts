@@ -127,12 +127,13 @@ export const ended = (
         trigger: run.trigger,
         startTime: run.startTime,
         ...(run.uid !== undefined && { uid: run.uid }),
+        ...(run.tag !== undefined && { tag: run.tag }),
         completionTime: time,
         reason: outcome.reason,
         message,
         ...(snapshots.length > 0 && { snapshots })
       },
-      ...(succeeded && { lastBackupTime: time }),
+      ...(succeeded && { lastBackupTime: time, lastBackupTag: run.tag }),
       consecutiveFailures: succeeded ? 0 : (status.consecutiveFailures ?? 0) + (replaced ? 0 : 1),
       ...(run.trigger === "manual" && run.token !== undefined && { lastManualTrigger: run.token }),
       // The replaced run did not finish the unlock.

@@ -12,6 +12,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } f
 import { dirname, join } from "node:path"
 import * as Effect from "effect/Effect"
 import { exitCodes } from "../Outcome.ts"
+import * as Hold from "./Hold.ts"
 import type { Parameters } from "./Parameters.ts"
 import * as Report from "./Report.ts"
 import * as Restic from "./Restic.ts"
@@ -138,7 +139,7 @@ const unopened = (
 ): Effect.Effect<never, Report.Finished> => {
   const denied = [created, opened].find((ended) => ended !== undefined && Restic.isDenied(ended))
   if (isFolder(mover) && denied !== undefined) {
-    const groups = process.getgroups?.().join(" ") ?? ""
+    const groups = [...new Set([process.getgid?.(), ...(process.getgroups?.() ?? [])])].join(" ")
     return finish(
       "ResticFailed",
       `${user()} with the groups ${groups} lacks a permission for the files of the repository: ${Restic.causeOf(denied)} (set spec.podSecurityContext to their user, or to their group as fsGroup)`
@@ -207,6 +208,15 @@ const backup = (mover: Mover): Step<string | undefined> =>
 
 const withMessage = ({ exitCode, reason }: Report.Finished, message: string): Report.Finished =>
   new Finished({ exitCode, reason, message })
+
+/** Fails if a volume lost all its files, or if nothing was saved at all. */
+const notEmpty = ({ parameters, report: { volumes } }: Mover): Step => {
+  const empty = volumes.filter((volume) => "empty" in volume)
+  const isLost = empty.some(({ before }) => (before?.files ?? 0) > 0)
+  const isNothing = !parameters.isPart && empty.length === volumes.length
+  if (parameters.allowEmpty || !(isLost || isNothing)) return Effect.void
+  return finish("VolumeEmpty", `no files found: ${empty.map(({ pvc }) => pvc).join(", ")}`)
+}
 
 /** The folders in a folder, in the order of their names; empty if it does not exist. */
 const folders = (path: string): ReadonlyArray<string> => {
@@ -310,16 +320,6 @@ const forgetting = ({ parameters, restic }: Mover, ...args: ReadonlyArray<string
     ...args
   ])
 
-/** Why the deletion of these snapshots has to wait for a user. */
-const holdOf = ({ createdAt, hold, isAllowed }: Parameters, { kept, removed }: Snapshots.Forgotten) => {
-  if (isAllowed || removed.length === 0) return undefined
-  if (hold !== undefined) return hold
-  if (createdAt !== undefined && removed.some(({ moment }) => Snapshots.compare(moment, createdAt) < 0)) {
-    return "ExistingSnapshots"
-  }
-  return removed.length > kept.length ? "TooMany" : undefined
-}
-
 /**
  * Deletes old snapshots. It first asks restic which ones, and deletes nothing if that has to wait for a user. Returns why the server
  * does not allow deletions.
@@ -332,7 +332,7 @@ const forget = (mover: Mover): Step<string | undefined> =>
     if (tried.code !== 0) return yield* fail(tried)
     const planned = Snapshots.forgotten(tried.stdout)
     if (planned === undefined) return yield* finish("ResticFailed", "restic printed no list of snapshots to delete")
-    const hold = holdOf(parameters, planned)
+    const hold = Hold.of(parameters, planned)
     if (hold === undefined) {
       const ended = yield* forgetting(mover, ...parameters.keep)
       // A server that forbids deletions does so for each snapshot, and restic ends with 3.
@@ -402,6 +402,7 @@ export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<n
           break
         case "backup":
           unread = yield* backup(mover)
+          yield* notEmpty(mover)
           // Older snapshots may be all that is left of a file that could not be read, so nothing follows.
           if (unread !== undefined && !parameters.allowPartial) return yield* finish("PartiallyFailed", unread)
           break

@@ -47,6 +47,10 @@ export interface Parameters {
   readonly init: boolean
   /** Unreadable files do not fail the run. */
   readonly allowPartial: boolean
+  /** Volumes without files do not fail the run. */
+  readonly allowEmpty: boolean
+  /** Another Job of the same run saves other volumes. */
+  readonly isPart: boolean
   /** restic's `--keep-…` arguments; empty: `forget` does nothing. */
   readonly keep: ReadonlyArray<string>
   /** Old snapshots are not deleted for this reason: `forget` only reports which would be. */
@@ -86,6 +90,8 @@ export const read = (environment: Environment): Either.Either<Parameters, string
     retryLock: value("RETRY_LOCK") ?? "5m",
     init: value("INIT") === "1",
     allowPartial: value("ALLOW_PARTIAL") === "1",
+    allowEmpty: value("ALLOW_EMPTY") === "1",
+    isPart: value("IS_PART") === "1",
     keep: words(value("FORGET_ARGS")),
     hold: Result.holds.find((hold) => hold === value("HOLD")),
     isAllowed: value("ALLOW_FORGET") === "1",

@@ -82,15 +82,16 @@ export const text = (report: Report, { exitCode, message, reason }: Finished): s
   return JSON.stringify({ ...head, ...(cut && { cut }), snapshots: volumes })
 }
 
-/** The beginning of a text within this number of bytes, without a split character. */
+/** The end of a text within this number of bytes, without a split character: the cause comes last. */
 const fit = (text: string, bytes: number): string => {
   if (Buffer.byteLength(text) <= bytes) return text
-  let size = 0
-  let kept = ""
-  for (const character of text) {
+  const mark = "…"
+  const kept: Array<string> = []
+  let size = Buffer.byteLength(mark)
+  for (const character of Array.from(text.replace(mark, "")).reverse()) {
     size += Buffer.byteLength(character)
     if (size > bytes) break
-    kept += character
+    kept.push(character)
   }
-  return kept
+  return `${mark}${kept.reverse().join("")}`
 }

@@ -67,8 +67,8 @@ const reader = (redact: (text: string) => string) => {
   }
 }
 
-const codeOf = (exitCode: number | null, signal: NodeJS.Signals | null): number =>
-  signal === null ? (exitCode ?? 1) : 128 + constants.signals[signal]
+const codeOf = ({ exitCode, signalCode }: Bun.Subprocess): number =>
+  signalCode === null ? (exitCode ?? 1) : 128 + constants.signals[signalCode as NodeJS.Signals]
 
 /** Makes restic for this environment. `redact` removes the secrets from a line. */
 export const make =
@@ -88,7 +88,7 @@ export const make =
         const ended = Promise.all([child.exited, new Response(child.stdout).text(), errors.read(child.stderr)])
         ended.then(
           ([, stdout]) =>
-            resume(Effect.succeed({ code: codeOf(child.exitCode, child.signalCode), stdout, ...errors.result() })),
+            resume(Effect.succeed({ code: codeOf(child), stdout, ...errors.result() })),
           (error) => resume(Effect.die(error))
         )
         return Effect.gen(function* () {

@@ -48,11 +48,21 @@ export const until = (
 export const completed = (scene: Scene.Scene, name: string) =>
   until(scene, name, "it is completed", ({ phase }) => phase === "Completed")
 
+/** Waits until the maintenance after the last successful run has ended, with or without success. */
+export const maintained = (scene: Scene.Scene, name: string) =>
+  until(
+    scene,
+    name,
+    "the maintenance has ended",
+    ({ lastBackupTime = "", maintenance }) =>
+      maintenance?.active === undefined && (maintenance?.last?.completionTime ?? "") >= lastBackupTime
+  )
+
 /** Sets an annotation of ours on a Backup, by the part of its name after the slash. */
 export const annotate = (
   scene: Scene.Scene,
   name: string,
-  annotation: "run" | "unlock" | "skip-cleanup",
+  annotation: "run" | "unlock" | "skip-cleanup" | "apply-retention",
   value: string
 ) =>
   Client.patch(

@@ -60,7 +60,7 @@ const pidOf = (file: string) =>
   ).pipe(Effect.map(Number))
 
 Backups.real(
-  "A mover that is killed while it prunes leaves a lock, which is told, and taken away when that is asked for",
+  "A mover that is killed while it prunes leaves a lock, which fails the next run, and which an annotation removes",
   (scene) =>
     Effect.gen(function* () {
       const { app, repository } = yield* Prepared.shop(scene, { a: Tree.noise(400_000, "a"), b: "small" })
@@ -80,8 +80,19 @@ Backups.real(
         (count) => count > 0
       )
       yield* Effect.sync(() => process.kill(pid, "SIGKILL"))
-      const killed = yield* Backups.ended(scene, "shop")
-      expect(killed.status).toMatchObject({ phase: "Failed", lastRun: { reason: "Terminated", trigger: "manual" } })
+      const killed = yield* Backups.until(
+        scene,
+        "shop",
+        "the maintenance has failed",
+        ({ maintenance }) => (maintenance?.failures ?? 0) > 0
+      )
+      // The data was saved before.
+      expect(killed.status).toMatchObject({
+        phase: "Completed",
+        lastRun: { reason: "Succeeded", trigger: "manual" },
+        consecutiveFailures: 0,
+        maintenance: { last: { reason: "Terminated" } }
+      })
       expect(Prepared.locked(repository)).toBe(1)
 
       // The lock is another pod's, and younger than half an hour, so that restic does not take it for stale.
@@ -90,7 +101,7 @@ Backups.real(
       expect(locked.status).toMatchObject({
         phase: "Failed",
         lastRun: { reason: "RepositoryLocked" },
-        consecutiveFailures: 2
+        consecutiveFailures: 1
       })
       expect(locked.status?.message).toMatch(/locked exclusively by .*backup\.example\.com\/unlock/)
       expect(Backups.condition(locked, "RepositoryHealthy")).toMatchObject({

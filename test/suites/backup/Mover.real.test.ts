@@ -101,7 +101,7 @@ describe("A volume that is saved, changed, saved again, thinned out and checked 
 
         if (large > 0) {
           const target = mover.volume("large")
-          yield* mover.run("preflight restore", { shell, RESTORE_VOLUME: "other", RESTORE_TARGET: target })
+          yield* mover.run("preflight restore", { RESTORE_VOLUME: "other", RESTORE_TARGET: target })
           expect(Tree.read(target)).toEqual(Tree.read(other))
         }
 

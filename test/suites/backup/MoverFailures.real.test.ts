@@ -174,34 +174,32 @@ describe("A destination that is full", () => {
     })
   )
 
-  Test.live("makes room where pruning was asked for, so that the next run succeeds", () =>
+  Test.live("has room after maintenance, so that the next run succeeds", () =>
     Effect.gen(function* () {
       const { mover } = yield* full
-      const operations = "preflight backup forget prune check"
-      const ended = yield* mover.run(operations, { FORGET_ARGS: "--keep-last 1" })
-      expect(ended).toMatchObject({
-        exitCode: 44,
-        result: { reason: "DestinationFull", kept: 1, removed: 1, pruned: true, checked: false, snapshots: [] }
+      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 44 })
+      expect(yield* mover.run("preflight forget prune", { FORGET_ARGS: "--keep-last 1" })).toMatchObject({
+        exitCode: 0,
+        result: { kept: 1, removed: 1, pruned: true }
       })
-      expect(judged(ended)).toMatchObject({ reason: "DestinationFull", phase: "Failed", retention: "applied" })
-      expect(yield* mover.run(operations)).toMatchObject({ exitCode: 0, result: { pruned: true, checked: true } })
+      expect(yield* mover.run("preflight backup check")).toMatchObject({ exitCode: 0, result: { checked: true } })
     })
   )
 })
 
-Test.live("A server that lets nobody delete has the backup, and a warning that nothing old is deleted", () =>
+Test.live("A server that forbids deletions has the backup, and the maintenance reports that it deleted nothing", () =>
   Effect.gen(function* () {
     const server = yield* RestServer.start({ appendOnly: true })
     const { mover } = yield* make(server.environment("nightly"))
     cpSync(template, join(server.folder, "nightly"), { recursive: true })
     expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
-    const ended = yield* mover.run("preflight backup forget prune check", { FORGET_ARGS: "--keep-last 1" })
+    expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    const ended = yield* mover.run("preflight check forget prune", { FORGET_ARGS: "--keep-last 1" })
     expect(ended).toMatchObject({
       exitCode: 47,
       result: {
         reason: "RetentionFailed",
         operation: "forget",
-        snapshots: [{ pvc: "data", files: 1 }],
         removed: undefined,
         pruned: false,
         checked: true
@@ -212,7 +210,7 @@ Test.live("A server that lets nobody delete has the backup, and a warning that n
     )
     expect(judged(ended)).toMatchObject({
       reason: "RetentionFailed",
-      phase: "Completed",
+      phase: "Failed",
       warning: true,
       retention: "failed"
     })
@@ -222,20 +220,50 @@ Test.live("A server that lets nobody delete has the backup, and a warning that n
   })
 )
 
-Test.live("A repository that has lost files is found by check, and no old snapshot goes", () =>
-  Effect.gen(function* () {
+describe("A repository that has lost files", () => {
+  const damaged = Effect.gen(function* () {
     const { mover, repository } = yield* make()
-    expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    for (const content of ["one", "two"]) {
+      writeFileSync(join(mover.volume("data"), "file"), content)
+      expect(yield* mover.run("preflight backup")).toMatchObject({ exitCode: 0 })
+    }
     const packs = readdirSync(join(repository, "data"), { recursive: true, withFileTypes: true })
     for (const pack of packs.filter((entry) => entry.isFile())) rmSync(join(pack.parentPath, pack.name))
-    writeFileSync(join(mover.volume("data"), "file"), "something else")
-    const ended = yield* mover.run("preflight backup forget check", { FORGET_ARGS: "--keep-last 5" })
-    expect(ended).toMatchObject({
-      exitCode: 44,
-      result: { reason: "ResticFailed", operation: "check", removed: undefined, checked: false }
-    })
-    expect(judged(ended)).toMatchObject({ phase: "Failed", retention: "skipped", checkFailed: true })
-    expect(ended.result.message).toContain("Fatal: repository contains errors")
+    writeFileSync(join(mover.volume("data"), "file"), "three")
+    return mover
+  })
+
+  for (const [operations, operation] of [
+    ["preflight backup", "backup"],
+    ["preflight check forget prune", "check"],
+    ["preflight prune", "prune"]
+  ] as const) {
+    Test.live(`is damaged for ${operation}, and keeps all its snapshots`, () =>
+      Effect.gen(function* () {
+        const mover = yield* damaged
+        const ended = yield* mover.run(operations, { FORGET_ARGS: "--keep-last 1", ALLOW_PARTIAL: "1" })
+        expect(ended).toMatchObject({
+          exitCode: 48,
+          result: { reason: "RepositoryDamaged", operation, removed: undefined, pruned: false, checked: false }
+        })
+        expect(judged(ended)).toMatchObject({ phase: "Failed", retention: "skipped", damaged: true })
+        expect((yield* Restic.snapshots(mover.env)).length).toBeGreaterThanOrEqual(2)
+      })
+    )
+  }
+})
+
+Test.live("Another repository in the place of the known one fails the run, and nothing is saved there", () =>
+  Effect.gen(function* () {
+    const { mover, repository } = yield* make()
+    const { result } = yield* mover.run("preflight backup")
+    rmSync(repository, { recursive: true })
+    yield* Restic.say(mover.env, "init")
+    yield* QuickKey.write(repository, mover.env)
+    const ended = yield* mover.run("preflight backup", { REPOSITORY_ID: result.repository })
+    expect(ended).toMatchObject({ exitCode: 49, result: { reason: "RepositoryExchanged", operation: "preflight" } })
+    expect(judged(ended)).toMatchObject({ phase: "Failed", reason: "RepositoryExchanged" })
+    expect(yield* Restic.snapshots(mover.env)).toEqual([])
   })
 )
 
@@ -262,7 +290,7 @@ describe("A file that cannot be read", () => {
           reason: "PartiallyFailed",
           snapshots: [{ pvc: "data", files: 1 }],
           removed: undefined,
-          pruned: true
+          pruned: false
         }
       })
       expect(ended.result.message).toMatch(/^volume data: 1 could not be read, the last: .*diary.*permission denied$/)
@@ -292,12 +320,12 @@ describe("A file that cannot be read", () => {
       const ended = yield* mover.run("preflight backup", { user, ALLOW_PARTIAL: "1" })
       expect(ended).toMatchObject({
         exitCode: 44,
-        result: { message: expect.stringContaining("nothing could be read") }
+        result: { message: expect.stringContaining("volume diaries: no file could be read") }
       })
       chmodSync(mover.volume("diaries"), 0o311)
       expect(yield* mover.run("preflight backup", { user })).toMatchObject({
         exitCode: 44,
-        result: { message: "volume diaries cannot be read by user 65534" }
+        result: { message: expect.stringMatching(/data\/diaries cannot be read by user 65534/) }
       })
     })
   )

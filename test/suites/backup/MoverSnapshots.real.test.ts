@@ -76,6 +76,59 @@ Test.live("Of snapshots of 60, 40, 20 and 0 days, 30 days keep two, and all of o
   })
 )
 
+describe("Old snapshots are kept, and counted, ", () => {
+  const kept = (name: string, run: Mover.Run, expected: object, left: number) =>
+    Test.live(name, () =>
+      Effect.gen(function* () {
+        const { mover } = yield* make
+        const ended = yield* mover.run("preflight forget", run)
+        expect(ended).toMatchObject({ exitCode: 0, result: { reason: "Succeeded", ...expected } })
+        expect(times(yield* Restic.snapshots(mover.env), "shop/nightly")).toHaveLength(left)
+      })
+    )
+  const last = { FORGET_ARGS: "--keep-last 1" }
+  const within = { FORGET_ARGS: "--keep-within 720h" }
+  kept("if more than half would go", last, { held: "TooMany", kept: 2, removed: 3 }, 5)
+  kept("if the controller holds them", { ...within, HOLD: "Paused" }, { held: "Paused", kept: 3, removed: 2 }, 5)
+  kept(
+    "if some are older than the Backup",
+    { ...within, CREATED_AT: `${at(50)}Z` },
+    { held: "ExistingSnapshots", kept: 3, removed: 2 },
+    5
+  )
+  kept("unless all are younger", { ...within, CREATED_AT: `${at(70)}Z` }, { held: undefined, removed: 2 }, 3)
+  kept("unless a user allows it", { ...last, HOLD: "Paused", ALLOW_FORGET: "1" }, { held: undefined, removed: 3 }, 2)
+})
+
+describe("A volume", () => {
+  const data = { pvc: "data" }
+  Test.live("that the same run has saved is not saved again", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* make
+      writeFileSync(join(mover.volume("data"), "file"), "content")
+      const first = yield* mover.run("preflight backup", { RUN_TAG: "run:1" })
+      const again = yield* mover.run("preflight backup", { RUN_TAG: "run:1" })
+      const saved = (ended: Mover.Ended) => ended.result.snapshots.find(({ pvc }) => pvc === data.pvc)
+      expect(saved(again)).toEqual(saved(first) ?? expect.anything())
+      const later = yield* mover.run("preflight backup", { RUN_TAG: "run:2" })
+      expect(saved(later)?.id).not.toBe(saved(first)?.id)
+      expect(saved(later)?.before).toMatchObject({ id: saved(first)?.id, files: 1 })
+    })
+  )
+
+  Test.live("without files is reported with its last snapshot", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* make
+      mover.volume("data")
+      const { exitCode, result } = yield* mover.run("preflight backup")
+      expect([exitCode, result.reason]).toEqual([50, "VolumeEmpty"])
+      const found = result.snapshots.find(({ pvc }) => pvc === data.pvc)
+      expect(found).toMatchObject({ id: undefined, before: { id: template.ids["0"], files: 3 } })
+      expect(yield* mover.run("preflight backup", { ALLOW_EMPTY: "1" })).toMatchObject({ exitCode: 0 })
+    })
+  )
+})
+
 Test.live("A Backup that is deleted takes its own snapshots with it, and no others", () =>
   Effect.gen(function* () {
     const { mover } = yield* make

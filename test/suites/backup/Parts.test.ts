@@ -59,7 +59,7 @@ const secret = Virtual.secret("web", {
 const parts = (world: Virtual.Virtual) =>
   world.begun().map(({ claims, operations, pod }) => [pod.spec?.nodeName, claims.join(), operations.join(" ")])
 
-Virtual.test("They are saved one after the other, and old snapshots are deleted in the second part", (world) =>
+Virtual.test("They are saved one after the other, and old snapshots are deleted after the second part", (world) =>
   Effect.gen(function* () {
     yield* apart(world)
     yield* secret
@@ -77,7 +77,8 @@ Virtual.test("They are saved one after the other, and old snapshots are deleted 
     yield* world.pass("1 minute")
     expect(parts(world)).toEqual([
       ["node", "left", "preflight backup"],
-      ["other", "right", "preflight backup forget"]
+      ["other", "right", "preflight backup"],
+      ["node", "", "preflight forget"]
     ])
     expect(yield* Virtual.status("web")).toMatchObject({
       phase: "Completed",
@@ -156,7 +157,8 @@ Virtual.test("A manager that is killed between the two parts leaves the second t
     yield* world.pass("5 minutes")
     expect(parts(world)).toEqual([
       ["node", "left", "preflight backup"],
-      ["other", "right", "preflight backup forget"]
+      ["other", "right", "preflight backup"],
+      ["node", "", "preflight forget"]
     ])
     expect(yield* Virtual.status("web")).toMatchObject({
       phase: "Completed",

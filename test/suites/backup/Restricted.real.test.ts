@@ -66,6 +66,7 @@ describe("In a namespace of restricted pods,", () => {
       yield* scene.manage()
       yield* Backups.create(scene, "shop", { deletionPolicy: "Delete", retention: { keepLast: 3 } })
       yield* Backups.completed(scene, "shop")
+      yield* Backups.maintained(scene, "shop")
       yield* Backups.restoring(scene, "back")
       expect((yield* Backups.restored(scene, "back")).status).toMatchObject({ phase: "Complete" })
       yield* Client.delete(Backup, scene.key("shop"))
@@ -74,7 +75,8 @@ describe("In a namespace of restricted pods,", () => {
       const jobs = [...new Map(seen().map((job) => [job.metadata.name, job])).values()]
       const does = jobs.map(({ spec }) => spec?.template.spec?.containers[0]?.args?.join(" "))
       expect(does).toEqual([
-        expect.stringContaining("preflight backup forget"),
+        expect.stringContaining("preflight backup"),
+        expect.stringContaining("preflight forget"),
         "preflight restore",
         "preflight delete"
       ])

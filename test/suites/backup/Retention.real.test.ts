@@ -1,4 +1,4 @@
-/** What of the past is kept: by age, of this Backup alone, and its space is given back and looked after. */
+/** The maintenance of a repository: old snapshots of this Backup go, their space is freed, and the repository is checked. */
 import { expect } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -19,7 +19,7 @@ const ago = (days: number): string => {
 }
 
 Backups.real(
-  "Of snapshots from 60, 40, 20 and 0 days ago, 30d keeps those of 20 and 0, and all of another Backup",
+  "30d deletes the snapshots from 90 and 60 days ago after a user allows it, and none of another Backup",
   (scene) =>
     Effect.gen(function* () {
       const { app, repository } = yield* Prepared.shop(scene, { a: Tree.noise(100_000, "a") })
@@ -29,29 +29,44 @@ Backups.real(
           const labels = ["--host", `${scene.namespace}/app`, "--tag", `${scene.namespace}/${tag}`, "--time", ago(days)]
           expect(yield* scene.restic(repository, "backup", ...labels, app)).toMatchObject({ exitCode: 0 })
         })
-      for (const days of [60, 40, 20]) yield* save(days, "shop")
+      for (const days of [90, 60, 20, 10]) yield* save(days, "shop")
       for (const days of [60, 40]) yield* save(days, "other")
       const made = yield* Scene.snapshots(scene, repository)
 
       yield* scene.manage()
       yield* Backups.create(scene, "shop", { retentionPolicy: "30d" })
-      const backup = yield* Backups.completed(scene, "shop")
+      yield* Backups.completed(scene, "shop")
+      const held = yield* Backups.maintained(scene, "shop")
+      // They are older than this Backup.
+      expect(held.status?.retentionHold).toMatchObject({ reason: "ExistingSnapshots", keep: 3, remove: 2 })
+      expect(Backups.condition(held, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionHeld" })
+      yield* Backups.told(scene, "shop", { type: "Warning", reason: "RetentionHeld", note: "would delete 2 snapshots" })
+      expect(yield* Scene.snapshots(scene, repository)).toHaveLength(made.length + 1)
+
+      yield* Backups.annotate(scene, "shop", "apply-retention", "yes")
+      const backup = yield* Backups.until(
+        scene,
+        "shop",
+        "the deletion is applied",
+        ({ lastRetentionTrigger }) => lastRetentionTrigger === "yes"
+      )
       const newest = backup.status?.lastRun?.snapshots?.[0]?.id
-      expect(backup.status).toMatchObject({ snapshots: 2, lastRun: { reason: "Succeeded" } })
+      expect(backup.status).toMatchObject({ snapshots: 3, lastRun: { reason: "Succeeded" } })
+      expect(backup.status?.retentionHold).toBeUndefined()
       expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({
         status: "True",
         reason: "Applied",
-        message: "2 snapshots deleted, 2 kept."
+        message: "2 snapshots deleted, 3 kept."
       })
       const others = made.filter(({ tags }) => tags?.includes(`${scene.namespace}/other`) === true).map(({ id }) => id)
-      // The oldest is first, and the one from 20 days ago is the newest that was made before.
-      const kept = [made.at(-1)?.id, newest, ...others]
+      // The oldest is first.
+      const kept = [...made.slice(-2).map(({ id }) => id), newest, ...others]
       const left = yield* Scene.snapshots(scene, repository)
       expect(left.map(({ id }) => id).toSorted()).toEqual(kept.map((id) => id ?? "missing").toSorted())
       yield* Backups.told(scene, "shop", {
         type: "Normal",
         reason: "SnapshotsPruned",
-        note: "2 old snapshots deleted; 2 kept"
+        note: "2 old snapshots deleted; 3 kept"
       })
 
       // The space of what went is given back when that is due, and the repository is looked through.
@@ -59,8 +74,9 @@ Backups.real(
       expect(backup.status?.lastPruneTime).toBeUndefined()
       yield* Backups.overdue(scene, "shop", "lastPruneTime", "lastCheckTime")
       writeFileSync(join(app, "past"), "gone")
-      const again = yield* Backups.run(scene, "shop", "again")
-      expect(again.status).toMatchObject({ phase: "Completed", snapshots: 3, lastRun: { reason: "Succeeded" } })
+      yield* Backups.run(scene, "shop", "again")
+      const again = yield* Backups.maintained(scene, "shop")
+      expect(again.status).toMatchObject({ phase: "Completed", snapshots: 4, lastRun: { reason: "Succeeded" } })
       expect(Date.parse(again.status?.lastPruneTime ?? "")).toBeGreaterThan(Date.now() - day)
       expect(Date.parse(again.status?.lastCheckTime ?? "")).toBeGreaterThan(Date.now() - day)
       expect(Backups.condition(again, "RepositoryHealthy")).toMatchObject({ status: "True", reason: "Checked" })

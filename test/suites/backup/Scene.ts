@@ -89,7 +89,7 @@ export interface Scene {
   ) => Effect.Effect<Process.Result, Assets.MissingAsset>
 }
 
-export { image, mounts, program as mover, script } from "../../Mover.ts"
+export { command, image, mounts, program as mover } from "../../Mover.ts"
 
 /** Makes a Secret of what a mover needs to open a repository: variables of restic. */
 export const credentials = (

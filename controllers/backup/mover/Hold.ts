@@ -1,0 +1,27 @@
+/** The reasons to hold the deletion of old snapshots until a user allows it. Pure. */
+import * as Result from "../Result.ts"
+import type { Parameters } from "./Parameters.ts"
+import * as Snapshots from "./Snapshots.ts"
+
+/** The parameters that decide. */
+export type Options = Pick<Parameters, "createdAt" | "hold" | "isAllowed">
+
+/** Why the deletion of the removed snapshots is held; undefined if it may go on. */
+export const of = (
+  { createdAt, hold, isAllowed }: Options,
+  { kept, removed }: Snapshots.Forgotten
+): Result.Hold | undefined => {
+  if (isAllowed || removed.length === 0) return undefined
+  if (hold !== undefined) return hold
+  if (createdAt !== undefined && removed.some(({ moment }) => Snapshots.compare(moment, createdAt) < 0)) {
+    return "ExistingSnapshots"
+  }
+  if (removed.length > kept.length) return "TooMany"
+  // A status can be lost, and the repository cannot: no kept snapshot has half of what a removed one has.
+  const isLast = (old: Snapshots.Snapshot): boolean =>
+    kept.filter(({ host }) => host === old.host).every((left) => Result.isMuchSmaller(sizeOf(left), sizeOf(old)))
+  return removed.some(isLast) ? "VolumeShrunk" : undefined
+}
+
+/** Without a size, a snapshot of an old restic counts as small. */
+const sizeOf = ({ bytes = 0, files = 0 }: Snapshots.Snapshot) => ({ bytes, files })
