@@ -172,8 +172,9 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
     return ending === undefined ? { _tag: "Running", message: "" } : { _tag: "Ended", ending, at: now }
   }
 
+  const known = understood(object)
+
   const reconcile = (): void => {
-    const known = understood(object)
     const before: BackupStatus = object.status ?? {}
     const runs = jobs.filter((job) => !Maintenance.isMaintenance(job))
     const maintaining = jobs.filter(Maintenance.isMaintenance)
@@ -229,7 +230,7 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
       if (whole.status.phase === "Completed" && !isSaved) violations.push(`run ${lastRun.job} saved nothing`)
       if (whole.status.phase === "Failed") counts.refused += 1
     }
-    object = { ...object, status: accepted(whole.status) }
+    object = { ...object, status: whole.status }
     const names = new Set(Plan.superfluous(object, whole.status, runs, now).map(({ metadata }) => metadata.name))
     jobs = jobs.filter(({ metadata }) => !names.has(metadata.name))
   }
@@ -243,6 +244,7 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
         reconcile()
         execute()
       }
+      accepted(object.status ?? {})
     },
     pass: (millis: number) => {
       now += millis

@@ -130,6 +130,8 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
   HomeostatBackupFailing: { series: { [backup("last_run_success")]: "1x5 0x60" }, at: 55 },
   HomeostatBackupNotReady: { series: { [backup("ready")]: "1x5 0x30" }, at: 25 },
   HomeostatBackupRetentionFailing: { series: { [backup("retention_applied")]: "_x5 1x5 0x80" }, at: 75 },
+  HomeostatBackupVolumeLost: { series: { [backup("volumes_intact")]: "_x5 1x5 0x20" }, at: 20 },
+  HomeostatBackupRepositoryDamaged: { series: { [backup("repository_healthy")]: "_x5 1x5 0x80" }, at: 75 },
   HomeostatBackupRepositoryLocked: { series: { [backup("repository_locked")]: "0x5 1x80" }, at: 70 }
 }
 
