@@ -183,7 +183,7 @@ export const isFull = ({ stderr }: Ended): boolean =>
 export const isDamaged = ({ stderr }: Ended): boolean => stderr.some((line) => damage.test(line))
 
 const damage =
-  /could be damaged|repository contains (errors|damaged)|is damaged|ciphertext verification failed|invalid data returned|packs? (from index )?missing|data seems to be missing|integrity check failed|unsupported repository version/i
+  /could be damaged|repository contains (errors|damaged)|is damaged|ciphertext verification failed|invalid data returned|packs? (from index )?missing|failed finding blobs|<data\/[0-9a-f]+>.*(no such file|does not exist)|data seems to be missing|integrity check failed|unsupported repository version/i
 
 /** Whether restic lacked a permission for files of the repository. */
 export const isDenied = ({ stderr }: Ended): boolean => stderr.some((line) => /permission denied/i.test(line))

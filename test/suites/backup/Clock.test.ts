@@ -15,7 +15,7 @@ describe("A clock", () => {
       yield* world.setClock("2027-11-20T00:02:00Z")
       // Timers know nothing of it: it is noticed at the latest by the one that was set before.
       yield* world.until("2027-11-20T00:19:00Z")
-      expect(world.begun()).toHaveLength(2)
+      expect(world.saving()).toHaveLength(2)
       expect(yield* Virtual.status("shop")).toMatchObject({
         phase: "Completed",
         lastScheduleTime: "2027-11-20T00:10:00Z",
@@ -23,7 +23,7 @@ describe("A clock", () => {
       })
       expect(world.told("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
       yield* world.until("2027-11-20T00:31:30Z")
-      expect(world.begun()).toHaveLength(4)
+      expect(world.saving()).toHaveLength(4)
     })
   )
 
@@ -32,7 +32,7 @@ describe("A clock", () => {
       yield* world.manage()
       yield* Virtual.create("shop", { schedule: "*/10 * * * *" })
       yield* world.until("2026-11-20T00:12:00Z")
-      expect(world.begun()).toHaveLength(2)
+      expect(world.saving()).toHaveLength(2)
       yield* world.setClock("2025-11-20T00:02:00Z")
       yield* world.until("2025-11-20T00:45:00Z")
       const { lastScheduleTime, nextBackupTime, phase } = yield* Virtual.status("shop")
@@ -45,11 +45,11 @@ describe("A clock", () => {
       const times = ["00:20", "00:30", "00:40"]
       expect(
         world
-          .begun()
+          .saving()
           .slice(2)
           .map(({ pod }) => pod.metadata.creationTimestamp.slice(11, 16))
       ).toEqual(times)
-      expect((yield* Virtual.jobs).map(({ metadata }) => metadata.creationTimestamp.slice(11, 16))).toEqual(times)
+      expect((yield* Virtual.runJobs).map(({ metadata }) => metadata.creationTimestamp.slice(11, 16))).toEqual(times)
       expect(world.told("shop").filter((reason) => reason === "BackupCompleted")).toHaveLength(5)
       expect(world.told("shop").filter((reason) => reason === "ClockSetBack")).toHaveLength(1)
     })
@@ -68,13 +68,13 @@ describe("A clock", () => {
       )
       yield* world.manage()
       yield* world.until("2026-11-20T00:30:00Z")
-      expect(world.begun()).toHaveLength(1)
+      expect(world.saving()).toHaveLength(1)
       expect((yield* Virtual.status("shop")).nextBackupTime).toBe("2026-11-20T02:00:00Z")
       expect(world.notes("shop", "ClockSetBack")).toEqual([
         expect.stringContaining("2026-12-01T02:00:00Z was in the future")
       ])
       yield* world.until("2026-11-20T02:05:00Z")
-      expect(world.begun()).toHaveLength(2)
+      expect(world.saving()).toHaveLength(2)
     })
   )
 })
@@ -91,18 +91,20 @@ Virtual.test(
       const writes = sent.slice(requests).filter(({ method }) => method !== "GET")
       const counts = new Map<string, number>()
       for (const { method, path } of writes) {
-        const request = `${method} ${path.replace(/^.*\/namespaces\/shop\//, "").replace(/\?.*/, "")}`
+        const request = `${method} ${path.replace(/^.*\/namespaces\/shop\//, "").replace(/\?.*/, "").replace(/-k[0-9a-f]{8}$/, "-k")}`
         counts.set(request, (counts.get(request) ?? 0) + 1)
       }
       expect(Object.fromEntries(counts)).toEqual({
-        // It begins, its pod starts, it runs, it has ended, and how.
-        "PATCH backups/shop/status": 5,
+        // The run begins, its pod starts and runs; it has ended, and the maintenance begins; the maintenance has ended.
+        "PATCH backups/shop/status": 6,
         // BackupStarted, BackupCompleted, SnapshotsPruned.
         "POST events": 3,
-        "POST jobs": 1
+        // The run, and its maintenance. Only the newest Job of a maintenance is kept.
+        "POST jobs": 2,
+        "DELETE jobs/shop-k": 1
       })
       expect(attempts.length - reconciles).toBeLessThan(60)
-      expect(world.begun()).toHaveLength(3)
+      expect(world.saving()).toHaveLength(3)
     }),
   180_000
 )

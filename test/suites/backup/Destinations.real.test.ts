@@ -114,7 +114,8 @@ Backups.real("A server that lets nobody delete has the data, and the status says
         caSecretRef: { name: "rest-ca", key: "ca.pem" }
       }
     })
-    expect((yield* Backups.completed(scene, "shop")).status).toMatchObject({ message: "1 volume saved", snapshots: 1 })
+    expect((yield* Backups.completed(scene, "shop")).status).toMatchObject({ message: "1 volume saved" })
+    expect((yield* Backups.maintained(scene, "shop")).status).toMatchObject({ snapshots: 1 })
     const restic = {
       ...opened,
       ...login,
@@ -125,17 +126,19 @@ Backups.real("A server that lets nobody delete has the data, and the status says
     yield* QuickKey.write(join(server.folder, path), restic)
 
     yield* Effect.promise(() => Bun.write(join(app, "docs/a.txt"), "changed"))
-    const backup = yield* Backups.run(scene, "shop", "again")
+    yield* Backups.run(scene, "shop", "again")
+    const backup = yield* Backups.maintained(scene, "shop")
     expect(backup.status).toMatchObject({
       phase: "Completed",
       consecutiveFailures: 0,
-      lastRun: { reason: "RetentionFailed", trigger: "manual", snapshots: [{ pvc: "app" }] }
+      lastRun: { reason: "Succeeded", trigger: "manual", snapshots: [{ pvc: "app" }] },
+      maintenance: { last: { reason: "RetentionFailed" }, failures: 1 }
     })
-    expect(backup.status?.message).toMatch(/^1 volume saved\. Old snapshots could not be deleted\. .*403.*append-only/)
-    expect(Backups.condition(backup, "LastRunSucceeded")).toMatchObject({ status: "True", reason: "RetentionFailed" })
+    expect(backup.status?.maintenance?.last?.message).toMatch(/^Old snapshots could not be deleted\. .*403.*append-only/)
+    expect(Backups.condition(backup, "LastRunSucceeded")).toMatchObject({ status: "True", reason: "Succeeded" })
     expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionFailed" })
     expect(yield* Restic.snapshots(restic)).toHaveLength(2)
-    yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "could not be deleted" })
+    yield* Backups.told(scene, "shop", { type: "Warning", reason: "MaintenanceFailed", note: "could not be deleted" })
 
     const fresh = yield* Scene.claim(scene, "fresh")
     yield* Backups.restoring(scene, "back")

@@ -1,6 +1,6 @@
-/** What a run makes of its volumes: several, empty ones, and files that nobody may read. */
+/** The volumes of a run: several, empty ones, emptied ones, and files that the mover cannot read. */
 import { expect } from "bun:test"
-import { chmodSync } from "node:fs"
+import { chmodSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { Backup } from "@homeostat/backup/Backup"
 import { Settings } from "@homeostat/backup/Settings"
@@ -15,7 +15,7 @@ import * as Shim from "./Shim.ts"
 
 const quickly = Effect.provideService(Settings, Backups.quick)
 
-Backups.real("Each volume of a Deployment is a snapshot of its own, and an empty one is no failure", (scene) =>
+Backups.real("Each volume of a Deployment has its own snapshot, and one that was always empty does not fail the run", (scene) =>
   Effect.gen(function* () {
     const { repository } = yield* Prepared.shop(scene)
     yield* Scene.claim(scene, "web", { files: { b: "second" } })
@@ -40,15 +40,14 @@ Backups.real("Each volume of a Deployment is a snapshot of its own, and an empty
     yield* Backups.create(scene, "shop", { source: "deployment/frontend", retention: { keepLast: 1 } })
     const backup = yield* Backups.completed(scene, "shop")
     expect(backup.status).toMatchObject({
-      message: "2 volumes saved; nothing in hollow: look whether it is the right one",
-      snapshots: 2
+      message: "2 volumes saved; no files found: hollow"
     })
     expect(backup.status?.lastRun?.snapshots?.map(({ files, id, pvc }) => [pvc, files, id !== undefined])).toEqual([
       ["app", 1, true],
       ["hollow", 0, false],
       ["web", 1, true]
     ])
-    yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "nothing in hollow" })
+    yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "no files found: hollow" })
     const saved = yield* Scene.snapshots(scene, repository)
     expect(new Set(saved.map(({ hostname }) => hostname))).toEqual(
       new Set([`${scene.namespace}/app`, `${scene.namespace}/web`])
@@ -56,30 +55,55 @@ Backups.real("Each volume of a Deployment is a snapshot of its own, and an empty
   }).pipe(quickly)
 )
 
-Backups.real("A claim with nothing in it is saved with a warning", (scene) =>
+Backups.real("A claim that was emptied fails the run and keeps its snapshots, unless spec.allowEmpty accepts it", (scene) =>
+  Effect.gen(function* () {
+    const { app, repository } = yield* Prepared.shop(scene)
+    yield* scene.manage()
+    yield* Backups.create(scene, "shop", { retention: { keepLast: 1 } })
+    yield* Backups.completed(scene, "shop")
+    const { status: good } = yield* Backups.maintained(scene, "shop")
+    for (const name of readdirSync(app)) rmSync(join(app, name), { recursive: true })
+
+    const emptied = yield* Backups.run(scene, "shop", "T")
+    expect(emptied.status).toMatchObject({
+      phase: "Failed",
+      lastBackupTime: good?.lastBackupTime,
+      lastRun: { reason: "VolumeEmpty" },
+      consecutiveFailures: 1
+    })
+    expect(emptied.status?.message).toMatch(/^No files found: app \(\d+ in snapshot [0-9a-f]{8}\)\..*spec\.allowEmpty/)
+    expect(Backups.condition(emptied, "VolumesIntact")).toMatchObject({ status: "False", reason: "VolumeEmpty" })
+    yield* Backups.told(scene, "shop", { type: "Warning", reason: "VolumeEmpty", note: "No files found: app" })
+
+    yield* Client.patch(Backup, scene.key("shop"), Patch.merge({ spec: { allowEmpty: true } }))
+    const accepted = yield* Backups.run(scene, "shop", "U")
+    expect(accepted.status).toMatchObject({ phase: "Completed", consecutiveFailures: 0 })
+    yield* Backups.maintained(scene, "shop")
+    expect(yield* Scene.snapshots(scene, repository)).toHaveLength(1)
+  }).pipe(quickly)
+)
+
+Backups.real("A claim that was never filled fails a run that saves nothing else", (scene) =>
   Effect.gen(function* () {
     const { repository } = yield* Prepared.shop(scene, {})
     yield* scene.manage()
     yield* Backups.create(scene, "shop")
-    const backup = yield* Backups.completed(scene, "shop")
-    expect(backup.status).toMatchObject({
-      phase: "Completed",
-      message: "0 volumes saved; nothing in app: look whether it is the right one",
-      consecutiveFailures: 0
-    })
-    yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "nothing in app" })
+    const backup = yield* Backups.ended(scene, "shop")
+    expect(backup.status).toMatchObject({ phase: "Failed", lastRun: { reason: "VolumeEmpty" } })
+    expect(backup.status?.message).toContain("Check that spec.source names the intended volume")
     expect(yield* Scene.snapshots(scene, repository)).toEqual([])
   }).pipe(quickly)
 )
 
 Backups.real(
-  "A file that cannot be read makes a run partial, and nothing old goes; allowed, it is a warning",
+  "A file that cannot be read makes a run partial, and no old snapshot goes; allowed, it is a warning",
   (scene) =>
     Effect.gen(function* () {
       const { app, repository } = yield* Prepared.shop(scene)
       yield* scene.manage()
-      yield* Backups.create(scene, "shop", { retention: { keepLast: 1 } })
+      yield* Backups.create(scene, "shop", { retention: { keepLast: 2 } })
       yield* Backups.completed(scene, "shop")
+      yield* Backups.maintained(scene, "shop")
 
       yield* Effect.promise(() => Bun.write(join(app, "diary"), "kept to itself"))
       chmodSync(join(app, "diary"), 0o000)
@@ -100,11 +124,11 @@ Backups.real(
       expect(allowed.status).toMatchObject({
         phase: "Completed",
         consecutiveFailures: 0,
-        snapshots: 1,
         lastRun: { reason: "PartiallyFailed" }
       })
       yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "diary" })
-      expect(yield* Scene.snapshots(scene, repository)).toHaveLength(1)
+      expect((yield* Backups.maintained(scene, "shop")).status?.snapshots).toBe(2)
+      expect(yield* Scene.snapshots(scene, repository)).toHaveLength(2)
     }).pipe(quickly),
   { mover: Shim.withoutPrivilege }
 )

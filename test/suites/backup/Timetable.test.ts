@@ -233,15 +233,16 @@ Virtual.test(
       yield* world.manage()
       yield* Virtual.create("shop", { retentionPolicy: "30d" })
       yield* Virtual.rests("shop")
+      yield* world.pass("5 minutes")
       for (const day of ["26", "27", "28"]) {
         yield* world.setClock(`2026-11-${day}T01:00:00Z`)
         yield* Virtual.annotate("shop", "run", day)
-        yield* world.pass("2 minutes")
+        yield* world.pass("5 minutes")
       }
       for (const day of ["04", "21"]) {
         yield* world.setClock(`2026-12-${day}T02:00:00Z`)
         yield* Virtual.annotate("shop", "run", day)
-        yield* world.pass("2 minutes")
+        yield* world.pass("5 minutes")
       }
       expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
         ...["preflight backup", "preflight forget"],

@@ -38,6 +38,8 @@ export interface Virtual {
   readonly movers: (movers: PretendedMover.Movers) => void
   /** Those that have begun, oldest first; of each pod one. */
   readonly begun: () => ReadonlyArray<PretendedMover.PretendedMover>
+  /** Those that save, without those of the maintenance. */
+  readonly saving: () => ReadonlyArray<PretendedMover.PretendedMover>
   /** What pods do, for a further node. */
   readonly pods: Pretence.Pods
   /** Starts a manager. */
@@ -83,6 +85,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
           movers = next
         },
         begun: () => [...begun.values()],
+        saving: () => [...begun.values()].filter(({ operations }) => operations.includes("backup")),
         pods,
         manage: (options) =>
           Effect.tap(VirtualManager.start(cluster, time, options), (manager) =>
@@ -182,6 +185,11 @@ export const jobs = Effect.map(Client.list(Job, { namespace }), ({ items }) =>
   items.toSorted(({ metadata: one }, { metadata: other }) =>
     (one.creationTimestamp + one.name).localeCompare(other.creationTimestamp + other.name)
   )
+)
+
+/** The Jobs of runs, oldest first, without those of the maintenance. */
+export const runJobs = Effect.map(jobs, (all) =>
+  all.filter(({ metadata }) => metadata.labels?.["backup.example.com/trigger"] !== "maintenance")
 )
 
 /** The pods of movers. */
