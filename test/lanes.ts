@@ -3,7 +3,7 @@
  *
  * - unit: in virtual time and in one process, or with the compiled program. Bun is enough.
  * - embedded (`*.embedded.test.ts`, `*.cluster.test.ts`): on the embedded cluster, in real time and over HTTP. Bun is enough.
- * - tools (`*.tools.test.ts`): with programs of the machine, such as git, bubblewrap and shellcheck (README.md lists them).
+ * - tools (`*.tools.test.ts`): with programs of the machine, such as git and bubblewrap (README.md lists them).
  * - real (`*.real.test.ts`, and `*.cluster.test.ts` again): on a real control plane, which `KUBEBUILDER_ASSETS`,
  *   `TEST_ASSET_KUBE_APISERVER` or `USE_EXISTING_CLUSTER` names.
  *

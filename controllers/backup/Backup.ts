@@ -66,7 +66,10 @@ const keep = (what: string) =>
   )
 
 const Retention = Schema.Struct({
-  keepLast: optional(Schema.Int.pipe(Schema.between(0, 10_000)), "So many of the latest snapshots are kept. Default: 3, if anything is deleted at all."),
+  keepLast: optional(
+    Schema.Int.pipe(Schema.between(0, 10_000)),
+    "So many of the latest snapshots are kept. Default: 3, if anything is deleted at all."
+  ),
   keepHourly: keep("hours"),
   keepDaily: keep("days"),
   keepWeekly: keep("weeks"),
@@ -227,7 +230,10 @@ export const Status = Schema.Struct({
   ),
   message: optional(Schema.String.pipe(Schema.maxLength(2048)), "What happened last, and what to do about it."),
   lastBackupTime: time("When the last successful run ended."),
-  lastBackupTag: optional(text(100), "restic's tag of the snapshots of the last successful run: no deletion removes them."),
+  lastBackupTag: optional(
+    text(100),
+    "restic's tag of the snapshots of the last successful run: no deletion removes them."
+  ),
   lastScheduleTime: time("The time of the last scheduled run that was begun or left out."),
   lastMissedTime: time("The last time of the schedule that was missed for good."),
   nextBackupTime: time("The next time of the schedule."),

@@ -98,7 +98,9 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
           }
           if (own === undefined) snapshots = [...snapshots, saved]
           changed = true
-          result.snapshots = [{ pvc: "data", id: saved.id, bytes: saved.bytes, added: 1, files: saved.files, ...before }]
+          result.snapshots = [
+            { pvc: "data", id: saved.id, bytes: saved.bytes, added: 1, files: saved.files, ...before }
+          ]
           break
         }
         case "check":
@@ -125,7 +127,8 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
           snapshots = planned.kept
           counts.forgotten += planned.removed.length
           changed = true
-          if (good !== undefined && !snapshots.includes(good)) violations.push(`the newest good snapshot ${good.id} is gone`)
+          if (good !== undefined && !snapshots.includes(good))
+            violations.push(`the newest good snapshot ${good.id} is gone`)
           break
         }
         case "prune":
@@ -147,10 +150,7 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
       const { code, result } = ended
       const succeeded = code <= 0
       const text = JSON.stringify({ reason: "x", message: "", ...result })
-      endings.set(
-        job.metadata.uid,
-        code < 0 ? { _tag: "Lost", succeeded } : { _tag: "Exited", exitCode: code, text }
-      )
+      endings.set(job.metadata.uid, code < 0 ? { _tag: "Lost", succeeded } : { _tag: "Exited", exitCode: code, text })
       const condition = { type: succeeded ? "Complete" : "Failed", status: "True" }
       jobs = jobs.map((one) => (one === job ? { ...job, status: { conditions: [condition] } } : one))
     }
@@ -161,7 +161,12 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
     if (there !== undefined) return there
     const desired = MoverJob.desired(work)
     made += 1
-    const metadata = { ...desired.metadata, uid: `job-${made}`, resourceVersion: "1", creationTimestamp: Time.seconds(now) }
+    const metadata = {
+      ...desired.metadata,
+      uid: `job-${made}`,
+      resourceVersion: "1",
+      creationTimestamp: Time.seconds(now)
+    }
     const job = { ...desired, metadata, status: {} } as Job
     jobs = [...jobs, job]
     return job
@@ -277,8 +282,7 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
 
 /** The snapshots that restic would keep and remove, for `--keep-last` and `--keep-within` in hours. */
 const keep = (snapshots: ReadonlyArray<Snapshots.Snapshot>, text: string): Snapshots.Forgotten => {
-  const value = (flag: string): number =>
-    Number(new RegExp(`${flag} (\\d+)`).exec(text)?.[1] ?? 0)
+  const value = (flag: string): number => Number(new RegExp(`${flag} (\\d+)`).exec(text)?.[1] ?? 0)
   const sorted = [...snapshots].sort((one, other) => Snapshots.compare(one.moment, other.moment))
   const newest = sorted.at(-1)?.moment.seconds ?? 0
   const last = new Set(sorted.slice(-value("--keep-last")))

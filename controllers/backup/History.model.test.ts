@@ -21,14 +21,19 @@ const steps = FastCheck.oneof(
   { weight: 1, arbitrary: FastCheck.constantFrom(-1, 1, -60, 400).map((days): Step => ({ _tag: "clock", days })) },
   {
     weight: 3,
-    arbitrary: FastCheck.constantFrom(0, 10, History.full, History.full).map((files): Step => ({ _tag: "volume", files }))
+    arbitrary: FastCheck.constantFrom(0, 10, History.full, History.full).map(
+      (files): Step => ({ _tag: "volume", files })
+    )
   },
   { weight: 1, arbitrary: FastCheck.boolean().map((isDamaged): Step => ({ _tag: "damage", isDamaged })) },
   { weight: 1, arbitrary: FastCheck.constantFrom<Step>({ _tag: "exchange" }, { _tag: "recreate" }) }
 )
-const faults = FastCheck.array(FastCheck.constantFrom<History.Fault>("none", "none", "none", "killed", "fails", "lost"), {
-  maxLength: 4
-})
+const faults = FastCheck.array(
+  FastCheck.constantFrom<History.Fault>("none", "none", "none", "killed", "fails", "lost"),
+  {
+    maxLength: 4
+  }
+)
 const histories = FastCheck.array(FastCheck.tuple(steps, faults), { minLength: 1, maxLength: 20, size: "max" })
 const specs = FastCheck.constantFrom<{ readonly [field: string]: unknown }>(
   { retention: { keepLast: 1 } },
@@ -38,7 +43,10 @@ const specs = FastCheck.constantFrom<{ readonly [field: string]: unknown }>(
   { retentionPolicy: "30d", allowEmpty: false, backoffLimit: 4 }
 )
 
-const play = (spec: { readonly [field: string]: unknown }, history: ReadonlyArray<readonly [Step, ReadonlyArray<History.Fault>]>) => {
+const play = (
+  spec: { readonly [field: string]: unknown },
+  history: ReadonlyArray<readonly [Step, ReadonlyArray<History.Fault>]>
+) => {
   const world = History.make(spec, at("2026-03-20T10:00:00Z"))
   world.settle()
   for (const [step, wrong] of history) {

@@ -31,12 +31,7 @@ const saved: BackupStatus = {
 type Changes = { readonly [field in keyof BackupStatus]?: BackupStatus[field] | undefined }
 type Spec = { readonly [field: string]: unknown }
 
-const due = (
-  status: BackupStatus,
-  spec: Spec = kept,
-  metadata: Parameters<typeof backup>[1] = {},
-  moment = now
-) => {
+const due = (status: BackupStatus, spec: Spec = kept, metadata: Parameters<typeof backup>[1] = {}, moment = now) => {
   const of = backup(spec, metadata)
   return Maintenance.due(of, status, understood(of), moment)
 }
@@ -59,13 +54,28 @@ describe("Maintenance that is due", () => {
     ["frees no space where nothing is deleted", { lastPruneTime: "2025-11-20T02:00:00Z" }, {}, ""],
     ["checks first", { lastCheckTime: "2026-10-21T10:00:00Z" }, kept, "check forget"],
     ["checks without a retention", { lastCheckTime: "2026-10-21T10:00:00Z" }, {}, "check"],
-    ["only checks a damaged repository", { conditions: [...succeeded, condition("RepositoryHealthy", "RepositoryDamaged")] }, kept, "check"],
-    ["deletes nothing after a volume was emptied", { conditions: [...succeeded, condition("VolumesIntact", "VolumeEmpty")] }, kept, ""],
+    [
+      "only checks a damaged repository",
+      { conditions: [...succeeded, condition("RepositoryHealthy", "RepositoryDamaged")] },
+      kept,
+      "check"
+    ],
+    [
+      "deletes nothing after a volume was emptied",
+      { conditions: [...succeeded, condition("VolumesIntact", "VolumeEmpty")] },
+      kept,
+      ""
+    ],
     ["makes room in a full destination", full(), kept, "forget prune"],
     ["counts held snapshots once", { retentionHold: hold({ generation: 1, run: "run-uid" }) }, kept, ""],
     ["counts held snapshots that are not counted", { retentionHold: hold() }, kept, "forget"],
     ["counts held snapshots after each run", { retentionHold: hold({ generation: 1, run: "before" }) }, kept, "forget"],
-    ["counts held snapshots again for another spec", { retentionHold: hold({ generation: 0, run: "run-uid" }) }, kept, "forget"]
+    [
+      "counts held snapshots again for another spec",
+      { retentionHold: hold({ generation: 0, run: "run-uid" }) },
+      kept,
+      "forget"
+    ]
   ]
   for (const [name, status, spec, operations] of cases) {
     test(name, () => expect(due(omitted({ ...saved, ...status }), spec).operations.join(" ")).toBe(operations))
@@ -81,7 +91,10 @@ describe("Maintenance that is due", () => {
   test("is tried again after 1, 2, 4 and at most 24 hours, and after 30 minutes if it found a lock", () => {
     const failed = (failures: number, reason = "ResticFailed") => ({
       ...saved,
-      maintenance: { failures, last: { job: "k", startTime: "2026-11-20T09:50:00Z", completionTime: "2026-11-20T10:00:00Z", reason } }
+      maintenance: {
+        failures,
+        last: { job: "k", startTime: "2026-11-20T09:50:00Z", completionTime: "2026-11-20T10:00:00Z", reason }
+      }
     })
     const hours = [1, 2, 3, 4, 5, 6, 60].map((failures) => ((due(failed(failures)).at ?? 0) - now) / 3_600_000)
     expect(hours).toEqual([1, 2, 4, 8, 16, 24, 24])
@@ -140,7 +153,13 @@ describe("A Job of the maintenance", () => {
   test("has the same name after a restart, and another one for the next attempt", () => {
     const { name } = work(saved)
     expect(work(saved).name).toBe(name)
-    const last = { job: name, uid: "u", startTime: "2026-11-20T10:00:00Z", completionTime: "2026-11-20T10:00:00Z", reason: "x" }
+    const last = {
+      job: name,
+      uid: "u",
+      startTime: "2026-11-20T10:00:00Z",
+      completionTime: "2026-11-20T10:00:00Z",
+      reason: "x"
+    }
     expect(work({ ...saved, maintenance: { last } }).name).not.toBe(name)
   })
 })
@@ -178,7 +197,11 @@ describe("A maintenance that ended", () => {
       conditions: [{ ...condition(Status.lastRunSucceeded, "Succeeded"), status: "True" }]
     }
     const { status, told } = ended(44, { operation: "prune", message: "Fatal: x" }, before)
-    expect(status).toMatchObject({ consecutiveFailures: 0, lastBackupTime: saved.lastBackupTime, maintenance: { failures: 1 } })
+    expect(status).toMatchObject({
+      consecutiveFailures: 0,
+      lastBackupTime: saved.lastBackupTime,
+      maintenance: { failures: 1 }
+    })
     expect(status.conditions?.find(({ type }) => type === Status.lastRunSucceeded)?.status).toBe("True")
     expect(told.map(({ reason }) => reason)).toEqual(["MaintenanceFailed"])
   })
@@ -189,7 +212,14 @@ describe("A maintenance that ended", () => {
   })
   test("holds the deletion that the mover held, with its numbers, and reports it once", () => {
     const first = ended(0, { kept: 1, removed: 5, held: "TooMany" })
-    expect(first.status.retentionHold).toEqual({ reason: "TooMany", since: "2026-11-20T02:10:00Z", generation: 1, run: "run-uid", keep: 1, remove: 5 })
+    expect(first.status.retentionHold).toEqual({
+      reason: "TooMany",
+      since: "2026-11-20T02:10:00Z",
+      generation: 1,
+      run: "run-uid",
+      keep: 1,
+      remove: 5
+    })
     expect(first.status.lastRetentionRun).toBe("the run before")
     expect(first.told.map(({ note }) => note)).toEqual([
       "The deletion of old snapshots is held, because more than half of the snapshots would be deleted. It would delete 5 snapshots and keep 1. To allow it, set the annotation backup.example.com/apply-retention to a new value"
@@ -209,10 +239,14 @@ describe("A maintenance that ended", () => {
 
 describe("A pause between two successful runs", () => {
   const after = (last: string, pause: number | undefined) =>
-    Maintenance.afterRun({ lastBackupTime: "2026-09-20T02:05:00Z" }, { status: { lastBackupTime: last }, told: [] }, pause).status
-      .retentionHold
+    Maintenance.afterRun(
+      { lastBackupTime: "2026-09-20T02:05:00Z" },
+      { status: { lastBackupTime: last }, told: [] },
+      pause
+    ).status.retentionHold
   test("that is longer than the retention keeps holds the deletion", () =>
     expect(after("2026-11-20T02:05:00Z", 30 * 86_400_000)).toEqual({ reason: "Paused", since: "2026-11-20T02:05:00Z" }))
   test("that is shorter does not", () => expect(after("2026-10-20T02:05:00Z", 31 * 86_400_000)).toBeUndefined())
-  test("does not matter without retentionPolicy", () => expect(after("2026-11-20T02:05:00Z", undefined)).toBeUndefined())
+  test("does not matter without retentionPolicy", () =>
+    expect(after("2026-11-20T02:05:00Z", undefined)).toBeUndefined())
 })

@@ -16,8 +16,8 @@ import * as Names from "./Names.ts"
 import * as Outcome from "./Outcome.ts"
 import type * as Placement from "./Placement.ts"
 import * as Plan from "./Plan.ts"
-import * as Run from "./Run.ts"
 import { cut, longestMessage, whole64 } from "./Room.ts"
+import * as Run from "./Run.ts"
 import type * as Settings from "./Settings.ts"
 import type { Understood } from "./Spec.ts"
 import * as State from "./status.ts"
@@ -83,7 +83,8 @@ export const due = (
   const isCounted = retentionHold?.generation === backup.metadata.generation && retentionHold?.run === run
   // Older snapshots may be the last ones with files.
   const isEmptied = Condition.find(status.conditions, State.volumesIntact)?.reason === "VolumeEmpty"
-  const forgets = keep.length > 0 && !isEmptied && (isAllowed || (retentionHold === undefined ? isNew || makesRoom : !isCounted))
+  const forgets =
+    keep.length > 0 && !isEmptied && (isAllowed || (retentionHold === undefined ? isNew || makesRoom : !isCounted))
   const isPruned = !isDue(lastPruneTime, pruneInterval) && !makesRoom
   const operations: ReadonlyArray<Operation> = [
     ...(lastBackupTime !== undefined && isDue(lastCheckTime, checkInterval) ? (["check"] as const) : []),
@@ -94,11 +95,7 @@ export const due = (
 }
 
 /** A deletion is held after a pause: everything from before it could go at once. */
-export const afterRun = (
-  before: BackupStatus,
-  draft: State.Draft,
-  longestPause: number | undefined
-): State.Draft => {
+export const afterRun = (before: BackupStatus, draft: State.Draft, longestPause: number | undefined): State.Draft => {
   const [earlier, later] = [millis(before.lastBackupTime), millis(draft.status.lastBackupTime)]
   const isPaused =
     longestPause !== undefined && earlier !== undefined && later !== undefined && later - earlier > longestPause
@@ -167,7 +164,9 @@ const protectedBy = ({ lastBackupTag }: BackupStatus): ReadonlyArray<string> =>
 export const current = ({ maintenance }: BackupStatus, jobs: ReadonlyArray<Job>): Job | undefined => {
   const uid = maintenance?.active?.uid
   if (maintenance?.active !== undefined) {
-    return jobs.find(({ metadata }) => metadata.name === maintenance.active?.job && metadata.uid === (uid ?? metadata.uid))
+    return jobs.find(
+      ({ metadata }) => metadata.name === maintenance.active?.job && metadata.uid === (uid ?? metadata.uid)
+    )
   }
   return jobs.find(
     ({ metadata }) =>
@@ -267,7 +266,13 @@ export const ended = (
         ]
       : []),
     ...(held !== undefined && status.retentionHold?.remove === undefined
-      ? [{ type: "Warning", reason: "RetentionHeld", note: holdMessage({ reason: held, keep: kept, remove: removed }) } as const]
+      ? [
+          {
+            type: "Warning",
+            reason: "RetentionHeld",
+            note: holdMessage({ reason: held, keep: kept, remove: removed })
+          } as const
+        ]
       : [])
   )
 }
@@ -286,7 +291,9 @@ const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<State.Finding> 
   }
   if (outcome.retention === "skipped") return []
   const kept = outcome.kept === undefined ? "" : `, ${outcome.kept} kept`
-  return [{ type, status: "True", reason: "Applied", message: `${counted(outcome.removed ?? 0, "snapshot")} deleted${kept}` }]
+  return [
+    { type, status: "True", reason: "Applied", message: `${counted(outcome.removed ?? 0, "snapshot")} deleted${kept}` }
+  ]
 }
 
 const because: { readonly [hold in NonNullable<BackupStatus["retentionHold"]>["reason"]]: string } = {

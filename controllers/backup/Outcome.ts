@@ -218,7 +218,13 @@ const deletedJob: { readonly [purpose in Purpose]: string } = {
 
 const exited = (
   ending: Extract<Ending, { readonly _tag: "Exited" }>,
-  { allowEmpty = false, allowPartial = false, earlier = [], isPart = false, purpose }: Options & { readonly purpose: Purpose }
+  {
+    allowEmpty = false,
+    allowPartial = false,
+    earlier = [],
+    isPart = false,
+    purpose
+  }: Options & { readonly purpose: Purpose }
 ): Outcome => {
   const result = Result.parse(ending.text)
   const all = [...earlier, ...result.snapshots]
@@ -302,7 +308,10 @@ const retentionOf = (reason: Reason, { held, operation, removed }: Result.Result
 }
 
 /** The effects of a run, in a sentence without a full stop. */
-const done = ({ checked, cut, held, pruned, removed, restored, snapshots }: Result.Result, purpose: Purpose): string => {
+const done = (
+  { checked, cut, held, pruned, removed, restored, snapshots }: Result.Result,
+  purpose: Purpose
+): string => {
   if (restored !== undefined) {
     return `${restored.files === 1 ? "1 file or folder" : `${restored.files} files and folders`} restored from snapshot ${restored.snapshot.slice(0, 8)}, ${counted(restored.bytes, "byte")}`
   }

@@ -171,7 +171,12 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
       message: `${Maintenance.holdMessage(status.retentionHold)}.${warnings}`
     }
   }
-  if (before === undefined || before.status === "Unknown" || before.reason === keepsEverything || before.reason === "RetentionHeld") {
+  if (
+    before === undefined ||
+    before.status === "Unknown" ||
+    before.reason === keepsEverything ||
+    before.reason === "RetentionHeld"
+  ) {
     return {
       type: retentionApplied,
       status: "Unknown",

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { Backup, BackupStatus } from "./Backup.ts"
 import { at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
+import * as Maintenance from "./Maintenance.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Summary from "./Summary.ts"
-import * as Maintenance from "./Maintenance.ts"
 import * as Status from "./status.ts"
 
 const tick = at("2026-11-20T02:00:00Z")
@@ -48,12 +48,7 @@ describe("A run that begins", () => {
 
 describe("A run that ends well", () => {
   const before = of({ active: run(), lastScheduleTime: "2026-11-20T02:00:00Z", consecutiveFailures: 2 })
-  const draft = Status.ended(
-    before,
-    run(),
-    exited(0, saved),
-    end
-  )
+  const draft = Status.ended(before, run(), exited(0, saved), end)
   test("is the last one, with what it saved", () =>
     expect(draft.status).toMatchObject({
       lastRun: {
@@ -273,9 +268,7 @@ describe("The condition RetentionApplied", () => {
   })
   test("is false after they could not be", () => {
     const draft = ends(backup(policy), { message: "403 Forbidden" }, 47)
-    expect(says(draft)).toStartWith(
-      "False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden."
-    )
+    expect(says(draft)).toStartWith("False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden.")
     expect(reasons(draft)).toContain("MaintenanceFailed")
   })
 

@@ -157,7 +157,8 @@ export const ended = (
       note: outcome.message
     },
     ...outcome.shrunk.map(
-      (volume) => ({ type: "Warning", reason: "VolumeShrunk", note: cut(shrunkMessage(volume), longestMessage) }) as const
+      (volume) =>
+        ({ type: "Warning", reason: "VolumeShrunk", note: cut(shrunkMessage(volume), longestMessage) }) as const
     )
   )
 }
@@ -236,7 +237,10 @@ export const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): Rea
 }
 
 /** Conditions without times: the Summary sets them. */
-export const conditions = (status: BackupStatus, findings: ReadonlyArray<Finding>): ReadonlyArray<Condition.Condition> => [
+export const conditions = (
+  status: BackupStatus,
+  findings: ReadonlyArray<Finding>
+): ReadonlyArray<Condition.Condition> => [
   ...(status.conditions ?? []).filter(({ type }) => findings.every((finding) => finding.type !== type)),
   // The Summary sets the time, and keeps that of an unchanged condition, so this value is never visible.
   ...findings.map((finding) => ({ ...finding, lastTransitionTime: "" }))

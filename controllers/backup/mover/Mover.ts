@@ -6,31 +6,19 @@
  *     homeostat mover preflight restore
  *     homeostat mover preflight delete
  *
- * {@link Parameters} lists the environment variables, and `Outcome.exitCodes` the exit codes.
+ * `Parameters.ts` lists the environment variables, and `Outcome.exitCodes` the exit codes.
  */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as Effect from "effect/Effect"
 import { exitCodes } from "../Outcome.ts"
 import * as Hold from "./Hold.ts"
-import type { Parameters } from "./Parameters.ts"
 import * as Report from "./Report.ts"
 import * as Restic from "./Restic.ts"
 import * as Snapshots from "./Snapshots.ts"
+import { count, entriesOf, fail, finish, lock, type Mover, type Step, snapshots, user } from "./Step.ts"
 
 const { Finished } = Report
-
-/** A step of a mover. It fails with the end of the run. */
-export type Step<A = void> = Effect.Effect<A, Report.Finished>
-
-/** The parts that the operations of one run share. */
-export interface Mover {
-  readonly parameters: Parameters
-  readonly restic: Restic.Restic
-  readonly report: Report.Report
-  /** A folder for temporary files of this run. */
-  readonly work: string
-}
 
 /** The names of operations. */
 export const operations = [
@@ -46,34 +34,6 @@ export const operations = [
 
 /** An operation. */
 export type Operation = (typeof operations)[number]
-
-/** The user of this process, for messages. */
-export const user = (): string => `user ${process.getuid?.() ?? "?"}`
-
-/** Ends the run with this reason. */
-export const finish = (reason: keyof typeof exitCodes, message: string): Effect.Effect<never, Report.Finished> =>
-  Effect.fail(new Finished({ reason, exitCode: exitCodes[reason], message }))
-
-/** Ends the run after a failure of restic, by its exit code and messages. */
-export const fail = (
-  ended: Restic.Ended,
-  message: string = Restic.causeOf(ended)
-): Effect.Effect<never, Report.Finished> => {
-  switch (ended.code) {
-    case 10:
-      return finish("RepositoryMissing", message)
-    case 11:
-      return finish("RepositoryLocked", message)
-    case 12:
-      return finish("WrongPassword", message)
-    case Restic.timedOut:
-      return finish("DestinationUnreachable", message)
-  }
-  if (Restic.isDamaged(ended)) return finish("RepositoryDamaged", message)
-  return Restic.isFull(ended)
-    ? Effect.fail(new Finished({ reason: "DestinationFull", exitCode: exitCodes.ResticFailed, message }))
-    : finish("ResticFailed", message)
-}
 
 /** Runs restic within the preflight timeout. */
 const briefly = ({ parameters, restic }: Mover, ...args: ReadonlyArray<string>): Effect.Effect<Restic.Ended> =>
@@ -115,7 +75,7 @@ const create = (mover: Mover): Step<Restic.Ended> =>
     if (isFolder(mover)) mkdirShared(dirname(mover.parameters.repository))
     const ended = yield* briefly(mover, "init", "--json")
     if (ended.code === Restic.timedOut) return yield* fail(ended)
-    if (ended.code === 0) console.log("mover: created the repository")
+    if (ended.code === 0) say("created the repository")
     return ended
   })
 
@@ -172,21 +132,6 @@ const share = (path: string): void => {
   }
 }
 
-/** The snapshots of this Backup, the oldest first. */
-export const snapshots = (
-  { parameters, restic }: Mover,
-  ...args: ReadonlyArray<string>
-): Step<ReadonlyArray<Snapshots.Snapshot>> =>
-  Effect.gen(function* () {
-    const ended = yield* restic(["snapshots", "--json", "--tag", parameters.tag, ...args])
-    if (ended.code !== 0) return yield* fail(ended)
-    const found = Snapshots.list(ended.stdout)
-    return found ?? (yield* finish("ResticFailed", "restic printed no list of snapshots"))
-  })
-
-/** The arguments that make restic wait for a lock. */
-export const lock = ({ retryLock }: Parameters): ReadonlyArray<string> => ["--retry-lock", retryLock]
-
 /** Saves all volumes. Returns why some files were not saved. */
 const backup = (mover: Mover): Step<string | undefined> =>
   Effect.gen(function* () {
@@ -228,18 +173,6 @@ const folders = (path: string): ReadonlyArray<string> => {
     return []
   }
 }
-
-/** The names in the root of a volume, without what a file system creates itself. */
-export const entriesOf = (folder: string): Step<ReadonlyArray<string>> =>
-  Effect.try({
-    try: () => readdirSync(folder).filter((name) => name !== "lost+found"),
-    catch: (error) =>
-      new Finished({
-        reason: "ResticFailed",
-        exitCode: exitCodes.ResticFailed,
-        message: `${folder} cannot be read by ${user()}: ${error instanceof Error ? error.message : error}`
-      })
-  })
 
 /** Saves a volume. Returns which of its files could not be read. */
 const save = (
@@ -297,9 +230,6 @@ const save = (
     return ended.code === 3 ? Restic.unreadableOf(ended) : undefined
   })
 
-/** A number of a summary. */
-export const count = (value: unknown): number => (typeof value === "number" && value >= 0 ? value : 0)
-
 /** The exclude patterns for restic, which reads # as a comment, ! as a negation and $ as a variable. */
 const excludesOf = (folder: string, patterns: ReadonlyArray<string>): string =>
   [
@@ -315,10 +245,7 @@ const excludesOf = (folder: string, patterns: ReadonlyArray<string>): string =>
 
 /** `restic forget` for this Backup. */
 const forgetting = ({ parameters, restic }: Mover, ...args: ReadonlyArray<string>): Effect.Effect<Restic.Ended> =>
-  restic([
-    ...["forget", "--json", ...lock(parameters), "--tag", parameters.tag, "--group-by", "host"],
-    ...args
-  ])
+  restic([...["forget", "--json", ...lock(parameters), "--tag", parameters.tag, "--group-by", "host"], ...args])
 
 /**
  * Deletes old snapshots. It first asks restic which ones, and deletes nothing if that has to wait for a user. Returns why the server
@@ -391,7 +318,7 @@ export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<n
     let unread: string | undefined
     let refused: string | undefined
     for (const operation of names as ReadonlyArray<Operation>) {
-      console.log(`mover: ${operation}`)
+      say(operation)
       report.operation = operation
       switch (operation) {
         case "preflight":
@@ -434,6 +361,9 @@ export const run = (mover: Mover, names: ReadonlyArray<string>): Effect.Effect<n
     }
     return yield* finish("Succeeded", "")
   })
+
+/** Writes a line to the log of the pod. */
+const say = (text: string): void => void process.stdout.write(`mover: ${text}\n`)
 
 /** Removes the temporary files of a run. */
 export const clear = ({ work }: Pick<Mover, "work">): void => rmSync(work, { recursive: true, force: true })

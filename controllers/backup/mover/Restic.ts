@@ -87,8 +87,7 @@ export const make =
         })
         const ended = Promise.all([child.exited, new Response(child.stdout).text(), errors.read(child.stderr)])
         ended.then(
-          ([, stdout]) =>
-            resume(Effect.succeed({ code: codeOf(child), stdout, ...errors.result() })),
+          ([, stdout]) => resume(Effect.succeed({ code: codeOf(child), stdout, ...errors.result() })),
           (error) => resume(Effect.die(error))
         )
         return Effect.gen(function* () {
@@ -144,7 +143,8 @@ const fatal = (line: string): ReadonlyArray<string> => {
 
 /** The error of a request that restic repeats. */
 const repeated = (line: string): ReadonlyArray<string> => {
-  const found = /^.* returned error, retrying after [^:]*: (.*)$/.exec(line) ?? /^[A-Z][a-z]*\(<.*\) failed: (.*)$/.exec(line)
+  const found =
+    /^.* returned error, retrying after [^:]*: (.*)$/.exec(line) ?? /^[A-Z][a-z]*\(<.*\) failed: (.*)$/.exec(line)
   return found === null ? [] : [(found[1] ?? "").replace(/^[A-Z][a-z]*: /, "")]
 }
 

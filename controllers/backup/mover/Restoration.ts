@@ -2,9 +2,9 @@
 import { readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { count, entriesOf, fail, finish, lock, type Mover, type Step, snapshots, user } from "./Mover.ts"
 import * as Restic from "./Restic.ts"
 import * as Snapshots from "./Snapshots.ts"
+import { count, entriesOf, fail, finish, lock, type Mover, type Step, snapshots, user } from "./Step.ts"
 
 /** In the target while a restore is under way: the ID of the restore. */
 const marker = ".homeostat-restore"
@@ -109,7 +109,10 @@ const choose = (mover: Mover, volume: string): Step<string> =>
     if (asOf === undefined) return newest.id
     const limit = Snapshots.momentOf(asOf)
     if (limit === undefined) {
-      return yield* finish("SnapshotNotFound", `invalid time: "${asOf}" (must be RFC 3339, such as 2026-01-31T08:00:00Z)`)
+      return yield* finish(
+        "SnapshotNotFound",
+        `invalid time: "${asOf}" (must be RFC 3339, such as 2026-01-31T08:00:00Z)`
+      )
     }
     const last = found.findLast(({ moment }) => Snapshots.compare(moment, limit) <= 0)
     return (

@@ -2,7 +2,12 @@ import { describe, expect, test } from "bun:test"
 import * as Snapshots from "./Snapshots.ts"
 
 const id = (digit: string): string => digit.repeat(64)
-const snapshot = (digit: string, time: string, more: object = {}) => ({ id: id(digit), time, hostname: "shop/data", ...more })
+const snapshot = (digit: string, time: string, more: object = {}) => ({
+  id: id(digit),
+  time,
+  hostname: "shop/data",
+  ...more
+})
 
 describe("A list of snapshots", () => {
   test("is sorted by time, in any zone and to the nanosecond", () => {
@@ -42,7 +47,11 @@ describe("A list of snapshots", () => {
 test("The groups of restic forget are counted together, whatever a path is called", () => {
   const text = JSON.stringify([
     { host: "shop/a", keep: [snapshot("a", "2026-10-31T12:00:00Z", { paths: ['"remove":['] })], remove: null },
-    { host: "shop/b", keep: null, remove: [snapshot("b", "2026-10-31T12:00:00Z"), snapshot("c", "2026-10-31T12:00:00Z")] }
+    {
+      host: "shop/b",
+      keep: null,
+      remove: [snapshot("b", "2026-10-31T12:00:00Z"), snapshot("c", "2026-10-31T12:00:00Z")]
+    }
   ])
   const found = Snapshots.forgotten(text)
   expect([found?.kept.length, found?.removed.length]).toEqual([1, 2])

@@ -12,6 +12,7 @@ import * as Mover from "./Mover.ts"
 import * as Parameters from "./Parameters.ts"
 import * as Report from "./Report.ts"
 import * as Restic from "./Restic.ts"
+import * as Step from "./Step.ts"
 
 /** The end of a run. */
 const finishedOf = (exit: Exit.Exit<never, Report.Finished>): Report.Finished => {
@@ -21,7 +22,8 @@ const finishedOf = (exit: Exit.Exit<never, Report.Finished>): Report.Finished =>
   }
   return Option.getOrElse(
     Cause.failureOption(cause),
-    () => new Report.Finished({ reason: "ResticFailed", exitCode: exitCodes.ResticFailed, message: Cause.pretty(cause) })
+    () =>
+      new Report.Finished({ reason: "ResticFailed", exitCode: exitCodes.ResticFailed, message: Cause.pretty(cause) })
   )
 }
 
@@ -31,7 +33,7 @@ export const main = async (args: ReadonlyArray<string>, environment: Parameters.
   const report = Report.make()
   const started = Effect.gen(function* () {
     const read = Parameters.read(environment)
-    if (Either.isLeft(read)) return yield* Mover.finish("ResticFailed", read.left)
+    if (Either.isLeft(read)) return yield* Step.finish("ResticFailed", read.left)
     const parameters = read.right
     const work = mkdtempSync(join(parameters.temporary, "mover-"))
     const mover = { parameters, report, work, restic: Restic.make(environment, redact) }

@@ -91,7 +91,10 @@ Virtual.test(
       const writes = sent.slice(requests).filter(({ method }) => method !== "GET")
       const counts = new Map<string, number>()
       for (const { method, path } of writes) {
-        const request = `${method} ${path.replace(/^.*\/namespaces\/shop\//, "").replace(/\?.*/, "").replace(/-k[0-9a-f]{8}$/, "-k")}`
+        const request = `${method} ${path
+          .replace(/^.*\/namespaces\/shop\//, "")
+          .replace(/\?.*/, "")
+          .replace(/-k[0-9a-f]{8}$/, "-k")}`
         counts.set(request, (counts.get(request) ?? 0) + 1)
       }
       expect(Object.fromEntries(counts)).toEqual({

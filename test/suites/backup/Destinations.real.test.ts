@@ -54,7 +54,8 @@ Backups.real("The tutorial's Backup saves to S3, and a Restore brings every byte
     })
     expect(applied).toMatchObject({ exitCode: 0 })
 
-    const backup = yield* Backups.completed(scene, metadata.name)
+    yield* Backups.completed(scene, metadata.name)
+    const backup = yield* Backups.maintained(scene, metadata.name)
     expect(backup.status).toMatchObject({
       phase: "Completed",
       message: "1 volume saved",
@@ -77,7 +78,7 @@ Backups.real("The tutorial's Backup saves to S3, and a Restore brings every byte
     expect(snapshot).toMatchObject({
       id: backup.status?.lastRun?.snapshots?.[0]?.id,
       hostname: `${scene.namespace}/my-application-pvc`,
-      tags: [`${scene.namespace}/${metadata.name}`]
+      tags: expect.arrayContaining([`${scene.namespace}/${metadata.name}`])
     })
 
     const fresh = yield* Scene.claim(scene, "fresh")
@@ -134,7 +135,9 @@ Backups.real("A server that lets nobody delete has the data, and the status says
       lastRun: { reason: "Succeeded", trigger: "manual", snapshots: [{ pvc: "app" }] },
       maintenance: { last: { reason: "RetentionFailed" }, failures: 1 }
     })
-    expect(backup.status?.maintenance?.last?.message).toMatch(/^Old snapshots could not be deleted\. .*403.*append-only/)
+    expect(backup.status?.maintenance?.last?.message).toMatch(
+      /^Old snapshots could not be deleted\. .*403.*append-only/
+    )
     expect(Backups.condition(backup, "LastRunSucceeded")).toMatchObject({ status: "True", reason: "Succeeded" })
     expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionFailed" })
     expect(yield* Restic.snapshots(restic)).toHaveLength(2)

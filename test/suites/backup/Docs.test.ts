@@ -44,7 +44,7 @@ describe("docs/backup.md", () => {
 
   test("names each annotation and each setting", () => {
     const names = sources.find(({ file }) => file === "Names.ts")?.text ?? ""
-    const annotations = ["run", "unlock", "skip-cleanup"]
+    const annotations = ["run", "unlock", "skip-cleanup", "apply-retention"]
     for (const annotation of annotations) {
       expect(names).toContain(`/${annotation}\``)
       expect(page).toContain(`backup.example.com/${annotation}`)

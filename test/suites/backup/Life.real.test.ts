@@ -20,7 +20,10 @@ Backups.both("A Backup saves its claim when it is created, and says so", (scene)
     })
     const repository = { repository: `${store}/${scene.namespace}/shop`, password: "correct horse" }
     const [snapshot] = yield* Scene.snapshots(scene, repository)
-    expect(snapshot).toMatchObject({ hostname: `${scene.namespace}/app`, tags: expect.arrayContaining([`${scene.namespace}/shop`]) })
+    expect(snapshot).toMatchObject({
+      hostname: `${scene.namespace}/app`,
+      tags: expect.arrayContaining([`${scene.namespace}/shop`])
+    })
     expect((yield* scene.restic(repository, "dump", "latest", "/docs/a.txt")).stdout).toBe("first")
     expect(yield* Backups.events(scene, "shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
 

@@ -2,7 +2,16 @@
  * The mover as in its pod, without any cluster: the program with the folders and variables that its Job sets. Each run is a pod of its
  * own, with a new cache, a new folder for temporary files and a new termination message.
  */
-import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync
+} from "node:fs"
 import { dirname, join } from "node:path"
 import * as Result from "@homeostat/backup/Result"
 import type * as Assets from "@homeostat/testkit/envtest/Assets"

@@ -40,42 +40,42 @@ const make = Effect.gen(function* () {
 })
 
 describe("A mover that is asked to end", () => {
-    Test.live("while it saves ends with 143 and leaves no lock", () =>
-      Effect.gen(function* () {
-        const { locks, mover, repository } = yield* make
-        writeFileSync(join(mover.volume("a"), "small"), "saved before")
-        Tree.writeNoise(join(mover.volume("large"), "large"), 400, "large")
-        const packs = () => readdirSync(join(repository, "data"), { recursive: true, withFileTypes: true })
-        const before = packs().filter((entry) => entry.isFile()).length
-        const running = yield* mover.start("preflight backup forget prune", { FORGET_ARGS: "--keep-last 1" })
-        yield* eventually(
-          "some of the large file is there",
-          Effect.sync(() => packs().filter((entry) => entry.isFile()).length),
-          (count) => count > before + 4
-        )
-        yield* running.signal("SIGTERM")
-        const ended = yield* running.ended
-        expect(ended).toMatchObject({
-          exitCode: 143,
-          result: {
-            reason: "Terminated",
-            operation: "backup",
-            // What was saved in full by then.
-            snapshots: [{ pvc: "a", files: 1 }],
-            removed: undefined,
-            pruned: false
-          }
-        })
-        expect(yield* locks).toEqual([])
-        expect(readdirSync(join(mover.folder, "pod-1/tmp"))).toEqual([])
+  Test.live("while it saves ends with 143 and leaves no lock", () =>
+    Effect.gen(function* () {
+      const { locks, mover, repository } = yield* make
+      writeFileSync(join(mover.volume("a"), "small"), "saved before")
+      Tree.writeNoise(join(mover.volume("large"), "large"), 400, "large")
+      const packs = () => readdirSync(join(repository, "data"), { recursive: true, withFileTypes: true })
+      const before = packs().filter((entry) => entry.isFile()).length
+      const running = yield* mover.start("preflight backup forget prune", { FORGET_ARGS: "--keep-last 1" })
+      yield* eventually(
+        "some of the large file is there",
+        Effect.sync(() => packs().filter((entry) => entry.isFile()).length),
+        (count) => count > before + 4
+      )
+      yield* running.signal("SIGTERM")
+      const ended = yield* running.ended
+      expect(ended).toMatchObject({
+        exitCode: 143,
+        result: {
+          reason: "Terminated",
+          operation: "backup",
+          // What was saved in full by then.
+          snapshots: [{ pvc: "a", files: 1 }],
+          removed: undefined,
+          pruned: false
+        }
       })
-    )
+      expect(yield* locks).toEqual([])
+      expect(readdirSync(join(mover.folder, "pod-1/tmp"))).toEqual([])
+    })
+  )
 
-    Test.live("waits for restic to let go of the repository", () =>
-      Effect.gen(function* () {
-        const mover = yield* Mover.make(
-          {},
-          `case $1 in
+  Test.live("waits for restic to let go of the repository", () =>
+    Effect.gen(function* () {
+      const mover = yield* Mover.make(
+        {},
+        `case $1 in
             cat) echo '{"id": "0123456789abcdef"}' ;;
             backup)
               trap 'sleep 1; : >"$FOLDER/let-go"; exit 130' TERM
@@ -83,31 +83,31 @@ describe("A mover that is asked to end", () => {
               while :; do sleep 0.1; done
               ;;
           esac`
-        )
-        writeFileSync(join(mover.volume("data"), "file"), "")
-        const running = yield* mover.start("preflight backup", { FOLDER: mover.folder })
-        const is = (name: string) => Effect.sync(() => existsSync(join(mover.folder, name)))
-        yield* eventually("restic is at work", is("at-work"), (there) => there)
-        yield* running.signal("SIGTERM")
-        expect(yield* running.ended).toMatchObject({ exitCode: 143, result: { reason: "Terminated" } })
-        expect(yield* is("let-go")).toBe(true)
-      })
-    )
+      )
+      writeFileSync(join(mover.volume("data"), "file"), "")
+      const running = yield* mover.start("preflight backup", { FOLDER: mover.folder })
+      const is = (name: string) => Effect.sync(() => existsSync(join(mover.folder, name)))
+      yield* eventually("restic is at work", is("at-work"), (there) => there)
+      yield* running.signal("SIGTERM")
+      expect(yield* running.ended).toMatchObject({ exitCode: 143, result: { reason: "Terminated" } })
+      expect(yield* is("let-go")).toBe(true)
+    })
+  )
 
-    Test.live("while a server does not answer ends at once", () =>
-      Effect.gen(function* () {
-        const { mover } = yield* make
-        const running = yield* mover.start("preflight backup", {
-          RESTIC_REPOSITORY: "rest:https://127.0.0.1:1/x/",
-          PREFLIGHT_TIMEOUT: "60"
-        })
-        yield* eventually("restic is at work", Effect.sync(running.output), (text) => text.includes("preflight"))
-        yield* running.signal("SIGTERM")
-        const [time, ended] = yield* Effect.timed(running.ended)
-        expect(ended).toMatchObject({ exitCode: 143, result: { reason: "Terminated", operation: "preflight" } })
-        expect(Duration.toSeconds(time)).toBeLessThan(20)
+  Test.live("while a server does not answer ends at once", () =>
+    Effect.gen(function* () {
+      const { mover } = yield* make
+      const running = yield* mover.start("preflight backup", {
+        RESTIC_REPOSITORY: "rest:https://127.0.0.1:1/x/",
+        PREFLIGHT_TIMEOUT: "60"
       })
-    )
+      yield* eventually("restic is at work", Effect.sync(running.output), (text) => text.includes("preflight"))
+      yield* running.signal("SIGTERM")
+      const [time, ended] = yield* Effect.timed(running.ended)
+      expect(ended).toMatchObject({ exitCode: 143, result: { reason: "Terminated", operation: "preflight" } })
+      expect(Duration.toSeconds(time)).toBeLessThan(20)
+    })
+  )
 })
 
 Test.live(

@@ -262,7 +262,10 @@ describe("A restore", () => {
       writeFileSync(join(target, "file"), "of today, and longer")
       writeFileSync(join(target, "mine"), "stays")
       const refused = yield* restore()
-      expect(refused).toMatchObject({ exitCode: 45, result: { reason: "TargetNotEmpty", message: "the volume contains file" } })
+      expect(refused).toMatchObject({
+        exitCode: 45,
+        result: { reason: "TargetNotEmpty", message: "the volume contains file" }
+      })
       expect(readdirSync(target).sort()).toEqual(["file", "lost+found", "mine"])
       expect(readFileSync(join(target, "file"), "utf8")).toBe("of today, and longer")
       expect(yield* restore({ OVERWRITE: "1" })).toMatchObject({ exitCode: 0 })

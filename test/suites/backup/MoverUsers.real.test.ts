@@ -36,23 +36,25 @@ Test.live("A repository that one user makes is saved to, pruned and checked by a
   })
 )
 
-Test.live("A user without a permission for the repository gets a message about it, and not that the destination is unreachable", () =>
-  Effect.gen(function* () {
-    const made = yield* Mover.make()
-    writeFileSync(join(made.volume("data"), "file"), "content")
-    yield* Restic.say(made.env, "init")
-    for (const INIT of [undefined, "1"]) {
-      const ended = yield* made.run("preflight backup", { user: "nobody", INIT })
-      expect(ended).toMatchObject({ exitCode: 44, result: { reason: "ResticFailed", operation: "preflight" } })
-      expect(ended.result.message).toMatch(
-        /^user 65534 with the groups .* lacks a permission for the files of the repository: .*permission denied/
-      )
-    }
-    // Nor where it was to be made.
-    const closed = join(made.folder, "closed")
-    yield* Effect.promise(() => Bun.write(join(closed, ".keep"), ""))
-    chmodSync(closed, 0o700)
-    const never = yield* made.run("preflight", { user: "nobody", INIT: "1", RESTIC_REPOSITORY: join(closed, "a/b") })
-    expect(never).toMatchObject({ exitCode: 44, result: { message: expect.stringContaining("permission denied") } })
-  })
+Test.live(
+  "A user without a permission for the repository gets a message about it, and not that the destination is unreachable",
+  () =>
+    Effect.gen(function* () {
+      const made = yield* Mover.make()
+      writeFileSync(join(made.volume("data"), "file"), "content")
+      yield* Restic.say(made.env, "init")
+      for (const INIT of [undefined, "1"]) {
+        const ended = yield* made.run("preflight backup", { user: "nobody", INIT })
+        expect(ended).toMatchObject({ exitCode: 44, result: { reason: "ResticFailed", operation: "preflight" } })
+        expect(ended.result.message).toMatch(
+          /^user 65534 with the groups .* lacks a permission for the files of the repository: .*permission denied/
+        )
+      }
+      // Nor where it was to be made.
+      const closed = join(made.folder, "closed")
+      yield* Effect.promise(() => Bun.write(join(closed, ".keep"), ""))
+      chmodSync(closed, 0o700)
+      const never = yield* made.run("preflight", { user: "nobody", INIT: "1", RESTIC_REPOSITORY: join(closed, "a/b") })
+      expect(never).toMatchObject({ exitCode: 44, result: { message: expect.stringContaining("permission denied") } })
+    })
 )

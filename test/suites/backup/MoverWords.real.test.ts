@@ -46,10 +46,7 @@ const cases: { readonly [name: string]: readonly [words: string, message: string
     fatal(`${Mover.password} and s3cr3t-key and ${Mover.password}`),
     "Fatal: <redacted> and <redacted> and <redacted>"
   ],
-  "no control characters": [
-    fatal('a\\001b\\tc\\033[1m \\302\\205 "d" \\\\\\\\e\\177'),
-    'Fatal: a b c [1m "d" \\\\e'
-  ],
+  "no control characters": [fatal('a\\001b\\tc\\033[1m \\302\\205 "d" \\\\\\\\e\\177'), 'Fatal: a b c [1m "d" \\\\e'],
   "no bytes that are no characters": [
     fatal("\\377 \\303\\244 \\303 \\342\\202 \\342\\202\\254 \\360\\237\\214\\261 \\355\\240\\200 \\300\\257"),
     "Fatal: � ä � � € 🌱 ��� ��"
@@ -57,63 +54,63 @@ const cases: { readonly [name: string]: readonly [words: string, message: string
 }
 
 describe("The message of a mover has", () => {
-    for (const [name, [words, message]] of Object.entries(cases)) {
-      Test.live(name, () =>
-        Effect.gen(function* () {
-          const ended = yield* saying(words, {})
-          expect(ended.exitCode).toBe(44)
-          // As it is, not as the controller cleans it.
-          expect(JSON.parse(ended.message)).toMatchObject({ reason: "ResticFailed", message, operation: "backup" })
-          for (const text of [ended.message, ended.stdout, ended.stderr]) {
-            expect(text).not.toContain(Mover.password)
-            expect(text).not.toContain("s3cr3t-key")
-            expect(text).not.toContain("hidden")
-          }
-          expect(ended.stdout.endsWith(ended.message)).toBe(true)
-        })
-      )
-    }
-
-    Test.live("at most 900 bytes, and no split character", () =>
+  for (const [name, [words, message]] of Object.entries(cases)) {
+    Test.live(name, () =>
       Effect.gen(function* () {
-        const { message } = JSON.parse((yield* saying(fatal("🌱".repeat(1000)), {})).message)
-        expect(message).toMatch(/^…🌱+$/u)
-        expect(Buffer.byteLength(message)).toBeLessThanOrEqual(900)
-        expect(Buffer.byteLength(message)).toBeGreaterThan(890)
+        const ended = yield* saying(words, {})
+        expect(ended.exitCode).toBe(44)
+        // As it is, not as the controller cleans it.
+        expect(JSON.parse(ended.message)).toMatchObject({ reason: "ResticFailed", message, operation: "backup" })
+        for (const text of [ended.message, ended.stdout, ended.stderr]) {
+          expect(text).not.toContain(Mover.password)
+          expect(text).not.toContain("s3cr3t-key")
+          expect(text).not.toContain("hidden")
+        }
+        expect(ended.stdout.endsWith(ended.message)).toBe(true)
       })
     )
+  }
 
-    Test.live("room for its volumes, of which it lists the first if there are many", () =>
-      Effect.gen(function* () {
-        const many = yield* Mover.make(
-          {},
-          `case $1 in
+  Test.live("at most 900 bytes, and no split character", () =>
+    Effect.gen(function* () {
+      const { message } = JSON.parse((yield* saying(fatal("🌱".repeat(1000)), {})).message)
+      expect(message).toMatch(/^…🌱+$/u)
+      expect(Buffer.byteLength(message)).toBeLessThanOrEqual(900)
+      expect(Buffer.byteLength(message)).toBeGreaterThan(890)
+    })
+  )
+
+  Test.live("room for its volumes, of which it lists the first if there are many", () =>
+    Effect.gen(function* () {
+      const many = yield* Mover.make(
+        {},
+        `case $1 in
             cat) echo '{"id": "${"0123456789abcdef".repeat(4)}"}' ;;
             backup)
               echo '{"message_type":"summary","files_new":7,"data_added":12,"data_added_packed":9,"total_files_processed":3,"total_bytes_processed":34,"snapshot_id":"${"fedcba9876543210".repeat(4)}"}'
               ;;
             prune) printf '${fatal("ä".repeat(1000))}' >&2; exit 1 ;;
           esac`
-        )
-        for (let index = 10; index < 50; index += 1) {
-          yield* Effect.promise(() => Bun.write(`${many.volume(`volume-${index}`)}/file`, ""))
-        }
-        const ended = yield* many.run("preflight backup", {})
-        expect(ended).toMatchObject({ exitCode: 0, result: { complete: true, cut: true } })
-        expect(Buffer.byteLength(ended.message)).toBeLessThanOrEqual(3800)
-        expect(ended.result.snapshots.length).toBeGreaterThan(20)
-        expect(ended.result.snapshots[0]).toEqual({
-          pvc: "volume-10",
-          id: "fedcba9876543210".repeat(4),
-          bytes: 34,
-          added: 9,
-          files: 3
-        })
-        const failed = yield* many.run("preflight backup prune", {})
-        expect(failed).toMatchObject({ exitCode: 44, result: { complete: true, cut: true, operation: "prune" } })
-        expect(Buffer.byteLength(failed.message)).toBeLessThanOrEqual(3800)
+      )
+      for (let index = 10; index < 50; index += 1) {
+        yield* Effect.promise(() => Bun.write(`${many.volume(`volume-${index}`)}/file`, ""))
+      }
+      const ended = yield* many.run("preflight backup", {})
+      expect(ended).toMatchObject({ exitCode: 0, result: { complete: true, cut: true } })
+      expect(Buffer.byteLength(ended.message)).toBeLessThanOrEqual(3800)
+      expect(ended.result.snapshots.length).toBeGreaterThan(20)
+      expect(ended.result.snapshots[0]).toEqual({
+        pvc: "volume-10",
+        id: "fedcba9876543210".repeat(4),
+        bytes: 34,
+        added: 9,
+        files: 3
       })
-    )
+      const failed = yield* many.run("preflight backup prune", {})
+      expect(failed).toMatchObject({ exitCode: 44, result: { complete: true, cut: true, operation: "prune" } })
+      expect(Buffer.byteLength(failed.message)).toBeLessThanOrEqual(3800)
+    })
+  )
 })
 
 describe("A restic that ends in a way of its own has failed", () => {

@@ -15,72 +15,78 @@ import * as Shim from "./Shim.ts"
 
 const quickly = Effect.provideService(Settings, Backups.quick)
 
-Backups.real("Each volume of a Deployment has its own snapshot, and one that was always empty does not fail the run", (scene) =>
-  Effect.gen(function* () {
-    const { repository } = yield* Prepared.shop(scene)
-    yield* Scene.claim(scene, "web", { files: { b: "second" } })
-    yield* Scene.claim(scene, "hollow", { files: {} })
-    const claims = ["app", "web", "hollow"]
-    const labels = { app: "shop" }
-    yield* Client.create(Deployment, {
-      metadata: { namespace: scene.namespace, name: "frontend" },
-      spec: {
-        replicas: 0,
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: {
-            containers: [{ name: "app", image: "registry.test/app:1" }],
-            volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
+Backups.real(
+  "Each volume of a Deployment has its own snapshot, and one that was always empty does not fail the run",
+  (scene) =>
+    Effect.gen(function* () {
+      const { repository } = yield* Prepared.shop(scene)
+      yield* Scene.claim(scene, "web", { files: { b: "second" } })
+      yield* Scene.claim(scene, "hollow", { files: {} })
+      const claims = ["app", "web", "hollow"]
+      const labels = { app: "shop" }
+      yield* Client.create(Deployment, {
+        metadata: { namespace: scene.namespace, name: "frontend" },
+        spec: {
+          replicas: 0,
+          selector: { matchLabels: labels },
+          template: {
+            metadata: { labels },
+            spec: {
+              containers: [{ name: "app", image: "registry.test/app:1" }],
+              volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
+            }
           }
         }
-      }
-    })
-    yield* scene.manage()
-    yield* Backups.create(scene, "shop", { source: "deployment/frontend", retention: { keepLast: 1 } })
-    const backup = yield* Backups.completed(scene, "shop")
-    expect(backup.status).toMatchObject({
-      message: "2 volumes saved; no files found: hollow"
-    })
-    expect(backup.status?.lastRun?.snapshots?.map(({ files, id, pvc }) => [pvc, files, id !== undefined])).toEqual([
-      ["app", 1, true],
-      ["hollow", 0, false],
-      ["web", 1, true]
-    ])
-    yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "no files found: hollow" })
-    const saved = yield* Scene.snapshots(scene, repository)
-    expect(new Set(saved.map(({ hostname }) => hostname))).toEqual(
-      new Set([`${scene.namespace}/app`, `${scene.namespace}/web`])
-    )
-  }).pipe(quickly)
+      })
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { source: "deployment/frontend", retention: { keepLast: 1 } })
+      const backup = yield* Backups.completed(scene, "shop")
+      expect(backup.status).toMatchObject({
+        message: "2 volumes saved; no files found: hollow"
+      })
+      expect(backup.status?.lastRun?.snapshots?.map(({ files, id, pvc }) => [pvc, files, id !== undefined])).toEqual([
+        ["app", 1, true],
+        ["hollow", 0, false],
+        ["web", 1, true]
+      ])
+      yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "no files found: hollow" })
+      const saved = yield* Scene.snapshots(scene, repository)
+      expect(new Set(saved.map(({ hostname }) => hostname))).toEqual(
+        new Set([`${scene.namespace}/app`, `${scene.namespace}/web`])
+      )
+    }).pipe(quickly)
 )
 
-Backups.real("A claim that was emptied fails the run and keeps its snapshots, unless spec.allowEmpty accepts it", (scene) =>
-  Effect.gen(function* () {
-    const { app, repository } = yield* Prepared.shop(scene)
-    yield* scene.manage()
-    yield* Backups.create(scene, "shop", { retention: { keepLast: 1 } })
-    yield* Backups.completed(scene, "shop")
-    const { status: good } = yield* Backups.maintained(scene, "shop")
-    for (const name of readdirSync(app)) rmSync(join(app, name), { recursive: true })
+Backups.real(
+  "A claim that was emptied fails the run and keeps its snapshots, unless spec.allowEmpty accepts it",
+  (scene) =>
+    Effect.gen(function* () {
+      const { app, repository } = yield* Prepared.shop(scene)
+      yield* scene.manage()
+      yield* Backups.create(scene, "shop", { retention: { keepLast: 1 } })
+      yield* Backups.completed(scene, "shop")
+      const { status: good } = yield* Backups.maintained(scene, "shop")
+      for (const name of readdirSync(app)) rmSync(join(app, name), { recursive: true })
 
-    const emptied = yield* Backups.run(scene, "shop", "T")
-    expect(emptied.status).toMatchObject({
-      phase: "Failed",
-      lastBackupTime: good?.lastBackupTime,
-      lastRun: { reason: "VolumeEmpty" },
-      consecutiveFailures: 1
-    })
-    expect(emptied.status?.message).toMatch(/^No files found: app \(\d+ in snapshot [0-9a-f]{8}\)\..*spec\.allowEmpty/)
-    expect(Backups.condition(emptied, "VolumesIntact")).toMatchObject({ status: "False", reason: "VolumeEmpty" })
-    yield* Backups.told(scene, "shop", { type: "Warning", reason: "VolumeEmpty", note: "No files found: app" })
+      const emptied = yield* Backups.run(scene, "shop", "T")
+      expect(emptied.status).toMatchObject({
+        phase: "Failed",
+        lastBackupTime: good?.lastBackupTime,
+        lastRun: { reason: "VolumeEmpty" },
+        consecutiveFailures: 1
+      })
+      expect(emptied.status?.message).toMatch(
+        /^No files found: app \(\d+ in snapshot [0-9a-f]{8}\)\..*spec\.allowEmpty/
+      )
+      expect(Backups.condition(emptied, "VolumesIntact")).toMatchObject({ status: "False", reason: "VolumeEmpty" })
+      yield* Backups.told(scene, "shop", { type: "Warning", reason: "VolumeEmpty", note: "No files found: app" })
 
-    yield* Client.patch(Backup, scene.key("shop"), Patch.merge({ spec: { allowEmpty: true } }))
-    const accepted = yield* Backups.run(scene, "shop", "U")
-    expect(accepted.status).toMatchObject({ phase: "Completed", consecutiveFailures: 0 })
-    yield* Backups.maintained(scene, "shop")
-    expect(yield* Scene.snapshots(scene, repository)).toHaveLength(1)
-  }).pipe(quickly)
+      yield* Client.patch(Backup, scene.key("shop"), Patch.merge({ spec: { allowEmpty: true } }))
+      const accepted = yield* Backups.run(scene, "shop", "U")
+      expect(accepted.status).toMatchObject({ phase: "Completed", consecutiveFailures: 0 })
+      yield* Backups.maintained(scene, "shop")
+      expect(yield* Scene.snapshots(scene, repository)).toHaveLength(1)
+    }).pipe(quickly)
 )
 
 Backups.real("A claim that was never filled fails a run that saves nothing else", (scene) =>

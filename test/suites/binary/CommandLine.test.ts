@@ -121,8 +121,8 @@ const noAddress = (flag: string, text: string): string =>
 
 describe("A mistake on the command line is exit code 2 and one line that names it", () => {
   const mistakes: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: string]> = [
-    [[], "verb required (must be one of run, crd, rbac, manifests, preflight, why, version)"],
-    [["start"], `unknown verb: "start" (must be one of run, crd, rbac, manifests, preflight, why, version)`],
+    [[], "verb required (must be one of run, crd, rbac, manifests, preflight, why, version, mover)"],
+    [["start"], `unknown verb: "start" (must be one of run, crd, rbac, manifests, preflight, why, version, mover)`],
     [["run", "--bogus"], "unknown flag: --bogus"],
     [["crd", "--context", "x"], "unknown flag: --context"],
     [["run", "webapp"], `unexpected argument: "webapp"`],
