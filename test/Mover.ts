@@ -9,7 +9,8 @@ export const image = "homeostat-mover"
 export const command: readonly [string, ...ReadonlyArray<string>] = [
   process.execPath,
   "--conditions=homeostat-source",
-  join(import.meta.dirname, "../controllers/backup/mover/main.ts")
+  join(import.meta.dirname, "../controllers/main.ts"),
+  "mover"
 ]
 
 /** Where a mover has its volumes. */

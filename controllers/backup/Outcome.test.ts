@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import * as Outcome from "./Outcome.ts"
+import type * as Reasons from "./Reasons.ts"
 
 const exited = (exitCode: number, message = "", over: Partial<Extract<Outcome.Ending, { _tag: "Exited" }>> = {}) =>
   Outcome.judge({
@@ -10,7 +11,7 @@ const exited = (exitCode: number, message = "", over: Partial<Extract<Outcome.En
   })
 
 describe("A failure has a reason, the mover's words and what to do", () => {
-  const table: ReadonlyArray<readonly [number, string, Outcome.Reason, string]> = [
+  const table: ReadonlyArray<readonly [number, string, Reasons.Reason, string]> = [
     [
       3,
       "error: open /data/x: permission denied",
@@ -189,7 +190,7 @@ describe("A volume without files", () => {
 
 describe("Retention", () => {
   const saved = '{"pvc":"a","id":"01234567","bytes":1,"added":1,"files":1}'
-  const judged = (exitCode: number, fields: string, purpose: Outcome.Purpose = "backup") =>
+  const judged = (exitCode: number, fields: string, purpose: Reasons.Purpose = "backup") =>
     Outcome.judge(
       { _tag: "Exited", exitCode, text: `{"reason":"x","message":"it was refused","snapshots":[${saved}],${fields}}` },
       { purpose }
@@ -347,7 +348,7 @@ describe("What Kubernetes did to a run", () => {
 })
 
 test("The purpose of a run decides what to do about a deleted Job", () => {
-  const message = (purpose: Outcome.Purpose) => Outcome.judge({ _tag: "JobDeleted", job: "a" }, { purpose }).message
+  const message = (purpose: Reasons.Purpose) => Outcome.judge({ _tag: "JobDeleted", job: "a" }, { purpose }).message
   expect(message("restore")).toEndWith("; delete this Restore and create it again")
   expect(message("delete")).toEndWith("; the snapshots are where they were")
 })

@@ -8,12 +8,9 @@ export const verb: Verb.Verb<never, never> = {
   description: "Save or restore volumes with restic, in the pod of a Backup or Restore",
   words: "OPERATION…",
   flags: [],
-  // Uninterruptible, because the mover itself ends restic after a signal.
   run: ({ args, environment }) =>
-    Effect.uninterruptible(
-      Effect.promise(async () => {
-        const { main } = await import("./main.ts")
-        process.exit(await main(args, environment))
-      })
+    Effect.flatMap(
+      Effect.promise(() => import("./main.ts")),
+      ({ main }) => main(args, environment)
     )
 }

@@ -1,11 +1,10 @@
-/** Runs the mover as a process: its environment, its result and its exit code. */
+/** The mover as a process: its environment, its result and its exit code. */
 import { mkdtempSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { exitCodes } from "../Outcome.ts"
 import * as Mover from "./Mover.ts"
@@ -27,11 +26,14 @@ const finishedOf = (exit: Exit.Exit<never, Report.Finished>): Report.Finished =>
   )
 }
 
-/** Runs the operations, writes the result, and returns the exit code. SIGTERM and SIGINT end the run. */
-export const main = async (args: ReadonlyArray<string>, environment: Parameters.Environment): Promise<number> => {
+/**
+ * Runs the operations and writes the result. Then it ends the process with the exit code of the run. An interruption ends restic
+ * first.
+ */
+export const main = (args: ReadonlyArray<string>, environment: Parameters.Environment): Effect.Effect<never> => {
   const redact = Restic.redactor(environment)
   const report = Report.make()
-  const started = Effect.gen(function* () {
+  const run = Effect.gen(function* () {
     const read = Parameters.read(environment)
     if (Either.isLeft(read)) return yield* Step.finish("ResticFailed", read.left)
     const parameters = read.right
@@ -42,20 +44,22 @@ export const main = async (args: ReadonlyArray<string>, environment: Parameters.
       Effect.sync(() => Mover.clear(mover))
     )
   })
-  const fiber = Effect.runFork(started)
-  const stop = (): void => void Effect.runFork(Fiber.interruptFork(fiber))
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, stop)
-  const finished = finishedOf(await Effect.runPromise(Fiber.await(fiber)))
-  const line = redact(Report.text(report, finished))
-  const file = environment.RESULT || "/dev/termination-log"
-  try {
-    writeFileSync(file, `${line}\n`)
-  } catch (error) {
-    // Kubernetes then reads the last lines of the log.
-    process.stderr.write(`the result cannot be written: ${file} (${error instanceof Error ? error.message : error})\n`)
-  }
-  process.stdout.write(`${line}\n`)
-  return finished.exitCode
+  return Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.exit(restore(run)), (exit) =>
+      Effect.sync(() => {
+        const finished = finishedOf(exit)
+        const line = redact(Report.text(report, finished))
+        const file = environment.RESULT || "/dev/termination-log"
+        try {
+          writeFileSync(file, `${line}\n`)
+        } catch (error) {
+          // Kubernetes then reads the last lines of the log.
+          const cause = error instanceof Error ? error.message : error
+          process.stderr.write(`the result cannot be written: ${file} (${cause})\n`)
+        }
+        process.stdout.write(`${line}\n`)
+        process.exit(finished.exitCode)
+      })
+    )
+  )
 }
-
-if (import.meta.main) process.exit(await main(process.argv.slice(2), process.env))

@@ -30,8 +30,8 @@ describe("docs/backup.md", () => {
         )
       ])
     )
-    // Those of the union in Outcome are more than the calls name.
-    const outcome = sources.find(({ file }) => file === "Outcome.ts")?.text ?? ""
+    // Those of the union in Reasons are more than the calls name.
+    const outcome = sources.find(({ file }) => file === "Reasons.ts")?.text ?? ""
     const union = Array.from(
       (/export type Reason =\n(.*?)\n\n/s.exec(outcome)?.[1] ?? "").matchAll(/"(\w+)"/g),
       ([, one = ""]) => one

@@ -24,7 +24,7 @@ import * as Restic from "./Restic.ts"
 const program = Effect.runSync(
   Effect.cached(
     Effect.promise(async () => {
-      const entry = join(import.meta.dirname, "../../../controllers/backup/mover/main.ts")
+      const entry = join(import.meta.dirname, "../../../controllers/main.ts")
       const { outputs } = await Bun.build({
         entrypoints: [entry],
         target: "bun",
@@ -125,6 +125,7 @@ export const make = (
         ...dropped,
         join(folder, "bin/bun"),
         join(folder, "mover.js"),
+        "mover",
         ...operations.split(" ")
       ]
       const env = {
