@@ -174,7 +174,7 @@ const Spec = Schema.Struct({
     "Files that are not saved, as patterns of restic: *.tmp, cache/**."
   ),
   allowPartial: flag("A run that could not read some files counts as successful, with a warning."),
-  allowEmpty: flag("A run in which a volume has no files counts as successful."),
+  allowEmpty: optional(Schema.Boolean, "A run in which a volume has no files counts as successful. Default: false."),
   ...Fields.pod
 }).pipe(
   Field.rule({

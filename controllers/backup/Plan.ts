@@ -231,7 +231,7 @@ export const work = (
       // existed, because the tutorial's controller, whose objects we take over, created none.
       INIT: status.repositoryID === undefined ? "1" : undefined,
       REPOSITORY_ID: status.repositoryID,
-      ALLOW_EMPTY: spec.allowEmpty ? "1" : undefined,
+      ALLOW_EMPTY: spec.allowEmpty === true ? "1" : undefined,
       IS_PART: active?.snapshots !== undefined || part.later.length > 0 ? "1" : undefined,
       ALLOW_PARTIAL: spec.allowPartial ? "1" : undefined,
       EXCLUDES: spec.excludes === undefined || spec.excludes.length === 0 ? undefined : spec.excludes.join("\n")

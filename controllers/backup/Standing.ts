@@ -69,7 +69,7 @@ export const of = (
             deadline: progress.since + Duration.toMillis(startTimeout)
           }
     case "Ended": {
-      const { allowEmpty, allowPartial } = backup.spec
+      const { allowEmpty = false, allowPartial } = backup.spec
       const claims = Run.remaining(job)
       const outcome = Outcome.judge(progress.ending, { allowEmpty, allowPartial, isPart: claims.length > 0 })
       const isSaved =
@@ -89,7 +89,7 @@ const judge = (
   { emptied, partial, snapshots = [] }: BackupStatus.Active,
   ending: Outcome.Ending
 ): Outcome.Outcome => {
-  const { allowEmpty, allowPartial } = backup.spec
+  const { allowEmpty = false, allowPartial } = backup.spec
   const earlier = snapshots.map(({ id, ...rest }) => ({ ...rest, id }))
   const outcome = Outcome.judge(ending, { allowEmpty, allowPartial, earlier })
   if (emptied !== undefined && outcome.phase === "Completed" && !allowEmpty) {
