@@ -40,7 +40,7 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       43,
       "dial tcp 10.0.0.1:443: connection refused",
       "DestinationUnreachable",
-      "The destination did not answer as it should. dial tcp 10.0.0.1:443: connection refused. Check the address, the bucket and the credentials; it is tried again at the next run"
+      "The destination did not answer as it should. dial tcp 10.0.0.1:443: connection refused. Check the address, the bucket and the credentials; the run is retried"
     ],
     [
       44,
@@ -58,7 +58,7 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       44,
       "Fatal: pack 413abc is damaged",
       "ResticFailed",
-      "restic failed. Fatal: pack 413abc is damaged. It is tried again at the next run"
+      "restic failed. Fatal: pack 413abc is damaged. The run is retried"
     ],
     [
       45,
@@ -72,14 +72,14 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       "SnapshotNotFound",
       "What is to be restored is not among the snapshots of this Backup, and nothing was written. Look at status.lastRun of the Backup for what there is, and create a new Restore"
     ],
-    [1, "", "ResticFailed", "restic failed. It is tried again at the next run"],
+    [1, "", "ResticFailed", "restic failed. The run is retried"],
     [
       143,
       "terminated by signal",
       "Terminated",
-      "The mover was ended from outside. terminated by signal. It is tried again at the next run"
+      "The mover was ended from outside. terminated by signal. The run is retried"
     ],
-    [137, "", "Terminated", "The mover was ended from outside. It is tried again at the next run"]
+    [137, "", "Terminated", "The mover was ended from outside. The run is retried"]
   ]
   for (const [code, words, reason, message] of table) {
     test(`${code}: ${words || "nothing"}`, () =>
@@ -253,7 +253,7 @@ describe("A restore", () => {
     }))
   test("that failed is not told to be tried again by itself", () => {
     for (const code of [3, 40, 41, 43, 44, 45, 46, 143]) {
-      expect(judged(code, "")).toMatchObject({ phase: "Failed", message: expect.not.stringContaining("next run") })
+      expect(judged(code, "")).toMatchObject({ phase: "Failed", message: expect.not.stringContaining("retried") })
     }
   })
 })
@@ -320,7 +320,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "StartTimeout",
         phase: "Failed",
         message:
-          "The mover did not start within 600 seconds, and was taken away. 0/3 nodes are available. It is tried again at the next run"
+          "The mover did not start within 600 seconds, and was taken away. 0/3 nodes are available. The run is retried"
       }
     ],
     [

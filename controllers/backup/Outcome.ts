@@ -147,7 +147,7 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
     case "NotStarted":
       return {
         ...ended("StartTimeout"),
-        message: `The mover did not start within ${ending.seconds} seconds, and was taken away. ${said(Result.clean(ending.message))}It is tried again at the next run`
+        message: `The mover did not start within ${ending.seconds} seconds, and was taken away. ${said(Result.clean(ending.message))}The run is retried`
       }
     case "Replaced":
       return { ...ended("Replaced"), message: "The next run was due, and took its place (concurrencyPolicy Replace)" }

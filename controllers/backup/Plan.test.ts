@@ -212,6 +212,30 @@ describe("After a lock", () => {
   })
 })
 
+describe("After a failure that may pass", () => {
+  const failed = (reason: string, consecutiveFailures: number): BackupStatus => ({
+    lastRun: lastRun("a", "2026-11-20T10:00:00Z", reason),
+    lastScheduleTime: created,
+    consecutiveFailures
+  })
+  const minutes = (status: BackupStatus) => ((Plan.retryAt(status, now) ?? Number.NaN) - at("2026-11-20T10:00:00Z")) / 60_000
+  test("it is retried after 5 and 15 minutes, and then after 1 and 4 hours", () =>
+    expect([1, 2, 3, 4, 5, 60].map((failures) => minutes(failed("DestinationUnreachable", failures)))).toEqual([
+      5, 15, 60, 240, 240, 240
+    ]))
+  for (const reason of ["ImagePullFailed", "OutOfMemory", "PodEvicted", "ResticFailed", "StartTimeout", "Terminated"]) {
+    test(`it is retried after ${reason}`, () => expect(minutes(failed(reason, 1))).toBe(5))
+  }
+  for (const reason of ["WrongPassword", "RepositoryMissing", "RepositoryDamaged", "VolumeEmpty", "PartiallyFailed", "Replaced"]) {
+    test(`it is not retried after ${reason}`, () => expect(Plan.retryAt(failed(reason, 1), now)).toBeUndefined())
+  }
+  test("a run of the schedule comes first", () => {
+    const status = { ...failed("ResticFailed", 1), lastRun: lastRun("a", "2026-11-20T09:00:00Z", "ResticFailed") }
+    expect(request(status, due)).toMatchObject({ trigger: "schedule" })
+    expect(request(status)).toMatchObject({ trigger: "retry" })
+  })
+})
+
 describe("The name of a run", () => {
   test("is that of its minute, as CronJob has it, or its second where that is finer", () => {
     expect(request({}, due)?.id).toBe(`${due.at / 60_000}`)

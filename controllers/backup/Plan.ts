@@ -126,10 +126,35 @@ const ofTick = (backup: Backup, { lastRun }: BackupStatus, jobs: ReadonlyArray<J
   return reported === undefined ? id : `${id}x${MoverJob.shortHash(reported.metadata.uid)}`
 }
 
-/** When a run that found a lock is retried, in epoch milliseconds; never far in the future, even if the clock was set back. */
-export const retryAt = ({ lastRun }: BackupStatus, now: number): number | undefined => {
-  const ended = lastRun?.reason === "RepositoryLocked" ? millis(lastRun.completionTime) : undefined
-  return ended === undefined ? undefined : ended - now > Outcome.staleLock ? now : ended + Outcome.staleLock
+const minute = 60_000
+
+/** The delays before the retries of a failed run, in milliseconds. The last one repeats. */
+const delays = [5 * minute, 15 * minute, 60 * minute, 240 * minute]
+
+/** Failures that may pass by themselves. Others need a user, who starts a run by annotation. */
+const passing: ReadonlySet<string> = new Set([
+  "DestinationUnreachable",
+  "ImagePullFailed",
+  "OutOfMemory",
+  "PodEvicted",
+  "ResticFailed",
+  "StartTimeout",
+  "Terminated"
+])
+
+/** The delay before a retry of the last run, in milliseconds; undefined if it is not retried. */
+const delayOf = ({ consecutiveFailures = 1, lastRun }: BackupStatus): number | undefined => {
+  if (lastRun?.reason === "RepositoryLocked") return Outcome.staleLock
+  if (lastRun === undefined || !passing.has(lastRun.reason)) return undefined
+  return delays[Math.min(Math.max(1, consecutiveFailures), delays.length) - 1]
+}
+
+/** When a failed run is retried, in epoch milliseconds; never far in the future, even if the clock was set back. */
+export const retryAt = (status: BackupStatus, now: number): number | undefined => {
+  const delay = delayOf(status)
+  const ended = millis(status.lastRun?.completionTime)
+  if (delay === undefined || ended === undefined) return undefined
+  return ended - now > delay ? now : ended + delay
 }
 
 /** The run that should start now, if none is active: requests of users come first. */

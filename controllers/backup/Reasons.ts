@@ -75,19 +75,19 @@ export const advice: { readonly [reason in Failing]: string } = {
     "It is tried again in 30 minutes, when a lock that was left behind counts as stale; if no restic uses the repository, annotate the Backup with backup.example.com/unlock to remove it now",
   WrongPassword:
     "Put the password with which the repository was made into the Secret, then run it with the annotation backup.example.com/run",
-  DestinationUnreachable: "Check the address, the bucket and the credentials; it is tried again at the next run",
+  DestinationUnreachable: "Check the address, the bucket and the credentials; the run is retried",
   DestinationFull: "Make room there, or keep less with spec.retentionPolicy; pruning goes on at its own time",
   TargetNotEmpty: "Restore into an empty volume, or set spec.overwrite in a new Restore",
   SnapshotNotFound: "Look at status.lastRun of the Backup for what there is, and create a new Restore",
   RetentionFailed:
     "If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete",
-  ResticFailed: "It is tried again at the next run",
+  ResticFailed: "The run is retried",
   RepositoryDamaged:
     "Repair the repository as restic's documentation describes (restic repair index, restic repair snapshots), then start a run with the annotation backup.example.com/run",
   VolumeEmpty: "Restore the volume, or set spec.allowEmpty if it is meant to be empty",
   RepositoryExchanged:
     "Bring the known repository back, or correct spec.destination; to use the new one, delete and create the Backup",
-  Terminated: "It is tried again at the next run",
+  Terminated: "The run is retried",
   OutOfMemory: "Raise limits.memory in spec.resources"
 }
 

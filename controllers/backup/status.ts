@@ -67,7 +67,7 @@ const because: { readonly [trigger in Trigger]: string } = {
   schedule: "its time has come",
   manual: "it was asked for by annotation",
   unlock: "it was asked to remove the locks of the repository, and to run",
-  retry: "the lock that the last run found counts as stale by now"
+  retry: "the last run failed"
 }
 
 /** The later of two times. The second one is epoch milliseconds. */

@@ -122,7 +122,7 @@ describe("A restic that ends in a way of its own has failed", () => {
         const { exitCode, message } = ended
         expect(Outcome.judge({ _tag: "Exited", exitCode, text: message })).toMatchObject({
           reason: "ResticFailed",
-          message: "restic failed. Fatal: who knows. It is tried again at the next run"
+          message: "restic failed. Fatal: who knows. The run is retried"
         })
       })
     )
