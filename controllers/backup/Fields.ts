@@ -52,8 +52,19 @@ const SecurityContext = Schema.Struct({
   supplementalGroups: optional(
     Schema.Array(Schema.Int.pipe(Schema.between(0, 2_147_483_647))).pipe(Schema.maxItems(100)),
     "Groups besides."
+  ),
+  seLinuxOptions: optional(
+    Schema.Struct({
+      level: optional(text(253), "The SELinux level, such as s0:c123,c456."),
+      role: optional(text(253), "The SELinux role."),
+      type: optional(text(253), "The SELinux type."),
+      user: optional(text(253), "The SELinux user.")
+    }),
+    "The SELinux context of the pod, where nodes enforce it and the volume has that of another pod."
   )
 })
+
+const Texts = Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(1024)) })
 
 const Toleration = Schema.Struct({
   key: optional(text(317), "The taint's key; absent: every one."),
@@ -81,6 +92,14 @@ export const pod = {
     "Compute resources of the pod. restic takes about 1 GiB of memory for each 10 million files."
   ),
   podSecurityContext: optional(SecurityContext, "As whom the pod reads and writes files."),
+  podMetadata: optional(
+    Schema.Struct({
+      labels: optional(Texts, "Labels of the pod. Those of Homeostat stay."),
+      annotations: optional(Texts, "Annotations of the pod.")
+    }),
+    "Metadata of the pod, for example to switch off a sidecar. Istio and Linkerd inject none by default."
+  ),
+  priorityClassName: optional(name("The PriorityClass."), "The PriorityClass of the pod."),
   nodeSelector: optional(
     Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(63)) }),
     "Labels of the nodes that it may run on."

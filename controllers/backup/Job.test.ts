@@ -6,6 +6,7 @@ import * as Either from "effect/Either"
 import { backup, group, understood } from "./Backups.fixture.ts"
 import * as Credentials from "./Credentials.ts"
 import * as MoverJob from "./Job.ts"
+import * as Names from "./Names.ts"
 import * as Outcome from "./Outcome.ts"
 import type * as Placement from "./Placement.ts"
 import { restricted } from "./PodSecurity.fixture.ts"
@@ -254,6 +255,32 @@ describe("A mover is placed", () => {
     }))
 })
 
+describe("The pod of a mover", () => {
+  const template = (spec: { readonly [field: string]: unknown }) => MoverJob.desired(work({ spec })).spec?.template
+  test("gets no sidecar of Istio or Linkerd, unless the spec says so", () => {
+    expect(template({})?.metadata).toMatchObject({
+      labels: { "sidecar.istio.io/inject": "false" },
+      annotations: { "linkerd.io/inject": "disabled" }
+    })
+    const podMetadata = { labels: { "sidecar.istio.io/inject": "true" }, annotations: { "linkerd.io/inject": "enabled" } }
+    expect(template({ podMetadata })?.metadata).toMatchObject(podMetadata)
+  })
+  test("has the labels and annotations of the spec, and keeps those of Homeostat", () => {
+    const [label = ""] = Object.keys(Names.moverLabels)
+    const podMetadata = { labels: { team: "shop", [label]: "other" }, annotations: { note: "n" } }
+    expect(template({ podMetadata })?.metadata).toMatchObject({
+      labels: { team: "shop", ...Names.moverLabels },
+      annotations: { note: "n" }
+    })
+  })
+  test("has the priority class and the SELinux options of the spec", () => {
+    const seLinuxOptions = { level: "s0:c1,c2" }
+    const spec = template({ priorityClassName: "low", podSecurityContext: { seLinuxOptions } })?.spec
+    expect([spec?.priorityClassName, spec?.securityContext?.seLinuxOptions]).toEqual(["low", seLinuxOptions])
+    expect(template({})?.spec).not.toHaveProperty("priorityClassName")
+  })
+})
+
 describe("A Job", () => {
   const job = MoverJob.desired(work())
   test("belongs to its Backup, and is found by labels that are never its raw name", () => {
@@ -277,7 +304,7 @@ describe("A Job", () => {
         }
       ]
     })
-    expect(job.spec?.template.metadata?.labels).toEqual({ ...job.metadata.labels })
+    expect(job.spec?.template.metadata?.labels).toMatchObject(job.metadata.labels ?? {})
     for (const value of Object.values(job.metadata.labels ?? {})) {
       expect(value).toMatch(/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
     }

@@ -21,6 +21,9 @@ export type PodSpec = Pick<
   | "serviceAccountName"
   | "resources"
   | "nodeSelector"
+  | "podMetadata"
+  | "podSecurityContext"
+  | "priorityClassName"
   | "tolerations"
   | "backoffLimit"
   | "activeDeadlineSeconds"
@@ -153,7 +156,10 @@ export const desired = (work: Work): Desired<Job> => {
       },
       template: {
         metadata: {
+          annotations: { ...withoutSidecars.annotations, ...spec.podMetadata?.annotations },
           labels: {
+            ...withoutSidecars.labels,
+            ...spec.podMetadata?.labels,
             ...labels,
             // The label for Azure's webhook, which adds the identity.
             ...(destination._tag === "Azure" &&
@@ -172,8 +178,12 @@ export const desired = (work: Work): Desired<Job> => {
             ...placement.security,
             // Large volumes are not changed recursively if their root already matches.
             ...(placement.security.fsGroup !== undefined && { fsGroupChangePolicy: "OnRootMismatch" }),
+            ...(spec.podSecurityContext?.seLinuxOptions !== undefined && {
+              seLinuxOptions: spec.podSecurityContext.seLinuxOptions
+            }),
             seccompProfile: { type: "RuntimeDefault" }
           },
+          ...(spec.priorityClassName !== undefined && { priorityClassName: spec.priorityClassName }),
           ...(spec.nodeSelector !== undefined && { nodeSelector: spec.nodeSelector }),
           ...(placement.node !== undefined && {
             affinity: {
@@ -216,6 +226,12 @@ export const desired = (work: Work): Desired<Job> => {
     }
   }
 }
+
+/** A sidecar outlives the mover, and the Job would not end. */
+const withoutSidecars = {
+  labels: { "sidecar.istio.io/inject": "false" },
+  annotations: { "linkerd.io/inject": "disabled" }
+} as const
 
 /** The mover's container. */
 export const container = "mover"

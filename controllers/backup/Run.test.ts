@@ -51,10 +51,11 @@ describe("Of a Job that has not ended it is told", () => {
     })
   })
 
-  test("that the mover has ended, while nobody has counted that yet", () =>
+  test("that the mover has ended, and how, while its pod has not", () =>
     expect(Run.read(open, [pod(open, "p", { phase: "Running", state: terminated(0) })])).toEqual({
       _tag: "Running",
-      message: "The mover has ended"
+      message: "The mover has ended",
+      ended: { ending: { _tag: "Exited", exitCode: 0, text: undefined, reason: undefined }, at: expect.any(Number) }
     }))
 
   test("the same when its pod says so too, however long ago the Job was made", () =>

@@ -11,7 +11,12 @@ import { millis } from "./Words.ts"
 /** The progress of a Job. Times are epoch milliseconds. */
 export type Progress =
   | Starting
-  | { readonly _tag: "Running"; readonly message: string }
+  | {
+      readonly _tag: "Running"
+      readonly message: string
+      /** The mover has ended, and another container of its pod has not. */
+      readonly ended?: { readonly ending: Outcome.Ending; readonly at: number }
+    }
   | { readonly _tag: "Ended"; readonly ending: Outcome.Ending; readonly at: number }
 
 /** No container of the current attempt runs yet. */
@@ -109,7 +114,13 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   if (present !== undefined && containerOf(present)?.state?.running !== undefined) {
     return { _tag: "Running", message: `The mover runs${before}` }
   }
-  if (present !== undefined && terminated(present) !== undefined) return hasEnded
+  const container = present && terminated(present)
+  if (container !== undefined) {
+    const { exitCode, finishedAt, message, reason } = container
+    const at = millis(finishedAt)
+    if (at === undefined) return hasEnded
+    return { ...hasEnded, ended: { ending: { _tag: "Exited", exitCode, text: message, reason }, at } }
+  }
   const obstacle = present === undefined ? undefined : obstacleOf(present)
   return {
     _tag: "Starting",
@@ -126,8 +137,11 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   }
 }
 
+/** After this time a pod whose mover has ended has a sidecar that does not end, in milliseconds. */
+export const sidecarMillis = 60_000
+
 /** The pod has ended, and the Job controller has not counted it yet. */
-const hasEnded: Progress = { _tag: "Running", message: "The mover has ended" }
+const hasEnded: Progress & { readonly _tag: "Running" } = { _tag: "Running", message: "The mover has ended" }
 
 /** Since when a Job has no pod: its creation, or the deletion of its pod, which changed its status. */
 const withoutPodSince = ({ metadata: { creationTimestamp, managedFields = [] } }: Job): number =>

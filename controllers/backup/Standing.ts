@@ -57,8 +57,14 @@ export const of = (
   const { job, progress } = found
   const draft = active === undefined ? BackupStatus.started(before, run, Run.scheduledAt(job)) : before
   switch (progress._tag) {
-    case "Running":
-      return { ...idle(draft), job, course: progress.message }
+    case "Running": {
+      const { ended, message } = progress
+      if (ended === undefined) return { ...idle(draft), job, course: message }
+      // The controller ends the Job of a run that is over.
+      const deadline = ended.at + Run.sidecarMillis
+      if (deadline <= now) return over(draft, ended.ending, Math.max(ended.at, Run.madeAt(job)))
+      return { ...idle(draft), job, course: message, deadline }
+    }
     case "Starting":
       return Run.isLate(progress, startTimeout, now)
         ? over(draft, Run.notStarted(progress, startTimeout), now)
