@@ -66,8 +66,8 @@ export const target = (
       const claim = yield* Target.ofRestore(spec.targetPVC, seen, spec)
       const reader = readerOf(backup, seen, spec.volume ?? spec.targetPVC)
       const [group] = yield* placed([claim], seen, destination, spec, {
-        fallback: Target.writer(claim, reader),
-        keepsGroup: claim.isBound
+        fallback: Target.writer(claim, reader, spec.overwrite),
+        keepsGroup: Target.keepsGroup(claim, spec.overwrite)
       })
       return group
     })

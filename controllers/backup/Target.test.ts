@@ -118,12 +118,18 @@ describe("A Restore writes", () => {
   const reader: Placement.Security = { runAsUser: 1000, runAsGroup: 2000 }
   const full = Claim.make(claim("x"))
   const fresh = Claim.make(claim("x", { phase: "Pending" }))
-  test("as the files were read, to a volume that may have files", () => {
-    expect(Target.writer(full, reader)).toEqual(reader)
-  })
-  test("with a group that is given a new volume, whose root folder would be root's alone", () => {
-    expect(Target.writer(fresh, reader)).toEqual({ ...reader, fsGroup: 2000 })
-    expect(Target.writer(fresh, { ...reader, fsGroup: 5 })).toEqual({ ...reader, fsGroup: 5 })
-    expect(Target.writer(fresh, { runAsUser: 1000 })).toEqual({ runAsUser: 1000, fsGroup: 65_532 })
+  test("as the user who read the files, to a volume that may have files", () =>
+    expect(Target.writer(full, reader, true)).toEqual(reader))
+  test("with a group for an empty volume, whose root folder belongs to root", () => {
+    for (const [claim, overwrite] of [
+      [fresh, false],
+      [fresh, true],
+      // The StorageClass has bound it at once.
+      [full, false]
+    ] as const) {
+      expect(Target.writer(claim, reader, overwrite)).toEqual({ ...reader, fsGroup: 2000 })
+    }
+    expect(Target.writer(fresh, { ...reader, fsGroup: 5 }, false)).toEqual({ ...reader, fsGroup: 5 })
+    expect(Target.writer(fresh, { runAsUser: 1000 }, false)).toEqual({ runAsUser: 1000, fsGroup: 65_532 })
   })
 })

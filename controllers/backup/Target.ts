@@ -36,10 +36,13 @@ export const ofRestore = (name: string, seen: Seen, options: { readonly overwrit
  * The user of a Restore's mover for an unused claim: the user who read the files.
  *
  * The root folder of a new volume usually belongs to root, so the kubelet assigns it to a group. Not for a volume that may have
- * files: their group would change before the mover could detect them.
+ * files, with `overwrite`: their group would change. Without `overwrite`, the mover refuses a volume with files.
  */
-export const writer = (claim: Claim.Claim, reader: Placement.Security): Placement.Security =>
-  claim.isBound ? reader : Placement.withGroup(reader)
+export const writer = (claim: Claim.Claim, reader: Placement.Security, overwrite: boolean): Placement.Security =>
+  keepsGroup(claim, overwrite) ? reader : Placement.withGroup(reader)
+
+/** Whether the kubelet must not change the group of a volume. */
+export const keepsGroup = (claim: Claim.Claim, overwrite: boolean): boolean => claim.isBound && overwrite
 
 /**
  * The claim of a `pvc://` destination.
