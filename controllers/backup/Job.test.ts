@@ -262,7 +262,10 @@ describe("The pod of a mover", () => {
       labels: { "sidecar.istio.io/inject": "false" },
       annotations: { "linkerd.io/inject": "disabled" }
     })
-    const podMetadata = { labels: { "sidecar.istio.io/inject": "true" }, annotations: { "linkerd.io/inject": "enabled" } }
+    const podMetadata = {
+      labels: { "sidecar.istio.io/inject": "true" },
+      annotations: { "linkerd.io/inject": "enabled" }
+    }
     expect(template({ podMetadata })?.metadata).toMatchObject(podMetadata)
   })
   test("has the labels and annotations of the spec, and keeps those of Homeostat", () => {

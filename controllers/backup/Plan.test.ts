@@ -218,7 +218,8 @@ describe("After a failure that may pass", () => {
     lastScheduleTime: created,
     consecutiveFailures
   })
-  const minutes = (status: BackupStatus) => ((Plan.retryAt(status, now) ?? Number.NaN) - at("2026-11-20T10:00:00Z")) / 60_000
+  const minutes = (status: BackupStatus) =>
+    ((Plan.retryAt(status, now) ?? Number.NaN) - at("2026-11-20T10:00:00Z")) / 60_000
   test("it is retried after 5 and 15 minutes, and then after 1 and 4 hours", () =>
     expect([1, 2, 3, 4, 5, 60].map((failures) => minutes(failed("DestinationUnreachable", failures)))).toEqual([
       5, 15, 60, 240, 240, 240
@@ -226,7 +227,14 @@ describe("After a failure that may pass", () => {
   for (const reason of ["ImagePullFailed", "OutOfMemory", "PodEvicted", "ResticFailed", "StartTimeout", "Terminated"]) {
     test(`it is retried after ${reason}`, () => expect(minutes(failed(reason, 1))).toBe(5))
   }
-  for (const reason of ["WrongPassword", "RepositoryMissing", "RepositoryDamaged", "VolumeEmpty", "PartiallyFailed", "Replaced"]) {
+  for (const reason of [
+    "WrongPassword",
+    "RepositoryMissing",
+    "RepositoryDamaged",
+    "VolumeEmpty",
+    "PartiallyFailed",
+    "Replaced"
+  ]) {
     test(`it is not retried after ${reason}`, () => expect(Plan.retryAt(failed(reason, 1), now)).toBeUndefined())
   }
   test("a run of the schedule comes first", () => {

@@ -300,7 +300,9 @@ describe.concurrent("a Restore finds", () => {
       expect(Either.getOrThrow(yield* targetOf(place, "old")).security).toEqual({ ...nobody, fsGroup: 65_532 })
       yield* claim(place, "backups")
       // The repository is its group's, and files that may be in the target stay whose they are.
-      expect(Either.getOrThrow(yield* targetOf(place, "old", { overwrite: true }, to("pvc://backups"))).security).toEqual({
+      expect(
+        Either.getOrThrow(yield* targetOf(place, "old", { overwrite: true }, to("pvc://backups"))).security
+      ).toEqual({
         ...nobody,
         supplementalGroups: [65_532]
       })
