@@ -116,7 +116,8 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
               hold: env.HOLD as Result.Hold | undefined,
               isAllowed: env.ALLOW_FORGET === "1"
             },
-            planned
+            planned,
+            now
           )
           Object.assign(result, { kept: planned.kept.length, removed: planned.removed.length, held })
           if (held !== undefined) {

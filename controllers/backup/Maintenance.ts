@@ -300,6 +300,7 @@ const because: { readonly [hold in NonNullable<BackupStatus["retentionHold"]>["r
   Paused: "the last run followed a pause that is longer than the retention keeps",
   VolumeShrunk: "a volume is much smaller than before",
   ExistingSnapshots: "the repository has snapshots from before this Backup was created",
+  ClockSetBack: "a snapshot is from the future, so the order of the snapshots is unknown",
   TooMany: "more than half of the snapshots would be deleted"
 }
 

@@ -40,7 +40,7 @@ export const isMuchSmaller = (
 ): boolean => before.files >= 10 && 2 * now.files < before.files && 2 * now.bytes < before.bytes
 
 /** Why `forget` deleted nothing, although it could have. */
-export const holds = ["Paused", "VolumeShrunk", "ExistingSnapshots", "TooMany"] as const
+export const holds = ["Paused", "VolumeShrunk", "ExistingSnapshots", "TooMany", "ClockSetBack"] as const
 
 /** Why `forget` deleted nothing. */
 export type Hold = (typeof holds)[number]

@@ -9,10 +9,14 @@ export type Options = Pick<Parameters, "createdAt" | "hold" | "isAllowed">
 /** Why the deletion of the removed snapshots is held; undefined if it may go on. */
 export const of = (
   { createdAt, hold, isAllowed }: Options,
-  { kept, removed }: Snapshots.Forgotten
+  { kept, removed }: Snapshots.Forgotten,
+  /** Epoch milliseconds. */
+  now: number
 ): Result.Hold | undefined => {
   if (isAllowed || removed.length === 0) return undefined
   if (hold !== undefined) return hold
+  // restic sorts by time, and would delete the newest data. Clocks of two machines differ a little.
+  if ([...kept, ...removed].some(({ moment }) => moment.seconds > now / 1000 + 300)) return "ClockSetBack"
   if (createdAt !== undefined && removed.some(({ moment }) => Snapshots.compare(moment, createdAt) < 0)) {
     return "ExistingSnapshots"
   }

@@ -10,6 +10,7 @@
  */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { exitCodes } from "../Outcome.ts"
 import * as Hold from "./Hold.ts"
@@ -259,7 +260,7 @@ const forget = (mover: Mover): Step<string | undefined> =>
     if (tried.code !== 0) return yield* fail(tried)
     const planned = Snapshots.forgotten(tried.stdout)
     if (planned === undefined) return yield* finish("ResticFailed", "restic printed no list of snapshots to delete")
-    const hold = Hold.of(parameters, planned)
+    const hold = Hold.of(parameters, planned, yield* Clock.currentTimeMillis)
     if (hold === undefined) {
       const ended = yield* forgetting(mover, ...parameters.keep)
       // A server that forbids deletions does so for each snapshot, and restic ends with 3.

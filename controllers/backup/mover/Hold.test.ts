@@ -1,0 +1,46 @@
+import { describe, expect, test } from "bun:test"
+import * as Hold from "./Hold.ts"
+import type { Snapshot } from "./Snapshots.ts"
+
+const now = Date.parse("2026-11-20T10:00:00Z")
+const day = 86_400
+
+const snapshot = (ageDays: number, files = 100, host = "shop/data"): Snapshot => ({
+  id: "0".repeat(64),
+  time: "",
+  moment: { seconds: now / 1000 - ageDays * day, nanos: 0 },
+  host,
+  tags: [],
+  files,
+  bytes: files * 1000,
+  added: 0
+})
+const held = (kept: ReadonlyArray<Snapshot>, removed: ReadonlyArray<Snapshot>, options: Partial<Hold.Options> = {}) =>
+  Hold.of({ createdAt: undefined, hold: undefined, isAllowed: false, ...options }, { kept, removed }, now)
+
+describe("A deletion", () => {
+  const three = [snapshot(0), snapshot(1), snapshot(2)]
+  test("of an old snapshot is not held", () => expect(held(three, [snapshot(30)])).toBeUndefined())
+  test("of nothing is not held", () => expect(held(three, [], { hold: "Paused" })).toBeUndefined())
+  test("is held by the controller", () => expect(held(three, [snapshot(30)], { hold: "Paused" })).toBe("Paused"))
+  test("of more than half is held", () => {
+    expect(held([snapshot(0)], [snapshot(1)])).toBeUndefined()
+    expect(held([snapshot(0)], [snapshot(1), snapshot(2)])).toBe("TooMany")
+  })
+  test("of snapshots from before the Backup is held", () => {
+    const createdAt = { seconds: now / 1000 - 20 * day, nanos: 0 }
+    expect(held(three, [snapshot(30)], { createdAt })).toBe("ExistingSnapshots")
+    expect(held(three, [snapshot(19)], { createdAt })).toBeUndefined()
+  })
+  test("of the last snapshot with most of the files is held, for each volume", () => {
+    expect(held([snapshot(0, 40), snapshot(1, 40)], [snapshot(2, 100)])).toBe("VolumeShrunk")
+    expect(held([snapshot(0, 40), snapshot(1, 60)], [snapshot(2, 100)])).toBeUndefined()
+    expect(held([snapshot(0, 40), snapshot(0, 100, "shop/other")], [snapshot(2, 100)])).toBe("VolumeShrunk")
+  })
+  test("beside a snapshot from the future is held", () => {
+    expect(held([snapshot(-60), ...three], [snapshot(30)])).toBe("ClockSetBack")
+    expect(held([snapshot(-0.003), ...three], [snapshot(30)])).toBeUndefined()
+  })
+  test("goes on where a user allows it", () =>
+    expect(held([snapshot(0)], [snapshot(1), snapshot(2)], { hold: "Paused", isAllowed: true })).toBeUndefined())
+})
