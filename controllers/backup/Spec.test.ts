@@ -45,7 +45,7 @@ describe("A spec that is understood says", () => {
     expect(understood(backup({ schedule: undefined })).table).toBeUndefined())
   test("what is kept, in whole hours, and by number", () => {
     expect(understood(backup()).keep).toEqual([])
-    expect(understood(backup({ retentionPolicy: "4w" })).keep).toEqual(["--keep-within", "672h"])
+    expect(understood(backup({ retentionPolicy: "4w" })).keep).toEqual(["--keep-within", "672h", "--keep-last", "3"])
     expect(understood(backup({ retention: { keepLast: 3, keepDaily: 7 } })).keep).toEqual([
       "--keep-last",
       "3",

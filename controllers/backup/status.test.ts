@@ -24,7 +24,7 @@ describe("A run that begins", () => {
     ["start", "the first run"],
     ["manual", "it was asked for by annotation"],
     ["unlock", "it was asked to remove the locks of the repository, and to run"],
-    ["retry", "the lock that the last run found counts as stale by now"]
+    ["retry", "the last run failed"]
   ] as const) {
     test(`says why: ${trigger}`, () => {
       const draft = Status.started(of({ lastScheduleTime: "2026-11-19T02:00:00Z" }), run({ trigger }), undefined)
