@@ -3,6 +3,7 @@ import { keyString } from "@homeostat/runtime/resource/KubernetesObject"
 import type { Labels, Metric } from "@homeostat/runtime/telemetry/Metric"
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 import type { Backup, BackupStatus } from "./Backup.ts"
+import * as Maintenance from "./Maintenance.ts"
 import * as BackupMetrics from "./Metrics.ts"
 import * as Outcome from "./Outcome.ts"
 import * as Status from "./status.ts"
@@ -60,7 +61,7 @@ const watched = () => {
   }
 }
 
-const saved = (added: number, bytes: number, kept?: number): Outcome.Ending => ({
+const saved = (added: number, bytes: number): Outcome.Ending => ({
   _tag: "Exited",
   exitCode: 0,
   text: JSON.stringify({
@@ -69,9 +70,15 @@ const saved = (added: number, bytes: number, kept?: number): Outcome.Ending => (
     snapshots: [
       { pvc: "data", id: "a".repeat(64), bytes, added, files: 1 },
       { pvc: "logs", id: "b".repeat(64), bytes: 1, added: 1, files: 1 }
-    ],
-    ...(kept !== undefined && { kept, removed: 1 })
+    ]
   })
+})
+
+/** A maintenance that deleted one snapshot, and leaves this number. */
+const deleted = (kept: number): Outcome.Ending => ({
+  _tag: "Exited",
+  exitCode: 0,
+  text: JSON.stringify({ reason: "Succeeded", message: "", kept, removed: 1 })
 })
 
 const failed = (exitCode: number): Outcome.Ending => ({ _tag: "Exited", exitCode, text: undefined })
@@ -89,10 +96,17 @@ const ended =
     return Status.ended(draft, active, Outcome.judge(ending), at)
   }
 
+const maintained =
+  (ending: Outcome.Ending, at: number) =>
+  (draft: Status.Draft): Status.Draft =>
+    Maintenance.ended(never, draft, undefined, Outcome.judge(ending), at)
+
 /** A Backup that has run once, from 02:00 to 03:00, before any report. */
-const afterwards = (ending: Outcome.Ending): Backup => {
+const afterwards = (ending: Outcome.Ending, maintenance?: Outcome.Ending): Backup => {
   const running = { ...never, status: started(begin)(Status.draft(never)).status }
-  return { ...running, status: ended(ending, begin + hour)(Status.draft(running)).status }
+  const over = { ...running, status: ended(ending, begin + hour)(Status.draft(running)).status }
+  if (maintenance === undefined) return over
+  return { ...over, status: maintained(maintenance, begin + 2 * hour)(Status.draft(over)).status }
 }
 
 describe("a Backup that has never run", () => {
@@ -116,13 +130,13 @@ describe("a run that ends", () => {
     let backup = reconciled(never)
     backup = reconciled(backup, started(begin))
     expect(results()).toMatchObject({ success: 0 })
-    backup = reconciled(backup, ended(saved(10, 100, 7), begin + hour))
+    backup = reconciled(backup, ended(saved(10, 100), begin + hour))
     for (let again = 0; again < 3; again++) backup = reconciled(backup)
     expect(results()).toEqual({ success: 1, partial: 0, failure: 0, replaced: 0 })
     expect(of(BackupMetrics.runDuration)).toEqual({ runs: 1, sum: 3600 })
     expect([of(BackupMetrics.bytesAdded), of(BackupMetrics.bytesProcessed)]).toEqual([11, 101])
     expect(of(BackupMetrics.lastSuccess)).toBe((begin + hour) / 1000)
-    expect([of(BackupMetrics.lastRunSuccess), of(BackupMetrics.snapshots)]).toEqual([1, 7])
+    expect(of(BackupMetrics.lastRunSuccess)).toBe(1)
   })
 
   test("adds to what the runs before it came to", () => {
@@ -147,11 +161,6 @@ describe("a run that ends", () => {
     ["a failure", failed(42), { results: { ...counted, failure: 1 }, success: 0, locked: 0 }],
     ["partial", failed(3), { results: { ...counted, partial: 1 }, success: 0, locked: 0 }],
     ["kept from its repository by a lock", failed(41), { results: { ...counted, failure: 1 }, success: 0, locked: 1 }],
-    [
-      "without its retention, which is a success",
-      failed(47),
-      { results: { ...counted, success: 1 }, success: 1, locked: 0 }
-    ],
     [
       "replaced by the next, which is neither",
       { _tag: "Replaced" },
@@ -194,7 +203,7 @@ describe("a run that ends", () => {
 describe("a manager that begins to lead", () => {
   test("shows what the status says, and counts no run again", () => {
     const { of, reconciled, results } = watched()
-    reconciled(afterwards(saved(10, 100, 7)))
+    reconciled(afterwards(saved(10, 100), deleted(7)))
     expect(results()).toEqual({ success: 0, partial: 0, failure: 0, replaced: 0 })
     expect([of(BackupMetrics.runDuration), of(BackupMetrics.bytesAdded)]).toEqual([{ runs: 0, sum: 0 }, 0])
     expect([of(BackupMetrics.lastSuccess), of(BackupMetrics.lastRunSuccess)]).toEqual([(begin + hour) / 1000, 1])
@@ -263,25 +272,39 @@ test("a Backup is ready if its condition says so, whoever wrote that", () => {
 })
 
 describe("the deletion of old snapshots", () => {
-  const after = (...endings: ReadonlyArray<Outcome.Ending>) => {
-    const { of, reconciled } = watched()
+  test("is 1 after it succeeded, and 0 while the repository refuses it", () => {
+    const { of, reconciled, results } = watched()
     const values: Array<unknown> = []
-    endings.reduce((backup, ending, day) => {
-      const at = begin + day * 24 * hour
-      const next = reconciled(reconciled(backup, started(at)), ended(ending, at + hour))
-      values.push(of(BackupMetrics.retention))
+    const steps = [
+      maintained(deleted(7), begin),
+      maintained(failed(47), begin + hour),
+      maintained(failed(47), begin + 2 * hour),
+      maintained(deleted(6), begin + 3 * hour)
+    ]
+    steps.reduce((backup, step) => {
+      const next = reconciled(backup, step)
+      values.push([of(BackupMetrics.retention), of(BackupMetrics.snapshots)])
       return next
     }, reconciled(never))
-    return values
-  }
-
-  test("is 1 where it was done, 0 where the repository refused it, though the run succeeded, and 1 again when it is done", () => {
-    expect(after(saved(1, 1, 7), failed(47), saved(1, 1, 7))).toEqual([1, 0, 1])
+    expect(values).toEqual([
+      [1, 7],
+      [0, 7],
+      [0, 7],
+      [1, 6]
+    ])
+    expect(results()).toEqual({ success: 0, partial: 0, failure: 0, replaced: 0 })
   })
 
-  test("says nothing before a run has come to it, and what it said while later runs fail before they do", () => {
-    expect(after(failed(42), saved(1, 1, 7), failed(42))).toEqual([undefined, 1, 1])
-    expect(after(failed(47), failed(42))).toEqual([0, 0])
+  test("keeps its value while runs fail or succeed", () => {
+    const { of, reconciled } = watched()
+    let backup = reconciled(afterwards(saved(1, 1)))
+    expect(of(BackupMetrics.retention)).toBeUndefined()
+    backup = reconciled(backup, maintained(failed(47), begin + 2 * hour))
+    for (const [day, ending] of [failed(42), saved(1, 1)].entries()) {
+      const at = begin + (day + 1) * 24 * hour
+      backup = reconciled(reconciled(backup, started(at)), ended(ending, at + hour))
+      expect([of(BackupMetrics.retention), of(BackupMetrics.lastRunSuccess)]).toEqual([0, day])
+    }
   })
 
   test("says nothing where everything is kept, or is not understood", () => {
@@ -317,7 +340,7 @@ describe("a Backup that is gone", () => {
     const cache = { ...never, metadata: { ...never.metadata, name: "cache" } }
     reconciled(cache)
     const before = others(registry)
-    reconciled(afterwards(saved(1, 1, 1)), undefined)
+    reconciled(afterwards(saved(1, 1), deleted(1)), undefined)
     expect(others(registry).length).toBeGreaterThan(before.length + 10)
     metrics.forget({ namespace: "shop", name: "db" })
     expect(others(registry)).toEqual(before)
@@ -334,7 +357,7 @@ describe("a Backup that is gone", () => {
 
   test("leaves nothing to another of its name", () => {
     const { of, reconciled, results } = watched()
-    reconciled(reconciled(reconciled(never), started(begin)), ended(saved(10, 100, 7), begin + hour))
+    reconciled(reconciled(reconciled(never), started(begin)), ended(saved(10, 100), begin + hour))
     expect(results()).toMatchObject({ success: 1 })
     reconciled({ ...never, metadata: { ...never.metadata, uid: "2" } })
     expect(results()).toMatchObject({ success: 0 })
@@ -344,7 +367,7 @@ describe("a Backup that is gone", () => {
 
 test("a Backup has as many series as is said, if everything is known of it", () => {
   const { reconciled, registry } = watched()
-  const everything = afterwards(saved(1, 1, 1))
+  const everything = afterwards(saved(1, 1), deleted(1))
   reconciled({ ...everything, status: { ...everything.status, nextBackupTime: "2026-11-21T02:00:00Z" } })
   const count = registry
     .read()

@@ -39,6 +39,7 @@ describe("A Backup that has not run", () => {
     expect(types(draft.status)).toEqual([
       "Ready=True",
       "LastRunSucceeded=Unknown",
+      "VolumesIntact=Unknown",
       "RetentionApplied=True",
       "RepositoryHealthy=Unknown"
     ])
@@ -82,6 +83,7 @@ describe("A Backup that has not run", () => {
       "Ready=False",
       "Stalled=True",
       "LastRunSucceeded=Unknown",
+      "VolumesIntact=Unknown",
       "RetentionApplied=Unknown",
       "RepositoryHealthy=Unknown"
     ])

@@ -141,14 +141,13 @@ describe("A manager that is killed after it made a Job", () => {
         yield* world.manage()
         yield* world.pass("1 minute")
         expect(yield* Virtual.status("shop")).toMatchObject({
-          phase: exitCode === 0 ? "Completed" : "Failed",
           lastScheduleTime: "2026-11-20T01:00:00Z",
           nextBackupTime: "2026-11-20T02:00:00Z",
           lastRun: { trigger: "schedule", reason, startTime: "2026-11-20T01:00:00Z" }
         })
         expect((yield* Virtual.status("shop")).lastRun?.completionTime).toMatch(/^2026-11-20T01:01:0[0-3]Z$/)
-        expect(yield* Virtual.jobs).toHaveLength(1)
-        expect(world.begun()).toHaveLength(1)
+        // The first retry of a failed run is due by then.
+        expect(world.begun()).toHaveLength(exitCode === 0 ? 1 : 2)
       })
     )
   }
