@@ -108,7 +108,8 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
           result.checked = true
           break
         case "forget": {
-          if (Status.isDamaged(object.status ?? {})) violations.push("forget ran in a repository that is known to be damaged")
+          if (Status.isDamaged(object.status ?? {}))
+            violations.push("forget ran in a repository that is known to be damaged")
           const planned = keep(snapshots, env.FORGET_ARGS ?? "")
           const held = Hold.of(
             {
