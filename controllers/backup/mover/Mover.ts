@@ -8,7 +8,7 @@
  *
  * `Parameters.ts` lists the environment variables, and `Outcome.exitCodes` the exit codes.
  */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -168,7 +168,7 @@ const notEmpty = ({ parameters, report: { volumes } }: Mover): Step => {
 const folders = (path: string): ReadonlyArray<string> => {
   try {
     return readdirSync(path)
-      .filter((name) => lstatSync(join(path, name)).isDirectory())
+      .filter((name) => statSync(join(path, name)).isDirectory())
       .sort()
   } catch {
     return []
