@@ -68,9 +68,10 @@ export interface Informer {
   readonly store: Store.Store
   /**
    * Calls `listener` with every change from now on, until the returned function is called. The listener gets the stored objects at
-   * once, as added and initial. If a listener throws, the informer logs the error and keeps the subscription.
+   * once, as added and initial, unless `existing` is false. If a listener throws, the informer logs the error and keeps the
+   * subscription.
    */
-  readonly subscribe: (listener: Listener) => () => void
+  readonly subscribe: (listener: Listener, options?: { readonly existing?: boolean }) => () => void
   /** Waits until the first list is complete and the listeners have received it. Has no timeout: `state` has the problem. */
   readonly synced: Effect.Effect<void>
   readonly state: () => State
@@ -284,11 +285,11 @@ export const make = (options: Options): Handle => {
     labelSelector,
     namespaces: options.namespaces.filter((namespace) => namespace !== undefined),
     store: table,
-    subscribe: (listener) => {
+    subscribe: (listener, { existing = true } = {}) => {
       // A wrapper, so that one function can subscribe twice.
       const subscribed: Listener = (changes) => listener(changes)
       listeners.add(subscribed)
-      if (table.size() > 0) {
+      if (existing && table.size() > 0) {
         const receivedAt = clock.unsafeCurrentTimeMillis()
         notify(
           subscribed,

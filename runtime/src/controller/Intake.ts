@@ -2,6 +2,7 @@
  * Adds the changes of informers to the queue of a controller. The code is synchronous and runs once per chunk of a watch. Maps that are
  * Effects run one after the other on a separate fiber. At most {@link mostWaiting} of them wait.
  */
+import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -20,6 +21,9 @@ import * as Trigger from "./Trigger.ts"
 
 /** The most changes that wait for a map that is an Effect. Beyond it, the controller drops them and reconciles every object. */
 const mostWaiting = 1000
+
+/** The existing objects that a term adds in one turn, in well under a millisecond. */
+const chunk = 200
 
 /** The objects of an initial list wait behind new changes, as a resync does. */
 const priorityOf = (change: Change): number => (change.initial ? WorkQueue.low : 0)
@@ -43,10 +47,11 @@ export interface History {
 }
 
 /**
- * Subscribes a controller's queue to its informers, for the life of the scope.
+ * Subscribes a controller's queue to the changes of its informers, for the life of the scope.
  *
  * @param gone called with the key of a reconciled object that was deleted
- * @param news only changes, without the objects that exist already: neither predicates nor maps see those
+ * @param news without the objects of a first list: neither predicates nor maps see those
+ * @returns an effect that adds the objects that exist already, in turns, except the reconciled objects with these keys
  */
 export const connect = <R>(
   controller: Controller<R>,
@@ -59,7 +64,7 @@ export const connect = <R>(
     readonly gone: (key: string) => void
     readonly news?: boolean | undefined
   }
-): Effect.Effect<void, never, R | Scope.Scope> =>
+): Effect.Effect<(except: ReadonlySet<string>) => Effect.Effect<void>, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const { history, memory, queue } = options
     const tracing = yield* Tracing
@@ -115,19 +120,39 @@ export const connect = <R>(
       }
     }
 
+    /** Gives the keys of the objects that exist already. */
     const subscribe = (informer: Cache.Informer, listener: (change: Change) => void) =>
       Effect.acquireRelease(
-        Effect.sync(() =>
-          informer.subscribe((changes) => {
-            for (const change of changes) {
-              if (options.news !== true || !change.initial) listener(change)
-            }
-          })
-        ),
-        (unsubscribe) => Effect.sync(unsubscribe)
+        Effect.sync(() => {
+          const unsubscribe = informer.subscribe(
+            (changes) => {
+              for (const change of changes) {
+                if (options.news !== true || !change.initial) listener(change)
+              }
+            },
+            { existing: false }
+          )
+          return { unsubscribe, keys: Array.from(informer.store.keys()) }
+        }),
+        ({ unsubscribe }) => Effect.sync(unsubscribe)
       )
 
-    yield* subscribe(options.primary, (change) => {
+    /** Adds the objects of these keys. Workers and timers run between two chunks. */
+    const replay = (keys: ReadonlyArray<string>, { store }: Cache.Informer, listener: (change: Change) => void) => {
+      const receivedAt = clock.unsafeCurrentTimeMillis()
+      const add = (key: string): void => {
+        const object = store.get(key)
+        if (object !== undefined) listener({ type: "added", object, initial: true, relisted: false, receivedAt })
+      }
+      const addAll = (part: ReadonlyArray<string>) =>
+        Effect.zipRight(
+          Effect.sync(() => part.forEach(add)),
+          Effect.yieldNow()
+        )
+      return Effect.forEach(Arr.chunksOf(keys, chunk), addAll, { discard: true })
+    }
+
+    const ofPrimary = (change: Change): void => {
       const key = keyString(change.object.metadata)
       if (change.type === "deleted") {
         memory.forget(change.object.metadata.uid, key)
@@ -143,13 +168,16 @@ export const connect = <R>(
       // A deletion ends every delay of the key, even if the key's own run sent it.
       const version = change.type === "deleted" ? undefined : versionOf(change, fired)
       queue.add(key, fired, { priority: priorityOf(change), version })
-    })
+    }
+    const { keys: owners } = yield* subscribe(options.primary, ofPrimary)
+    const existing: Array<Effect.Effect<void>> = []
 
     for (const [trigger, informer] of options.informers) {
       const identity = Resource.identityOf(trigger.resource)
-      yield* subscribe(informer, (change) => {
-        // A term begins with every owner, so the children that exist then add no key.
-        if (change.initial && trigger.relation === "owned" && controller.predicate === undefined) return
+      // A term begins with every owner, so the children that exist then add no key.
+      const isCovered = trigger.relation === "owned" && controller.predicate === undefined
+      const listener = (change: Change): void => {
+        if (change.initial && isCovered) return
         if (!passes(trigger.predicate, change)) {
           // The objects of the first list may be thousands, and the history keeps few entries.
           if (change.initial) return
@@ -189,7 +217,9 @@ export const connect = <R>(
           for (const owner of memory.waiting(`${identity} ${keyString(change.object.metadata)}`)) seen.add(owner)
         }
         add(seen)
-      })
+      }
+      const { keys } = yield* subscribe(informer, listener)
+      if (!isCovered && keys.length > 0) existing.push(replay(keys, informer, listener))
     }
 
     yield* Effect.suspend(() => {
@@ -204,4 +234,13 @@ export const connect = <R>(
       Effect.disconnect,
       Effect.forkScoped
     )
+
+    return (except) => {
+      const others = replay(
+        owners.filter((key) => !except.has(key)),
+        options.primary,
+        ofPrimary
+      )
+      return Effect.all([others, ...existing], { discard: true })
+    }
   })

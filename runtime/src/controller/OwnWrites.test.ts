@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type { Informer } from "../cache/Cache.ts"
-import type { Change } from "../cache/Store.ts"
+import type { Change, Store } from "../cache/Store.ts"
 import * as Client from "../client/Client.ts"
 import { Ledger } from "../client/Exchange.ts"
 import * as Patch from "../client/Patch.ts"
@@ -204,7 +204,7 @@ effect(
         queue,
         memory: Memory.make(),
         // Nothing else of it is used.
-        primary: { subscribe } as Informer,
+        primary: { subscribe, store: { keys: () => [] } as Partial<Store> as Store } as Informer,
         informers: [],
         gone: () => {}
       })

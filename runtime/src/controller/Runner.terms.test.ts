@@ -65,6 +65,42 @@ describe("a controller that does not lead", () => {
 })
 
 describe("a controller that stands by", () => {
+  for (const [what, changed, first] of [
+    ["reconciles a change before it has added all objects", true, 1],
+    ["adds all objects first where nothing has changed", false, 1000]
+  ] as const) {
+    effect(
+      what,
+      withWorld(({ server }) =>
+        Effect.gen(function* () {
+          for (let index = 0; index < 1000; index++) server.put(Widget, widget(`w${index}`))
+          const seen: Array<readonly [name: string, known: number]> = []
+          let queue: Runner.Runner["queue"] = Option.none
+          const runner = yield* prepare(
+            ({ metadata }) =>
+              Effect.sync(() => {
+                const { processing, ready } = Option.getOrThrow(queue()).snapshot()
+                seen.push([metadata.name, processing + ready + seen.length])
+                return Result.done
+              }),
+            { concurrency: 1 }
+          )
+          queue = runner.queue
+          yield* Effect.forkScoped(runner.standBy)
+          yield* settle
+          if (changed) server.change(Widget, "w500", { spec: { size: 2 } })
+          yield* settle
+          yield* term(runner)
+          const [[name, known] = ["", 0]] = seen
+          expect(changed ? name : "w500").toBe("w500")
+          expect(known).toBeGreaterThanOrEqual(first)
+          expect(known < 1000).toBe(changed)
+          expect(seen.map(([each]) => each).sort()).toEqual(Array.from({ length: 1000 }, (_, at) => `w${at}`).sort())
+        })
+      )
+    )
+  }
+
   effect(
     "begins its term with what changed meanwhile, before the first pass over the rest; so does the next term",
     withWorld(({ attempts, server }) =>
@@ -78,7 +114,7 @@ describe("a controller that stands by", () => {
         yield* settle
         const first = yield* term(runner)
         expect(names()).toEqual(["c", "a", "b", "d"])
-        expect(attempts[0]?.triggers.map(({ kind }) => kind)).toEqual(["startup", "watch.modified"])
+        expect(attempts[0]?.triggers.map(({ kind }) => kind)).toEqual(["watch.modified"])
         yield* first.stop
         server.change(Widget, "b", { spec: { size: 2 } })
         yield* settle

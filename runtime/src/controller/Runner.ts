@@ -2,8 +2,8 @@
  * A controller in a process: its informers run for the whole process, and its workers while the process leads (a term).
  *
  * All terms share the informers, which a standby keeps synced. A standby has no queue. A term begins with an empty queue and without
- * back-offs; only the counters of hot loops outlive a term. The informers deliver every object to the new queue, which makes the first
- * pass, with the latest changes first. A term ends in one of two ways:
+ * back-offs; only the counters of hot loops outlive a term. Its first pass reconciles every object, the latest changes first: workers
+ * start with those, while the others are added in turns. A term ends in one of two ways:
  *
  * - stopped: workers take no further key, reconciles in progress continue for the grace period, and the rest is interrupted;
  * - interrupted (the Lease is lost): reconciles in progress are interrupted at once.
@@ -184,10 +184,17 @@ export const prepare = <R>(
             return Effect.zipRight(during.close, between.open)
           })
       )
-      yield* connect({ queue, memory, gone: (key) => Worker.forget(shared, key) })
+      const addExisting = yield* connect({ queue, memory, gone: (key) => Worker.forget(shared, key) })
       // Objects that were deleted between two terms.
       hotLoop.retain(new Set(primary.store.list().map(({ metadata }) => metadata.uid)))
-      recent.handOver(queue.add)
+      const handed = new Set<string>()
+      recent.handOver((key, trigger) => {
+        handed.add(key)
+        queue.add(key, trigger)
+      })
+      const existing = addExisting(handed)
+      // Workers wait for all objects, so that one reconcile answers all triggers of a key, unless there are changes to reconcile first.
+      yield* handed.size === 0 ? existing : Effect.forkScoped(existing)
       return shared
     })
 
