@@ -1,4 +1,4 @@
-/** `bun run new controller KIND --group GROUP`: what a new controller begins with, in this repository. Everything else is in `new/`. */
+/** `bun run new controller KIND --group GROUP` generates a controller in this repository. The verb is in `new/`. */
 import { join } from "node:path"
 import * as Program from "@homeostat/runtime/command/Program"
 import manifest from "../package.json" with { type: "json" }

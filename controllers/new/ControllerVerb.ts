@@ -1,9 +1,9 @@
 /**
- * `controller KIND --group GROUP`: a workspace module with a kind, its controller, tests, a sample and a page, which compiles,
- * passes its tests and is run by the program.
+ * `controller KIND --group GROUP` generates a workspace module with a kind, its controller, tests, a sample and a page. The module
+ * compiles, passes its tests, and the program runs it.
  *
- * Flow: everything is looked at before anything is written. Then the module is written and listed, the lockfile and what is
- * generated from the code follow, and everything is formatted. Should a step fail, or be interrupted, all is as it was before.
+ * The verb checks everything before it writes. Then it writes and lists the module, updates the lockfile and the generated files, and
+ * formats everything. If a step fails or is interrupted, the verb restores all files.
  */
 import { dirname, join } from "node:path"
 import { FileSystem } from "@effect/platform/FileSystem"
@@ -21,10 +21,10 @@ import * as Papers from "./Papers.ts"
 import * as Root from "./Root.ts"
 import * as Snapshot from "./Snapshot.ts"
 
-/** It can't be made; the message is one line that says what to do. */
+/** The controller cannot be generated. The message is one line with what to do. */
 export class NotMade extends Data.TaggedError("NotMade")<{ readonly message: string }> {}
 
-/** A controller that the program has. */
+/** An existing controller of the program. */
 interface Existing {
   readonly name: string
   readonly resource: { readonly group: string; readonly kind: string; readonly plural: string }
@@ -53,7 +53,7 @@ const flags = {
 
 const mainFile = "controllers/main.ts"
 
-/** What there is already and is written by this, or follows from the code. Elsewhere people may save what they like meanwhile. */
+/** The existing paths that the verb writes. You can edit other files at the same time. */
 const touched = [
   mainFile,
   "package.json",
@@ -64,7 +64,7 @@ const touched = [
   "docs/reference"
 ]
 
-/** Why the names can't be taken, if others have them. */
+/** The conflict of the names with existing ones, if any. */
 const clash = (names: Names.Names, existing: ReadonlyArray<Existing>): string | undefined => {
   const plural = names.plural ?? CustomResource.pluralOf(names.kind)
   const same = existing.find(
@@ -80,17 +80,17 @@ const clash = (names: Names.Names, existing: ReadonlyArray<Existing>): string | 
 
 const resourceText = ({ resource }: Existing): string => `${resource.kind}.${resource.group}`
 
-/** Runs a program of the workspace to its end. What it wrote is told if it failed. */
+/** Runs a program of the workspace to its end. The error has its output. */
 const ran = (root: string, what: string, command: ReadonlyArray<string>) =>
   Effect.acquireUseRelease(
     Effect.try(() => {
       const child = Bun.spawn([process.execPath, ...command], { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
-      // What it wrote ends when the last of what it has started is gone too.
+      // The output ends with the last child process.
       const end = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
       return { child, end }
     }),
     ({ end }) => Effect.tryPromise(() => end),
-    // Where it is interrupted, nothing is put back beside what still writes.
+    // After an interruption, files are restored only when the program has ended.
     ({ child, end }) =>
       Effect.promise(() => {
         child.kill("SIGINT")
@@ -108,7 +108,7 @@ const ran = (root: string, what: string, command: ReadonlyArray<string>) =>
     })
   )
 
-/** The names of the workspace's modules, which a new one can't have. */
+/** The names of the workspace's modules, which are taken. */
 const packagesIn = (root: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem
@@ -151,10 +151,10 @@ const make = (root: string, existing: ReadonlyArray<Existing>, names: Names.Name
       yield* fs.writeFileString(join(root, mainFile), main.right)
       yield* fs.writeFileString(join(root, "package.json"), Root.add(manifest.right, names))
       yield* ran(root, "bun install", ["install", "--prefer-offline"])
-      // Linting looks at the whole project, and has nothing to say here: a test sees to that.
+      // Without linting, which covers the whole project: a test checks that generated files pass.
       const formatted = [mainFile, "package.json", ...files.keys()]
       yield* ran(root, "biome", ["x", "--bun", "biome", "check", "--write", "--linter-enabled=false", ...formatted])
-      // What of deploy/ and docs/ follows from the code.
+      // The generated files of deploy/ and docs/.
       if (manifest.right.scripts.generate !== undefined) yield* ran(root, "bun run generate", ["run", "generate"])
     }).pipe(Effect.onError(() => undo))
   })
@@ -177,7 +177,7 @@ const told = ({ kind, name }: Names.Names): string =>
  * The verb.
  *
  * @param root the folder of the repository
- * @param existing the controllers of its program; loaded when they are asked for, as help needs none
+ * @param existing loads the controllers of its program; help does not need them
  */
 export const verb = (root: string, existing: () => Promise<ReadonlyArray<Existing>>) =>
   Verb.make("controller", {

@@ -27,7 +27,7 @@ const namesIn = (value: unknown): ReadonlyArray<unknown> =>
   typeof value !== "object" || value === null ? [] : [nameOf(value), ...Object.values(value).flatMap(namesIn)]
 
 describe("The modules of a new controller", () => {
-  test("call nothing by a name that a kind may have", () => {
+  test("use only names that a kind cannot have", () => {
     const found = modules
       .flatMap(([, text]) => namesIn(parse(text, { sourceType: "module", plugins: ["typescript"] }).program))
       .filter((one) => typeof one === "string")
@@ -35,7 +35,7 @@ describe("The modules of a new controller", () => {
     expect(Array.from(new Set(found)).toSorted()).toEqual(Array.from(Names.used))
   })
 
-  test("are no files that a kind's own could be, whatever the disk makes of capitals", () => {
+  test("do not have the file name of a kind, also on a file system without case", () => {
     const others = modules.map(([path]) => basename(path, ".ts")).filter((one) => one !== kind && !one.includes("."))
     expect(others).not.toBeEmpty()
     for (const one of others) expect(Either.isLeft(Names.kindOf(one.toUpperCase()))).toBe(true)

@@ -4,7 +4,7 @@ import * as Papers from "./Papers.ts"
 import * as Sources from "./Sources.ts"
 import * as Tests from "./Tests.ts"
 
-/** What they say, by their paths from the root: the module's, and what belongs to it elsewhere. */
+/** The texts of the files by their paths from the root: the module, and its files elsewhere. */
 export const of = (names: Names, version: string): ReadonlyMap<string, string> => {
   const folder = `controllers/${names.name}`
   return new Map([

@@ -28,15 +28,15 @@ const written = (list: string, rest = "") =>
 
 const refusal = (text: string) => Either.getOrUndefined(Either.flip(Listing.add(text, names)))
 
-describe("A controller is put into the list of main.ts", () => {
+describe("A controller is added to the list of main.ts", () => {
   for (const [what, before, after] of lists) {
-    test(`${what}, and all else stays as it was written`, () => {
+    test(`${what}, and all other text stays the same`, () => {
       const expected = written(after).replace(imported, `${imported}\n${added}`)
       expect(Listing.add(written(before), names)).toEqual(Either.right(expected))
     })
   }
 
-  test("under another name where its own is taken, or is none for a variable", () => {
+  test("under another name if its own is taken or not valid for a variable", () => {
     const taken = Either.getOrThrow(Listing.add(written("controllers: [webapp]", "const cache = 1\n"), names))
     expect(taken).toContain("{ controller as cacheController }")
     expect(taken).toContain("[webapp, cacheController]")
@@ -49,7 +49,7 @@ describe("A controller is put into the list of main.ts", () => {
     }
   })
 
-  test("unless there is none, or several: then what to write by hand is told", () => {
+  test("unless there is none, or several: then the result is the line to add", () => {
     const line = `\`${added}\`, and cache in the list`
     for (const list of ["controllers: all", "others: [webapp]", 'text: "controllers: [webapp]"']) {
       expect(refusal(written(list))).toStartWith("has no list")
@@ -60,8 +60,8 @@ describe("A controller is put into the list of main.ts", () => {
     expect(refusal("export const p = { controllers: [] }")).toStartWith("has no list")
   })
 
-  test("unless it is no TypeScript, or imports a module of that name", () => {
-    expect(refusal(written("controllers: [webapp"))).toStartWith("is no TypeScript (")
+  test("unless the file is not TypeScript, or imports a module of that name", () => {
+    expect(refusal(written("controllers: [webapp"))).toStartWith("is not TypeScript (")
     expect(refusal(written("controllers: []", added))).toContain("take that line out first")
   })
 })

@@ -1,12 +1,12 @@
 /**
- * A controller in the list of `controllers/main.ts`. The file is people's: what they have written stays, to the byte, and
- * where the list can't be told from it, nothing is changed and they are told what to write. Pure.
+ * Adds a controller to the list of `controllers/main.ts`. All other text stays the same. If the list cannot be found, the result is the
+ * line for you to add. Pure.
  */
 import { parse } from "@babel/parser"
 import * as Either from "effect/Either"
 import type { Names } from "./Names.ts"
 
-/** What of a syntax tree is looked at. */
+/** The fields of a syntax tree that are used here. */
 interface Node {
   readonly type: string
   readonly start: number
@@ -18,7 +18,7 @@ const isNode = (value: unknown): value is Node =>
 
 const field = (node: Node, name: string): unknown => Reflect.get(node, name)
 
-/** A node and all below it, in the order they are written. */
+/** A node and its descendants, in the order of the text. */
 const below = function* (value: unknown): Generator<Node> {
   if (Array.isArray(value)) for (const one of value) yield* below(one)
   if (!isNode(value)) return
@@ -31,7 +31,7 @@ const nameOf = (node: unknown): string | undefined => {
   return typeof name === "string" ? name : undefined
 }
 
-/** `controllers: [ … ]`, also where `as const` or a type stands behind it. */
+/** `controllers: [ … ]`, also with `as const` or a type after it. */
 const listsIn = (nodes: ReadonlyArray<Node>): ReadonlyArray<Node> =>
   nodes.flatMap((node) => {
     if (node.type !== "ObjectProperty" || nameOf(field(node, "key")) !== "controllers") return []
@@ -40,11 +40,11 @@ const listsIn = (nodes: ReadonlyArray<Node>): ReadonlyArray<Node> =>
     return isNode(value) && value.type === "ArrayExpression" ? [value] : []
   })
 
-/** Words that can't be a variable's name in a module, for the language or for its types. */
+/** Words that cannot be the name of a variable in a module of TypeScript. */
 const reserved =
   /^(arguments|await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|eval|export|extends|false|finally|for|function|globalThis|if|implements|import|in|instanceof|interface|let|new|null|package|private|protected|public|return|static|super|switch|this|throw|true|try|typeof|undefined|var|void|while|with|yield)$/
 
-/** What is to be written by hand where the list is not found. */
+/** The line for you to add if the list is not found. */
 const byHand = ({ package: from, variable }: Names): string =>
   `write one list \`controllers: [ … ]\` and run this again. What it adds is \`import { controller as ${variable} } from "${from}"\`, and ${variable} in the list`
 
@@ -53,13 +53,13 @@ const contentOf = (text: string): Either.Either<ReadonlyArray<Node>, string> => 
     const { program } = parse(text, { sourceType: "module", plugins: ["typescript"] })
     return Either.right([...below(program)])
   } catch (error) {
-    return Either.left(`is no TypeScript (${error instanceof Error ? error.message : String(error)})`)
+    return Either.left(`is not TypeScript (${error instanceof Error ? error.message : String(error)})`)
   }
 }
 
 /**
- * The text with the controller imported and listed; or what keeps it from that, as the rest of a sentence that begins with the
- * file, and what to write by hand.
+ * The text with the controller imported and listed. Left: the reason, as the rest of a sentence that starts with the file, and the line
+ * for you to add.
  */
 export const add = (text: string, names: Names): Either.Either<string, string> =>
   Either.flatMap(
@@ -84,7 +84,7 @@ export const add = (text: string, names: Names): Either.Either<string, string> =
       const line = `\nimport { controller as ${variable} } from "${names.package}"`
       const elements = field(list, "elements")
       const last: unknown = Array.isArray(elements) ? elements.at(-1) : undefined
-      // Behind the last entry and before whatever comment or comma follows it.
+      // After the last entry, before a comment or comma.
       const [at, entry] = isNode(last) ? [last.end, `, ${variable}`] : [list.start + 1, variable]
       return Either.right(
         text.slice(0, lastImport.end) + line + text.slice(lastImport.end, at) + entry + text.slice(at)

@@ -7,7 +7,7 @@ const namesOf = (kind: string) => Names.of({ kind, group: "cache.example.com", v
 const refusal = (checked: Either.Either<string, string>) => Either.getOrUndefined(Either.flip(checked))
 
 describe("A new controller", () => {
-  test("has the names that its kind gives it", () => {
+  test("has names from its kind", () => {
     expect(namesOf("RedisCache")).toMatchObject({
       name: "rediscache",
       package: "@homeostat/rediscache",
@@ -25,27 +25,28 @@ describe("A new controller", () => {
   })
 
   for (const kind of ["Cache", "RedisCache", "V1", "C".repeat(52)]) {
-    test(`may be one of ${kind}`, () => expect(Names.kindOf(kind)).toEqual(Either.right(kind)))
+    test(`can have the kind ${kind}`, () => expect(Names.kindOf(kind)).toEqual(Either.right(kind)))
   }
 
   for (const kind of ["cache", "redis-cache", "Redis_Cache", "", "C".repeat(53), "1Cache", "Käse"]) {
-    test(`is none of "${kind}", which is no kind`, () => expect(refusal(Names.kindOf(kind))).toContain("PascalCase"))
+    test(`cannot have the kind "${kind}", which is invalid`, () =>
+      expect(refusal(Names.kindOf(kind))).toContain("PascalCase"))
   }
 
   for (const kind of ["Map", "Promise", "Deployment", "Effect", "Status", "CHILDREN"]) {
-    test(`is none of ${kind}, which its modules would have twice`, () =>
+    test(`cannot have the kind ${kind}, which its modules already use`, () =>
       expect(refusal(Names.kindOf(kind))).toEndWith("choose another kind"))
   }
 
   for (const group of ["example", "Example.com", "-a.com", "a..b", "a_b.com", `${"a".repeat(64)}.com`, "a.k8s.io"]) {
-    test(`is of no group "${group}"`, () => expect(refusal(Names.groupOf(group))).toContain("cache.example.com"))
+    test(`cannot have the group "${group}"`, () => expect(refusal(Names.groupOf(group))).toContain("cache.example.com"))
   }
 
   for (const version of ["1", "v0", "v1alpha", "v1gamma1", "V1"]) {
-    test(`has no version "${version}"`, () => expect(refusal(Names.versionOf(version))).toContain("v1alpha1"))
+    test(`cannot have the version "${version}"`, () => expect(refusal(Names.versionOf(version))).toContain("v1alpha1"))
   }
 
-  test("has a plural that can stand in a path", () => {
+  test("has a plural that is valid in a path", () => {
     expect(Names.pluralOf("caches")).toEqual(Either.right("caches"))
     expect(refusal(Names.pluralOf("Caches/"))).toContain("invalid plural")
   })

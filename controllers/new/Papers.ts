@@ -1,7 +1,7 @@
-/** What stands beside the modules of a new controller: its manifest, a sample, a page. */
+/** The files beside the modules of a new controller: its package.json, a sample and a page. */
 import type { Names } from "./Names.ts"
 
-/** Its `package.json`, in the workspace's version and with the dependencies of its neighbours. */
+/** Its `package.json`, with the workspace's version and dependencies. */
 export const manifest = ({ kind, package: name }: Names, version: string): string => `{
   "name": "${name}",
   "version": "${version}",
@@ -22,7 +22,7 @@ export const manifest = ({ kind, package: name }: Names, version: string): strin
 }
 `
 
-/** An object to try. */
+/** A sample object. */
 export const sample = ({ group, kind, name, version }: Names): string => `apiVersion: ${group}/${version}
 kind: ${kind}
 metadata:
@@ -32,13 +32,13 @@ spec:
   replicas: 2
 `
 
-/** Lines of commands, and what each is for beside it. */
+/** Commands, each with a comment. */
 export const columns = (lines: ReadonlyArray<readonly [command: string, note?: string]>): string => {
   const width = Math.max(...lines.map(([command, note]) => (note === undefined ? 0 : command.length)))
   return lines.map(([command, note]) => (note === undefined ? command : `${command.padEnd(width)}  ${note}`)).join("\n")
 }
 
-/** What the controller is for and how to go on with it. */
+/** The page: the purpose of the controller, and the next steps. */
 export const page = ({ kind, name, one }: Names): string => `# ${kind}
 
 ${one.replace(/^a/, "A")} is a container image that runs in a number of pods: it becomes a Deployment of its name, which is kept as the

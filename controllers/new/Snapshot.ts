@@ -1,13 +1,13 @@
-/** Files as they were, to be put back when what was begun can't be finished. */
+/** A copy of files, to restore them after a failure. */
 import { dirname } from "node:path"
 import { FileSystem } from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 
-/** Does each of them, also after one that failed; fails then, as the first of those did. */
+/** Runs all effects, also after a failure, and fails with the first error. */
 export const each = <E, R>(actions: ReadonlyArray<Effect.Effect<void, E, R>>): Effect.Effect<void, E, R> =>
   Effect.flatMap(Effect.forEach(actions, Effect.exit), (exits) => Effect.all(exits, { discard: true }))
 
-/** Remembers the files at these paths, and all in folders among them; gives what puts them back and removes what is new there. */
+/** Copies the files at these paths, and in folders among them. Returns the effect that restores them and removes new files. */
 export const take = (paths: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem
@@ -25,7 +25,7 @@ export const take = (paths: ReadonlyArray<string>) =>
       Effect.gen(function* () {
         const now = yield* Effect.option(fs.readFile(file))
         if (now._tag === "Some" && Buffer.from(content).equals(now.value)) return
-        // Who writes a folder anew removes it first.
+        // A generator may have removed the folder.
         yield* fs.makeDirectory(dirname(file), { recursive: true })
         yield* fs.writeFile(file, content)
       })

@@ -1,4 +1,4 @@
-/** What the modules of a new controller say to begin with: the kind, its child, its status, the reconcile. */
+/** The generated modules of a new controller: the kind, its child, its status and its reconcile. */
 import type { Names } from "./Names.ts"
 
 /** The kind. */
@@ -35,7 +35,7 @@ const Status = Schema.Struct({
   })
 })
 
-/** The kind, with all that its CustomResourceDefinition says. */
+/** The kind and its CustomResourceDefinition. */
 export const ${kind} = CustomResource.make({
   group: "${group}",
   version: "${version}",
@@ -58,23 +58,23 @@ export const ${kind} = CustomResource.make({
   ]
 })
 
-/** ${one.replace(/^a/, "A")} as \`reconcile\` sees it: defaults filled in. */
+/** ${one.replace(/^a/, "A")} for \`reconcile\`, with defaults. */
 export type ${kind} = typeof ${kind}.Type
 
-/** What the controller tells about ${one}. */
+/** The status of ${one}. */
 export type ${kind}Status = NonNullable<${kind}["status"]>
 `
 
-/** What it makes. */
-export const children = ({ kind, name, one }: Names): string => `/** The child of ${one} as it should be. Pure. */
+/** The child. */
+export const children = ({ kind, name, one }: Names): string => `/** The desired child of ${one}. Pure. */
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import type { ${kind} } from "./${kind}.ts"
 
-/** Field manager of every write, and value of the managed-by label. Children in clusters carry it: it can't change. */
+/** The field manager of every write, and the value of the managed-by label. Do not change it: existing children have it. */
 export const manager = "${name}-controller"
 
-/** A Deployment of the same name. What it does not say is the server's, or somebody else's, and left alone. */
+/** A Deployment of the same name. Fields that are absent here belong to the API server or to other managers. */
 export const desiredDeployment = ({ metadata: { name }, spec }: ${kind}): Desired<Deployment> => {
   const labels = {
     "app.kubernetes.io/name": "${name}",
@@ -92,26 +92,23 @@ export const desiredDeployment = ({ metadata: { name }, spec }: ${kind}): Desire
 }
 `
 
-/** What it tells. */
-export const status = ({
-  kind,
-  one
-}: Names): string => `/** What the status of ${one} says, from what was seen. Pure. */
+/** The status. */
+export const status = ({ kind, one }: Names): string => `/** The status of ${one}, from its Deployment. Pure. */
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import type { ${kind}, ${kind}Status } from "./${kind}.ts"
 
 /**
- * The whole status. Conditions of others are not in it: \`Status.update\` keeps them.
+ * The whole status, without the conditions of other managers, which \`Status.update\` keeps.
  *
- * @param now RFC 3339, whole seconds
+ * @param now RFC 3339, in whole seconds
  */
 export const observe = (object: ${kind}, deployment: Deployment, now: string): ${kind}Status => {
   const { observedGeneration: judged = 0, replicas, updatedReplicas, availableReplicas } = deployment.status ?? {}
   const readyReplicas = deployment.status?.readyReplicas ?? 0
   const wanted = object.spec.replicas
   const isReady =
-    // Until then it speaks of a spec that the Deployment had before.
+    // Before that, the status is about an older spec of the Deployment.
     judged >= (deployment.metadata.generation ?? 0) &&
     [replicas, updatedReplicas, availableReplicas].every((count) => count === wanted)
   const observedGeneration = object.metadata.generation ?? 0
@@ -122,14 +119,14 @@ export const observe = (object: ${kind}, deployment: Deployment, now: string): $
   }
   const drafts = isReady
     ? [Condition.true(Condition.Ready, facts)]
-    : // Reconciling is there only while it holds, as kstatus has it.
+    : // As in kstatus, Reconciling exists only while it is true.
       [Condition.false(Condition.Ready, facts), Condition.true(Condition.Reconciling, facts)]
   const before = object.status?.conditions?.filter(({ type }) => drafts.some((draft) => draft.type === type))
   return { observedGeneration, readyReplicas, conditions: Condition.set(before, drafts, now) }
 }
 `
 
-/** What it does. */
+/** The reconcile. */
 export const controller = ({
   kind,
   name,
@@ -150,9 +147,9 @@ import { observe } from "./status.ts"
 export const controller = Controller.make("${name}", {
   for: ${kind},
   fieldManager: manager,
-  // Their changes wake ${one}, and the cache holds them.
+  // Changes of these kinds trigger a reconcile of ${one}, and the cache has them.
   owns: [Deployment],
-  // Runs whenever something has changed, and now and then when nothing has: it looks at everything, and remembers nothing.
+  // Runs after each change, and once in a sync period without one. It compares everything each time and keeps no state.
   reconcile: (object) =>
     Effect.gen(function* () {
       const deployment = yield* Owned.apply(object, Deployment, desiredDeployment(object))

@@ -1,7 +1,7 @@
-/** The tests of a new controller: the whole of it on the embedded cluster, and what its status says by itself. */
+/** The generated tests: of the controller on the embedded cluster, and of its status. */
 import type { Names } from "./Names.ts"
 
-/** On a cluster. */
+/** The tests on the embedded cluster. */
 export const controller = ({
   kind,
   one
@@ -38,14 +38,14 @@ test("${one} gets a Deployment with its image and replicas, and becomes ready", 
     expect(spec?.template.spec?.containers[0]?.image).toBe("nginx:1.27")
   }))
 
-test("a Deployment that somebody scales is scaled back", () =>
+test("the controller scales a Deployment back", () =>
   Effect.gen(function* () {
     yield* created
     yield* Client.patch(Deployment, key, Patch.merge({ spec: { replicas: 0 } }))
     yield* eventually("it has its replicas", Client.get(Deployment, key), ({ spec }) => spec?.replicas === 2)
   }))
 
-test("a Deployment that somebody deletes is made anew, and goes with its ${kind}", () =>
+test("the controller creates a deleted Deployment again, and a deleted ${kind} takes its Deployment with it", () =>
   Effect.gen(function* () {
     yield* created
     const { metadata } = yield* Client.get(Deployment, key)
@@ -56,7 +56,7 @@ test("a Deployment that somebody deletes is made anew, and goes with its ${kind}
     expect(items).toEqual([])
   }))
 
-test("a change that asks for nothing leads to no write", ({ server }) =>
+test("an irrelevant change causes no write", ({ server }) =>
   Effect.gen(function* () {
     yield* created
     yield* TestClock.adjust("1 minute")
@@ -67,15 +67,15 @@ test("a change that asks for nothing leads to no write", ({ server }) =>
     expect((yield* Client.get(${kind}, key)).status?.conditions?.map(({ type }) => type)).toEqual(["Ready"])
   }))
 
-test("what ${one} can't be is refused by the server, with the field's name", () =>
+test("the API server rejects an invalid ${kind} and names the field", () =>
   Effect.gen(function* () {
     const refused = yield* Effect.flip(Client.create(${kind}, { metadata: key, spec: { image: "nginx", replicas: 51 } }))
     expect(refused.message).toContain("spec.replicas")
   }))
 `
 
-/** By itself. */
-export const status = ({ kind, one }: Names): string => `/** What the status of ${one} says. */
+/** The tests of the status. */
+export const status = ({ kind, one }: Names): string => `/** The status of ${one}. */
 import { describe, expect, test } from "bun:test"
 import type { Deployment } from "@homeostat/runtime/resource/BuiltIn"
 import { observe } from "./status.ts"

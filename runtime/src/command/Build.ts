@@ -1,40 +1,40 @@
-/** How a program was made: which sources, for what, by what. */
+/** The build of a program: its sources, its target and its compiler. */
 
-/** What its maker knows and the program can't find out. */
+/** Facts that the build script passes in, because the program cannot find them. */
 export interface Build {
-  /** The commit of the sources; `-dirty` follows it where they differed from it; `unknown` where there was none to be asked. */
+  /** The commit of the sources, with `-dirty` if they differ from it; `unknown` without a repository. */
   readonly commit: string
-  /** Of the commit and not of the build, so that the same sources give the same bytes; in ISO 8601. */
+  /** The time of the commit in ISO 8601. The time of the build would make two builds of one commit differ. */
   readonly date?: string | undefined
-  /** What it runs on: `linux-x64-musl`. */
+  /** The target: `linux-x64-musl`. */
   readonly target: string
-  /** What it is run by, and its version: `bun 1.4.5`. */
+  /** The JavaScript runtime and its version: `bun 1.4.5`. */
   readonly runtime: string
-  /** How it was compiled. */
+  /** The options of the compiler. */
   readonly settings: ReadonlyArray<string>
 }
 
-/** What it is about. */
+/** The name and version of a program. */
 export interface Built {
   readonly name: string
   readonly version: string
-  /** Default: nothing is known, as of a program that is run from its sources. */
+  /** Default: unknown, as for a program that runs from its sources. */
   readonly build?: Build | undefined
 }
 
-/** A commit as people write it: eight digits, and `-dirty` where it is. */
+/** A commit in short: eight digits, and `-dirty` if the sources differed. */
 export const shortCommit = (commit: string): string => commit.replace(/^([0-9a-f]{8})[0-9a-f]*/, "$1")
 
-/** As Go, and with it all of Kubernetes, calls an architecture. */
+/** Go's name of the architecture, which Kubernetes uses. */
 const architectures: { readonly [name: string]: string } = { x64: "amd64", ia32: "386" }
 
 /**
- * How it names itself to a server, as client-go does: name, version, the system, and the commit where it is known.
+ * The User-Agent, in the form of client-go: name, version, system, and the commit if it is known.
  * `homeostat/0.1.0 (linux/amd64) homeostat/1a2b3c4d`
  */
 export const userAgent = ({ build, name, version }: Built): string => {
   const system = `${process.platform}/${architectures[process.arch] ?? process.arch}`
   const commit = build === undefined ? "" : ` ${name}/${shortCommit(build.commit)}`
-  // What stands before the first slash is the field manager of writes that name none.
+  // The API server takes the text before the first slash as the field manager of writes without one.
   return `${name}/${version} (${system})${commit}`
 }

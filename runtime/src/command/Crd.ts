@@ -15,7 +15,7 @@ export const kindsOf = (controllers: ReadonlyArray<Controller<unknown>>): Readon
     (one, other) => nameOf(one) === nameOf(other) && one.definition === other.definition
   )
 
-/** Their definitions. Fails where a kind has none, naming the field and the way out. */
+/** Their definitions. Fails if a kind has none: the message names the field and what to do. */
 export const definitionsOf = (controllers: ReadonlyArray<Controller<unknown>>) =>
   Effect.forEach(kindsOf(controllers), (kind) => Effect.map(CustomResource.check(kind), () => Crd.of(kind)))
 

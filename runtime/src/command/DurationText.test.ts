@@ -18,11 +18,11 @@ describe("A duration", () => {
     test(`${text} is ${expected} ms`, () => expect(millis(text)).toBe(expected))
   }
   for (const text of ["", "5", "5x", "-5s", "1m 30s", "s", "1e3s", "∞"]) {
-    test(`"${text}" is refused`, () => expect(millis(text)).toBeUndefined())
+    test(`"${text}" is rejected`, () => expect(millis(text)).toBeUndefined())
   }
 })
 
-test("A duration may have a least one", () => {
+test("A duration may have a minimum", () => {
   const parse = DurationText.parse({ atLeast: "1m" })
   expect(parse("1m")).toEqual(Either.right(Duration.minutes(1)))
   expect(parse("59999ms")).toEqual(Either.left('invalid duration: "59999ms" (must be at least 1m)'))

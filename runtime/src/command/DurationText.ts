@@ -1,4 +1,4 @@
-/** Durations as Kubernetes' flags have them: `15s`, `1m30s`, `10h`, `500ms`. */
+/** Durations in the format of Kubernetes' flags: `15s`, `1m30s`, `10h`, `500ms`. */
 import * as EffectDuration from "effect/Duration"
 import * as Either from "effect/Either"
 
@@ -15,9 +15,9 @@ const millisOf = (text: string): number | undefined => {
 }
 
 /**
- * Reads a duration; the message of a refusal says what is accepted.
+ * Parses a duration. Left: a message with the accepted format.
  *
- * @param options.atLeast the shortest that makes sense
+ * @param options.atLeast the shortest accepted duration
  */
 export const parse =
   (options: { readonly atLeast?: string | undefined } = {}) =>

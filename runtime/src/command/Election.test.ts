@@ -18,11 +18,11 @@ const nameOf = (change: Partial<Election.Settings>) =>
   Either.map(Election.leaseOf(program, settings(change), "home"), (lease) => lease?.name)
 
 describe("the Lease of a manager", () => {
-  test("is none unless leaders are elected", () => {
+  test("does not exist without leader election", () => {
     expect(Election.leaseOf(program, settings({ leaderElect: false }), undefined)).toEqual(Either.right(undefined))
   })
 
-  test("is where we are, unless another place is given; without either, the flag for it is named", () => {
+  test("is in the own namespace, unless a flag names another one; without either, the error names the flag", () => {
     const placeOf = (home: string | undefined, leaseNamespace?: string) =>
       Either.map(Election.leaseOf(program, settings({ leaseNamespace }), home), (lease) => lease?.namespace)
     expect(placeOf("home")).toEqual(Either.right("home"))
@@ -44,7 +44,7 @@ describe("the Lease of a manager", () => {
     [{ controllers: ["carts"], namespaces: ["a"], selector: "team=a" }, "--controllers and --namespace and --selector"]
   ]
   for (const [change, flags] of partial) {
-    test(`needs a name of its own with ${flags}, and keeps it whatever else changes`, () => {
+    test(`needs an explicit name with ${flags}, and other flags do not change it`, () => {
       const refused = Either.getOrThrow(Either.flip(nameOf(change))).message
       expect(refused).toStartWith(`--leader-elect-lease-name: required with --leader-elect and ${flags} (`)
       expect(nameOf({ ...change, leaseName: "mine" })).toEqual(Either.right("mine"))

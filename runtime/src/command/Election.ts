@@ -1,11 +1,11 @@
-/** Whether replicas elect a leader, and by which Lease: `run`, `rbac`, `manifests` and `preflight` come to the same answer. */
+/** Leader election on the command line. `run`, `rbac`, `manifests` and `preflight` read the same flags. */
 import * as Either from "effect/Either"
 import * as LeaderElection from "../manager/LeaderElection.ts"
 import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import { UsageError } from "./Verb.ts"
 
-/** With these flags a manager may work beside others of the same program. */
+/** With these flags several managers of one program can work at the same time. */
 const partial = ["--controllers", "--namespace", "--selector"] as const
 
 /** The flags. */
@@ -25,7 +25,7 @@ export const flags = {
   })
 } as const
 
-/** The flags of who takes part. */
+/** The flags of a manager that takes part in the election. */
 export const timing = {
   leaseDuration: Flag.duration("lease-duration", {
     description: "How long other replicas wait for a leader that does not renew the Lease",
@@ -41,7 +41,7 @@ export const timing = {
   })
 } as const
 
-/** What names a Lease. */
+/** The flags that give the name of a Lease. */
 export interface Settings extends Flag.Values<typeof flags> {
   readonly controllers: ReadonlyArray<string>
   readonly namespaces: ReadonlyArray<string>
@@ -54,7 +54,7 @@ export interface Program {
   readonly controllers: ReadonlyArray<{ readonly name: string }>
 }
 
-/** The flags by which a manager does only a part of what the program does. */
+/** The flags that limit a manager to a part of the program. */
 const partsOf = ({ controllers }: Program, settings: Omit<Settings, keyof typeof flags>): ReadonlyArray<string> => {
   const is: { readonly [flag in (typeof partial)[number]]: boolean } = {
     "--controllers": Flags.chosen(controllers, settings.controllers).length < controllers.length,
@@ -65,8 +65,8 @@ const partsOf = ({ controllers }: Program, settings: Omit<Settings, keyof typeof
 }
 
 /**
- * The name of the Lease. It never depends on what an operator may change in a rolling update, in which the old and the new pod would
- * lead side by side by Leases of two names. So a manager of a part needs a name that was chosen.
+ * The name of the Lease. It does not depend on flags that a rolling update may change: the old and the new pod would hold two Leases
+ * and lead at the same time. So a manager of a part needs an explicit name.
  */
 export const nameOf = (program: Program, settings: Settings): Either.Either<string, UsageError> => {
   if (settings.leaseName !== undefined) return Either.right(settings.leaseName)
@@ -83,7 +83,7 @@ export const nameOf = (program: Program, settings: Settings): Either.Either<stri
 /**
  * The Lease; undefined without `--leader-elect`.
  *
- * @param home the pod's namespace, else the context's: the Lease's namespace unless a flag names one
+ * @param home the default namespace of the Lease: the pod's, else the context's
  */
 export const leaseOf = (
   program: Program,
@@ -102,7 +102,7 @@ export const leaseOf = (
     : Either.map(nameOf(program, settings), (name) => ({ namespace, name }))
 }
 
-/** Refuses a Lease without a name, and durations that could give two leaders. Without an election they do not matter. */
+/** Rejects a Lease without a name, and durations that allow two leaders. Accepts anything without `--leader-elect`. */
 export const check = (
   program: Program,
   settings: Settings & Flag.Values<typeof timing>

@@ -19,7 +19,7 @@ const runWith = (environment: { [name: string]: string }) => {
   )
 }
 
-describe("A variable that Bun obeys", () => {
+describe("A variable that Bun reads", () => {
   const refused: ReadonlyArray<readonly [string, string, string]> = [
     ["BUN_CONFIG_VERBOSE_FETCH", "curl", "it prints every request with its credentials"],
     ["BUN_INSPECT", "ws://0.0.0.0:6499/x", "it opens a debugger"],
@@ -27,7 +27,7 @@ describe("A variable that Bun obeys", () => {
     ["BUN_OPTIONS", "--preload /tmp/x.js", "it adds options of Bun, such as a module to load"]
   ]
   for (const [name, value, what] of refused) {
-    effect(`and that is refused, ${name}, passes where it is allowed or empty`, () =>
+    effect(`and that run rejects, ${name}, passes if it is allowed or empty`, () =>
       Effect.gen(function* () {
         expect(yield* runWith({ [name]: value })).toBe(
           `forbidden environment variable: ${name} (${what}; unset it, or set HOMEOSTAT_ALLOW_DEBUG=1)`
@@ -40,7 +40,7 @@ describe("A variable that Bun obeys", () => {
     )
   }
 
-  effect("to verify no certificate has no effect, with a warning", () =>
+  effect("to turn off the verification of certificates has no effect, with a warning", () =>
     Effect.gen(function* () {
       const environment = { NODE_TLS_REJECT_UNAUTHORIZED: "0" }
       expect(yield* runWith(environment)).toEqual([
@@ -50,7 +50,7 @@ describe("A variable that Bun obeys", () => {
     })
   )
 
-  effect("and that does no harm passes without a word", () =>
+  effect("and that is harmless passes without a message", () =>
     Effect.gen(function* () {
       for (const name of [
         "BUN_CONFIG_MAX_HTTP_REQUESTS",

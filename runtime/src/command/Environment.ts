@@ -1,16 +1,16 @@
 /**
- * Environment variables that Bun obeys in a compiled program, and that a manager must not run with: `run` refuses those that print
- * credentials or let others run code, and neutralises the one that ends the verification of TLS.
+ * Environment variables that Bun reads in a compiled program. `run` rejects those that print credentials or run code, and overrides
+ * the one that turns off the verification of TLS.
  *
- * This protects against copied snippets and forgotten settings, not against malice: code that Bun loads first can skip the check.
+ * This protects against copied snippets and forgotten settings, not against an attacker: code that Bun loads first can skip the check.
  */
 import * as Effect from "effect/Effect"
 import * as Verb from "./Verb.ts"
 
-/** Lets the variables pass that are refused otherwise, with the value `1`. */
+/** With the value `1`, this variable allows all others here. */
 export const allowance = "HOMEOSTAT_ALLOW_DEBUG"
 
-/** Variables, or beginnings of their names (`…*`), and what each does. */
+/** Variables, or prefixes of their names (`…*`), and the effect of each. */
 export const refused: { readonly [name: string]: string } = {
   BUN_CONFIG_VERBOSE_FETCH: "it prints every request with its credentials",
   "BUN_INSPECT*": "it opens a debugger",
@@ -24,7 +24,7 @@ type Variables = { readonly [name: string]: string | undefined }
 const matches = (pattern: string, name: string): boolean =>
   pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 
-/** The variables that are set and refused, with what each does. One that is empty counts as not set. */
+/** The rejected variables that are set, with their effects. An empty variable counts as not set. */
 const found = (environment: Variables): ReadonlyArray<readonly [name: string, what: string]> =>
   Object.keys(environment)
     .filter((name) => (environment[name] ?? "") !== "")
@@ -33,7 +33,7 @@ const found = (environment: Variables): ReadonlyArray<readonly [name: string, wh
       Object.entries(refused).flatMap(([pattern, what]) => (matches(pattern, name) ? [[name, what] as const] : []))
     )
 
-/** Fails for a variable that is refused, unless it is allowed. */
+/** Fails if a rejected variable is set, unless all are allowed. */
 export const check = (environment: Variables): Effect.Effect<void, Verb.UsageError> => {
   const [first] = found(environment)
   if (first === undefined || environment[allowance] === "1") return Effect.void
@@ -44,8 +44,7 @@ export const check = (environment: Variables): Effect.Effect<void, Verb.UsageErr
 }
 
 /**
- * Warns of the variables that were allowed, and verifies TLS in spite of `NODE_TLS_REJECT_UNAUTHORIZED=0`: for everything in the
- * process, as Bun obeys a change of the variable too.
+ * Logs a warning for each allowed variable, and resets `NODE_TLS_REJECT_UNAUTHORIZED=0`, so that the whole process verifies TLS.
  */
 export const settle = (environment: Variables & { [tls]?: string | undefined }): Effect.Effect<void> =>
   Effect.suspend(() => {

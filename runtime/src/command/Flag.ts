@@ -1,9 +1,9 @@
 /**
- * Flags as values: a name, what it takes, what it means. Each can be given as an environment variable too: `--log-level` is
- * `HOMEOSTAT_LOG_LEVEL`, and the command line wins.
+ * Flags of a command line. Each flag is also an environment variable: `--log-level` is `HOMEOSTAT_LOG_LEVEL`. The command line has
+ * precedence.
  *
- * Own code, because the messages are what matters here: @effect/cli calls a flag that was given twice, that lacks its value or
- * that has a wrong one an unknown argument, and its help is four paragraphs a flag.
+ * This is own code because of the messages: @effect/cli reports an unknown argument for a repeated flag, a missing value and an invalid
+ * value, and its help has four paragraphs per flag.
  */
 import type * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
@@ -11,31 +11,31 @@ import * as DurationText from "./DurationText.ts"
 
 /** A flag whose value is an A. */
 export interface Flag<out A> {
-  /** As it is written behind the two dashes. */
+  /** The name without the two dashes. */
   readonly name: string
-  /** One letter, by which it can be written behind one dash. */
+  /** The letter of the short form, without the dash. */
   readonly short?: string | undefined
-  /** What stands for its value in the help. Without one it is a switch: on where it is named. */
+  /** The placeholder of its value in the help. A flag without one is a switch. */
   readonly placeholder: string | undefined
-  /** What it does, in one line. */
+  /** The effect, in one line. */
   readonly description: string
   /**
-   * The value of all that was given for it, in order; nothing, when it was not. A refusal says what is accepted.
+   * Parses the given values, in order; none if the flag is absent. Left: a message with the accepted values.
    *
-   * @param origin what it was given by: the flag, or its variable
+   * @param origin the source of the values: the flag or its variable
    */
   readonly read: (given: ReadonlyArray<string>, origin: string) => Either.Either<A, string>
 }
 
-/** Flags by what the program calls them. */
+/** Flags by the program's names for them. */
 export interface Flags {
   readonly [key: string]: Flag<unknown>
 }
 
-/** What {@link read} makes of flags. */
+/** The values that {@link read} returns. */
 export type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer A> ? A : never }
 
-/** What a flag takes and means. */
+/** The definition of a flag. */
 export interface Options {
   readonly placeholder: string
   readonly description: string
@@ -44,7 +44,7 @@ export interface Options {
 /** The environment variable of a flag. */
 export const variableOf = (name: string): string => `HOMEOSTAT_${name.toUpperCase().replaceAll("-", "_")}`
 
-/** A flag with a value that `parse` reads. Given several times, the last one counts: so a line can be overridden at its end. */
+/** A flag with one value. If it is repeated, the last value counts, so that a suffix can override a command line. */
 export const parsed = <A, B>(
   name: string,
   options: Options & {
@@ -61,14 +61,14 @@ export const parsed = <A, B>(
   }
 })
 
-/** The flag, which can be written by one letter too: `-n`. */
+/** The flag with a short form, such as `-n`. */
 export const short = <A>(letter: string, flag: Flag<A>): Flag<A> => ({ ...flag, short: letter })
 
 /** A flag with any text. */
 export const text = (name: string, options: Options): Flag<string | undefined> =>
   parsed(name, { ...options, parse: Either.right, otherwise: undefined })
 
-/** A flag with one of some words. */
+/** A flag with one of several words. */
 export const choice = <A, B>(
   name: string,
   choices: { readonly [word: string]: A },
@@ -94,7 +94,7 @@ export const duration = (
   options: {
     readonly description: string
     readonly otherwise: string
-    /** Shorter ones are refused. */
+    /** The shortest accepted duration. */
     readonly atLeast?: string | undefined
   }
 ): Flag<Duration.Duration> => {
@@ -107,7 +107,7 @@ export const duration = (
   }
 }
 
-/** A flag that may be given several times, and each time several values separated by commas. */
+/** A flag with several values, separated by commas or given by repeating the flag. */
 export const list = (
   name: string,
   options: Options & { readonly check?: ((value: string) => Either.Either<string, string>) | undefined }
@@ -126,7 +126,7 @@ export const list = (
 
 const truths: { readonly [word: string]: boolean } = { true: true, "1": true, false: false, "0": false }
 
-/** A flag that is on where it is named; `=false` (or the variable) switches it off. */
+/** A switch. `=false`, or the variable, turns it off. */
 export const toggle = (name: string, options: { readonly description: string }): Flag<boolean> => ({
   name,
   placeholder: undefined,
@@ -138,7 +138,7 @@ export const toggle = (name: string, options: { readonly description: string }):
   }
 })
 
-/** A flag that an argument names, and its value if that is part of it: `--namespace=shop`, `-n=shop`, `-nshop`. */
+/** The flag of an argument, and the value if the argument contains it: `--namespace=shop`, `-n=shop`, `-nshop`. */
 const named = (flags: ReadonlyArray<Flag<unknown>>, arg: string) => {
   const [, name, long] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
   if (name !== undefined) return { flag: flags.find((flag) => flag.name === name), inline: long }
@@ -146,7 +146,7 @@ const named = (flags: ReadonlyArray<Flag<unknown>>, arg: string) => {
   return { flag: flags.find(({ short }) => short !== undefined && short === letter), inline }
 }
 
-/** What was written for each flag, in order, and the words that stand by themselves. */
+/** The given values of each flag, in order, and the positional arguments. */
 const collect = (
   flags: ReadonlyArray<Flag<unknown>>,
   args: ReadonlyArray<string>,
@@ -182,8 +182,8 @@ const collect = (
 }
 
 /**
- * The values of flags: from the command line, else from the environment, else their defaults. A variable that is empty counts
- * as not set. The refusal is one line that names the flag, or the variable if the value came from there.
+ * The values of flags: from the command line, else from the environment, else the defaults. An empty variable counts as not set.
+ * Left: one line that names the flag, or the variable if the value came from there.
  */
 export const read = <F extends Flags>(
   flags: F,
@@ -191,7 +191,7 @@ export const read = <F extends Flags>(
   environment: { readonly [name: string]: string | undefined }
 ): Either.Either<Values<F>, string> => Either.map(readBeside(0, flags, args, environment), ({ values }) => values)
 
-/** The same of a command line that has words besides its flags, at most so many. */
+/** The same for a command line with at most `mostWords` positional arguments. */
 export const readBeside = <F extends Flags>(
   mostWords: number,
   flags: F,
@@ -209,11 +209,11 @@ export const readBeside = <F extends Flags>(
       if (Either.isLeft(value)) return Either.left(`${origin}: ${value.left}`)
       values[key] = value.right
     }
-    // Every key of F was read by the flag under it, which the compiler can't follow through a loop.
+    // The compiler cannot infer the type of each key in a loop.
     return Either.right({ values: values as Values<F>, words })
   })
 
-/** The flags as lines of help: what is written, and in a second column what it does. */
+/** The flags as lines of help, in two columns: the usage and the effect. */
 export const describe = (flags: ReadonlyArray<Flag<unknown>>): ReadonlyArray<string> => {
   const heads = flags.map(
     ({ name, placeholder, short }) =>

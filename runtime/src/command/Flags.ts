@@ -1,15 +1,15 @@
-/** Flags that several verbs have, each with one meaning. */
+/** Flags that several verbs share. */
 import * as Either from "effect/Either"
 import * as LabelSelector from "../cache/LabelSelector.ts"
 import * as Flag from "./Flag.ts"
 
-/** A name of a namespace, or what is wrong with it. */
+/** Parses the name of a namespace. Left: why it is invalid. */
 export const namespaceName = (name: string): Either.Either<string, string> =>
   /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)
     ? Either.right(name)
     : Either.left(`invalid namespace: "${name}" (must be lower-case letters, digits and dashes, at most 63)`)
 
-/** A name of an object, or what is wrong with it. */
+/** Parses the name of an object. Left: why it is invalid. */
 export const objectName = (name: string): Either.Either<string, string> =>
   /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/.test(name)
     ? Either.right(name)
@@ -20,11 +20,11 @@ const selectorOf = (text: string): Either.Either<string, string> =>
     ? Either.left(`invalid label selector: "${text}" (write it like app=web,tier in (a,b))`)
     : Either.right(text)
 
-/** Why a name was refused that should have been a controller's. */
+/** The message for an unknown controller. */
 export const unknownController = (text: string, names: ReadonlyArray<string>): string =>
   `unknown controller: "${text}" (must be one of ${names.join(", ")})`
 
-/** Which API server, and as whom. */
+/** The flags of the connection to the API server. */
 export const cluster = {
   kubeconfig: Flag.parsed("kubeconfig", {
     placeholder: "FILE",
@@ -38,7 +38,7 @@ export const cluster = {
   })
 } as const
 
-/** What of the cluster a manager sees, and which of the program's controllers it runs. */
+/** The flags that select the namespaces, objects and controllers of a manager. */
 export const scope = (names: ReadonlyArray<string>) =>
   ({
     namespaces: Flag.list("namespace", {
@@ -59,17 +59,17 @@ export const scope = (names: ReadonlyArray<string>) =>
     })
   }) as const
 
-/** Whether a manager applies its CRDs, where that narrows nothing. */
+/** The flag for a manager that applies its own CRDs. */
 export const installCrds = Flag.toggle("install-crds", {
   description: "Apply the CustomResourceDefinitions before starting, but never narrow those of the cluster"
 })
 
-/** Whether who reads the metrics has to be allowed to: running takes a right more for that. */
+/** The flag that restricts the metrics to authorized users, which needs further permissions. */
 export const metricsSecure = Flag.toggle("metrics-secure", {
   description: "Serve /metrics over TLS, and only to tokens that the API server knows and allows to get /metrics"
 })
 
-/** The controllers that were asked for: all, if none was named. */
+/** The selected controllers; all if the flag is absent. */
 export const chosen = <C extends { readonly name: string }>(
   controllers: ReadonlyArray<C>,
   names: ReadonlyArray<string>

@@ -15,7 +15,7 @@ interface Route {
   readonly methods: ReadonlyArray<string> | undefined
 }
 
-/** The page of a program with two controllers, behind a guard that lets everybody in or nobody. */
+/** The page of a program with two controllers, behind a guard that admits every request or none. */
 const world = (mayAsk = true) =>
   Effect.gen(function* () {
     const levels = yield* LogLevels.make("info")
@@ -47,7 +47,7 @@ const world = (mayAsk = true) =>
 const started = "all: info\ncontroller=webapp: as above\ncontroller=backup: as above"
 
 describe("the page of log levels", () => {
-  effect("shows what is logged, of all and of each controller", () =>
+  effect("shows the level of the program and of each controller", () =>
     Effect.gen(function* () {
       const { ask, loopback, routes } = yield* world()
       expect(routes).toMatchObject([{ path: "/loglevel", methods: ["GET", "HEAD", "PUT", "POST", "DELETE"] }])
@@ -56,7 +56,7 @@ describe("the page of log levels", () => {
     })
   )
 
-  effect("sets a level, of all or of one controller, until it is reset, and says so in the log", () => {
+  effect("sets the level of the program or of a controller until it is reset, and logs that", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       const { ask } = yield* world()
@@ -81,7 +81,7 @@ describe("the page of log levels", () => {
     }).pipe(Effect.provide(capture(logs)))
   })
 
-  effect("sets a level for a while, and shows how long that is still", () => {
+  effect("sets a level for a time, and shows how much of it is left", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       const { ask } = yield* world()
@@ -96,7 +96,7 @@ describe("the page of log levels", () => {
     }).pipe(Effect.provide(capture(logs)))
   })
 
-  effect("says that a level ends only when its time is over, not when somebody ends it", () => {
+  effect("reports an expired level, but not one that was reset before", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       const { ask } = yield* world()
@@ -112,7 +112,7 @@ describe("the page of log levels", () => {
     }).pipe(Effect.provide(capture(logs)))
   })
 
-  effect("says in the log what is set, however little is logged before and after", () => {
+  effect("logs the new level at any level before and after", () => {
     const logs: Array<string> = []
     return Effect.gen(function* () {
       const { ask, levels } = yield* world()
@@ -141,7 +141,7 @@ describe("the page of log levels", () => {
     ["?level=debug&for=25h", 'for: invalid duration: "25h" (must be at most 24h)'],
     ["?level=debug&form=10m", "unknown parameter: form (must be one of level, controller, for)"]
   ] as const) {
-    effect(`refuses ${query || "nothing at all"}, says why, and changes nothing`, () =>
+    effect(`rejects ${query || "an empty query"}, says why, and changes nothing`, () =>
       Effect.gen(function* () {
         const { ask } = yield* world()
         expect(yield* ask("PUT", query)).toEqual({ status: 400, body: message })
@@ -150,7 +150,7 @@ describe("the page of log levels", () => {
     )
   }
 
-  effect("is for those who may ask", () =>
+  effect("rejects unauthorized requests", () =>
     Effect.gen(function* () {
       const { ask, levels } = yield* world(false)
       expect((yield* ask("PUT", "?level=debug")).status).toBe(401)

@@ -1,6 +1,6 @@
 /**
- * `/loglevel` at the port for probes: what is logged, and how much from now on, without a restart. For who asks from loopback
- * (`kubectl port-forward` does), or has a token whose user has the permission.
+ * `/loglevel` on the port for probes shows and changes log levels without a restart. It accepts requests from loopback, as by
+ * `kubectl port-forward`, and requests with the token of an authorized user.
  *
  * ```sh
  * curl localhost:8081/loglevel
@@ -8,7 +8,7 @@
  * curl -X DELETE 'localhost:8081/loglevel?controller=webapp'
  * ```
  *
- * Without a controller a level is for everything that has none of its own. With `for` it ends by itself.
+ * Without `controller`, the level applies to the program and to controllers without their own level. With `for`, it expires.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,7 @@ import * as DurationText from "./DurationText.ts"
 /** The longest `for`. A level without `for` stays until it is reset. */
 const longest = Duration.hours(24)
 
-/** What a request asks for. */
+/** A requested change. */
 type Wish =
   | { readonly _tag: "Set"; readonly level: LogLevels.Name; readonly during: Duration.Duration | undefined }
   | { readonly _tag: "Reset" }
@@ -77,7 +77,7 @@ const shown = ({ level, until }: LogLevels.Setting, now: number): string =>
     ? level
     : `${level} until ${new Date(until).toISOString()} (${Duration.format(Duration.seconds(Math.ceil((until - now) / 1000)))})`
 
-/** What is logged, a line for all and one for each controller. */
+/** The current levels: a line for the program, and one for each controller. */
 const page = (levels: LogLevels.Levels, controllers: ReadonlyArray<string>) =>
   Effect.map(Effect.clock, (clock) => {
     const now = clock.unsafeCurrentTimeMillis()
@@ -92,7 +92,7 @@ const page = (levels: LogLevels.Levels, controllers: ReadonlyArray<string>) =>
     return lines.map(([name, level]) => `${name === "" ? "all" : name}: ${level}`).join("\n")
   })
 
-/** Logs that a level is another one. The level itself must not hide it, nor the one before. */
+/** Logs a change of a level, at a rank that neither the old nor the new level hides. */
 const inform = (line: string): Effect.Effect<void> =>
   Effect.locally(Effect.logInfo(line), FiberRef.currentMinimumLogLevel, LogLevel.All)
 

@@ -1,14 +1,14 @@
-/** How a program logs, and the flags that say so. */
+/** The logging of a program, and its flags. */
 import { fstatSync } from "node:fs"
 import * as Either from "effect/Either"
 import type * as LogLevel from "effect/LogLevel"
 import * as LogLevels from "../telemetry/LogLevels.ts"
 import * as Flag from "./Flag.ts"
 
-/** How lines look and which are made. */
+/** The format and the level of log lines. */
 export interface Settings {
   readonly format: "json" | "pretty"
-  /** Its rank may change while the program runs. */
+  /** The level can change while the program runs. */
   readonly level: LogLevel.LogLevel
   readonly colour: boolean
 }
@@ -33,10 +33,10 @@ export const flags = {
   })
 } as const
 
-/** Whether a person reads the lines. Only a device can be a terminal, and asking a pipe by `isTTY` takes 8 ms of a start. */
+/** Whether standard error is a terminal. The check of the device comes first, because `isTTY` on a pipe takes 8 ms at the start. */
 const isTerminal = (): boolean => fstatSync(2).isCharacterDevice() && process.stderr.isTTY === true
 
-/** What those flags say, of a program that logs to standard error. */
+/** The settings from the flags, for a program that logs to standard error. */
 export const settingsOf = (
   { logFormat }: Pick<Flag.Values<typeof flags>, "logFormat">,
   { level }: Pick<LogLevels.Levels, "level">

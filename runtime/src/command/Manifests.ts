@@ -1,4 +1,4 @@
-/** `manifests`: everything that has to be in a cluster before a manager runs there, as YAML. */
+/** `manifests`: everything that a manager needs in a cluster, as YAML. */
 import * as Effect from "effect/Effect"
 import { definitionsOf } from "./Crd.ts"
 import * as Flags from "./Flags.ts"
@@ -7,7 +7,7 @@ import * as Verb from "./Verb.ts"
 import * as Yaml from "./Yaml.ts"
 
 const accountOf = ({ name, namespace }: Rbac.Settings["serviceAccount"]): ReadonlyArray<object> => [
-  // That one is there in every cluster, and whoever applies this need not be allowed to write it.
+  // Every cluster has it, and the user who applies this may lack the permission to write it.
   ...(namespace === "default" ? [] : [{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }]),
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } }
 ]

@@ -19,7 +19,7 @@ const refusalOf = (change: Partial<MetricsPort.Settings>) =>
   Either.match(MetricsPort.check(settings(change)), { onLeft: ({ message }) => message, onRight: () => "" })
 
 describe("secure metrics", () => {
-  test("have a port of their own", () => {
+  test("have their own port", () => {
     const shared = { metricsAddress: address(8080), probesAddress: address(8080) }
     expect(refusalOf(shared)).toBe(
       "--metrics-secure: kubelet probes without TLS, so --metrics-bind-address and --health-probe-bind-address can't both be :8080"
@@ -30,14 +30,14 @@ describe("secure metrics", () => {
     for (const off of ["metricsAddress", "probesAddress"]) expect(refusalOf({ ...shared, [off]: undefined })).toBe("")
   })
 
-  test("are what a folder of certificates is for", () => {
+  test("use a folder of certificates", () => {
     expect(refusalOf({ metricsSecure: false, metricsCertDir: "/certs" })).toBe(
       "--metrics-cert-dir goes with --metrics-secure"
     )
     expect(refusalOf({ metricsCertDir: "/certs" })).toBe("")
   })
 
-  effect("need a certificate, and the flag is named if that is missing", () =>
+  effect("need a certificate, and the error names the flag if it is missing", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(MetricsPort.certificatesOf(settings({ metricsCertDir: "/nowhere" })))
       expect(error.message).toBe("--metrics-cert-dir: /nowhere/tls.crt does not exist")

@@ -1,4 +1,4 @@
-/** Who may read the metrics, and over what: everybody over HTTP, or those who may over TLS. */
+/** The port for metrics: for everybody over HTTP, or for authorized users over TLS. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as BindAddress from "../manager/BindAddress.ts"
@@ -16,7 +16,7 @@ export const flags = {
   })
 } as const
 
-/** What decides about it. */
+/** The flags that decide about it. */
 export interface Settings extends Flag.Values<typeof flags> {
   readonly metricsAddress: BindAddress.BindAddress | undefined
   readonly probesAddress: BindAddress.BindAddress | undefined
@@ -24,7 +24,7 @@ export interface Settings extends Flag.Values<typeof flags> {
 
 const refusal = (message: string) => Either.left(new UsageError({ message }))
 
-/** Refuses what can't be had together. */
+/** Rejects combinations of flags that exclude each other. */
 export const check = (settings: Settings): Either.Either<void, UsageError> => {
   const { metricsAddress, metricsCertDir, metricsSecure, probesAddress } = settings
   if (metricsCertDir !== undefined && !metricsSecure) return refusal("--metrics-cert-dir goes with --metrics-secure")
@@ -40,7 +40,7 @@ export const check = (settings: Settings): Either.Either<void, UsageError> => {
     : Either.void
 }
 
-/** The certificates that the port is to show; none, if it is not to speak TLS. */
+/** The certificates of the port; none without TLS. */
 export const certificatesOf = ({ metricsAddress, metricsCertDir, metricsSecure }: Settings) =>
   !metricsSecure || metricsAddress === undefined
     ? Effect.sync(() => undefined)

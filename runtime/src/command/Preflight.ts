@@ -1,4 +1,4 @@
-/** `preflight`: whether the API server allows all that running needs, before anything runs. */
+/** `preflight`: checks the permissions of a manager before it runs. */
 import * as Console from "effect/Console"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -15,14 +15,14 @@ import * as Flags from "./Flags.ts"
 import type { Program } from "./Rbac.ts"
 import * as Verb from "./Verb.ts"
 
-/** Something is not allowed that will be needed. */
+/** A permission is missing. */
 export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly missing: number; readonly asked: number }> {
   override get message(): string {
     return `${this.missing} of ${this.asked} permissions ${this.missing === 1 ? "is" : "are"} missing`
   }
 }
 
-/** The verb: a line for each permission that is missing, and then failure. */
+/** The verb. It prints a line for each missing permission, and fails. */
 export const verb = (program: Program & Build.Built) =>
   Verb.make("preflight", {
     description: "Ask the API server for each permission that running needs, and name those that are missing",
@@ -35,7 +35,7 @@ export const verb = (program: Program & Build.Built) =>
     },
     run: (settings) =>
       Effect.gen(function* () {
-        // Before anything is read: it is a mistake on the command line.
+        // First, because the error is on the command line.
         yield* Election.nameOf(program, settings)
         const cluster = yield* KubeConfig.load({ ...settings.kubeconfig, context: settings.context })
         const lease = yield* Election.leaseOf(program, settings, cluster.namespace)
@@ -48,7 +48,7 @@ export const verb = (program: Program & Build.Built) =>
         for (const permission of missing) yield* Console.log(Preflight.describe(permission))
         const error = unanswered[0]
         if (error !== undefined) {
-          // Unlike who runs, who asks once does not wait for a server.
+          // Unlike `run`, it does not wait for an API server.
           return yield* error._tag === "Transport" || error._tag === "Unauthorized"
             ? new FirstContact.Rejected({ ...cluster, reason: error.message })
             : error

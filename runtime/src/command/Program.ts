@@ -1,11 +1,10 @@
 /**
  * A program made of controllers: its verbs and its exit codes.
  *
- * Exit codes: 0 for done and for a clean shutdown, 1 for a failure, 2 for wrong usage; the latter two with one line on standard
- * error that says what is wrong.
+ * Exit codes: 0 for success and for a clean shutdown, 1 for a failure, 2 for wrong usage. A failure prints one line to standard error.
  */
 import type { FileSystem } from "@effect/platform/FileSystem"
-// Not all of BunContext: its unused parts take 20 ms to load at every start.
+// The unused parts of BunContext take 20 ms to load at every start.
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as BunRuntime from "@effect/platform-bun/BunRuntime"
 import * as Cause from "effect/Cause"
@@ -23,7 +22,7 @@ import * as Verb from "./Verb.ts"
 import * as Version from "./Version.ts"
 import * as Why from "./Why.ts"
 
-/** What a command line ended with: its exit code, and the line to print if it failed. */
+/** The end of a command: its exit code, and the line to print if it failed. */
 const verdict = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; readonly line?: string } => {
   if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return { code: 0 }
   const failure = Option.getOrUndefined(Cause.failureOption(exit.cause))
@@ -33,8 +32,8 @@ const verdict = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; re
 }
 
 /**
- * The first signal interrupts, which is `runMain`'s. A second one ends the process here and not by the system's default, which
- * does nothing to process 1 of a container.
+ * The first signal interrupts the program, by `runMain`. A second one exits the process. The default action of the system would not,
+ * because it does not apply to process 1 of a container.
  */
 const endAtSecondSignal = (name: string): void => {
   let signals = 0
@@ -47,7 +46,7 @@ const endAtSecondSignal = (name: string): void => {
   process.on("SIGINT", count).on("SIGTERM", count)
 }
 
-/** Runs one of the verbs, whichever the process's command line names. To be called once. */
+/** Runs the verb that the process's command line names. Call it once. */
 export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unknown, FileSystem>>): void => {
   const asked = Effect.suspend(() =>
     Effect.flatMap(Verb.select(named, verbs, process.argv.slice(2)), (request) =>
@@ -68,7 +67,7 @@ export const dispatch = (named: Verb.Named, verbs: ReadonlyArray<Verb.Verb<unkno
   })
 }
 
-/** Runs the program on the process's command line. To be called once, by the file that is compiled. */
+/** Runs the program on the process's command line. Call it once, in the file that you compile. */
 export const main = <R, E>(program: Run.Program<R, E>): void =>
   dispatch(program, [
     Run.verb(program),

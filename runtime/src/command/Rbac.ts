@@ -9,13 +9,13 @@ import * as Flags from "./Flags.ts"
 import * as Verb from "./Verb.ts"
 import * as Yaml from "./Yaml.ts"
 
-/** What is granted rights. */
+/** The subject of the bindings. */
 export interface Program {
   readonly name: string
   readonly controllers: ReadonlyArray<Controller<unknown>>
 }
 
-/** The flags that rights depend on: those of `run`, and whom they are for. */
+/** The flags that permissions depend on: those of `run`, and the subject. */
 export const flags = ({ controllers, name }: Program) => ({
   ...Flags.scope(controllers.map((controller) => controller.name)),
   ...Election.flags,
@@ -37,10 +37,10 @@ const account = (otherwise: Rbac.Account) =>
     otherwise
   })
 
-/** What those flags say. */
+/** The values of the flags. */
 export type Settings = Flag.Values<ReturnType<typeof flags>>
 
-/** The roles, and to whom they are given. The Lease is where its account is, unless the flags say. */
+/** The roles and bindings. The Lease is in the namespace of the ServiceAccount, unless a flag names another one. */
 export const objects = (program: Program, settings: Settings) =>
   Either.map(Election.leaseOf(program, settings, settings.serviceAccount.namespace), (lease) =>
     Rbac.objects(Flags.chosen(program.controllers, settings.controllers), { ...settings, name: program.name, lease })

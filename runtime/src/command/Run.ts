@@ -1,9 +1,9 @@
 /**
- * `run`: the controllers at work, until a signal.
+ * `run`: runs the controllers until a signal.
  *
- * Up: the ports open first, so that a probe is answered as soon as the process runs, and `/readyz` says what is waited for:
- * the cluster's settings, with `--install-crds` the CRDs, the first answer of the API server, the caches. Down is the manager's order;
- * the ports close last. Whatever is waited for, a signal ends it.
+ * The ports open first, so that probes get an answer at once. `/readyz` names the pending step: the cluster's settings, the CRDs (with
+ * `--install-crds`), the first answer of the API server, the caches. The manager shuts down in its order, and the ports close last. A
+ * signal ends every wait.
  */
 import { hostname } from "node:os"
 import * as Context from "effect/Context"
@@ -47,18 +47,18 @@ import * as Tracing from "./Tracing.ts"
 import * as Verb from "./Verb.ts"
 import * as Workers from "./Workers.ts"
 
-/** What a program is made of. */
+/** The parts of a program. */
 export interface Program<R, E> extends Verb.Named, Build.Built {
   readonly controllers: ReadonlyArray<Controller<R | Services>>
-  /** What the controllers need beyond what the runtime provides; it may build on that. */
+  /** The controllers' services beyond those of the runtime; the layer may use the runtime's services. */
   readonly layer: Layer.Layer<R, E, Manager.Runtime>
-  /** What the environment sets for them: listed by `run --help`, and checked before anything is opened. Default: nothing. */
+  /** The controllers' settings: `run --help` lists them, and `run` checks them first. Default: none. */
   readonly settings?: Setting.Settings | undefined
-  /** How it logs. */
+  /** The logging. */
   readonly logger: (settings: Logging.Settings) => Layer.Layer<never>
-  /** How its metrics can be written; the first is for readers who do not say what they like. */
+  /** The formats of the metrics page; the first is the default. */
   readonly metrics: MetricsPage.Formats
-  /** How its traces leave; without it, none are made. */
+  /** The exporter of traces; the program is not traced without one. */
   readonly tracing?: Tracing.Export | undefined
   /** Verbs besides those of the runtime. Default: none. */
   readonly verbs?: ReadonlyArray<Verb.Verb<unknown, never>> | undefined
@@ -92,7 +92,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
   syncPeriod: Flag.duration("sync-period", {
     description: "Reconcile every object this often, even if nothing changed",
     otherwise: "10h",
-    // Less would keep every worker busy with nothing.
+    // A shorter period would keep all workers busy.
     atLeast: "1s"
   }),
   gracePeriod: Flag.duration("graceful-shutdown-timeout", {
@@ -121,7 +121,7 @@ const flagsOf = (names: ReadonlyArray<string>) => ({
 
 type Settings = Flag.Values<ReturnType<typeof flagsOf>>
 
-/** Not ready while this goes on, which `/readyz` shows. */
+/** The manager is not ready while the effect runs, and `/readyz` names it. */
 const during = <A, E, R>(check: string, what: string, step: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Health.Health, ({ readiness }) =>
     Effect.scoped(
@@ -132,7 +132,7 @@ const during = <A, E, R>(check: string, what: string, step: Effect.Effect<A, E, 
     )
   )
 
-/** The election among those who share the Lease; none without one. */
+/** The election among the managers with this Lease; none without a Lease. */
 const electionOf = (
   lease: Permission.Settings["lease"],
   settings: Settings,
@@ -145,7 +145,7 @@ const electionOf = (
   return LeaderElection.make({ ...settings, ...lease, identity: LeaderElection.identityOf(instance), scope })
 }
 
-/** Which replica this is: the pod's name, or the host's. */
+/** The name of this replica: the pod's name, or the host's. */
 const instanceOf = (environment: NodeJS.ProcessEnv): string => environment.HOSTNAME ?? hostname()
 
 /** Traces the attempts in an effect if an exporter is configured. */
@@ -183,7 +183,7 @@ const start = <R, E>(
       Effect.annotateLogs(program.build === undefined ? {} : { commit: program.build.commit })
     )
     const metrics = yield* Metrics.Metrics
-    // Before the services and the manager, so that it ends after them: the last spans are those of the end.
+    // First, so that it ends after the services and the manager, and exports the spans of the shutdown.
     const observer = exporting && (yield* exporting)
     const contact = yield* FirstContact.make(cluster)
     const transport = yield* Transport.make(cluster)
@@ -224,7 +224,7 @@ const start = <R, E>(
       const crowded = Connections.problem(plan, process.env.BUN_CONFIG_MAX_HTTP_REQUESTS)
       if (crowded !== undefined) yield* Effect.logWarning(crowded)
       yield* contacted
-      // After the caches, with which it would compete. A missing permission is a warning; a controller that needs it waits by itself.
+      // After the caches, because both need the API server. A missing permission is a warning: its controller waits for it.
       yield* Cache.Cache.pipe(
         Effect.flatMap(({ synced }) => Effect.timeoutOption(synced, "5 seconds")),
         Effect.delay("1 second"),
@@ -235,7 +235,7 @@ const start = <R, E>(
     return yield* Effect.never
   }).pipe(Effect.scoped)
 
-/** How the program's traces leave, as its environment says. */
+/** The exporter of traces, from the environment. */
 const exportingOf = (
   { name, tracing, version }: Pick<Program<never, never>, "name" | "tracing" | "version">,
   environment: NodeJS.ProcessEnv
@@ -269,7 +269,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
               Effect.provideService(Health.Health, health)
             )
           }).pipe(Effect.scoped)
-        // Before anything is opened: it is a mistake on the command line, or in the environment.
+        // First, because the error is on the command line or in the environment.
         return yield* Effect.zipRight(Election.check(program, settings), MetricsPort.check(settings)).pipe(
           Effect.zipRight(Environment.check(process.env)),
           Effect.zipRight(
@@ -279,7 +279,7 @@ export const verb = <R, E>(program: Program<R, E>) =>
           Effect.zipLeft(Environment.settle(process.env)),
           Effect.flatMap(served),
           Effect.onInterrupt(() => Effect.logInfo("Stopped")),
-          // Of this run, for what begins before the manager too.
+          // Services that start before the manager use it too.
           Effect.provideService(Metrics.Metrics, Metrics.make()),
           Effect.provideService(LogLevels.LogLevels, levels),
           Effect.provide(program.logger(Logging.settingsOf(settings, levels)))

@@ -8,7 +8,7 @@ const settings = {
   wheels: Setting.make("PROG_WHEELS", {
     description: "How many",
     otherwise: "4",
-    parse: (text) => (/^[0-9]+$/.test(text) ? Either.right(Number(text)) : Either.left(`"${text}" is no number`))
+    parse: (text) => (/^[0-9]+$/.test(text) ? Either.right(Number(text)) : Either.left(`"${text}" is not a number`))
   }),
   color: Setting.make("PROG_COLOR", { description: "Which", otherwise: "red", parse: Either.right })
 }
@@ -22,15 +22,15 @@ const read = (environment: { readonly [name: string]: string }) =>
   )
 
 describe("Settings", () => {
-  test("are what the environment says, and their defaults where it says nothing, or nothing in a variable", () => {
+  test("come from the environment, and have their defaults for absent and empty variables", () => {
     expect(read({ PROG_WHEELS: "3" })).toEqual(Either.right({ wheels: 3, color: "red" }))
     expect(read({ PROG_WHEELS: "", PROG_COLOR: "blue" })).toEqual(Either.right({ wheels: 4, color: "blue" }))
     expect(read({})).toEqual(Either.right({ wheels: 4, color: "red" }))
   })
 
-  test("that are wrong are told with the variable and what is accepted", () => {
+  test("that are invalid fail with the variable and the accepted values", () => {
     expect(read({ PROG_WHEELS: "many" })).toEqual(
-      Either.left(new Setting.InvalidSetting({ message: 'PROG_WHEELS: "many" is no number' }))
+      Either.left(new Setting.InvalidSetting({ message: 'PROG_WHEELS: "many" is not a number' }))
     )
   })
 })

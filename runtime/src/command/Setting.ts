@@ -1,6 +1,6 @@
 /**
- * Settings of a program's controllers: environment variables beside those of its flags, for what concerns all objects of a kind.
- * They are listed by `run --help`, and read before anything is opened: a wrong one ends the start.
+ * Settings of a program's controllers: environment variables that apply to all objects of a kind. `run --help` lists them. `run` reads
+ * them first, and fails on an invalid one.
  */
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
@@ -12,30 +12,30 @@ import * as Either from "effect/Either"
 export interface Setting<out A> {
   /** The environment variable: `HOMEOSTAT_BACKUP_MAX_JOBS`. */
   readonly variable: string
-  /** What it sets, in one line, with the default. */
+  /** The effect and the default, in one line. */
   readonly description: string
   readonly config: Config.Config<A>
 }
 
-/** Settings by what the program calls them. */
+/** Settings by the program's names for them. */
 export interface Settings {
   readonly [key: string]: Setting<unknown>
 }
 
-/** What {@link read} makes of settings. */
+/** The values that {@link read} returns. */
 export type Values<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer A> ? A : never }
 
-/** A variable is not as it should be. The message is one line that names it and says what is accepted. */
+/** A variable is invalid. The message is one line with its name and the accepted values. */
 export class InvalidSetting extends Data.TaggedError("InvalidSetting")<{ readonly message: string }> {}
 
-/** A setting. A variable that is empty counts as not set. */
+/** A setting. An empty variable counts as not set. */
 export const make = <A>(
   variable: string,
   options: {
     readonly description: string
-    /** What holds where it is not set, as it would be written. */
+    /** The default, as text. */
     readonly otherwise: string
-    /** A refusal says what is accepted. */
+    /** Left: a message with the accepted values. */
     readonly parse: (text: string) => Either.Either<A, string>
   }
 ): Setting<A> => ({
@@ -51,7 +51,7 @@ export const make = <A>(
   )
 })
 
-/** The values of settings, or the first of them that is wrong. */
+/** The values of settings. Fails on the first invalid one. */
 export const read = <S extends Settings>(settings: S): Effect.Effect<Values<S>, InvalidSetting> =>
   Effect.map(
     Effect.forEach(Object.entries(settings), ([key, { config, variable }]) =>
@@ -60,7 +60,7 @@ export const read = <S extends Settings>(settings: S): Effect.Effect<Values<S>, 
         onSuccess: (value) => [key, value] as const
       })
     ),
-    // Every key of S was read by the setting under it, which the compiler can't follow through a loop.
+    // The compiler cannot infer the type of each key in a loop.
     (values) => Object.fromEntries(values) as Values<S>
   )
 

@@ -1,4 +1,4 @@
-/** How reconciles are traced, and the flags that say so. Whether they are, and where traces go, is for who exports them. */
+/** The tracing of reconciles, and its flags. The exporter decides where traces go. */
 
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -7,17 +7,16 @@ import type { Observer } from "../controller/Attempt.ts"
 import * as Tracing from "../telemetry/Tracing.ts"
 import * as Flag from "./Flag.ts"
 
-/** What exports traces: told of every attempt, until its scope closes. It counts in the fiber's metrics. */
+/** An exporter of traces. It observes every attempt until its scope closes, and counts in the fiber's metrics. */
 export type Exporting = Effect.Effect<Observer, never, Scope.Scope>
 
 /**
- * What a program's environment says about traces: how they leave, nothing where they are not to be made, or in one line what is
- * wrong with it.
+ * The exporter from a program's environment; none if tracing is off. Left: one line about an invalid variable.
  */
 export type Export = (setup: {
   readonly name: string
   readonly version: string
-  /** Which replica of the program. */
+  /** The name of the replica. */
   readonly instance: string
   readonly environment: { readonly [name: string]: string | undefined }
 }) => Either.Either<Exporting | undefined, string>
@@ -48,7 +47,7 @@ export const flags = {
   })
 } as const
 
-/** What those flags say. */
+/** The values of the flags. */
 export const settingsOf = ({ traceAnnotation, tracePropagation }: Flag.Values<typeof flags>): Tracing.Settings => ({
   propagation: tracePropagation,
   annotation: traceAnnotation

@@ -21,17 +21,17 @@ const ask = (...args: ReadonlyArray<string>): string =>
   })
 
 describe("A command line", () => {
-  test("names a verb; what follows is the verb's", () => {
+  test("names a verb, and the following arguments are the verb's", () => {
     expect(ask("run", "--max-speed", "3")).toBe("run(--max-speed 3)")
   })
 
-  test("without a verb, or with one that is not there, is told which there are", () => {
+  test("without a verb, or with an unknown one, fails with the list of verbs", () => {
     expect(ask()).toBe("wrong: verb required (must be one of run, stop)")
     expect(ask("runn")).toBe(`wrong: unknown verb: "runn" (must be one of run, stop)`)
     expect(ask("--max-speed", "3")).toBe(`wrong: unknown verb: "--max-speed" (must be one of run, stop)`)
   })
 
-  test("gets help wherever it asks for it", () => {
+  test("prints help wherever `--help` is", () => {
     for (const args of [["help"], ["--help"], ["-h"], ["help", "nothing"], ["nothing", "--help"]]) {
       expect(ask(...args)).toBe(
         [
@@ -66,7 +66,7 @@ describe("A command line", () => {
     expect(ask("stop", "--help")).toBe("Stop it\n\nUsage: prog stop")
   })
 
-  test("gets the variables of the controllers below the flags", () => {
+  test("prints the variables of the controllers below the flags", () => {
     const load = Setting.make("PROG_LOAD", { description: "How much", otherwise: "2t", parse: Either.right })
     const color = Setting.make("PROG_COLOR_OF_IT", { description: "Which", otherwise: "red", parse: Either.right })
     const flags = { speed: Flag.text("max-speed", { placeholder: "KMH", description: "How fast" }) }
@@ -81,7 +81,7 @@ describe("A command line", () => {
     ])
   })
 
-  test("that asks for the version gets it", () => {
+  test("prints the version", () => {
     expect(ask("--version")).toBe("prog 1.2.3")
   })
 })

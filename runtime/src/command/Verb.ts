@@ -1,16 +1,16 @@
-/** The verbs of a command line: what each is called, takes and does, and the help that follows from that. */
+/** The verbs of a command line, with their flags and their help. */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Flag from "./Flag.ts"
 import * as Setting from "./Setting.ts"
 
-/** What was written on the command line, or in a variable for it, makes no sense. The message is one line and says what does. */
+/** The command line or one of its variables is invalid. The message is one line with the accepted values. */
 export class UsageError extends Data.TaggedError("UsageError")<{ readonly message: string }> {}
 
-/** What a verb is run with. */
+/** The input of a verb. */
 export interface Input {
-  /** What follows it on the command line. */
+  /** The arguments after the verb. */
   readonly args: ReadonlyArray<string>
   readonly environment: { readonly [name: string]: string | undefined }
 }
@@ -20,20 +20,20 @@ export interface Verb<E, R> {
   readonly name: string
   /** One line. */
   readonly description: string
-  /** What stands beside its flags, as the help has it. */
+  /** The positional arguments, as in the help. */
   readonly words?: string | undefined
   readonly flags: ReadonlyArray<Flag.Flag<unknown>>
-  /** What its environment sets besides, as the help has it. */
+  /** Further environment variables, as in the help. */
   readonly settings?: Setting.Settings | undefined
   readonly run: (input: Input) => Effect.Effect<void, E | UsageError, R>
 }
 
-/** A verb under a name. */
+/** Makes a verb. */
 export const make = <F extends Flag.Flags, E, R>(
   name: string,
   options: {
     readonly description: string
-    /** What it takes besides its flags. Default: nothing. */
+    /** The positional arguments. Default: none. */
     readonly words?: { readonly placeholder: string; readonly most: number } | undefined
     readonly flags: F
     /** Environment variables without a flag, for the help. Default: none. */
@@ -63,12 +63,12 @@ export interface Named {
 
 const helpWords = new Set(["help", "--help", "-h"])
 
-/** What a command line asks for: a text to print, or a verb to run. */
+/** The meaning of a command line: a text to print, or a verb to run. */
 export type Request<E, R> =
   | { readonly _tag: "Print"; readonly text: string }
   | { readonly _tag: "Run"; readonly verb: Verb<E, R>; readonly args: ReadonlyArray<string> }
 
-/** Finds out what a command line asks for. Help is given wherever it is asked for, also beside what makes no sense. */
+/** Parses a command line. `--help` has precedence over everything else, including invalid arguments. */
 export const select = <E, R>(
   program: Named,
   verbs: ReadonlyArray<Verb<E, R>>,

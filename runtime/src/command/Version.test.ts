@@ -12,7 +12,7 @@ const build: Build.Build = {
 }
 
 describe("A program's version", () => {
-  test("is the first line, and how it was built the others", () => {
+  test("is the first line, and the build is in the others", () => {
     expect(Version.text({ ...program, build })).toBe(`prog 1.2.3
 commit:   0123456789abcdef0123456789abcdef01234567-dirty
 date:     2026-11-22T10:00:00Z
@@ -21,7 +21,7 @@ runtime:  bun 1.4.5
 settings: bytecode, minify`)
   })
 
-  test("says nothing of what is not known", () => {
+  test("omits unknown fields", () => {
     expect(Version.text({ ...program, build: { ...build, date: undefined } })).not.toContain("date")
     expect(Version.text(program)).toBe("prog 1.2.3")
     expect(JSON.parse(Version.json(program))).toEqual(program)
@@ -32,17 +32,17 @@ settings: bytecode, minify`)
   })
 })
 
-describe("A program names itself to a server", () => {
+describe("The User-Agent of a program", () => {
   const agent = `prog/1.2.3 (${process.platform}/`
 
-  test("by name, version and system, and by its commit where it knows it", () => {
+  test("has its name, version and system, and its commit if it is known", () => {
     expect(Build.userAgent(program)).toStartWith(agent)
     expect(Build.userAgent(program)).toEndWith(")")
     expect(Build.userAgent({ ...program, build })).toEndWith(") prog/01234567-dirty")
     expect(Build.userAgent({ ...program, build: { ...build, commit: "unknown" } })).toEndWith(") prog/unknown")
   })
 
-  test("so that the API server takes the name for the field manager, as it takes what is before the first slash", () => {
+  test("gives the API server the name as the field manager: the text before the first slash", () => {
     expect(Build.userAgent({ ...program, build }).split("/")[0]).toBe("prog")
   })
 })

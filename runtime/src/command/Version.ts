@@ -1,4 +1,4 @@
-/** `version`: which program this is, and how it was made. */
+/** `version`: the version and the build of the program. */
 import * as Console from "effect/Console"
 import type * as Build from "./Build.ts"
 import * as Flag from "./Flag.ts"
@@ -15,7 +15,7 @@ export const text = ({ build, name, version }: Build.Built): string =>
         ))
   ].join("\n")
 
-/** For programs: the same as an object. */
+/** The same as a JSON object. */
 export const json = ({ build, name, version }: Build.Built): string => JSON.stringify({ name, version, ...build })
 
 /** The verb. */

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Why from "./Why.ts"
 
-test("An object is named as kubectl names one, or by two words", () => {
+test("An object has kubectl's format, or is two arguments", () => {
   for (const words of [["webapp/shop"], ["webapp", "shop"]]) {
     expect(Why.objectOf(words)).toEqual(Either.right({ kind: "webapp", name: "shop" }))
   }
@@ -18,7 +18,7 @@ test("An object is named as kubectl names one, or by two words", () => {
   )
 })
 
-test("What is no object is refused with one line that says what is", () => {
+test("An invalid object fails with one line about the format", () => {
   expect(Why.objectOf([])).toEqual(Either.left("say what to explain: why KIND/NAME, such as why webapp/shop"))
   for (const words of [["shop"], ["webapp/"], ["/shop"], ["a/b/c"], ["webapp", "a/b"]]) {
     expect(Why.objectOf(words)).toEqual(Either.left(`invalid object: "${words.join(" ")}" (write it like webapp/shop)`))
@@ -26,7 +26,7 @@ test("What is no object is refused with one line that says what is", () => {
   expect(Either.getOrThrow(Either.flip(Why.objectOf(["webapp/Shop"])))).toContain(`invalid object name: "Shop"`)
 })
 
-test("A token goes over https, or to this machine, and nowhere else", () => {
+test("A token is sent only over https, or to this machine", () => {
   for (const address of [
     "https://10.0.0.7:8081",
     "http://127.0.0.1:8081",
@@ -78,14 +78,14 @@ const ask = (answer: () => Response, ...flags: ReadonlyArray<string>) =>
     return { printed, requests, error: error?.message.replaceAll(origin, "ORIGIN"), tag: error?._tag }
   })
 
-live("An answer has no character that a terminal obeys", () =>
+live("An answer has no control characters", () =>
   Effect.gen(function* () {
     const { printed } = yield* ask(() => new Response("WebApp x/shop: \u001b[2Jgone\n"))
     expect(printed).toEqual(["WebApp x/shop: \\u001b[2Jgone"])
   })
 )
 
-live("The manager is asked for the object, without a token unless a file has one", () =>
+live("The verb requests the object from the manager, with a token only from a file", () =>
   Effect.gen(function* () {
     const { requests } = yield* ask(() => new Response("ok"))
     const [plain] = requests
@@ -117,7 +117,7 @@ live("The manager is asked for the object, without a token unless a file has one
   })
 )
 
-describe("An error says what the manager said, in one line, and what to do", () => {
+describe("An error has one line of the response, and what to do", () => {
   const way = "kubectl -n homeostat-system port-forward deployment/homeostat"
   const table: ReadonlyArray<
     readonly [status: number, body: string, tag: "UsageError" | "NotAnswered", message: string]
@@ -147,7 +147,7 @@ describe("An error says what the manager said, in one line, and what to do", () 
     )
   }
 
-  live("of a manager that answers in JSON", () =>
+  live("from a manager that answers in JSON", () =>
     Effect.gen(function* () {
       const said = (body: string) =>
         Effect.map(
@@ -159,7 +159,7 @@ describe("An error says what the manager said, in one line, and what to do", () 
     })
   )
 
-  live("where nothing listens", () =>
+  live("if the port is closed", () =>
     Effect.gen(function* () {
       const taken = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() })
       const { port } = taken

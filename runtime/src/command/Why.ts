@@ -1,6 +1,6 @@
 /**
- * `why KIND/NAME`: asks a running manager what it knows of an object, and why it did, or did not do, something about it. The answer
- * is the manager's own, see `manager/why/Page`; nothing is asked of the cluster here.
+ * `why KIND/NAME`: asks a running manager for the history of an object. The answer is the page of `manager/why/Page`. The verb sends no
+ * request to the API server.
  */
 import { FileSystem } from "@effect/platform/FileSystem"
 import * as Console from "effect/Console"
@@ -15,15 +15,15 @@ import * as Flag from "./Flag.ts"
 import * as Flags from "./Flags.ts"
 import * as Verb from "./Verb.ts"
 
-/** There is no answer; the message is one line that says what to do. */
+/** The manager did not answer. The message is one line with what to do. */
 export class NotAnswered extends Data.TaggedError("NotAnswered")<{ readonly message: string }> {}
 
-/** Longer than a manager takes, which cuts off its own answers after ten seconds. */
+/** Longer than the timeout of a manager, which is ten seconds. */
 const timeoutMillis = 15_000
 
 const probePort = BindAddress.usualPorts.probes
 
-/** `http://127.0.0.1:8081`, however much of it is written. */
+/** The full URL, such as `http://127.0.0.1:8081`, from any part of it. */
 const addressOf = (text: string): Either.Either<URL, string> => {
   const whole = /^https?:\/\//.test(text) ? text : `http://${text.startsWith(":") ? "127.0.0.1" : ""}${text}`
   const url = URL.parse(whole)
@@ -32,7 +32,7 @@ const addressOf = (text: string): Either.Either<URL, string> => {
     : Either.right(url)
 }
 
-/** The object that words ask about: `webapp/shop`, or `webapp shop`. */
+/** The object that the arguments name: `webapp/shop`, or `webapp shop`. */
 export const objectOf = (
   words: ReadonlyArray<string>
 ): Either.Either<{ readonly kind: string; readonly name: string }, string> => {
@@ -80,7 +80,7 @@ const flags = {
 
 type Settings = Flag.Values<typeof flags>
 
-/** The namespace of the context that kubectl would take. One that was not asked for may be broken, or not be there. */
+/** The namespace of the context, as kubectl selects it. An invalid or missing default kubeconfig is not an error. */
 const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
   if (namespace !== undefined) return Effect.succeed(namespace)
   const wanted = context !== undefined || "kubeconfig" in kubeconfig
@@ -90,7 +90,7 @@ const namespaceOf = ({ context, kubeconfig, namespace }: Settings) => {
   )
 }
 
-/** Why a token must not be sent there; nothing if it may: everybody on the way could read it, and use it. */
+/** Why a token must not be sent to this address: others could read it on the way. Undefined if it may. */
 export const exposure = (url: URL): string | undefined =>
   ProxySettings.isExposed(url) ? `--token-file: a token is not sent to ${url.origin} in clear` : undefined
 
@@ -112,7 +112,7 @@ interface Answer {
   readonly body: string
 }
 
-/** How to come to the manager of a cluster from outside of it. */
+/** How to reach the manager from outside of its cluster. */
 const forward = (program: string): string =>
   `kubectl -n ${program}-system port-forward deployment/${program} ${probePort}`
 
@@ -136,14 +136,14 @@ const reasonOf = (error: unknown): string => {
 const get = (program: string, url: URL, token: string | undefined) =>
   Effect.gen(function* () {
     const through = ProxySettings.resolve(url, yield* ProxySettings.environment)
-    // `false` is not in Bun's types: it keeps fetch from the proxies of the environment, which Go's rules have decided about.
+    // Bun's types lack `false`. It turns off fetch's own use of proxy variables, because Go's rules apply here.
     const proxy = (through ?? false) as string
     return yield* Effect.tryPromise({
       try: async (signal): Promise<Answer> => {
         const response = await fetch(url, {
           proxy,
           redirect: "manual",
-          // Said aloud: without it, NODE_TLS_REJECT_UNAUTHORIZED decides.
+          // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED is the default.
           tls: { rejectUnauthorized: true },
           headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)])
@@ -157,7 +157,7 @@ const get = (program: string, url: URL, token: string | undefined) =>
     })
   })
 
-/** One line of what a server said, whoever it is. */
+/** The first line of a response body. The server may be any program. */
 const lineOf = (body: string): string => {
   const line = body.trim().split("\n")[0] ?? ""
   return Text.printable(Text.clip(line, 300))
@@ -209,7 +209,7 @@ export const verb = (program: Verb.Named) =>
         for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
         const token = tokenFile === undefined ? undefined : yield* tokenIn(tokenFile)
         const answer = yield* get(program.name, url, token)
-        // An error comes as the answer would: of JSON, the line is inside.
+        // An error has the format of the answer: in JSON, the line is a field.
         const said = answer.status === 400 && output === "json" ? { ...answer, body: errorIn(answer.body) } : answer
         yield* Console.log(Text.printable(yield* textOf(program.name, url.origin, said)))
       })

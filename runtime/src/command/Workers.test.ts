@@ -23,6 +23,6 @@ describe("A number of workers", () => {
     "webapp=16=5",
     "webapp=1,webapp=2"
   ]) {
-    test(`is refused as "${text}"`, () => expect(read(text)).toBeUndefined())
+    test(`is rejected as "${text}"`, () => expect(read(text)).toBeUndefined())
   }
 })

@@ -6,7 +6,7 @@ export type Workers = number | { readonly [controller: string]: number }
 
 const count = (text: string): number | undefined => (/^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined)
 
-/** Reads them; the message of a refusal says what is accepted. */
+/** Parses them. Left: a message with the accepted format. */
 export const parse = (text: string): Either.Either<Workers, string> => {
   const all = count(text)
   if (all !== undefined) return Either.right(all)
