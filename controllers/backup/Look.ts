@@ -22,7 +22,7 @@ import * as Credentials from "./Credentials.ts"
 import type * as Destination from "./Destination.ts"
 import * as Pages from "./Pages.ts"
 import * as Placement from "./Placement.ts"
-import type { Restore } from "./Restore.ts"
+import { allowsUse, modeOf, type Restore } from "./Restore.ts"
 import * as Source from "./Source.ts"
 import * as Target from "./Target.ts"
 
@@ -63,11 +63,11 @@ export const target = (
 ): Look<Placement.Group, Claim.Refusal> =>
   Effect.map(sourceAt(namespace, backup.spec.source), (seen) =>
     Either.gen(function* () {
-      const claim = yield* Target.ofRestore(spec.targetPVC, seen, spec)
+      const claim = yield* Target.ofRestore(spec.targetPVC, seen, { inUse: allowsUse(spec) })
       const reader = readerOf(backup, seen, spec.volume ?? spec.targetPVC)
       const [group] = yield* placed([claim], seen, destination, spec, {
-        fallback: Target.writer(claim, reader, spec.overwrite),
-        keepsGroup: Target.keepsGroup(claim, spec.overwrite)
+        fallback: Target.writer(claim, reader, modeOf(spec)),
+        keepsGroup: Target.keepsGroup(claim, modeOf(spec))
       })
       return group
     })

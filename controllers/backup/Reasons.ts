@@ -77,7 +77,7 @@ export const advice: { readonly [reason in Failing]: string } = {
     "Put the password with which the repository was made into the Secret, then run it with the annotation backup.example.com/run",
   DestinationUnreachable: "Check the address, the bucket and the credentials; the run is retried",
   DestinationFull: "Make room there, or keep less with spec.retentionPolicy; pruning goes on at its own time",
-  TargetNotEmpty: "Restore into an empty volume, or set spec.overwrite in a new Restore",
+  TargetNotEmpty: "Restore into an empty volume, or set spec.mode in a new Restore",
   SnapshotNotFound: "Look at status.lastRun of the Backup for what there is, and create a new Restore",
   RetentionFailed:
     "If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete",
@@ -104,7 +104,7 @@ export const adviceElsewhere: {
     DestinationUnreachable: "Check the address, the bucket and the credentials, and create a new Restore",
     DestinationFull: "The volume to restore into is too small: create a larger one, and a new Restore",
     ResticFailed: "Create a new Restore after you fix the cause",
-    Terminated: "Create a new Restore, with spec.overwrite if the volume has a part of the files by now"
+    Terminated: "Create a new Restore, with spec.mode Overlay if the volume has a part of the files"
   },
   delete: {
     RepositoryMissing: "There is nothing left to delete",

@@ -9,7 +9,7 @@ const { flag, name, optional, text, time, whole } = Fields
 
 const Spec = Schema.Struct({
   backupRef: name("The Backup, of the same namespace, whose repository and credentials are used."),
-  targetPVC: name("The PersistentVolumeClaim that is written to. It must exist, and be empty unless overwrite is set."),
+  targetPVC: name("The PersistentVolumeClaim to write to. It must exist, and be empty unless mode says otherwise."),
   volume: optional(
     name("A PersistentVolumeClaim."),
     "The claim whose snapshot to restore. Required if the Backup saves several claims and targetPVC is not one of them."
@@ -22,7 +22,15 @@ const Spec = Schema.Struct({
     Schema.Array(text(1024).pipe(Schema.minLength(1), Schema.pattern(/^[^\n\r]+$/))).pipe(Schema.maxItems(100)),
     "Only these files and folders, by their paths from the volume's root, such as /etc/app. Default: everything."
   ),
-  overwrite: flag("Write over what is in the volume. Files that the snapshot lacks stay."),
+  mode: optional(
+    Schema.Literal("IntoEmpty", "Overlay", "Mirror"),
+    "IntoEmpty (default): the volume must be empty. Overlay: files of the snapshot replace existing files, and others stay. Mirror: files that the snapshot lacks are deleted too."
+  ),
+  inUse: optional(
+    Schema.Literal("Refuse", "Allow"),
+    "Refuse (default): no running pod may use the volume. Allow: write to the volume of running pods, which may see a mixture of files."
+  ),
+  overwrite: flag("The same as mode Overlay with inUse Allow. Use those instead."),
   backoffLimit: whole("How often it is tried again before it counts as failed.", 2, 0, 10),
   activeDeadlineSeconds: whole("After so many seconds it is ended.", 86_400, 60, 31_536_000),
   ...Fields.pod
@@ -35,6 +43,16 @@ const Spec = Schema.Struct({
     rule: "!(has(self.asOf) && has(self.snapshot) && self.snapshot != 'latest')",
     message: "set either snapshot or asOf",
     fieldPath: ".asOf"
+  }),
+  Field.rule({
+    rule: "!(self.overwrite && (has(self.mode) || has(self.inUse)))",
+    message: "set either overwrite or mode and inUse",
+    fieldPath: ".overwrite"
+  }),
+  Field.rule({
+    rule: "!(has(self.mode) && self.mode == 'Mirror' && has(self.paths) && self.paths.size() > 0)",
+    message: "mode Mirror restores all files: remove paths, or set mode Overlay",
+    fieldPath: ".paths"
   })
 )
 
@@ -81,6 +99,17 @@ export const Restore = CustomResource.make({
 
 /** A Restore for `reconcile`, with defaults. */
 export type Restore = typeof Restore.Type
+
+/** What a Restore does to existing files. */
+export type Mode = NonNullable<Restore["spec"]["mode"]>
+
+/** The mode of a Restore, from the fields of every version. */
+export const modeOf = ({ mode, overwrite }: Pick<Restore["spec"], "mode" | "overwrite">): Mode =>
+  mode ?? (overwrite ? "Overlay" : "IntoEmpty")
+
+/** Whether a Restore may write to a volume that running pods use. */
+export const allowsUse = ({ inUse, overwrite }: Pick<Restore["spec"], "inUse" | "overwrite">): boolean =>
+  overwrite || inUse === "Allow"
 
 /** The status of a Restore. */
 export type RestoreStatus = NonNullable<Restore["status"]>

@@ -25,7 +25,7 @@ import * as Jobs from "./Jobs.ts"
 import * as Look from "./Look.ts"
 import * as Names from "./Names.ts"
 import * as Outcome from "./Outcome.ts"
-import { Restore, type RestoreStatus } from "./Restore.ts"
+import { modeOf, Restore, type RestoreStatus } from "./Restore.ts"
 import * as Room from "./Room.ts"
 import * as Run from "./Run.ts"
 import { Settings } from "./Settings.ts"
@@ -156,10 +156,10 @@ const begin = (restore: Restore) =>
           RESTORE_VOLUME: volume.right,
           RESTORE_TARGET: MoverJob.dataPath(spec.targetPVC),
           SNAPSHOT: spec.snapshot,
-          AS_OF: spec.asOf === undefined ? undefined : Time.seconds(Date.parse(spec.asOf)),
+          AS_OF: limitOf(restore),
           RESTORE_PATHS: spec.paths?.join("\n"),
           RESTORE_ID: restore.metadata.uid,
-          OVERWRITE: spec.overwrite ? "1" : undefined
+          RESTORE_MODE: modeOf(spec)
         },
         repository,
         claims: [{ name: spec.targetPVC, readOnly: false }],
@@ -187,6 +187,16 @@ const begin = (restore: Restore) =>
     }
     return running
   })
+
+/**
+ * The latest time of the snapshot, in RFC 3339. `latest` excludes snapshots that are made after the Restore: a Restore that waits must
+ * not bring back the damage that it was created for. Undefined for a snapshot by its ID.
+ */
+const limitOf = ({ metadata, spec: { asOf, snapshot } }: Restore): string | undefined => {
+  if (asOf !== undefined) return Time.seconds(Date.parse(asOf))
+  // The API server cuts the time of creation to seconds.
+  return snapshot === "latest" ? metadata.creationTimestamp.replace(/Z$/, ".999Z") : undefined
+}
 
 const busyReason = "RepositoryBusy"
 

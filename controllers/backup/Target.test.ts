@@ -6,8 +6,8 @@ import type * as Placement from "./Placement.ts"
 import * as Target from "./Target.ts"
 
 const user = pod("app", podSpec({ data: "x" }))
-const restore = (seen: Partial<Target.Seen>, overwrite = false) =>
-  Target.ofRestore("x", { claims: [], pods: [], ...seen }, { overwrite })
+const restore = (seen: Partial<Target.Seen>, inUse = false) =>
+  Target.ofRestore("x", { claims: [], pods: [], ...seen }, { inUse })
 const destination = (seen: Partial<Target.Seen>, others: ReadonlyArray<string> = []) =>
   Target.ofDestination(
     "x",
@@ -22,14 +22,18 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, Claim.R
     restore({ claims: [claim("x", { phase: "Pending" })] }),
     undefined
   ],
-  ["a volume in use is restored into if asked", restore({ claims: [claim("x")], pods: [user] }, true), undefined],
   [
-    "a volume in use is not restored into unasked",
+    "a volume in use is restored into if the spec allows it",
+    restore({ claims: [claim("x")], pods: [user] }, true),
+    undefined
+  ],
+  [
+    "a volume in use is not restored into by default",
     restore({ claims: [claim("x", { accessModes: ["ReadWriteMany"] })], pods: [user] }),
     {
       reason: "VolumeInUse",
       message:
-        "PersistentVolumeClaim x is in use by pod app, and what they write would be mixed with what is restored: scale their workload to zero, or create a Restore with spec.overwrite"
+        "PersistentVolumeClaim x is in use by pod app, and new files would mix with the restored ones: scale the workload to zero, or create a Restore with spec.inUse Allow"
     }
   ],
   [
@@ -119,17 +123,17 @@ describe("A Restore writes", () => {
   const full = Claim.make(claim("x"))
   const fresh = Claim.make(claim("x", { phase: "Pending" }))
   test("as the user who read the files, to a volume that may have files", () =>
-    expect(Target.writer(full, reader, true)).toEqual(reader))
+    expect([Target.writer(full, reader, "Overlay"), Target.writer(full, reader, "Mirror")]).toEqual([reader, reader]))
   test("with a group for an empty volume, whose root folder belongs to root", () => {
-    for (const [claim, overwrite] of [
-      [fresh, false],
-      [fresh, true],
+    for (const [claim, mode] of [
+      [fresh, "IntoEmpty"],
+      [fresh, "Mirror"],
       // The StorageClass has bound it at once.
-      [full, false]
+      [full, "IntoEmpty"]
     ] as const) {
-      expect(Target.writer(claim, reader, overwrite)).toEqual({ ...reader, fsGroup: 2000 })
+      expect(Target.writer(claim, reader, mode)).toEqual({ ...reader, fsGroup: 2000 })
     }
-    expect(Target.writer(fresh, { ...reader, fsGroup: 5 }, false)).toEqual({ ...reader, fsGroup: 5 })
-    expect(Target.writer(fresh, { runAsUser: 1000 }, false)).toEqual({ runAsUser: 1000, fsGroup: 65_532 })
+    expect(Target.writer(fresh, { ...reader, fsGroup: 5 }, "IntoEmpty")).toEqual({ ...reader, fsGroup: 5 })
+    expect(Target.writer(fresh, { runAsUser: 1000 }, "IntoEmpty")).toEqual({ runAsUser: 1000, fsGroup: 65_532 })
   })
 })

@@ -6,6 +6,7 @@
 import * as Either from "effect/Either"
 import * as Claim from "./Claim.ts"
 import * as Placement from "./Placement.ts"
+import type { Mode } from "./Restore.ts"
 import type * as Source from "./Source.ts"
 import * as Usage from "./Usage.ts"
 
@@ -17,16 +18,16 @@ type Found = Either.Either<Claim.Claim, Claim.Refusal>
 /**
  * The claim of a Restore's `spec.targetPVC`.
  *
- * A claim that a live pod uses is written only with `overwrite`, even if it is empty: otherwise new files of the pod would mix with
- * the restored ones.
+ * A claim that a running pod uses is written only with the consent of the spec, even if it is empty: new files of the pod would mix
+ * with the restored ones.
  */
-export const ofRestore = (name: string, seen: Seen, options: { readonly overwrite: boolean }): Found => {
+export const ofRestore = (name: string, seen: Seen, options: { readonly inUse: boolean }): Found => {
   const uses = Usage.of(name, seen.pods)
   return Either.flatMap(find(name, seen, uses, absentTarget), (claim) =>
-    uses.length > 0 && !options.overwrite
+    uses.length > 0 && !options.inUse
       ? refuse(
           "VolumeInUse",
-          `${Claim.nameOf(name)} is in use by ${Usage.names(uses)}, and what they write would be mixed with what is restored: scale their workload to zero, or create a Restore with spec.overwrite`
+          `${Claim.nameOf(name)} is in use by ${Usage.names(uses)}, and new files would mix with the restored ones: scale the workload to zero, or create a Restore with spec.inUse Allow`
         )
       : Either.right(claim)
   )
@@ -36,13 +37,13 @@ export const ofRestore = (name: string, seen: Seen, options: { readonly overwrit
  * The user of a Restore's mover for an unused claim: the user who read the files.
  *
  * The root folder of a new volume usually belongs to root, so the kubelet assigns it to a group. Not for a volume that may have
- * files, with `overwrite`: their group would change. Without `overwrite`, the mover refuses a volume with files.
+ * files, because their group would change. With the mode IntoEmpty, the mover refuses a volume with files.
  */
-export const writer = (claim: Claim.Claim, reader: Placement.Security, overwrite: boolean): Placement.Security =>
-  keepsGroup(claim, overwrite) ? reader : Placement.withGroup(reader)
+export const writer = (claim: Claim.Claim, reader: Placement.Security, mode: Mode): Placement.Security =>
+  keepsGroup(claim, mode) ? reader : Placement.withGroup(reader)
 
 /** Whether the kubelet must not change the group of a volume. */
-export const keepsGroup = (claim: Claim.Claim, overwrite: boolean): boolean => claim.isBound && overwrite
+export const keepsGroup = (claim: Claim.Claim, mode: Mode): boolean => claim.isBound && mode !== "IntoEmpty"
 
 /**
  * The claim of a `pvc://` destination.

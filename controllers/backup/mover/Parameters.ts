@@ -1,7 +1,11 @@
 /** The parameters of a mover: the environment that its Job sets. Pure. */
 import * as Either from "effect/Either"
+import type { Mode } from "../Restore.ts"
 import * as Result from "../Result.ts"
 import * as Snapshots from "./Snapshots.ts"
+
+/** The modes of a restore, as in the spec. */
+const modes = ["IntoEmpty", "Overlay", "Mirror"] as const satisfies ReadonlyArray<Mode>
 
 /** The parameters of a restore. */
 export interface Restore {
@@ -17,8 +21,8 @@ export interface Restore {
   readonly paths: ReadonlyArray<string>
   /** The same in all attempts of one restore: an attempt continues where the previous one ended. */
   readonly id: string | undefined
-  /** The target may contain files. Files of the snapshot replace them, and all others stay. */
-  readonly overwrite: boolean
+  /** What happens to files of the target: see `Restore.Mode`. */
+  readonly mode: Mode
 }
 
 /** The parameters. */
@@ -104,7 +108,7 @@ export const read = (environment: Environment): Either.Either<Parameters, string
       asOf: value("AS_OF"),
       paths: lines(value("RESTORE_PATHS")),
       id: value("RESTORE_ID"),
-      overwrite: value("OVERWRITE") === "1"
+      mode: modes.find((mode) => mode === value("RESTORE_MODE")) ?? "IntoEmpty"
     }
   })
 }

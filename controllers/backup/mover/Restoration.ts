@@ -13,19 +13,20 @@ const marker = ".homeostat-restore"
 export const restore = (mover: Mover): Step =>
   Effect.gen(function* () {
     const { parameters, report, restic } = mover
-    const { id, overwrite, paths, target, volume } = parameters.restore
+    const { id, mode, paths, target, volume } = parameters.restore
+    const isIntoEmpty = mode === "IntoEmpty"
     if (volume === undefined) return yield* finish("ResticFailed", "RESTORE_VOLUME required")
     if (target === undefined || !isFolder(target)) {
       return yield* finish("ResticFailed", `invalid RESTORE_TARGET: "${target ?? ""}" (must be a folder)`)
     }
     const begun = join(target, marker)
-    const continues = !overwrite && id !== undefined && read(begun) === id
-    if (!overwrite && !continues) {
+    const continues = isIntoEmpty && id !== undefined && read(begun) === id
+    if (isIntoEmpty && !continues) {
       const [entry] = yield* entriesOf(target)
       if (entry !== undefined) return yield* finish("TargetNotEmpty", `the volume contains ${entry}`)
     }
     const snapshot = yield* choose(mover, volume)
-    if (id !== undefined && !overwrite) yield* mark(begun, id, target)
+    if (id !== undefined && isIntoEmpty) yield* mark(begun, id, target)
     const includes: Array<string> = []
     for (const path of paths.map(absolute).filter((path) => path !== "")) {
       const listed = yield* restic(["ls", ...lock(parameters), snapshot, path])
@@ -42,7 +43,9 @@ export const restore = (mover: Mover): Step =>
       // restic would replace a link with a folder.
       ...["--target", realpathSync(target)],
       // `never` also protects files that appeared since the check.
-      ...["--overwrite", overwrite || continues ? "always" : "never"],
+      ...["--overwrite", isIntoEmpty && !continues ? "never" : "always"],
+      // A file system keeps its own folder, which no snapshot has.
+      ...(mode === "Mirror" ? ["--delete", "--exclude", "/lost+found"] : []),
       ...includes
     ])
     if (ended.code !== 0) return yield* fail(ended)

@@ -163,6 +163,8 @@ describe.concurrent("the kinds Backup and Restore", () => {
         { targetPVC: "other" },
         { backupRef: "other" },
         { overwrite: true },
+        { mode: "Overlay" },
+        { inUse: "Allow" },
         { asOf: null },
         { paths: ["/a"] },
         { backoffLimit: 3 }

@@ -255,23 +255,28 @@ describe("A restore", () => {
     })
   )
 
-  Test.live("writes into no volume that has files, unless it is to overwrite, and then leaves other files", () =>
-    Effect.gen(function* () {
-      const { restore, target } = yield* make
-      mkdirSync(join(target, "lost+found"))
-      writeFileSync(join(target, "file"), "of today, and longer")
-      writeFileSync(join(target, "mine"), "stays")
-      const refused = yield* restore()
-      expect(refused).toMatchObject({
-        exitCode: 45,
-        result: { reason: "TargetNotEmpty", message: "the volume contains file" }
+  Test.live(
+    "does not write into a volume with files by default; Overlay keeps other files, and Mirror deletes them",
+    () =>
+      Effect.gen(function* () {
+        const { restore, target } = yield* make
+        mkdirSync(join(target, "lost+found"))
+        writeFileSync(join(target, "file"), "of today, and longer")
+        writeFileSync(join(target, "mine"), "stays")
+        const refused = yield* restore()
+        expect(refused).toMatchObject({
+          exitCode: 45,
+          result: { reason: "TargetNotEmpty", message: "the volume contains file" }
+        })
+        expect(readdirSync(target).sort()).toEqual(["file", "lost+found", "mine"])
+        expect(readFileSync(join(target, "file"), "utf8")).toBe("of today, and longer")
+        mkdirSync(join(target, "own/folder"), { recursive: true })
+        expect(yield* restore({ RESTORE_MODE: "Overlay" })).toMatchObject({ exitCode: 0 })
+        expect(readFileSync(join(target, "file"), "utf8")).toBe("0")
+        expect(readFileSync(join(target, "mine"), "utf8")).toBe("stays")
+        expect(yield* restore({ RESTORE_MODE: "Mirror" })).toMatchObject({ exitCode: 0 })
+        expect(readdirSync(target).sort()).toEqual(["file", "lost+found", "sub folder"])
       })
-      expect(readdirSync(target).sort()).toEqual(["file", "lost+found", "mine"])
-      expect(readFileSync(join(target, "file"), "utf8")).toBe("of today, and longer")
-      expect(yield* restore({ OVERWRITE: "1" })).toMatchObject({ exitCode: 0 })
-      expect(readFileSync(join(target, "file"), "utf8")).toBe("0")
-      expect(readFileSync(join(target, "mine"), "utf8")).toBe("stays")
-    })
   )
 
   Test.live("goes on where a try of the same restore has ended, and nobody else's", () =>

@@ -36,8 +36,9 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     const inside = (time: string) => scene.restic(repository, "backup", ...labels, "--time", time, `${app}/.`)
     expect(yield* inside("2026-01-05 12:00:00")).toMatchObject({ exitCode: 0 })
     yield* scene.manage()
-    // Whoever comes too early waits.
-    yield* Backups.restoring(scene, "early", { targetPVC: "first" })
+    // A Restore without its Backup waits.
+    const future = Time.seconds(Date.parse("2100-01-01T00:00:00Z"))
+    yield* Backups.restoring(scene, "early", { targetPVC: "first", asOf: future })
     const early = yield* pendingFor(scene, "early", "BackupNotFound")
     expect(early.status?.message).toContain("Backup shop not found in this namespace")
     const first = yield* Scene.claim(scene, "first")

@@ -145,9 +145,13 @@ Virtual.test("A Job that somebody deletes is a failed run, which is not made aga
   })
 )
 
-for (const overwrite of [false, true]) {
+for (const [fields, mode] of [
+  [{}, "IntoEmpty"],
+  [{ overwrite: true }, "Overlay"],
+  [{ mode: "Mirror", inUse: "Allow" }, "Mirror"]
+] as const) {
   Virtual.test(
-    `A Restore with overwrite ${overwrite} passes that to its mover, and fails if its Job is deleted`,
+    `A Restore with ${JSON.stringify(fields)} passes its mode to its mover, and fails if its Job is deleted`,
     (world) =>
       Effect.gen(function* () {
         yield* world.manage()
@@ -155,12 +159,12 @@ for (const overwrite of [false, true]) {
         yield* Virtual.create("shop")
         yield* world.pass("10 minutes")
         yield* Claims.bound(Virtual.namespace, "fresh")
-        const spec = { backupRef: "shop", targetPVC: "fresh", overwrite }
+        const spec = { backupRef: "shop", targetPVC: "fresh", ...fields }
         yield* Client.create(Restore, { metadata: Virtual.key("back"), spec })
         yield* world.pass("1 minute")
         const job = (yield* Client.get(Restore, Virtual.key("back"))).status?.job ?? ""
         const { env = [] } = (yield* Client.get(Job, Virtual.key(job))).spec?.template.spec?.containers[0] ?? {}
-        expect(env.find(({ name }) => name === "OVERWRITE")?.value).toBe(overwrite ? "1" : undefined)
+        expect(env.find(({ name }) => name === "RESTORE_MODE")?.value).toBe(mode)
         yield* Client.delete(Job, Virtual.key(job), { propagation: "Background" })
         yield* world.pass("1 minute")
         const { status } = yield* Client.get(Restore, Virtual.key("back"))
