@@ -40,6 +40,7 @@ import * as Standing from "./Standing.ts"
 import * as Summary from "./Summary.ts"
 import * as BackupStatus from "./status.ts"
 import { Turns } from "./Turns.ts"
+import { counted } from "./Words.ts"
 
 /** The Backup controller. */
 export const controller = Controller.make("backup", {
@@ -202,7 +203,7 @@ const act = (
     // Without this check, a run that continues in another Job could wait for its own Job.
     if (isKnown && remaining === undefined) {
       // Before any request, because many Backups may wait, and the end of a Job triggers each of them.
-      const busy = yield* Jobs.wait(backup, "Backup", hash)
+      const busy = yield* Jobs.wait(backup, "Backup", Plan.useOf(scheduled.draft.status, request?.trigger), hash)
       if (busy !== undefined) return { ...plain, wake, waiting: waitingFor(busy) }
     }
     const found = yield* look(backup, understood.right)
@@ -263,7 +264,7 @@ const maintain = (
     if (operations.length === 0) return acted
     const wake = [...acted.wake, Duration.toMillis(settings.retryPeriod)]
     const { repository } = understood.right
-    if ((yield* Jobs.wait(backup, "Backup", repository.hash)) !== undefined) return { ...acted, wake }
+    if ((yield* Jobs.wait(backup, "Backup", "exclusive", repository.hash)) !== undefined) return { ...acted, wake }
     const credentials = yield* Look.credentials(backup, repository.destination)
     const placement = yield* Look.repository(backup, repository.destination)
     // The next run reports a missing prerequisite.
@@ -297,13 +298,18 @@ const look = (backup: Backup, { repository: { destination } }: Spec.Understood) 
       })
   )
 
-/** The other Backups with the same repository. */
+/** The other Backups with the same repository. Names only those of the same namespace, because a status has readers of its namespace. */
 const sharing = (backup: Backup, hash: string) =>
-  Effect.map(Cache.list(Backup), ({ items }) =>
-    items
-      .filter(({ metadata, status }) => status?.repositoryHash === hash && metadata.uid !== backup.metadata.uid)
-      .map((other) => keyString(keyOf(other)))
-      .sort()
-  )
+  Effect.map(Cache.list(Backup), ({ items }) => {
+    const others = items.filter(
+      ({ metadata, status }) => status?.repositoryHash === hash && metadata.uid !== backup.metadata.uid
+    )
+    const near = others.filter(({ metadata }) => metadata.namespace === backup.metadata.namespace)
+    const far = others.length - near.length
+    return [
+      ...near.map((other) => keyString(keyOf(other))).sort(),
+      ...(far === 0 ? [] : [`${counted(far, "Backup")} of other namespaces`])
+    ]
+  })
 
 const waitingFor = (what: string): string => `A run is due and waits for its turn: ${what}`

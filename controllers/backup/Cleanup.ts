@@ -146,6 +146,7 @@ const begin = (backup: Backup) =>
         spec: backup.spec,
         name: MoverJob.nameOf(name, trigger),
         trigger,
+        use: "exclusive",
         operations: ["preflight", "delete"],
         parameters: { BACKUP_HOST: namespace, BACKUP_TAG: `${namespace}/${name}` },
         repository,

@@ -71,6 +71,7 @@ const work = ({
     spec: owner.spec,
     name: "cart-29393880",
     trigger: "schedule",
+    use: "backup",
     operations: ["preflight", "backup", "forget"],
     parameters: { BACKUP_HOST: "shop", INIT: undefined, FORGET_ARGS: "--keep-last 3" },
     repository,

@@ -32,6 +32,22 @@ export type PodSpec = Pick<
 /** The operations of a mover, in their order. */
 export type Operation = "preflight" | "unlock-all" | "backup" | "forget" | "prune" | "check" | "restore" | "delete"
 
+/**
+ * How a mover uses its repository. Restores work beside backups and other restores. Backups take turns. An exclusive mover (it creates
+ * the repository, removes locks, or deletes snapshots) works alone.
+ */
+export type Use = "backup" | "restore" | "exclusive"
+
+/** The use of a Job or pod. An older manager did not label them, and its runs deleted snapshots too. */
+export const useOf = ({ metadata: { labels } }: KubernetesObject): Use => {
+  const use = labels?.[Names.useLabel] ?? labels?.[Names.triggerLabel]
+  return use === "backup" || use === "restore" ? use : "exclusive"
+}
+
+/** Whether two movers can work on one repository at the same time. */
+export const agree = (one: Use, other: Use): boolean =>
+  one !== "exclusive" && other !== "exclusive" && (one === "restore" || other === "restore")
+
 /** The input of a Job. */
 export interface Work {
   /** The Backup or Restore of the Job. */
@@ -39,6 +55,7 @@ export interface Work {
   readonly spec: PodSpec
   readonly name: string
   readonly trigger: string
+  readonly use: Use
   readonly operations: ReadonlyArray<Operation>
   /** The parameters of the operations; see `mover/Parameters.ts`. */
   readonly parameters: { readonly [variable: string]: string | undefined }
@@ -84,7 +101,8 @@ export const desired = (work: Work): Desired<Job> => {
     ...Names.moverLabels,
     [Names.ownerLabel]: owner.metadata.uid,
     [Names.repositoryLabel]: repository.hash,
-    [Names.triggerLabel]: work.trigger
+    [Names.triggerLabel]: work.trigger,
+    [Names.useLabel]: work.use
   }
   const env = {
     RESTIC_REPOSITORY: repository.url,

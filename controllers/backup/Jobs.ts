@@ -1,8 +1,8 @@
 /**
  * The Jobs of movers in the cluster: watches, starts and ends them.
  *
- * A Job starts only if no mover works on its repository: none in the cache, and none on the server, because another manager may have
- * just created one. A Job that is being deleted works until its pods have stopped.
+ * A Job starts only if no conflicting mover works on its repository: none in the cache, and none on the server, because another manager
+ * may have just created one. A Job that is being deleted works until its pods have stopped.
  *
  * Needs the permissions of {@link access}, and those to watch Jobs and Pods.
  */
@@ -17,9 +17,10 @@ import {
   controllerOf,
   type KubernetesObject,
   keyOf,
+  keyString,
   type ObjectKey
 } from "@homeostat/runtime/resource/KubernetesObject"
-import type { InvalidObject, Resource } from "@homeostat/runtime/resource/Resource"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -58,7 +59,7 @@ const working: Index.Definition = {
 }
 
 /** The triggers of a kind: its Jobs, their pods and, for waiting objects, the end of any mover. */
-export const triggers = <A extends KubernetesObject>(owner: Resource<A, never>, kind: Kind) => {
+export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A, never>, kind: Kind) => {
   const exists = (key: ObjectKey) =>
     Effect.map(Effect.option(Cache.get(owner, key)), (found) => Option.isSome(Option.flatten(found)))
   const next = (mover: KubernetesObject) =>
@@ -93,7 +94,7 @@ export const triggers = <A extends KubernetesObject>(owner: Resource<A, never>, 
 
 const own = (key: ObjectKey | undefined): ReadonlyArray<ObjectKey> => (key === undefined ? [] : [key])
 
-type Failure = ApiError.ApiError | InvalidObject
+type Failure = ApiError.ApiError | Resource.InvalidObject
 
 /** The Jobs of a Backup or Restore, the oldest first. */
 export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, never, Cache.Cache> =>
@@ -167,7 +168,8 @@ export const begin = (
           if (deletionTimestamp === undefined) return Either.right(made.value)
           return Either.left<Busy>({ what: work.repository.hash, message: `Job ${work.name} is being deleted` })
         }
-        const busy = (yield* occupied(work.repository.hash)) ?? (yield* occupiedUnseen(work))
+        const claim = { owner: work.owner, use: work.use, repository: work.repository.hash }
+        const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim))
         return busy === undefined ? Either.right(yield* Client.create(Job, MoverJob.desired(work))) : Either.left(busy)
       })
     )
@@ -204,10 +206,10 @@ const taken = ({ name, owner }: MoverJob.Work) =>
  * Whether an object has to wait for its turn, by the cache, and for what. The end of a mover triggers the waiting object. Sends no
  * request.
  */
-export const wait = (owner: KubernetesObject, kind: Kind, repository: string) =>
+export const wait = (owner: KubernetesObject, kind: Kind, use: MoverJob.Use, repository: string) =>
   Effect.gen(function* () {
     const turns = yield* Turns
-    const busy = yield* occupied(repository)
+    const busy = yield* occupied({ owner, use, repository })
     if (busy !== undefined) yield* turns.wait(kind, keyOf(owner), busy.what)
     return busy?.message
   })
@@ -219,40 +221,125 @@ interface Busy {
   readonly message: string
 }
 
+/** A mover that is about to start. */
+interface Claim {
+  readonly owner: KubernetesObject
+  readonly use: MoverJob.Use
+  /** The repository's hash. */
+  readonly repository: string
+}
+
 /** The reason why a mover has to wait. */
-const occupied = (repository: string): Effect.Effect<Busy | undefined, never, Cache.Cache> =>
+const occupied = (claim: Claim): Effect.Effect<Busy | undefined, never, Cache.Cache> =>
   Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const informers = (yield* Cache.Cache).informers()
+    const isOurs = ownership(informers)
+    const { owner, repository, use } = claim
+    const { namespace } = owner.metadata
+    const blocks = (other: KubernetesObject): boolean =>
+      conflicts(claim, other, now) && (other.metadata.namespace === namespace || isOurs(other))
     const index = { name: byRepository.name, value: repository }
-    const here = (yield* Cache.list(Job, { index })).items.find(works)
-    if (here !== undefined) return busy(here, repository)
-    const pod = (yield* Cache.list(Pod, { index })).items.find((pod) => !Run.isPodOver(pod))
-    if (pod !== undefined) {
-      const { name, namespace } = pod.metadata
-      return { what: repository, message: `Pod ${namespace}/${name} still works on the repository` }
+    const job = (yield* Cache.list(Job, { index })).items.find((job) => works(job) && blocks(job))
+    if (job !== undefined) return busy("Job", job, claim)
+    const pod = (yield* Cache.list(Pod, { index })).items.find((pod) => !Run.isPodOver(pod) && blocks(pod))
+    if (pod !== undefined) return busy("Pod", pod, claim)
+    const turns = yield* Turns
+    if (use !== "restore" && turns.waiting("Restore", repository).some((key) => isCached(informers, "Restore", key))) {
+      return { what: repository, message: "a Restore comes first" }
     }
-    const { maxJobs } = yield* Settings
-    const { items } = yield* Cache.list(Job, { index: { name: working.name, value: "" } })
-    if (items.length < maxJobs) return undefined
-    return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
+    return yield* full(claim, isOurs, now)
   })
 
-/** The same, from the server. */
-const occupiedUnseen = ({ owner, repository }: MoverJob.Work) =>
+/**
+ * The reason why all slots are taken. Restores have as many slots of their own. A namespace gets at most half of the slots while others
+ * wait.
+ */
+const full = ({ owner, use }: Claim, isOurs: (object: KubernetesObject) => boolean, now: number) =>
   Effect.gen(function* () {
-    const labelSelector = `${Names.repositoryLabel}=${repository.hash}`
-    // Only in its own namespace, because a manager may lack the permission for others. For those the cache must be enough.
-    const [unseen] = yield* Pages.all(Job, { ...placeOf(owner), labelSelector }, (job) =>
-      works(job) ? { metadata: job.metadata } : undefined
+    const { maxJobs } = yield* Settings
+    const turns = yield* Turns
+    const isRestore = use === "restore"
+    const { namespace } = owner.metadata
+    const { items } = yield* Cache.list(Job, { index: { name: working.name, value: "" } })
+    const taken = items.filter(
+      (job) => (MoverJob.useOf(job) === "restore") === isRestore && holdsSlot(job, now) && isOurs(job)
     )
-    return unseen === undefined ? undefined : busy(unseen, repository.hash)
+    if (taken.length >= maxJobs) {
+      return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
+    }
+    const own = taken.filter(({ metadata }) => metadata.namespace === namespace).length
+    const others = turns.waiting(isRestore ? "Restore" : "Backup", place).some((key) => key.namespace !== namespace)
+    if (others && own >= Math.ceil(maxJobs / 2)) {
+      return { what: place, message: `${own} movers of this namespace run, and other namespaces wait` }
+    }
+    return undefined
   })
+
+/** A pod or Job that does not end for so long has a node that is down, or a volume that hangs. */
+const patience = 5 * 60_000
+
+const isStuck = ({ metadata: { deletionTimestamp } }: KubernetesObject, now: number): boolean =>
+  deletionTimestamp !== undefined && now > Date.parse(deletionTimestamp) + patience
+
+/** Whether a Job holds a slot: it has a running pod, or is so new that its pod may be missing. */
+const holdsSlot = (job: Job, now: number): boolean => {
+  if (job.metadata.deletionTimestamp !== undefined) return !isStuck(job, now)
+  return (job.status?.active ?? 0) > 0 || now < Run.madeAt(job) + podlessMillis
+}
+
+/** Whether the cache has an object of this key. */
+const isCached = (informers: ReadonlyArray<Cache.Informer>, kind: Kind, key: ObjectKey): boolean =>
+  informers.some(({ resource, store }) => isKind(resource, kind) && store.get(keyString(key)) !== undefined)
+
+const isKind = ({ group, kind }: Resource.Any, wanted: Kind): boolean =>
+  kind === wanted && group === "backup.example.com"
+
+/**
+ * Whether the owner of a Job or pod is a Backup or Restore in its namespace. Everybody who may create Jobs can label them as a mover. A
+ * manager that does not see all owners trusts the labels.
+ */
+const ownership = (informers: ReadonlyArray<Cache.Informer>) => {
+  const of = (kind: Kind) => informers.find(({ resource }) => isKind(resource, kind))
+  const owners = { Backup: of("Backup"), Restore: of("Restore") }
+  return (object: KubernetesObject): boolean => {
+    const owner = owners[MoverJob.useOf(object) === "restore" ? "Restore" : "Backup"]
+    if (owner === undefined || owner.labelSelector !== undefined) return true
+    const { labels, namespace } = object.metadata
+    return owner.store.list({ namespace }).some(({ metadata }) => metadata.uid === labels?.[Names.ownerLabel])
+  }
+}
+
+/** The same, from the server. */
+const occupiedUnseen = (claim: Claim) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const labelSelector = `${Names.repositoryLabel}=${claim.repository}`
+    // Only in its own namespace, because a manager may lack the permission for others. For those the cache must be enough.
+    const [unseen] = yield* Pages.all(Job, { ...placeOf(claim.owner), labelSelector }, (job) =>
+      works(job) && conflicts(claim, job, now) ? { metadata: job.metadata } : undefined
+    )
+    return unseen === undefined ? undefined : busy("Job", unseen, claim)
+  })
+
+/** Whether a mover and another one cannot work on the repository at the same time. */
+const conflicts = ({ use }: Claim, other: KubernetesObject, now: number): boolean =>
+  !MoverJob.agree(use, MoverJob.useOf(other)) && (use === "exclusive" || !isStuck(other, now))
 
 /** A Job that is being deleted works until it has finished or is gone. A finished Job has no running pod. */
 const works = (job: Job): boolean => !Run.isOver(job)
 
-const busy = ({ metadata: { name, namespace } }: KubernetesObject, repository: string): Busy => ({
+/** Names only objects of the owner's namespace. */
+const busy = (
+  kind: string,
+  { metadata: { name, namespace } }: KubernetesObject,
+  { owner, repository }: Claim
+): Busy => ({
   what: repository,
-  message: `Job ${namespace}/${name} works on the repository`
+  message:
+    namespace === owner.metadata.namespace
+      ? `${kind} ${namespace}/${name} works on the repository`
+      : "a mover of another namespace works on the repository"
 })
 
 /** Ends a Job: its pods terminate, and then it is gone. */

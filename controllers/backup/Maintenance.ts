@@ -131,6 +131,7 @@ export const work = (
     spec: { ...backup.spec, backoffLimit: 0 },
     name: MoverJob.nameOf(name, `k${MoverJob.shortHash(before)}`),
     trigger,
+    use: "exclusive",
     operations: ["preflight", ...operations],
     parameters: {
       BACKUP_HOST: namespace,

@@ -8,6 +8,8 @@ export const ownerLabel = `${domain}/owner`
 export const repositoryLabel = `${domain}/repository`
 /** On Jobs and mover pods: their trigger (see Run). */
 export const triggerLabel = `${domain}/trigger`
+/** How a mover uses its repository: see `Job.Use`. */
+export const useLabel = `${domain}/use`
 
 /** On Jobs: the tick of a scheduled run, RFC 3339. */
 export const scheduledAtAnnotation = `${domain}/scheduled-at`

@@ -64,7 +64,7 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       45,
       "/data/a has 3 entries",
       "TargetNotEmpty",
-      "The volume to restore into is not empty, and nothing was written. /data/a has 3 entries. Restore into an empty volume, or set spec.overwrite in a new Restore"
+      "The volume to restore into is not empty, and nothing was written. /data/a has 3 entries. Restore into an empty volume, or set spec.mode in a new Restore"
     ],
     [
       46,

@@ -126,6 +126,10 @@ const ofTick = (backup: Backup, { lastRun }: BackupStatus, jobs: ReadonlyArray<J
   return reported === undefined ? id : `${id}x${MoverJob.shortHash(reported.metadata.uid)}`
 }
 
+/** The use of a run: exclusive, if it may create the repository or removes its locks. */
+export const useOf = ({ repositoryID }: BackupStatus, trigger: Trigger | undefined): MoverJob.Use =>
+  repositoryID === undefined || trigger === "unlock" ? "exclusive" : "backup"
+
 const minute = 60_000
 
 /** The delays before the retries of a failed run, in milliseconds. The last one repeats. */
@@ -241,6 +245,7 @@ export const work = (
     spec,
     name: MoverJob.nameOf(name, id),
     trigger,
+    use: useOf(status, trigger),
     operations: [
       "preflight",
       // After the repository was opened or created, because a lock does not prevent that.

@@ -129,7 +129,7 @@ const begin = (restore: Restore) =>
     const understood = Spec.parse(backup)
     if (Either.isLeft(understood)) return pending(understood.left)
     const { repository } = understood.right
-    const busy = yield* Jobs.wait(restore, "Restore", repository.hash)
+    const busy = yield* Jobs.wait(restore, "Restore", "restore", repository.hash)
     if (busy !== undefined) return pending(waitingFor(busy))
     const [volume, target, credentials] = yield* Effect.all(
       [
@@ -149,6 +149,7 @@ const begin = (restore: Restore) =>
         spec: { ...inherited(backup), ...spec },
         name: MoverJob.nameOf(restore.metadata.name, "restore"),
         trigger: "restore",
+        use: "restore",
         operations: ["preflight", "restore"],
         parameters: {
           BACKUP_HOST: namespace,

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 export interface Values {
   /** The default image of movers. */
   readonly moverImage: string
-  /** The largest number of concurrent movers: each may need a GiB of memory and much network. */
+  /** The largest number of concurrent movers of Backups, and that of Restores: each may need a GiB of memory and much network. */
   readonly maxJobs: number
   /** How long a mover may take until its container runs, for image pulls and volume attachments. */
   readonly startTimeout: Duration.Duration
@@ -53,7 +53,7 @@ export const variables = {
       /\s/.test(text) ? Either.left(`invalid image: "${text}" (must not contain spaces)`) : Either.right(text)
   }),
   maxJobs: Setting.make("HOMEOSTAT_BACKUP_MAX_JOBS", {
-    description: "How many movers run at a time, those of Backups and Restores together",
+    description: "How many movers of Backups run at a time; as many of Restores run beside them",
     otherwise: `${defaults.maxJobs}`,
     parse: (text) =>
       /^[1-9][0-9]{0,5}$/.test(text)

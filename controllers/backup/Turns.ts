@@ -1,6 +1,6 @@
 /**
- * The turns of movers: one mover at a time per repository, and a limit for all movers. Two movers that create a repository at once
- * destroy it, and prune needs exclusive access.
+ * The turns of movers on a repository (see `Job.Use`), and limits for all movers. Two movers that create a repository at once destroy
+ * it, and prune needs exclusive access.
  *
  * Whether a repository is free follows from Jobs and pods, so that a new manager knows it at once. The registry adds two facts of
  * this process: only one decision at a time, and the objects that wait for the end of a Job.
@@ -32,6 +32,8 @@ export interface Registry {
    */
   readonly wait: (kind: Kind, key: ObjectKey, what: string) => Effect.Effect<void>
   readonly leave: (kind: Kind, key: ObjectKey) => Effect.Effect<void>
+  /** The objects that wait for this. */
+  readonly waiting: (kind: Kind, what: string) => ReadonlyArray<ObjectKey>
   /**
    * The objects to trigger at the end of a mover of this repository: the first that wait for it, and for the global limit.
    *
@@ -59,6 +61,8 @@ export const make = (): Registry => {
         waiting[kind].set(name, what)
       }),
     leave: (kind, key) => Effect.sync(() => void waiting[kind].delete(keyString(key))),
+    waiting: (kind, wanted) =>
+      Array.from(waiting[kind]).flatMap(([name, what]) => (what === wanted ? [parseKey(name)] : [])),
     next: (kind, repository, exists) =>
       Effect.gen(function* () {
         const found: Array<ObjectKey> = []

@@ -1,4 +1,4 @@
-/** Whose turn it is: one mover at a time on a repository, and only so many in all. */
+/** The turns of movers on a repository, and the limits for all movers. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/Backup"
 import * as MoverJob from "@homeostat/backup/Job"
@@ -6,8 +6,7 @@ import * as Names from "@homeostat/backup/Names"
 import { Restore } from "@homeostat/backup/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
-import { Job } from "@homeostat/runtime/resource/BuiltIn"
-import { eventually } from "@homeostat/testkit/Eventually"
+import { Job, Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import * as Storages from "@homeostat/testkit/server/controllers/Storages"
 import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
@@ -97,33 +96,183 @@ Virtual.test("Backups that share a repository take turns, and say whose it is to
   })
 )
 
-Virtual.test("A Restore waits until the repository is free, and says for whom", (world) =>
+const restoring = (name: string, targetPVC: string) =>
+  Effect.gen(function* () {
+    yield* Claims.bound(Virtual.namespace, targetPVC)
+    yield* Client.create(Restore, { metadata: Virtual.key(name), spec: { backupRef: "shop", targetPVC } })
+  })
+
+const restored = (name: string) => Effect.map(Client.get(Restore, Virtual.key(name)), ({ status }) => status ?? {})
+
+Virtual.test("A Restore works beside a backup and another Restore, and outside of the limit for backups", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage({ settings: { maxJobs: 1 } })
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* Virtual.runs("shop")
+    yield* restoring("one", "first")
+    yield* world.pass("10 seconds")
+    expect((yield* restored("one")).phase).toBe("Running")
+    // A second Restore is one more than the limit.
+    yield* restoring("two", "second")
+    yield* world.pass("10 seconds")
+    expect(yield* restored("two")).toMatchObject({
+      phase: "Pending",
+      message: "It waits for its turn: as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, 1"
+    })
+    yield* world.pass("15 minutes")
+    expect([yield* restored("one"), yield* restored("two")].map(({ phase }) => phase)).toEqual(["Complete", "Complete"])
+  })
+)
+
+Virtual.test("A Restore waits for the mover that creates the repository, and then comes before other movers", (world) =>
   Effect.gen(function* () {
     yield* world.manage()
-    yield* Claims.bound(Virtual.namespace, "fresh")
     world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
-    yield* Virtual.create("shop")
+    yield* Virtual.create("shop", { ...path("shared"), retention: { keepLast: 3 } })
     yield* Virtual.runs("shop")
-    const most = yield* counting(world)
-    yield* Client.create(Restore, { metadata: Virtual.key("back"), spec: { backupRef: "shop", targetPVC: "fresh" } })
-    const restore = Client.get(Restore, Virtual.key("back"))
-    const waiting = yield* eventually("it waits", restore, ({ status }) => status?.phase === "Pending")
-    expect(waiting.status?.message).toMatch(/^It waits for its turn: Job shop\/shop-\d+ works on the repository$/)
-    yield* world.until("2026-11-20T00:05:05Z")
-    expect((yield* restore).status?.phase).toBe("Running")
-    expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
-      "preflight backup",
-      "preflight restore"
-    ])
-    // Now the other way round.
-    yield* Virtual.annotate("shop", "run", "T")
-    yield* world.until("2026-11-20T00:09:00Z")
-    expect((yield* Virtual.status("shop")).message).toContain("waits for its turn: Job shop/back-restore works")
-    yield* world.until("2026-11-20T00:12:00Z")
-    expect((yield* restore).status).toMatchObject({ phase: "Complete", restored: { files: 2 } })
-    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", active: { token: "T" } })
-    expect(most()).toBe(1)
+    yield* Virtual.create("other", path("shared"))
+    yield* Virtual.until("other", "it waits", ({ phase }) => phase === "Pending")
+    yield* restoring("back", "fresh")
+    yield* world.pass("10 seconds")
+    expect((yield* restored("back")).message).toMatch(
+      /^It waits for its turn: Job shop\/shop-\d+ works on the repository$/
+    )
+    yield* world.until("2026-11-20T00:05:30Z")
+    expect((yield* restored("back")).phase).toBe("Running")
+    expect(world.begun().map(({ operations }) => operations[1])).toEqual(["backup", "restore"])
+    expect((yield* Virtual.status("other")).message).toMatch(
+      / (a Restore comes first|Job shop\/back-restore works .*)$/
+    )
+    yield* world.until("2026-11-20T00:30:00Z")
+    expect((yield* Virtual.status("other")).phase).toBe("Completed")
   })
+)
+
+const evil = "evil"
+
+/** A Job in another namespace with the labels of a mover. */
+const forge = (name: string, repository: string, suspend: boolean) =>
+  Client.create(Job, {
+    metadata: {
+      namespace: evil,
+      name,
+      labels: { ...Names.moverLabels, [Names.repositoryLabel]: repository, [Names.ownerLabel]: "none" }
+    },
+    spec: {
+      suspend,
+      template: { spec: { restartPolicy: "Never", containers: [{ name: "sleep", image: "sleep:1", args: [] }] } }
+    }
+  })
+
+Virtual.test("Jobs with the labels of a mover in another namespace hold neither slots nor a repository", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: evil } })
+    yield* world.manage({ settings: { maxJobs: 2 } })
+    yield* Virtual.create("shop")
+    const { status } = yield* Virtual.rests("shop")
+    const hash = status?.repositoryHash ?? ""
+    for (const [index, suspend] of [true, false, true, false].entries()) yield* forge(`forged-${index}`, hash, suspend)
+    yield* world.pass("10 seconds")
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.pass("3 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
+  })
+)
+
+Virtual.test("A status does not name Backups and movers of other namespaces", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: evil } })
+    yield* world.manage()
+    const shared = { repository: { path: "shared", credentialsSecretRef: { name: "s3" } } }
+    const key = { namespace: evil, name: "spy" }
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    for (const namespace of [Virtual.namespace, evil]) {
+      yield* Client.create(Secret, {
+        metadata: { namespace, name: "s3" },
+        stringData: { RESTIC_PASSWORD: "x", AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" }
+      })
+    }
+    yield* Virtual.create("shop", { ...shared, destination: "s3://bucket" })
+    yield* Virtual.runs("shop")
+    yield* Claims.bound(evil, "app")
+    yield* Client.create(Backup, {
+      metadata: key,
+      spec: { source: "pvc/app", destination: "s3://bucket", ...shared }
+    })
+    yield* world.pass("1 minute")
+    const waiting = yield* Client.get(Backup, key)
+    expect(waiting.status?.message).toBe(
+      "A run is due and waits for its turn: a mover of another namespace works on the repository"
+    )
+    expect(JSON.stringify(waiting.status)).not.toContain("shop/")
+    expect(Virtual.condition(waiting, "Ready")?.message).toContain(
+      "Its repository is also that of 1 Backup of other namespaces: they take turns."
+    )
+  })
+)
+
+Virtual.test("A namespace gets half of the slots while another one waits", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: evil } })
+    yield* world.manage({ settings: { maxJobs: 4 } })
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    yield* Client.create(Secret, {
+      metadata: { namespace: evil, name: "store" },
+      stringData: { RESTIC_PASSWORD: "correct horse" }
+    })
+    yield* Claims.bound(evil, "app")
+    yield* Claims.bound(evil, "store")
+    for (let index = 0; index < 12; index++) {
+      yield* Client.create(Backup, {
+        metadata: { namespace: evil, name: `many-${index}` },
+        spec: {
+          source: "pvc/app",
+          destination: "pvc://store",
+          repository: { path: `${index}`, credentialsSecretRef: { name: "store" } }
+        }
+      })
+    }
+    yield* world.pass("30 seconds")
+    const begun = (tag: string) => world.begun().filter((mover) => mover.tag.startsWith(tag)).length
+    expect(begun("evil/")).toBe(4)
+    for (const name of ["one", "two", "three"]) yield* Virtual.create(name)
+    yield* world.pass("6 minutes")
+    expect([begun("shop/"), begun("evil/")]).toEqual([2, 6])
+  })
+)
+
+Virtual.test(
+  "A Job that cannot be deleted, because its node is down, holds neither slot nor repository for long",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { maxJobs: 1 } })
+      yield* Virtual.create("shop")
+      const { metadata, status } = yield* Virtual.rests("shop")
+      const labels = {
+        ...Names.moverLabels,
+        [Names.repositoryLabel]: status?.repositoryHash ?? "",
+        [Names.ownerLabel]: metadata.uid,
+        [Names.useLabel]: "backup"
+      }
+      yield* Client.create(Job, {
+        metadata: { ...Virtual.key("hung"), labels, finalizers: ["example.com/hung"] },
+        spec: {
+          suspend: true,
+          template: { spec: { restartPolicy: "Never", containers: [{ name: "x", image: "x:1", args: [] }] } }
+        }
+      })
+      yield* Client.delete(Job, Virtual.key("hung"), { propagation: "Background" })
+      yield* Virtual.annotate("shop", "run", "T")
+      yield* world.pass("4 minutes")
+      expect((yield* Virtual.status("shop")).message).toBe(
+        "A run is due and waits for its turn: Job shop/hung works on the repository"
+      )
+      yield* world.pass("3 minutes")
+      expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
+    })
 )
 
 /** Keeps the cache of a manager from learning what happens to some kinds. The server ends the open watches within ten minutes. */
