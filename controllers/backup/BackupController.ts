@@ -267,8 +267,9 @@ const maintain = (
     if ((yield* Jobs.wait(backup, "Backup", "exclusive", repository.hash)) !== undefined) return { ...acted, wake }
     const credentials = yield* Look.credentials(backup, repository.destination)
     const placement = yield* Look.repository(backup, repository.destination)
+    const privileges = yield* Look.privileges(backup)
     // The next run reports a missing prerequisite.
-    if (Either.isLeft(credentials) || Either.isLeft(placement)) return { ...acted, wake }
+    if (Either.isLeft(credentials) || Either.isLeft(placement) || Either.isLeft(privileges)) return { ...acted, wake }
     const work = Maintenance.work(backup, draft.status, understood.right, {
       operations,
       placement: placement.right,
@@ -287,11 +288,12 @@ const maintain = (
 /** The prerequisites of a run in the cluster: all of them, or the first missing one. */
 const look = (backup: Backup, { repository: { destination } }: Spec.Understood) =>
   Effect.map(
-    Effect.all([Look.source(backup, destination), Look.credentials(backup, destination)], {
+    Effect.all([Look.source(backup, destination), Look.credentials(backup, destination), Look.privileges(backup)], {
       concurrency: "unbounded"
     }),
-    ([source, secrets]) =>
+    ([source, secrets, privileges]) =>
       Either.gen(function* () {
+        yield* Either.mapLeft(privileges, (refusal): Spec.Refusal => refusal)
         const groups = yield* Either.mapLeft(source, (refusal): Spec.Refusal => refusal)
         const credentials = yield* Either.mapLeft(secrets, (refusal): Spec.Refusal => refusal)
         return { groups, credentials }

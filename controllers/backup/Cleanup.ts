@@ -139,6 +139,8 @@ const begin = (backup: Backup) =>
     if (Either.isLeft(credentials)) return credentials.left
     const place = yield* Look.repository(backup, repository.destination)
     if (Either.isLeft(place)) return place.left
+    const privileges = yield* Look.privileges(backup)
+    if (Either.isLeft(privileges)) return privileges.left
     const { name, namespace = "" } = backup.metadata
     const begun = yield* Jobs.begin(
       {

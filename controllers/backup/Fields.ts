@@ -92,6 +92,10 @@ export const pod = {
     "Compute resources of the pod. restic takes about 1 GiB of memory for each 10 million files."
   ),
   podSecurityContext: optional(SecurityContext, "As whom the pod reads and writes files."),
+  privileged: optional(
+    Schema.Boolean,
+    'Run the mover as root with the capabilities to read all files, and to restore their owners and modes. The namespace needs the annotation backup.example.com/privileged-movers: "true".'
+  ),
   podMetadata: optional(
     Schema.Struct({
       labels: optional(Texts, "Labels of the pod. Those of Homeostat stay."),

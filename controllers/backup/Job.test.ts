@@ -121,6 +121,21 @@ describe("A mover may do nothing but its work", () => {
       "runAsNonRoot is not true",
       "runAsUser is 0"
     ]))
+  test("a privileged mover is root, with few capabilities, and meets the baseline Pod Security level", () => {
+    for (const [use, add] of [
+      ["backup", ["DAC_OVERRIDE"]],
+      ["exclusive", ["DAC_OVERRIDE"]],
+      ["restore", ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP"]]
+    ] as const) {
+      const { container, spec } = made({ use, spec: { privileged: true } })
+      expect(restricted(spec)).toEqual(["runAsNonRoot is not true", "runAsUser is 0", "adds capabilities"])
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"], add: [...add] }
+      })
+    }
+  })
   test("it has no token of the API server, nor the addresses of services", () =>
     expect(made({ spec: { serviceAccountName: "cloud" } }).spec).toMatchObject({
       automountServiceAccountToken: false,

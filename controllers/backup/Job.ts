@@ -1,6 +1,6 @@
 /**
  * The Job of a mover: a pod that can only read its volumes (or write the restored one) and connect to its repository. It has no API
- * server token, no privileges, and a read-only root file system. Pure.
+ * server token and a read-only root file system. It has no privileges, unless the spec and the namespace allow some. Pure.
  *
  * It contains only the names of Secrets: the kubelet passes their values to the container.
  */
@@ -23,6 +23,7 @@ export type PodSpec = Pick<
   | "nodeSelector"
   | "podMetadata"
   | "podSecurityContext"
+  | "privileged"
   | "priorityClassName"
   | "tolerations"
   | "backoffLimit"
@@ -192,8 +193,9 @@ export const desired = (work: Work): Desired<Job> => {
           // restic releases its lock when it is terminated.
           terminationGracePeriodSeconds: 60,
           securityContext: {
-            runAsNonRoot: placement.security.runAsUser !== 0,
+            runAsNonRoot: placement.security.runAsUser !== 0 && spec.privileged !== true,
             ...placement.security,
+            ...(spec.privileged === true && { runAsUser: 0, runAsGroup: 0 }),
             // Large volumes are not changed recursively if their root already matches.
             ...(placement.security.fsGroup !== undefined && { fsGroupChangePolicy: "OnRootMismatch" }),
             ...(spec.podSecurityContext?.seLinuxOptions !== undefined && {
@@ -235,7 +237,12 @@ export const desired = (work: Work): Desired<Job> => {
               securityContext: {
                 allowPrivilegeEscalation: false,
                 readOnlyRootFilesystem: true,
-                capabilities: { drop: ["ALL"] }
+                capabilities: {
+                  drop: ["ALL"],
+                  ...(spec.privileged === true && {
+                    add: [...capabilities[work.use === "restore" ? "restore" : "backup"]]
+                  })
+                }
               }
             }
           ]
@@ -249,6 +256,12 @@ export const desired = (work: Work): Desired<Job> => {
 const withoutSidecars = {
   labels: { "sidecar.istio.io/inject": "false" },
   annotations: { "linkerd.io/inject": "disabled" }
+} as const
+
+/** The capabilities of a privileged mover. The baseline of Pod Security allows them. Volumes that are saved are read-only. */
+export const capabilities = {
+  backup: ["DAC_OVERRIDE"],
+  restore: ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETFCAP"]
 } as const
 
 /** The mover's container. */

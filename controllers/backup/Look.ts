@@ -9,7 +9,14 @@
 import * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
-import { Deployment, PersistentVolumeClaim, Pod, Secret, StatefulSet } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  Deployment,
+  Namespace,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  StatefulSet
+} from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject, ObjectKey } from "@homeostat/runtime/resource/KubernetesObject"
 import type { InvalidObject, Resource } from "@homeostat/runtime/resource/Resource"
 import * as Arr from "effect/Array"
@@ -20,6 +27,7 @@ import type { Backup } from "./Backup.ts"
 import type * as Claim from "./Claim.ts"
 import * as Credentials from "./Credentials.ts"
 import type * as Destination from "./Destination.ts"
+import * as Names from "./Names.ts"
 import * as Pages from "./Pages.ts"
 import * as Placement from "./Placement.ts"
 import { allowsUse, modeOf, type Restore } from "./Restore.ts"
@@ -32,8 +40,32 @@ export const access: ReadonlyArray<Access.Access> = [
   Access.get(StatefulSet),
   Access.list(PersistentVolumeClaim),
   Access.list(Pod),
-  Access.get(Secret)
+  Access.get(Secret),
+  Access.get(Namespace)
 ]
+
+/** A privileged mover is not allowed. */
+export interface PrivilegesRefusal {
+  readonly reason: "PrivilegedNotAllowed"
+  readonly message: string
+}
+
+/** Whether the namespace allows the mover that a spec describes. */
+export const privileges = ({ metadata: { namespace = "" }, spec }: Backup | Restore): Look<void, PrivilegesRefusal> => {
+  if (spec.privileged !== true) return Effect.succeed(Either.void)
+  const refuse = (message: string) => Either.left<PrivilegesRefusal>({ reason: "PrivilegedNotAllowed", message })
+  const allowed = (found: Option.Option<Namespace>) =>
+    Option.isSome(found) && found.value.metadata.annotations?.[Names.privilegedAnnotation] === "true"
+      ? Either.void
+      : refuse(
+          `spec.privileged is not allowed in namespace ${namespace}: an administrator sets its annotation ${Names.privilegedAnnotation} to "true"`
+        )
+  return Effect.map(find(Namespace, { name: namespace }), allowed).pipe(
+    Effect.catchTag("Forbidden", ({ message }) =>
+      Effect.succeed(refuse(`spec.privileged cannot be checked: ${message}`))
+    )
+  )
+}
 
 type Look<A, E> = Effect.Effect<Either.Either<A, E>, ApiError.ApiError, Client.Client>
 

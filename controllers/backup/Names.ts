@@ -37,6 +37,9 @@ export const retentionAnnotation = `${domain}/apply-retention`
 /** On a Backup that is being deleted: `"true"` skips the clean-up. */
 export const skipCleanupAnnotation = `${domain}/skip-cleanup`
 
+/** On a namespace: `"true"` allows privileged movers. Only its administrators may set it. */
+export const privilegedAnnotation = `${domain}/privileged-movers`
+
 /** Keeps a Backup until its mover has stopped and, if requested, its snapshots are deleted. */
 export const finalizer = `${domain}/finalizer`
 

@@ -251,6 +251,19 @@ describe("A restore", () => {
       message: "3 files and folders restored from snapshot 01234567, 12 bytes",
       restored: { files: 3, bytes: 12 }
     }))
+  test("reports files that have another owner than before", () => {
+    const restored = (ownership: string) =>
+      judged(0, "", `{"snapshot":"0123456789abcdef","bytes":1,"files":1,"ownership":"${ownership}"}`)
+    expect(restored("AsMover")).toMatchObject({
+      message:
+        "1 file or folder restored from snapshot 01234567, 1 byte; the files belong to the user of the mover, because only a privileged mover restores other owners",
+      restored: { ownership: "AsMover" }
+    })
+    expect(restored("Preserved")).toMatchObject({
+      message: "1 file or folder restored from snapshot 01234567, 1 byte",
+      restored: { ownership: "Preserved" }
+    })
+  })
   test("that failed is not told to be tried again by itself", () => {
     for (const code of [3, 40, 41, 43, 44, 45, 46, 143]) {
       expect(judged(code, "")).toMatchObject({ phase: "Failed", message: expect.not.stringContaining("retried") })

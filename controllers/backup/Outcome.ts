@@ -281,7 +281,11 @@ const done = (
   purpose: Purpose
 ): string => {
   if (restored !== undefined) {
-    return `${restored.files === 1 ? "1 file or folder" : `${restored.files} files and folders`} restored from snapshot ${restored.snapshot.slice(0, 8)}, ${counted(restored.bytes, "byte")}`
+    const files = restored.files === 1 ? "1 file or folder" : `${restored.files} files and folders`
+    const what = `${files} restored from snapshot ${restored.snapshot.slice(0, 8)}, ${counted(restored.bytes, "byte")}`
+    return restored.ownership === "AsMover"
+      ? `${what}; the files belong to the user of the mover, because only a privileged mover restores other owners`
+      : what
   }
   if (purpose === "delete") return `${counted(removed ?? 0, "snapshot")} deleted`
   if (purpose === "maintenance") {

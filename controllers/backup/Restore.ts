@@ -73,7 +73,11 @@ const Status = Schema.Struct({
     Schema.Struct({
       snapshot: Fields.word("The id of the snapshot."),
       bytes: Fields.amount("Size of all files that were written."),
-      files: Fields.amount("Number of files and folders that were written.")
+      files: Fields.amount("Number of files and folders that were written."),
+      ownership: optional(
+        Schema.Literal("Preserved", "AsMover"),
+        "Preserved: the files have the owners of the snapshot. AsMover: they belong to the user of the mover, which was not privileged."
+      )
     }),
     "What was written."
   ),

@@ -131,14 +131,16 @@ const begin = (restore: Restore) =>
     const { repository } = understood.right
     const busy = yield* Jobs.wait(restore, "Restore", "restore", repository.hash)
     if (busy !== undefined) return pending(waitingFor(busy))
-    const [volume, target, credentials] = yield* Effect.all(
+    const [privileges, volume, target, credentials] = yield* Effect.all(
       [
+        Look.privileges(restore),
         volumeOf(restore, backup, repository),
         Look.target(restore, backup, repository.destination),
         Look.credentials(backup, repository.destination, spec.serviceAccountName ?? backup.spec.serviceAccountName)
       ],
       { concurrency: "unbounded" }
     )
+    if (Either.isLeft(privileges)) return pending(privileges.left)
     if (Either.isLeft(volume)) return pending(volume.left)
     if (Either.isLeft(target)) return pending(target.left)
     if (Either.isLeft(credentials)) return pending(credentials.left)

@@ -1,6 +1,6 @@
 /**
  * The result that the mover reports: one JSON object in its termination message, `{"reason", "message", "operation", "repository",
- * "kept", "removed", "held", "pruned", "checked", "unlocked", "restored": {"snapshot", "bytes", "files"}, "cut", "snapshots": [{"pvc",
+ * "kept", "removed", "held", "pruned", "checked", "unlocked", "restored": {"snapshot", "bytes", "files", "ownership"}, "cut", "snapshots": [{"pvc",
  * "id", "bytes", "added", "files", "before"} | {"pvc", "empty": true, "before"}]}`, without fields that do not apply. `before` is
  * `{"id", "bytes", "files"}`. Pure.
  *
@@ -53,7 +53,13 @@ export interface Restored {
   readonly bytes: number
   /** Files, folders and links, as restic counts them. */
   readonly files: number
+  /** Whether the files have the owners of the snapshot. Undefined from an older mover. */
+  readonly ownership?: Ownership
 }
+
+/** The owners of restored files: those of the snapshot, or the user of the mover. */
+export const ownerships = ["Preserved", "AsMover"] as const
+export type Ownership = (typeof ownerships)[number]
 
 /** A parsed result. */
 export interface Result {
@@ -156,7 +162,8 @@ const restored = (value: unknown): Restored | undefined => {
   const object = asObject(value)
   const snapshot = id(object?.snapshot)
   if (object === undefined || snapshot === undefined) return undefined
-  return { snapshot, bytes: amount(object.bytes), files: amount(object.files) }
+  const ownership = ownerships.find((ownership) => ownership === object.ownership)
+  return { snapshot, bytes: amount(object.bytes), files: amount(object.files), ...(ownership && { ownership }) }
 }
 
 const snapshot = (value: unknown): ReadonlyArray<Snapshot> => {

@@ -30,6 +30,8 @@ export interface Options {
   readonly folder?: string
   /** Its time limit. */
   readonly seconds?: number
+  /** Receives the lines of standard output, which then are not kept. Returns false to terminate restic. */
+  readonly line?: (line: string) => boolean
 }
 
 /** Runs restic with these arguments. Every exit code is a result. */
@@ -40,6 +42,17 @@ const most = 1000
 
 /** After this time a restic that ignores SIGTERM is killed, if it has a time limit. */
 const patience = Duration.seconds(10)
+
+const eachLine = async (stream: ReadableStream<Uint8Array>, line: (text: string) => void): Promise<void> => {
+  const decoder = new TextDecoder()
+  let rest = ""
+  for await (const bytes of stream) {
+    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n")
+    rest = parts.pop() ?? ""
+    for (const part of parts) line(part)
+  }
+  if (rest !== "") line(rest)
+}
 
 /** Lines of standard error. */
 const reader = (redact: (text: string) => string) => {
@@ -53,16 +66,7 @@ const reader = (redact: (text: string) => string) => {
     if (last.length > 2 * most) last = last.slice(-most)
   }
   return {
-    read: async (stream: ReadableStream<Uint8Array>): Promise<void> => {
-      const decoder = new TextDecoder()
-      let rest = ""
-      for await (const bytes of stream) {
-        const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n")
-        rest = parts.pop() ?? ""
-        for (const part of parts) line(part)
-      }
-      if (rest !== "") line(rest)
-    },
+    read: (stream: ReadableStream<Uint8Array>): Promise<void> => eachLine(stream, line),
     result: () => ({ stderr: last, unreadable })
   }
 }
@@ -73,7 +77,7 @@ const codeOf = ({ exitCode, signalCode }: Bun.Subprocess): number =>
 /** Makes restic for this environment. `redact` removes the secrets from a line. */
 export const make =
   (environment: Environment, redact: (text: string) => string): Restic =>
-  (args, { folder, seconds } = {}) =>
+  (args, { folder, line, seconds } = {}) =>
     Effect.suspend(() => {
       const errors = reader(redact)
       const run = Effect.async<Ended>((resume) => {
@@ -85,7 +89,13 @@ export const make =
           stdout: "pipe",
           stderr: "pipe"
         })
-        const ended = Promise.all([child.exited, new Response(child.stdout).text(), errors.read(child.stderr)])
+        const output =
+          line === undefined
+            ? new Response(child.stdout).text()
+            : eachLine(child.stdout, (text) => {
+                if (!line(text)) child.kill("SIGTERM")
+              }).then(() => "")
+        const ended = Promise.all([child.exited, output, errors.read(child.stderr)])
         ended.then(
           ([, stdout]) => resume(Effect.succeed({ code: codeOf(child), stdout, ...errors.result() })),
           (error) => resume(Effect.die(error))
@@ -122,7 +132,7 @@ export const redactor = (environment: Environment): ((text: string) => string) =
 }
 
 /** The fields of a line of JSON; undefined for another line. */
-const json = (line: string): { readonly [field: string]: unknown } | undefined => {
+export const json = (line: string): { readonly [field: string]: unknown } | undefined => {
   if (!line.startsWith("{")) return undefined
   try {
     return JSON.parse(line)

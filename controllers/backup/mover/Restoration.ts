@@ -51,7 +51,34 @@ export const restore = (mover: Mover): Step =>
     if (ended.code !== 0) return yield* fail(ended)
     rmSync(begun, { force: true })
     const summary = Restic.objectOf(ended, "summary") ?? {}
-    report.restored = { snapshot, bytes: count(summary.bytes_restored), files: count(summary.files_restored) }
+    report.restored = {
+      snapshot,
+      bytes: count(summary.bytes_restored),
+      files: count(summary.files_restored),
+      ownership: yield* ownership(mover, snapshot)
+    }
+  })
+
+/**
+ * Whether the restored files have the owners of the snapshot. restic ignores a refused change of the owner, unless it runs as root. So
+ * for another user, the snapshot must contain only files of that user and its groups.
+ */
+const ownership = ({ parameters, restic }: Mover, snapshot: string) =>
+  Effect.gen(function* () {
+    const user = process.geteuid?.() ?? 0
+    if (user === 0) return "Preserved"
+    const groups = new Set([process.getegid?.(), ...(process.getgroups?.() ?? [])])
+    let isOwn = true
+    const listed = yield* restic(["ls", "--json", ...lock(parameters), snapshot], {
+      line: (text) => {
+        const node = Restic.json(text)
+        if (node?.struct_type === "node" || node?.message_type === "node") {
+          isOwn &&= node.uid === user && groups.has(Number(node.gid))
+        }
+        return isOwn
+      }
+    })
+    return isOwn && listed.code === 0 ? "Preserved" : "AsMover"
   })
 
 const isFolder = (path: string): boolean => {

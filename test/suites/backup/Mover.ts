@@ -39,6 +39,8 @@ const program = Effect.runSync(
 export interface Run extends Restic.Environment {
   /** As whom, if the tests run as root. */
   readonly user?: string
+  /** The only capabilities of root, separated by commas, if the tests run as root. */
+  readonly capabilities?: string
   /** As the kernel has it for the pod; restic writes it into its locks. Default: this machine's. */
   readonly hostname?: string
 }
@@ -105,7 +107,7 @@ export const make = (
     }
     let pods = 0
 
-    const launch = (operations: string, { hostname, user, ...own }: Run) => {
+    const launch = (operations: string, { capabilities, hostname, user, ...own }: Run) => {
       pods += 1
       const pod = join(folder, `pod-${pods}`)
       for (const name of ["cache", "tmp"]) {
@@ -116,13 +118,16 @@ export const make = (
       const result = join(pod, "result")
       Bun.spawnSync(["touch", result])
       chmodSync(result, 0o666)
-      const dropped =
-        user === undefined || process.getuid?.() !== 0 ? [] : ["setpriv", "--reuid", user, "--clear-groups"]
+      const isRoot = process.getuid?.() === 0
+      const dropped = isRoot && user !== undefined ? ["setpriv", "--reuid", user, "--clear-groups"] : []
+      const bounds = `-all,${(capabilities ?? "").toLowerCase().replace(/\w+/g, "+$&")}`
+      const bounded = isRoot && capabilities !== undefined ? ["setpriv", `--bounding-set=${bounds}`] : []
       const [program = "", ...args] = [
         ...(hostname === undefined
           ? []
           : ["unshare", "--uts", "--map-root-user", "sh", "-c", 'hostname "$0" && exec "$@"', hostname]),
         ...dropped,
+        ...bounded,
         join(folder, "bin/bun"),
         join(folder, "mover.js"),
         "mover",

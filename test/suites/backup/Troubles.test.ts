@@ -2,7 +2,8 @@
 import { describe, expect } from "bun:test"
 import { Restore } from "@homeostat/backup/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
-import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Job, Namespace, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { JsonObject } from "@homeostat/testkit/server/Json"
 import { Duration, Effect } from "effect"
 import * as Claims from "./Claims.ts"
@@ -173,6 +174,33 @@ for (const [fields, mode] of [
       })
   )
 }
+
+Virtual.test("A privileged mover needs an annotation of its namespace", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("shop", { privileged: true })
+    yield* world.pass("1 minute")
+    const refused = yield* Virtual.get("shop")
+    expect(Virtual.condition(refused, "Ready")).toMatchObject({
+      status: "False",
+      reason: "PrivilegedNotAllowed",
+      message:
+        'spec.privileged is not allowed in namespace shop: an administrator sets its annotation backup.example.com/privileged-movers to "true"'
+    })
+    expect(world.begun()).toEqual([])
+    const annotations = { "backup.example.com/privileged-movers": "true" }
+    yield* Client.patch(Namespace, { name: Virtual.namespace }, Patch.merge({ metadata: { annotations } }))
+    yield* Virtual.rests("shop")
+    expect(world.begun()[0]?.pod.spec?.securityContext).toMatchObject({ runAsUser: 0, runAsNonRoot: false })
+    // A Restore asks for it itself.
+    yield* Claims.bound(Virtual.namespace, "fresh")
+    const spec = { backupRef: "shop", targetPVC: "fresh", privileged: true }
+    yield* Client.create(Restore, { metadata: Virtual.key("back"), spec })
+    yield* world.pass("2 minutes")
+    expect(world.begun().at(-1)?.pod.spec?.containers[0]?.securityContext?.capabilities?.add).toContain("CHOWN")
+    expect((yield* Client.get(Restore, Virtual.key("back"))).status?.phase).toBe("Complete")
+  })
+)
 
 Virtual.test("A run that takes too long is ended after activeDeadlineSeconds", (world) =>
   Effect.gen(function* () {

@@ -4,6 +4,7 @@ import { Backup } from "@homeostat/backup/Backup"
 import { Restore } from "@homeostat/backup/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import * as Condition from "@homeostat/runtime/resource/Condition"
 import { Effect } from "effect"
 import * as Backups from "../backup/Backups.ts"
 import * as Scene from "../backup/Scene.ts"
@@ -26,6 +27,14 @@ export const life = (scene: Scene.Scene) =>
 
     yield* Backups.restoring(scene, "again")
     expect((yield* Backups.restored(scene, "again")).status).toMatchObject({ phase: "Complete" })
+
+    yield* Backups.restoring(scene, "privileged", { backupRef: "shop", privileged: true })
+    yield* Managed.eventually(
+      "the namespace does not allow it",
+      Client.get(Restore, scene.key("privileged")),
+      ({ status }) => Condition.find(status?.conditions, Condition.Ready)?.reason === "PrivilegedNotAllowed"
+    )
+    yield* Client.delete(Restore, scene.key("privileged"))
 
     yield* Backups.restoring(scene, "waits", { backupRef: "missing" })
     const waits = scene.key("waits")

@@ -1,0 +1,141 @@
+/** Restores by every combination of owner, volume, mode and selection, compared file by file. */
+import { afterAll, beforeAll, describe, expect } from "bun:test"
+import { cpSync, lchownSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as MoverJob from "@homeostat/backup/Job"
+import * as Test from "@homeostat/testkit/Test"
+import { Effect, Exit, Scope } from "effect"
+import * as ExtendedAttribute from "./ExtendedAttribute.ts"
+import * as Mover from "./Mover.ts"
+import * as QuickKey from "./QuickKey.ts"
+import * as Restic from "./Restic.ts"
+import * as Tree from "./Tree.ts"
+
+/** Only root can give files to other users. */
+const isRoot = process.getuid?.() === 0
+const nobody = 65_534
+
+/** What a restore brings back of one file. */
+type File = Tree.Entry & { readonly owner: string; readonly attribute: string | undefined }
+
+const read = (folder: string): { readonly [path: string]: File } =>
+  Object.fromEntries(
+    Object.entries(Tree.read(folder)).map(([path, entry]) => {
+      const full = join(folder, path)
+      const { gid, uid } = lstatSync(full)
+      return [path, { ...entry, owner: `${uid}:${gid}`, attribute: ExtendedAttribute.get(full) }]
+    })
+  )
+
+/** Two snapshots: of files with many owners, and of files of one user. */
+interface Template {
+  readonly folder: string
+  readonly files: { readonly [volume: string]: { readonly [path: string]: File } }
+}
+
+const scope = Effect.runSync(Scope.make())
+let template: Template
+
+beforeAll(async () => {
+  template = await Effect.gen(function* () {
+    const mover = yield* Mover.make()
+    yield* Restic.say(mover.env, "init")
+    yield* QuickKey.write(join(mover.folder, "repository"), mover.env)
+    const files: Record<string, Template["files"][string]> = {}
+    for (const volume of ["mixed", "own"]) {
+      const folder = mover.volume(volume)
+      Tree.write(folder)
+      for (const path of ["plain", "deep"]) ExtendedAttribute.set(join(folder, path), `of ${path}`)
+      const before = read(folder)
+      if (isRoot) {
+        for (const [index, path] of Tree.paths(folder).entries()) {
+          const mode = lstatSync(join(folder, path)).mode
+          const id = volume === "own" ? nobody : 1000 + (index % 3)
+          lchownSync(join(folder, path), id, volume === "own" ? 0 : id)
+          expect(lstatSync(join(folder, path)).mode).toBe(mode)
+        }
+      }
+      files[volume] = read(folder)
+      expect(Object.keys(before)).toEqual(Object.keys(files[volume]))
+    }
+    // Some files can only be read by their owner.
+    const saved = yield* mover.run("preflight backup", { capabilities: MoverJob.capabilities.backup.join() })
+    expect(saved).toMatchObject({ exitCode: 0, result: { reason: "Succeeded" } })
+    // For the user without privileges.
+    Bun.spawnSync(["chmod", "-R", "a+rwX", join(mover.folder, "repository")])
+    return { folder: mover.folder, files }
+  }).pipe(Scope.extend(scope), Effect.runPromise)
+}, 120_000)
+
+afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+/** A mover with a privilege, and without one for files of its own user and of others. */
+const owners = [
+  { who: "a privileged mover", volume: "mixed", user: undefined, ownership: "Preserved" },
+  { who: "a mover that owns all files", volume: "own", user: "nobody", ownership: "Preserved" },
+  { who: "a mover without privileges", volume: "mixed", user: "nobody", ownership: isRoot ? "AsMover" : "Preserved" }
+] as const
+
+const cases = [
+  { into: "a new volume", mode: "IntoEmpty", paths: [] },
+  { into: "a new volume", mode: "Overlay", paths: [] },
+  { into: "a new volume", mode: "Mirror", paths: [] },
+  { into: "a new volume", mode: "IntoEmpty", paths: ["/deep", "/plain"] },
+  { into: "a volume with files", mode: "Overlay", paths: [] },
+  { into: "a volume with files", mode: "Mirror", paths: [] },
+  { into: "a volume with files", mode: "Overlay", paths: ["/deep", "/plain"] }
+] as const
+
+/** Files that are newer, older, of another type, or not in the snapshot. */
+const fill = (target: string): void => {
+  mkdirSync(join(target, "deep/er"), { recursive: true })
+  mkdirSync(join(target, "mine/too"), { recursive: true })
+  writeFileSync(join(target, "plain"), "newer and longer")
+  writeFileSync(join(target, "deep/er/own"), "mine")
+  writeFileSync(join(target, "mine/file"), "mine")
+  mkdirSync(join(target, "lost+found"))
+}
+
+const own: ReadonlyArray<string> = ["deep/er/own", "mine", "mine/file", "mine/too"]
+
+/** The paths that a selection restores. */
+const isSelected = (paths: ReadonlyArray<string>, path: string): boolean =>
+  paths.length === 0 || paths.some((each) => `/${path}` === each || `/${path}`.startsWith(`${each}/`))
+
+describe("A restore brings back content, owner, mode, time, attributes, links and holes", () => {
+  for (const { ownership, user, volume, who } of owners) {
+    for (const { into, mode, paths } of cases) {
+      Test.live(`by ${who} into ${into}, ${mode}, ${paths.length === 0 ? "all files" : "some paths"}`, () =>
+        Effect.gen(function* () {
+          const mover = yield* Mover.make()
+          cpSync(join(template.folder, "repository"), join(mover.folder, "repository"), { recursive: true })
+          if (user !== undefined) Bun.spawnSync(["chmod", "-R", "a+rwX", join(mover.folder, "repository")])
+          const target = mover.volume("target")
+          if (into !== "a new volume") fill(target)
+          if (user !== undefined && isRoot) Bun.spawnSync(["chown", "-R", user, target])
+          const ended = yield* mover.run("preflight restore", {
+            RESTORE_VOLUME: volume,
+            RESTORE_TARGET: target,
+            RESTORE_MODE: mode,
+            RESTORE_PATHS: paths.join("\n"),
+            ...(user === undefined ? { capabilities: MoverJob.capabilities.restore.join() } : { user })
+          })
+          expect(ended).toMatchObject({ exitCode: 0, result: { reason: "Succeeded", restored: { ownership } } })
+          const all = template.files[volume] ?? {}
+          const expected = Object.fromEntries(
+            Object.entries(all).flatMap(([path, file]) =>
+              isSelected(paths, path)
+                ? [[path, ownership === "AsMover" ? { ...file, owner: `${nobody}:0` } : file] as const]
+                : []
+            )
+          )
+          const found = read(target)
+          const kept = Object.keys(found).filter((path) => expected[path] === undefined)
+          expect(Object.fromEntries(Object.keys(expected).map((path) => [path, found[path]]))).toEqual(expected)
+          expect(kept).toEqual(into === "a new volume" || mode === "Mirror" ? [] : [...own])
+          rmSync(target, { recursive: true })
+        })
+      )
+    }
+  }
+})
