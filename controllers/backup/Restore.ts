@@ -24,13 +24,13 @@ const Spec = Schema.Struct({
   ),
   mode: optional(
     Schema.Literal("IntoEmpty", "Overlay", "Mirror"),
-    "IntoEmpty (default): the volume must be empty. Overlay: files of the snapshot replace existing files, and others stay. Mirror: files that the snapshot lacks are deleted too."
+    "IntoEmpty (default): the volume must be empty. Overlay: files of the snapshot replace existing files, and others stay. Mirror: files that the snapshot lacks are deleted too, with paths only below them."
   ),
   inUse: optional(
     Schema.Literal("Refuse", "Allow"),
     "Refuse (default): no running pod may use the volume. Allow: write to the volume of running pods, which may see a mixture of files."
   ),
-  overwrite: flag("The same as mode Overlay with inUse Allow. Use those instead."),
+  overwrite: flag("Deprecated. The default of mode is then Overlay, and that of inUse is Allow."),
   backoffLimit: whole("How often it is tried again before it counts as failed.", 2, 0, 10),
   activeDeadlineSeconds: whole("After so many seconds it is ended.", 86_400, 60, 31_536_000),
   ...Fields.pod
@@ -43,16 +43,6 @@ const Spec = Schema.Struct({
     rule: "!(has(self.asOf) && has(self.snapshot) && self.snapshot != 'latest')",
     message: "set either snapshot or asOf",
     fieldPath: ".asOf"
-  }),
-  Field.rule({
-    rule: "!(self.overwrite && (has(self.mode) || has(self.inUse)))",
-    message: "set either overwrite or mode and inUse",
-    fieldPath: ".overwrite"
-  }),
-  Field.rule({
-    rule: "!(has(self.mode) && self.mode == 'Mirror' && has(self.paths) && self.paths.size() > 0)",
-    message: "mode Mirror restores all files: remove paths, or set mode Overlay",
-    fieldPath: ".paths"
   })
 )
 
@@ -113,7 +103,7 @@ export const modeOf = ({ mode, overwrite }: Pick<Restore["spec"], "mode" | "over
 
 /** Whether a Restore may write to a volume that running pods use. */
 export const allowsUse = ({ inUse, overwrite }: Pick<Restore["spec"], "inUse" | "overwrite">): boolean =>
-  overwrite || inUse === "Allow"
+  (inUse ?? (overwrite ? "Allow" : "Refuse")) === "Allow"
 
 /** The status of a Restore. */
 export type RestoreStatus = NonNullable<Restore["status"]>

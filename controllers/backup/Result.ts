@@ -57,8 +57,9 @@ export interface Restored {
   readonly ownership?: Ownership
 }
 
+const ownerships = ["Preserved", "AsMover"] as const
+
 /** The owners of restored files: those of the snapshot, or the user of the mover. */
-export const ownerships = ["Preserved", "AsMover"] as const
 export type Ownership = (typeof ownerships)[number]
 
 /** A parsed result. */

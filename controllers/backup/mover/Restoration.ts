@@ -44,8 +44,9 @@ export const restore = (mover: Mover): Step =>
       ...["--target", realpathSync(target)],
       // `never` also protects files that appeared since the check.
       ...["--overwrite", isIntoEmpty && !continues ? "never" : "always"],
-      // A file system keeps its own folder, which no snapshot has.
-      ...(mode === "Mirror" ? ["--delete", "--exclude", "/lost+found"] : []),
+      ...(mode === "Mirror" ? ["--delete"] : []),
+      // A file system keeps its own folder, which no snapshot has. restic does not delete files outside of included paths.
+      ...(mode === "Mirror" && includes.length === 0 ? ["--exclude", "/lost+found"] : []),
       ...includes
     ])
     if (ended.code !== 0) return yield* fail(ended)

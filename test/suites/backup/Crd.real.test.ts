@@ -92,7 +92,7 @@ spec:
       const spec = yield* explain("bk.spec")
       expect(spec).toContain("source <string> -required- What is saved: a PersistentVolumeClaim by its name")
       expect(spec).toContain("retentionPolicy <string> Snapshots that are so much older than the newest are deleted")
-      expect(yield* explain("restore.spec.targetPVC")).toContain("The PersistentVolumeClaim that is written to.")
+      expect(yield* explain("restore.spec.targetPVC")).toContain("The PersistentVolumeClaim to write to.")
     })
   )
 })

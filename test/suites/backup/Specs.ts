@@ -260,7 +260,7 @@ export const goodRestores: ReadonlyArray<Change> = [
   { ...restore, asOf: "2026-11-20T09:00:00+01:00", snapshot: "latest" },
   { ...restore, volume: "app", paths: ["/etc/app", "with space"], overwrite: true },
   { ...restore, mode: "Overlay", inUse: "Refuse", paths: ["/etc/app"] },
-  { ...restore, mode: "Mirror", inUse: "Allow", overwrite: false }
+  { ...restore, mode: "Mirror", inUse: "Allow", overwrite: true, paths: ["/a"] }
 ]
 
 /** Restores that are refused. */
@@ -280,8 +280,5 @@ export const badRestores: ReadonlyArray<Bad> = [
   ...bad("paths[0]", "should match", { ...restore, paths: ["a\nb"] }),
   ...bad("mode", "Unsupported value", { ...restore, mode: "Delete" }),
   ...bad("inUse", "Unsupported value", { ...restore, inUse: "Maybe" }),
-  ...bad("overwrite", "set either overwrite or mode and inUse", { ...restore, overwrite: true, mode: "Overlay" }),
-  ...bad("overwrite", "set either overwrite or mode and inUse", { ...restore, overwrite: true, inUse: "Allow" }),
-  ...bad("paths", "mode Mirror restores all files", { ...restore, mode: "Mirror", paths: ["/a"] }),
   ...bad("backoffLimit", "should be less than or equal to 10", { ...restore, backoffLimit: 11 })
 ]

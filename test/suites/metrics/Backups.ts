@@ -14,6 +14,9 @@ const metadata = {
 
 const snapshot = { pvc: "data", id: "0123456789abcdef", bytes: 1000, added: 10, files: 3 }
 
+const condition = (type: string, reason: string) =>
+  ({ type, status: "True", reason, message: "", lastTransitionTime: "2026-11-20T02:05:00Z" }) as const
+
 const ran: Backup["status"] = {
   lastBackupTime: "2026-11-20T02:05:00Z",
   nextBackupTime: "2026-11-21T02:00:00Z",
@@ -27,13 +30,9 @@ const ran: Backup["status"] = {
   },
   snapshots: 30,
   conditions: [
-    {
-      type: "RetentionApplied",
-      status: "True",
-      reason: "Applied",
-      message: "1 snapshot deleted, 30 kept",
-      lastTransitionTime: "2026-11-20T02:05:00Z"
-    }
+    condition("RetentionApplied", "Applied"),
+    condition("VolumesIntact", "Intact"),
+    condition("RepositoryHealthy", "Opened")
   ]
 }
 
