@@ -3,11 +3,11 @@
  *
  * A reconcile reads the active Job, or the one that has ended, and decides whether a run is due. If so, it checks the source, the
  * credentials and the turn, and creates the Job. Then it writes the status, records Events and deletes old Jobs. The decision depends
- * only on status, Jobs and time (see Plan), so the next reconcile can continue after a crash at any point.
+ * only on status, Jobs and time (see RunPlan), so the next reconcile can continue after a crash at any point.
  *
  * No data and no values of Secrets pass through the controller: it checks their keys, and the kubelet passes the values to the mover.
  *
- * Needs the permissions that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
+ * Needs the permissions that `homeostat rbac` prints: see {@link Prerequisites.access} and {@link MoverJobs.access}.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Controller from "@homeostat/runtime/controller/Controller"
@@ -22,36 +22,36 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import { Backup } from "./Backup.ts"
-import * as Cleanup from "./Cleanup.ts"
-import * as Decision from "./Decision.ts"
-import * as Jobs from "./Jobs.ts"
-import * as Look from "./Look.ts"
-import * as Maintenance from "./Maintenance.ts"
-import * as Metrics from "./Metrics.ts"
-import * as Names from "./Names.ts"
-import * as Outcome from "./Outcome.ts"
-import * as Plan from "./Plan.ts"
-import * as Run from "./Run.ts"
-import * as Schedule from "./Schedule.ts"
+import { Backup } from "./kinds/Backup.ts"
+import * as Names from "./kinds/Names.ts"
+import { RepositoryQueue } from "./repository/RepositoryQueue.ts"
+import * as Cleanup from "./run/Cleanup.ts"
+import * as JobProgress from "./run/JobProgress.ts"
+import * as Maintenance from "./run/Maintenance.ts"
+import * as Metrics from "./run/Metrics.ts"
+import * as MoverJobs from "./run/MoverJobs.ts"
+import * as NextAction from "./run/NextAction.ts"
+import * as Outcome from "./run/Outcome.ts"
+import * as Prerequisites from "./run/Prerequisites.ts"
+import * as RunPlan from "./run/RunPlan.ts"
+import * as RunState from "./run/RunState.ts"
+import * as BackupStatus from "./run/RunStatus.ts"
+import * as Spec from "./run/Spec.ts"
+import * as Summary from "./run/Summary.ts"
+import { counted } from "./run/Text.ts"
 import { Settings } from "./Settings.ts"
-import * as Spec from "./Spec.ts"
-import * as Standing from "./Standing.ts"
-import * as Summary from "./Summary.ts"
-import * as BackupStatus from "./status.ts"
-import { Turns } from "./Turns.ts"
-import { counted } from "./Words.ts"
+import * as Schedule from "./schedule/Schedule.ts"
 
 /** The Backup controller. */
 export const controller = Controller.make("backup", {
   for: Backup,
-  watches: Jobs.triggers(Backup, "Backup"),
+  watches: MoverJobs.triggers(Backup, "Backup"),
   finalizer: { name: Names.finalizer, cleanup: Cleanup.cleanup },
-  access: [...Jobs.access, ...Look.access],
+  access: [...MoverJobs.access, ...Prerequisites.access],
   reconcile: (backup) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const all = (yield* Jobs.of(backup)).filter((job) => !Cleanup.isCleanup(job))
+      const all = (yield* MoverJobs.of(backup)).filter((job) => !Cleanup.isCleanup(job))
       const jobs = all.filter((job) => !Maintenance.isMaintenance(job))
       const maintaining = all.filter(Maintenance.isMaintenance)
       const understood = Spec.parse(backup)
@@ -82,9 +82,9 @@ export const controller = Controller.make("backup", {
         whole,
         Either.match(understood, { onLeft: () => undefined, onRight: ({ expectedInterval }) => expectedInterval })
       )
-      yield* Effect.forEach(Plan.abandoned(whole.status, jobs), Jobs.end, { discard: true })
-      yield* Effect.forEach(Plan.superfluous(backup, whole.status, jobs, now), Jobs.discard, { discard: true })
-      yield* Effect.forEach(Maintenance.superfluous(whole.status, maintaining), Jobs.discard, { discard: true })
+      yield* Effect.forEach(RunPlan.abandoned(whole.status, jobs), MoverJobs.end, { discard: true })
+      yield* Effect.forEach(RunPlan.superfluous(backup, whole.status, jobs, now), MoverJobs.discard, { discard: true })
+      yield* Effect.forEach(Maintenance.superfluous(whole.status, maintaining), MoverJobs.discard, { discard: true })
       return Result.requeueAfter(Math.max(1, Math.min(Schedule.wakeAfter(scheduled.next, now), ...acted.wake)))
     })
 })
@@ -93,20 +93,20 @@ export const controller = Controller.make("backup", {
 const follow = (backup: Backup, jobs: ReadonlyArray<Job>, now: number) =>
   Effect.gen(function* () {
     const status = backup.status ?? {}
-    const known = Plan.current(status, jobs)
+    const known = RunPlan.current(status, jobs)
     const { startTimeout } = yield* Settings
-    if (known === undefined && status.active === undefined) return Standing.idle(BackupStatus.draft(backup))
+    if (known === undefined && status.active === undefined) return RunState.idle(BackupStatus.draft(backup))
     // A Job that is missing in the cache may be too new for it.
     const { active } = status
-    const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
-    const found = job && Plan.isOf(job, active) ? { job, progress: yield* Jobs.progress(job) } : undefined
-    return Standing.of(backup, found, { now, startTimeout })
+    const job = known ?? Option.getOrUndefined(yield* MoverJobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
+    const found = job && RunPlan.isOf(job, active) ? { job, progress: yield* MoverJobs.progress(job) } : undefined
+    return RunState.of(backup, found, { now, startTimeout })
   })
 
 /** Reads the active maintenance, or the one that has ended. */
 const followMaintenance = (
   backup: Backup,
-  standing: Standing.Standing,
+  standing: RunState.RunState,
   understood: Either.Either<Spec.Understood, Spec.Refusal>,
   jobs: ReadonlyArray<Job>,
   now: number
@@ -118,24 +118,24 @@ const followMaintenance = (
     const { active } = draft.status.maintenance ?? {}
     const known = Maintenance.current(draft.status, jobs)
     if (known === undefined && active === undefined) return done(draft, false)
-    const job = known ?? Option.getOrUndefined(yield* Jobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
+    const job = known ?? Option.getOrUndefined(yield* MoverJobs.find({ ...keyOf(backup), name: active?.job ?? "" }))
     const over = (draft: BackupStatus.Draft, ending: Outcome.Ending, at: number) =>
       done(Maintenance.ended(backup, draft, job, Outcome.judge(ending, { purpose: "maintenance" }), at), false)
     if (job === undefined || job.metadata.deletionTimestamp !== undefined) {
       return over(draft, { _tag: "JobDeleted", job: active?.job ?? "" }, now)
     }
     const begun = active === undefined ? Maintenance.started(draft, job) : draft
-    const progress = yield* Jobs.progress(job)
+    const progress = yield* MoverJobs.progress(job)
     if (progress._tag === "Ended") return over(begun, progress.ending, Math.min(progress.at, now))
     const { startTimeout } = yield* Settings
-    if (progress._tag === "Running" || !Run.isLate(progress, startTimeout, now)) return done(begun, true)
-    yield* Jobs.end(job)
-    return over(begun, Run.notStarted(progress, startTimeout), now)
+    if (progress._tag === "Running" || !JobProgress.isLate(progress, startTimeout, now)) return done(begun, true)
+    yield* MoverJobs.end(job)
+    return over(begun, JobProgress.notStarted(progress, startTimeout), now)
   })
 
 /** The standing of the run, with the decision of the schedule. */
-interface Scheduled extends Standing.Standing {
-  readonly request: Plan.Request | undefined
+interface Scheduled extends RunState.RunState {
+  readonly request: RunPlan.Request | undefined
   readonly next: number | undefined
   /** When to reconcile again, in milliseconds from now. */
   readonly wake: ReadonlyArray<number>
@@ -144,7 +144,7 @@ interface Scheduled extends Standing.Standing {
 /** Decides by the schedule. */
 const schedule = (
   backup: Backup,
-  standing: Standing.Standing,
+  standing: RunState.RunState,
   understood: Either.Either<Spec.Understood, Spec.Refusal>,
   jobs: ReadonlyArray<Job>,
   now: number
@@ -152,7 +152,7 @@ const schedule = (
   const { deadline } = standing
   const wake = deadline === undefined ? [] : [deadline - now]
   if (Either.isLeft(understood)) return { ...standing, request: undefined, next: undefined, wake }
-  const { again, draft, next, request } = Decision.make(backup, understood.right, standing.draft, {
+  const { again, draft, next, request } = NextAction.make(backup, understood.right, standing.draft, {
     jobs,
     isBetweenJobs: standing.remaining !== undefined,
     now
@@ -187,10 +187,10 @@ const act = (
     const { remaining, request } = scheduled
     const plain: Acted = { ...scheduled, obstacle: undefined, waiting: undefined, sharing: undefined }
     const wants = request !== undefined || remaining !== undefined
-    const leave = Effect.flatMap(Turns, (turns) => turns.leave("Backup", keyOf(backup)))
+    const leave = Effect.flatMap(RepositoryQueue, (turns) => turns.leave("Backup", keyOf(backup)))
     if (!wants) yield* leave
     if (Either.isLeft(understood)) {
-      const draft = Standing.brokenOff(scheduled, understood.left.message, now)
+      const draft = RunState.brokenOff(scheduled, understood.left.message, now)
       return { ...plain, draft, obstacle: { ...understood.left, final: true } }
     }
     const isKnown =
@@ -203,7 +203,12 @@ const act = (
     // Without this check, a run that continues in another Job could wait for its own Job.
     if (isKnown && remaining === undefined) {
       // Before any request, because many Backups may wait, and the end of a Job triggers each of them.
-      const busy = yield* Jobs.wait(backup, "Backup", Plan.useOf(scheduled.draft.status, request?.trigger), hash)
+      const busy = yield* MoverJobs.wait(
+        backup,
+        "Backup",
+        RunPlan.useOf(scheduled.draft.status, request?.trigger),
+        hash
+      )
       if (busy !== undefined) return { ...plain, wake, waiting: waitingFor(busy) }
     }
     const found = yield* look(backup, understood.right)
@@ -212,31 +217,31 @@ const act = (
       // Other Backups must not wait for one that cannot run.
       yield* leave
       const obstacle = { ...found.left, final: false }
-      return { ...looked, wake, obstacle, draft: Standing.brokenOff(scheduled, found.left.message, now) }
+      return { ...looked, wake, obstacle, draft: RunState.brokenOff(scheduled, found.left.message, now) }
     }
     if (!wants) return looked
-    const part = Plan.part(found.right.groups, remaining?.claims)
+    const part = RunPlan.part(found.right.groups, remaining?.claims)
     if (part === undefined) {
       const message = `${remaining?.claims.join(", ")}: no longer part of the source`
-      return { ...looked, wake, draft: Standing.brokenOff(scheduled, message, now) }
+      return { ...looked, wake, draft: RunState.brokenOff(scheduled, message, now) }
     }
-    const work = Plan.work(backup, scheduled.draft.status, understood.right, {
+    const work = RunPlan.work(backup, scheduled.draft.status, understood.right, {
       part,
       request,
       before: scheduled.job,
       credentials: found.right.credentials,
       settings
     })
-    const begun = yield* Effect.either(Jobs.begin(work, "Backup"))
+    const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {
-      const refused = Jobs.refusalOf(begun.left)
+      const refused = MoverJobs.refusalOf(begun.left)
       if (refused === undefined) return yield* begun.left
-      const draft = Standing.brokenOff(scheduled, refused.message, now)
+      const draft = RunState.brokenOff(scheduled, refused.message, now)
       return { ...looked, wake, draft, obstacle: { ...refused, final: false } }
     }
     if (Either.isLeft(begun.right)) return { ...looked, wake, waiting: waitingFor(begun.right.left) }
     const job = begun.right.right
-    const active = remaining === undefined ? Plan.activeOf(job) : Plan.continued(remaining.active, job)
+    const active = remaining === undefined ? RunPlan.activeOf(job) : RunPlan.continued(remaining.active, job)
     return {
       ...looked,
       draft: BackupStatus.started(scheduled.draft, active, request?.tick, request?.missed),
@@ -264,10 +269,10 @@ const maintain = (
     if (operations.length === 0) return acted
     const wake = [...acted.wake, Duration.toMillis(settings.retryPeriod)]
     const { repository } = understood.right
-    if ((yield* Jobs.wait(backup, "Backup", "exclusive", repository.hash)) !== undefined) return { ...acted, wake }
-    const credentials = yield* Look.credentials(backup, repository.destination)
-    const placement = yield* Look.repository(backup, repository.destination)
-    const privileges = yield* Look.privileges(backup)
+    if ((yield* MoverJobs.wait(backup, "Backup", "exclusive", repository.hash)) !== undefined) return { ...acted, wake }
+    const credentials = yield* Prerequisites.credentials(backup, repository.destination)
+    const placement = yield* Prerequisites.repository(backup, repository.destination)
+    const privileges = yield* Prerequisites.privileges(backup)
     // The next run reports a missing prerequisite.
     if (Either.isLeft(credentials) || Either.isLeft(placement) || Either.isLeft(privileges)) return { ...acted, wake }
     const work = Maintenance.work(backup, draft.status, understood.right, {
@@ -276,9 +281,9 @@ const maintain = (
       credentials: credentials.right,
       settings
     })
-    const begun = yield* Effect.either(Jobs.begin(work, "Backup"))
+    const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {
-      return Jobs.refusalOf(begun.left) === undefined ? yield* begun.left : { ...acted, wake }
+      return MoverJobs.refusalOf(begun.left) === undefined ? yield* begun.left : { ...acted, wake }
     }
     if (Either.isLeft(begun.right)) return { ...acted, wake }
     const started = Maintenance.started(draft, begun.right.right)
@@ -288,9 +293,16 @@ const maintain = (
 /** The prerequisites of a run in the cluster: all of them, or the first missing one. */
 const look = (backup: Backup, { repository: { destination } }: Spec.Understood) =>
   Effect.map(
-    Effect.all([Look.source(backup, destination), Look.credentials(backup, destination), Look.privileges(backup)], {
-      concurrency: "unbounded"
-    }),
+    Effect.all(
+      [
+        Prerequisites.source(backup, destination),
+        Prerequisites.credentials(backup, destination),
+        Prerequisites.privileges(backup)
+      ],
+      {
+        concurrency: "unbounded"
+      }
+    ),
     ([source, secrets, privileges]) =>
       Either.gen(function* () {
         yield* Either.mapLeft(privileges, (refusal): Spec.Refusal => refusal)

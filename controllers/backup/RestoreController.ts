@@ -2,7 +2,7 @@
  * The Restore controller: one Job that writes a snapshot to a volume, once. The status keeps the outcome, and later changes of the
  * Job have no effect.
  *
- * Needs the permissions that `homeostat rbac` prints: see {@link Look.access} and {@link Jobs.access}.
+ * Needs the permissions that `homeostat rbac` prints: see {@link Prerequisites.access} and {@link MoverJobs.access}.
  */
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
@@ -19,21 +19,21 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import { Backup } from "./Backup.ts"
-import * as MoverJob from "./Job.ts"
-import * as Jobs from "./Jobs.ts"
-import * as Look from "./Look.ts"
-import * as Names from "./Names.ts"
-import * as Outcome from "./Outcome.ts"
-import { modeOf, Restore, type RestoreStatus } from "./Restore.ts"
-import * as Room from "./Room.ts"
-import * as Run from "./Run.ts"
+import { Backup } from "./kinds/Backup.ts"
+import * as Names from "./kinds/Names.ts"
+import { modeOf, Restore, type RestoreStatus } from "./kinds/Restore.ts"
+import { RepositoryQueue } from "./repository/RepositoryQueue.ts"
+import * as JobProgress from "./run/JobProgress.ts"
+import * as MoverJob from "./run/MoverJob.ts"
+import * as MoverJobs from "./run/MoverJobs.ts"
+import * as Outcome from "./run/Outcome.ts"
+import * as Prerequisites from "./run/Prerequisites.ts"
+import * as Spec from "./run/Spec.ts"
+import * as Text from "./run/Text.ts"
 import { Settings } from "./Settings.ts"
-import * as Spec from "./Spec.ts"
-import { Turns } from "./Turns.ts"
 
 /** The state of a Restore. */
-type Standing =
+type State =
   | { readonly _tag: "Pending"; readonly reason: string; readonly message: string }
   | { readonly _tag: "Running"; readonly job: string; readonly since: number; readonly message: string }
   | { readonly _tag: "Ended"; readonly outcome: Outcome.Outcome; readonly at: number }
@@ -41,16 +41,16 @@ type Standing =
 /** The Restore controller. */
 export const controller = Controller.make("restore", {
   for: Restore,
-  watches: Jobs.triggers(Restore, "Restore"),
-  access: [...Jobs.access, ...Look.access, Access.get(Backup)],
+  watches: MoverJobs.triggers(Restore, "Restore"),
+  access: [...MoverJobs.access, ...Prerequisites.access, Access.get(Backup)],
   reconcile: (restore) =>
     Effect.gen(function* () {
-      const turns = yield* Turns
-      const [job] = yield* Jobs.of(restore)
+      const turns = yield* RepositoryQueue
+      const [job] = yield* MoverJobs.of(restore)
       if (isOver(restore)) {
         yield* turns.leave("Restore", keyOf(restore))
         // Ends a mover that did not start. The event of the Restore's last status triggers this, as a restart does.
-        if (job !== undefined && !Run.isOver(job)) yield* Jobs.end(job)
+        if (job !== undefined && !JobProgress.isOver(job)) yield* MoverJobs.end(job)
         return Result.done
       }
       const now = yield* Clock.currentTimeMillis
@@ -81,34 +81,38 @@ const follow = (restore: Restore, job: Job | undefined, now: number) =>
     const known = restore.status?.job
     const live =
       job ??
-      (known === undefined ? undefined : Option.getOrUndefined(yield* Jobs.find({ ...keyOf(restore), name: known })))
+      (known === undefined
+        ? undefined
+        : Option.getOrUndefined(yield* MoverJobs.find({ ...keyOf(restore), name: known })))
     if (live === undefined && known === undefined) return yield* begin(restore)
-    if (live === undefined || (live.metadata.deletionTimestamp !== undefined && !Run.isOver(live))) {
+    if (live === undefined || (live.metadata.deletionTimestamp !== undefined && !JobProgress.isOver(live))) {
       return over({ _tag: "JobDeleted", job: known ?? live?.metadata.name ?? "" }, now)
     }
-    const progress = yield* Jobs.progress(live)
-    const running: Standing = {
+    const progress = yield* MoverJobs.progress(live)
+    const running: State = {
       _tag: "Running",
       job: live.metadata.name,
-      since: Run.madeAt(live),
-      message: progress._tag === "Ended" ? "" : Room.cut(progress.message, Room.longestMessage)
+      since: JobProgress.madeAt(live),
+      message: progress._tag === "Ended" ? "" : Text.cut(progress.message, Text.longestMessage)
     }
     if (progress._tag === "Running") return running
-    if (progress._tag === "Ended") return over(progress.ending, Math.max(progress.at, Run.madeAt(live)))
+    if (progress._tag === "Ended") return over(progress.ending, Math.max(progress.at, JobProgress.madeAt(live)))
     const { startTimeout } = yield* Settings
-    return Run.isLate(progress, startTimeout, now) ? over(Run.notStarted(progress, startTimeout), now) : running
+    return JobProgress.isLate(progress, startTimeout, now)
+      ? over(JobProgress.notStarted(progress, startTimeout), now)
+      : running
   })
 
-const over = (ending: Outcome.Ending, at: number): Standing => ({
+const over = (ending: Outcome.Ending, at: number): State => ({
   _tag: "Ended",
   outcome: Outcome.judge(ending, { purpose: "restore" }),
   at
 })
 
-const pending = ({ message, reason }: Spec.Refusal): Standing => ({
+const pending = ({ message, reason }: Spec.Refusal): State => ({
   _tag: "Pending",
   reason,
-  message: Room.cut(message, Room.longestMessage)
+  message: Text.cut(message, Text.longestMessage)
 })
 
 /** Creates the Job, or returns the missing prerequisite. */
@@ -129,14 +133,18 @@ const begin = (restore: Restore) =>
     const understood = Spec.parse(backup)
     if (Either.isLeft(understood)) return pending(understood.left)
     const { repository } = understood.right
-    const busy = yield* Jobs.wait(restore, "Restore", "restore", repository.hash)
+    const busy = yield* MoverJobs.wait(restore, "Restore", "restore", repository.hash)
     if (busy !== undefined) return pending(waitingFor(busy))
     const [privileges, volume, target, credentials] = yield* Effect.all(
       [
-        Look.privileges(restore),
+        Prerequisites.privileges(restore),
         volumeOf(restore, backup, repository),
-        Look.target(restore, backup, repository.destination),
-        Look.credentials(backup, repository.destination, spec.serviceAccountName ?? backup.spec.serviceAccountName)
+        Prerequisites.target(restore, backup, repository.destination),
+        Prerequisites.credentials(
+          backup,
+          repository.destination,
+          spec.serviceAccountName ?? backup.spec.serviceAccountName
+        )
       ],
       { concurrency: "unbounded" }
     )
@@ -144,7 +152,7 @@ const begin = (restore: Restore) =>
     if (Either.isLeft(volume)) return pending(volume.left)
     if (Either.isLeft(target)) return pending(target.left)
     if (Either.isLeft(credentials)) return pending(credentials.left)
-    const begun = yield* Jobs.begin(
+    const begun = yield* MoverJobs.begin(
       {
         owner: restore,
         // With the image and the ServiceAccount of the Backup's movers, unless the Restore overrides them.
@@ -175,17 +183,17 @@ const begin = (restore: Restore) =>
       "Restore"
     ).pipe(Effect.either)
     if (Either.isLeft(begun)) {
-      const refused = Jobs.refusalOf(begun.left)
+      const refused = MoverJobs.refusalOf(begun.left)
       return refused === undefined ? yield* begun.left : pending(refused)
     }
     if (Either.isLeft(begun.right)) {
       return pending(waitingFor(begun.right.left))
     }
     const job = begun.right.right
-    const running: Standing = {
+    const running: State = {
       _tag: "Running",
       job: job.metadata.name,
-      since: Run.madeAt(job),
+      since: JobProgress.madeAt(job),
       message: `Job ${job.metadata.name} has begun`
     }
     return running
@@ -219,7 +227,7 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
     const { targetPVC, volume } = restore.spec
     if (volume !== undefined) return Either.right(volume)
     const saved = backup.status?.lastRun?.snapshots?.map(({ pvc }) => pvc) ?? []
-    const source = yield* Look.source(backup, destination)
+    const source = yield* Prerequisites.source(backup, destination)
     const claims = Either.match(source, {
       onLeft: () => [],
       onRight: (groups) => groups.flatMap(({ claims }) => claims.map(({ name }) => name))
@@ -240,7 +248,7 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
   })
 
 /** The new status. */
-const statusOf = (restore: Restore, standing: Standing, now: number): RestoreStatus => {
+const statusOf = (restore: Restore, standing: State, now: number): RestoreStatus => {
   const observedGeneration = restore.metadata.generation ?? 0
   const before = restore.status ?? {}
   const time = Time.seconds(now)
@@ -274,7 +282,7 @@ const statusOf = (restore: Restore, standing: Standing, now: number): RestoreSta
       }
     case "Ended": {
       const { phase, reason, restored } = standing.outcome
-      const message = Room.cut(standing.outcome.message, Room.longestMessage)
+      const message = Text.cut(standing.outcome.message, Text.longestMessage)
       const isComplete = phase === "Completed"
       return {
         ...before,
@@ -293,7 +301,7 @@ const statusOf = (restore: Restore, standing: Standing, now: number): RestoreSta
 }
 
 /** Records Events for transitions, each once, by comparison with the previous status. */
-const tell = (restore: Restore, status: RestoreStatus, standing: Standing) => {
+const tell = (restore: Restore, status: RestoreStatus, standing: State) => {
   const before = Condition.find(restore.status?.conditions, Condition.Ready)
   const now = Condition.find(status.conditions, Condition.Ready)
   const record = (type: "Normal" | "Warning", reason: string, note: string) =>

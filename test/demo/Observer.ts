@@ -1,6 +1,6 @@
 /** What a bystander sees of the objects in the demo's namespace: phases, Events, pods. Each change is told as it comes. */
-import { Backup } from "@homeostat/backup/Backup"
-import { Restore } from "@homeostat/backup/Restore"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import type * as Client from "@homeostat/runtime/client/Client"
 import { Deployment, Event, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"

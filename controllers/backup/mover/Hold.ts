@@ -1,5 +1,5 @@
 /** The reasons to hold the deletion of old snapshots until a user allows it. Pure. */
-import * as Result from "../Result.ts"
+import * as MoverReport from "./MoverReport.ts"
 import type { Parameters } from "./Parameters.ts"
 import * as Snapshots from "./Snapshots.ts"
 
@@ -12,7 +12,7 @@ export const of = (
   { kept, removed }: Snapshots.Forgotten,
   /** Epoch milliseconds. */
   now: number
-): Result.Hold | undefined => {
+): MoverReport.Hold | undefined => {
   if (isAllowed || removed.length === 0) return undefined
   if (hold !== undefined) return hold
   // restic sorts by time, and would delete the newest data. Clocks of two machines differ a little.
@@ -23,7 +23,7 @@ export const of = (
   if (removed.length > kept.length) return "TooMany"
   // A status can be lost, and the repository cannot: no kept snapshot has half of what a removed one has.
   const isLast = (old: Snapshots.Snapshot): boolean =>
-    kept.filter(({ host }) => host === old.host).every((left) => Result.isMuchSmaller(sizeOf(left), sizeOf(old)))
+    kept.filter(({ host }) => host === old.host).every((left) => MoverReport.isMuchSmaller(sizeOf(left), sizeOf(old)))
   return removed.some(isLast) ? "VolumeShrunk" : undefined
 }
 

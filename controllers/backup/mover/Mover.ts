@@ -12,7 +12,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, writeFi
 import { dirname, join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { exitCodes } from "../Outcome.ts"
+import { exitCodes } from "../run/Outcome.ts"
 import * as Hold from "./Hold.ts"
 import * as Report from "./Report.ts"
 import * as Restic from "./Restic.ts"

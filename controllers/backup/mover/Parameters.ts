@@ -1,7 +1,7 @@
 /** The parameters of a mover: the environment that its Job sets. Pure. */
 import * as Either from "effect/Either"
-import type { Mode } from "../Restore.ts"
-import * as Result from "../Result.ts"
+import type { Mode } from "../kinds/Restore.ts"
+import * as MoverReport from "./MoverReport.ts"
 import * as Snapshots from "./Snapshots.ts"
 
 /** The modes of a restore, as in the spec. */
@@ -58,7 +58,7 @@ export interface Parameters {
   /** restic's `--keep-…` arguments; empty: `forget` does nothing. */
   readonly keep: ReadonlyArray<string>
   /** Old snapshots are not deleted for this reason: `forget` only reports which would be. */
-  readonly hold: Result.Hold | undefined
+  readonly hold: MoverReport.Hold | undefined
   /** A user has allowed the deletion: nothing holds it. */
   readonly isAllowed: boolean
   /** Snapshots from before this time hold the deletion: the Backup was created then. Undefined after its first deletion. */
@@ -97,7 +97,7 @@ export const read = (environment: Environment): Either.Either<Parameters, string
     allowEmpty: value("ALLOW_EMPTY") === "1",
     isPart: value("IS_PART") === "1",
     keep: words(value("FORGET_ARGS")),
-    hold: Result.holds.find((hold) => hold === value("HOLD")),
+    hold: MoverReport.holds.find((hold) => hold === value("HOLD")),
     isAllowed: value("ALLOW_FORGET") === "1",
     createdAt: Snapshots.momentOf(value("CREATED_AT") ?? ""),
     excludes: lines(value("EXCLUDES")),

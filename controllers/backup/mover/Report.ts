@@ -1,6 +1,6 @@
-/** The result of a mover, as it grows: one line of JSON in the termination message. `Result.ts` reads it. */
+/** The result of a mover, as it grows: one line of JSON in the termination message. `MoverReport.ts` reads it. */
 import * as Data from "effect/Data"
-import * as Result from "../Result.ts"
+import * as MoverReport from "./MoverReport.ts"
 
 /** The run has ended, with success or failure. */
 export class Finished extends Data.TaggedError("Finished")<{
@@ -23,11 +23,11 @@ export interface Report {
   volumes: Array<Volume>
   kept: number | undefined
   removed: number | undefined
-  held: Result.Hold | undefined
+  held: MoverReport.Hold | undefined
   pruned: boolean
   checked: boolean
   unlocked: boolean
-  restored: Result.Restored | undefined
+  restored: MoverReport.Restored | undefined
 }
 
 /** A volume: its snapshot, or that it is empty. */
@@ -38,9 +38,9 @@ export type Volume =
       readonly bytes: number
       readonly added: number
       readonly files: number
-      readonly before?: Result.Before
+      readonly before?: MoverReport.Before
     }
-  | { readonly pvc: string; readonly empty: true; readonly before?: Result.Before }
+  | { readonly pvc: string; readonly empty: true; readonly before?: MoverReport.Before }
 
 /** Without any fact. */
 export const make = (): Report => ({
@@ -60,7 +60,7 @@ export const make = (): Report => ({
 export const text = (report: Report, { exitCode, message, reason }: Finished): string => {
   const head = {
     reason,
-    message: fit(Result.clean(message), longestMessage),
+    message: fit(MoverReport.clean(message), longestMessage),
     ...(exitCode !== 0 && report.operation !== undefined && { operation: report.operation }),
     repository: report.repository,
     kept: report.kept,

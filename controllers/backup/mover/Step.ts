@@ -1,7 +1,7 @@
 /** What the operations of a mover share: its parameters, restic, its report, and the ways to end a run. */
 import { readdirSync } from "node:fs"
 import * as Effect from "effect/Effect"
-import { exitCodes } from "../Outcome.ts"
+import { exitCodes } from "../run/Outcome.ts"
 import type { Parameters } from "./Parameters.ts"
 import * as Report from "./Report.ts"
 import * as Restic from "./Restic.ts"

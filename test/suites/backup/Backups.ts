@@ -1,7 +1,7 @@
 /** What the tests of the Backup controller have in common: the kinds, the controllers, and what is waited for. */
 import { backup, restore } from "@homeostat/backup"
-import { Backup, type BackupStatus } from "@homeostat/backup/Backup"
-import { Restore } from "@homeostat/backup/Restore"
+import { Backup, type BackupStatus } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

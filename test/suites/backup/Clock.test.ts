@@ -1,6 +1,6 @@
 /** Clocks that are set, and days on which nothing happens. */
 import { describe, expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Effect } from "effect"

@@ -1,7 +1,7 @@
 /** The kinds Backup and Restore, as the API server knows them from their definitions. */
 import { describe, expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
-import { Restore } from "@homeostat/backup/Restore"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import { CustomResourceDefinition } from "@homeostat/runtime/resource/BuiltIn"
 import { Effect } from "effect"

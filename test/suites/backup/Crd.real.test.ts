@@ -1,7 +1,7 @@
 /** The kinds Backup and Restore, as kubectl knows them from the definitions that the program prints. */
 import { describe, expect } from "bun:test"
 import { join } from "node:path"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Process from "@homeostat/testkit/envtest/Process"
 import { Effect } from "effect"

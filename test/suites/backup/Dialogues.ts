@@ -1,6 +1,6 @@
 /** Specs of Backups and Restores, good and bad, as dialogues: each of them is created in a dry run. */
-import { Backup } from "@homeostat/backup/Backup"
-import { Restore } from "@homeostat/backup/Restore"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as RuntimeCrd from "@homeostat/runtime/resource/Crd"
 import type { Dialogue } from "../comparison/Dialogue.ts"
 import type { Suite } from "../comparison/Dialogues.ts"

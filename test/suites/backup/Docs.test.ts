@@ -9,7 +9,7 @@ const read = (path: string): Promise<string> => Bun.file(join(root, path)).text(
 
 const folder = "controllers/backup"
 const sources = await Promise.all(
-  [...new Glob("*.ts").scanSync(join(root, folder))]
+  [...new Glob("**/*.ts").scanSync(join(root, folder))]
     .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
     .toSorted()
     .map(async (file) => ({ file, text: await read(join(folder, file)) }))
@@ -31,7 +31,7 @@ describe("docs/backup.md", () => {
       ])
     )
     // Those of the union in Reasons are more than the calls name.
-    const outcome = sources.find(({ file }) => file === "Reasons.ts")?.text ?? ""
+    const outcome = sources.find(({ file }) => file === "run/Reasons.ts")?.text ?? ""
     const union = Array.from(
       (/export type Reason =\n(.*?)\n\n/s.exec(outcome)?.[1] ?? "").matchAll(/"(\w+)"/g),
       ([, one = ""]) => one
@@ -43,7 +43,7 @@ describe("docs/backup.md", () => {
   })
 
   test("names each annotation and each setting", () => {
-    const names = sources.find(({ file }) => file === "Names.ts")?.text ?? ""
+    const names = sources.find(({ file }) => file === "kinds/Names.ts")?.text ?? ""
     const annotations = ["run", "unlock", "skip-cleanup", "apply-retention"]
     for (const annotation of annotations) {
       expect(names).toContain(`/${annotation}\``)

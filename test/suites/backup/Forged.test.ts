@@ -1,6 +1,6 @@
 /** Jobs of another namespace that name a Backup, or claim to be movers, and what they change: nothing. */
 import { expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Job, Namespace } from "@homeostat/runtime/resource/BuiltIn"
 import type { KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"

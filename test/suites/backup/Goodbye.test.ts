@@ -1,6 +1,6 @@
 /** Backups that are deleted: what goes with them, what stays, and what keeps them. */
 import { describe, expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
 import { Event, Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"

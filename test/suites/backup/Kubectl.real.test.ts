@@ -1,6 +1,6 @@
 /** What kubectl's own commands, and tools that wait as it does, see of a Backup that the controller looks after. */
 import { describe, expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { Effect } from "effect"
 import * as Managed from "../Managed.ts"

@@ -1,6 +1,6 @@
 /** Backups that are wrong, in their specs or by what somebody wrote into their status: none keeps another from running. */
 import { describe, expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Crd from "@homeostat/runtime/resource/Crd"
 import { Clock, Effect } from "effect"
 import * as Backups from "./Backups.ts"

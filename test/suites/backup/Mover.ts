@@ -13,7 +13,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import * as Result from "@homeostat/backup/Result"
+import * as MoverReport from "@homeostat/backup/mover/MoverReport"
 import type * as Assets from "@homeostat/testkit/envtest/Assets"
 import * as Directory from "@homeostat/testkit/envtest/Directory"
 import * as Process from "@homeostat/testkit/envtest/Process"
@@ -48,7 +48,7 @@ export interface Run extends Restic.Environment {
 /** How a run has ended. */
 export interface Ended {
   readonly exitCode: number
-  readonly result: Result.Result
+  readonly result: MoverReport.MoverReport
   /** The termination message. */
   readonly message: string
   readonly stdout: string
@@ -149,7 +149,7 @@ export const make = (
       }
       const ended = (exitCode: number, stdout: string, stderr: string): Ended => {
         const message = readFileSync(result, "utf8")
-        return { exitCode, result: Result.parse(message), message, stdout, stderr }
+        return { exitCode, result: MoverReport.parse(message), message, stdout, stderr }
       }
       return { program, args, env, pod, ended }
     }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as Outcome from "@homeostat/backup/Outcome"
+import * as Outcome from "@homeostat/backup/run/Outcome"
 import * as Test from "@homeostat/testkit/Test"
 import { Duration, Effect, Exit, Scope } from "effect"
 import * as Mover from "./Mover.ts"

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from "bun:test"
 import { cpSync, lchownSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as MoverJob from "@homeostat/backup/Job"
+import * as MoverJob from "@homeostat/backup/run/MoverJob"
 import * as Test from "@homeostat/testkit/Test"
 import { Effect, Exit, Scope } from "effect"
 import * as ExtendedAttribute from "./ExtendedAttribute.ts"

@@ -1,6 +1,6 @@
 /** The result that a mover leaves, whatever restic says: short, readable by the controller, and without secrets. */
 import { afterAll, beforeAll, describe, expect } from "bun:test"
-import * as Outcome from "@homeostat/backup/Outcome"
+import * as Outcome from "@homeostat/backup/run/Outcome"
 import * as Test from "@homeostat/testkit/Test"
 import { Effect, Exit, Scope } from "effect"
 import * as Mover from "./Mover.ts"

@@ -1,7 +1,7 @@
 /** What a Backup needs before it runs, what it says while that is missing, and that it goes on by itself when it is there. */
 import { describe, expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
-import * as MoverJob from "@homeostat/backup/Job"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import * as MoverJob from "@homeostat/backup/run/MoverJob"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Deployment, Job, PersistentVolumeClaim, Pod } from "@homeostat/runtime/resource/BuiltIn"

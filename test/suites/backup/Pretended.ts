@@ -2,7 +2,7 @@
  * Scenes on the cluster of the lane, in which movers are pretended: they do all that they are asked for, in a moment, unless the
  * test says otherwise. Settings are short.
  */
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Settings from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

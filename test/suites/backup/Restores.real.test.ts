@@ -2,7 +2,7 @@
 import { expect } from "bun:test"
 import { readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Restore } from "@homeostat/backup/Restore"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import { Settings } from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

@@ -1,7 +1,7 @@
 /** Movers in a namespace that lets in restricted pods only, and what a manager without some right says. */
 import { describe, expect, test } from "bun:test"
 import { backup, restore } from "@homeostat/backup"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Rbac from "@homeostat/runtime/manager/Rbac"
 import { Job } from "@homeostat/runtime/resource/BuiltIn"

@@ -2,7 +2,7 @@
 import { expect } from "bun:test"
 import { chmodSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { Backup } from "@homeostat/backup/Backup"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Settings } from "@homeostat/backup/Settings"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"

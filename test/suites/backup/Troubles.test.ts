@@ -1,6 +1,6 @@
 /** Runs that do not come to their end, and what becomes of them. */
 import { describe, expect } from "bun:test"
-import { Restore } from "@homeostat/backup/Restore"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Job, Namespace, Pod } from "@homeostat/runtime/resource/BuiltIn"

@@ -2,8 +2,8 @@
  * What each test of backups in virtual time begins with: a cluster in memory, a namespace with two claims that are bound and a Secret,
  * and movers that do what the test says. It is Friday, 2026-11-20, midnight UTC.
  */
-import { Backup, type BackupStatus } from "@homeostat/backup/Backup"
-import { Restore } from "@homeostat/backup/Restore"
+import { Backup, type BackupStatus } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import { Job, Namespace, Pod, Secret } from "@homeostat/runtime/resource/BuiltIn"

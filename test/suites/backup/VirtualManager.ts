@@ -3,8 +3,8 @@
  * of its own that can be cut at a request of one's choice.
  */
 import { backup, restore } from "@homeostat/backup"
+import * as RepositoryQueue from "@homeostat/backup/repository/RepositoryQueue"
 import * as Settings from "@homeostat/backup/Settings"
-import * as Turns from "@homeostat/backup/Turns"
 import type { Request } from "@homeostat/runtime/client/Request"
 import * as Transport from "@homeostat/runtime/client/Transport"
 import * as Attempt from "@homeostat/runtime/controller/Attempt"
@@ -113,7 +113,7 @@ export const start = (
       if (!elected) yield* Effect.forEach(runners, ({ started }) => started, { discard: true })
     }).pipe(
       // What a process has for itself.
-      Effect.provideService(Turns.Turns, Turns.make()),
+      Effect.provideService(RepositoryQueue.RepositoryQueue, RepositoryQueue.make()),
       Effect.provideService(Settings.Settings, Settings.of(settings)),
       Scope.extend(scope)
     )

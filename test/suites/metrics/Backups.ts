@@ -1,6 +1,6 @@
 /** The metrics of a Backup that has run, because the program of {@link Live} has no kubelet. */
-import type { Backup } from "@homeostat/backup/Backup"
-import * as BackupMetrics from "@homeostat/backup/Metrics"
+import type { Backup } from "@homeostat/backup/kinds/Backup"
+import * as BackupMetrics from "@homeostat/backup/run/Metrics"
 import { MetricsText } from "@homeostat/observability"
 import * as Metrics from "@homeostat/runtime/telemetry/Metrics"
 

@@ -1,5 +1,5 @@
 /** The metrics of the runtime and of controllers. */
-import * as Backup from "@homeostat/backup/Metrics"
+import * as Backup from "@homeostat/backup/run/Metrics"
 import * as Runtime from "@homeostat/runtime/telemetry/Metric"
 
 /** A module that defines metrics. */
@@ -12,7 +12,7 @@ export interface Module {
 export const runtime: Module = { file: "runtime/src/telemetry/Metric.ts", exports: Runtime }
 
 /** Each `controllers/<name>/Metrics.ts`. */
-export const controllers: ReadonlyArray<Module> = [{ file: "controllers/backup/Metrics.ts", exports: Backup }]
+export const controllers: ReadonlyArray<Module> = [{ file: "controllers/backup/run/Metrics.ts", exports: Backup }]
 
 export const modules: ReadonlyArray<Module> = [runtime, ...controllers]
 

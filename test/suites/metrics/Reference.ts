@@ -1,6 +1,6 @@
 /** `docs/metrics.md`, generated from the definitions of metrics and their comments by `bun run generate`. */
 import { join } from "node:path"
-import { perBackup } from "@homeostat/backup/Metrics"
+import { perBackup } from "@homeostat/backup/run/Metrics"
 import type { Metric } from "@homeostat/runtime/telemetry/Metric"
 import * as Definitions from "./Definitions.ts"
 
@@ -75,7 +75,7 @@ const aboutController = (file: string): readonly [string, string] => {
 }
 
 const sections: { readonly [file: string]: readonly [string, string] } = {
-  "controllers/backup/Metrics.ts": [
+  "controllers/backup/run/Metrics.ts": [
     "Backups",
     `Up to ${perBackup} series for each Backup. Counters begin at 0 with each leader; gauges say what the status says.
 

@@ -1,7 +1,7 @@
 /** Actions on Backups and Restores that make their manager use every permission. */
 import { expect } from "bun:test"
-import { Backup } from "@homeostat/backup/Backup"
-import { Restore } from "@homeostat/backup/Restore"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Condition from "@homeostat/runtime/resource/Condition"

@@ -1,8 +1,8 @@
 /** What stands in deploy/samples, and as YAML in the docs, can be applied as it is. */
 import { describe, expect, test } from "bun:test"
 import { basename, join } from "node:path"
-import { Backup } from "@homeostat/backup/Backup"
-import * as Destination from "@homeostat/backup/Destination"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import * as Destination from "@homeostat/backup/repository/Destination"
 import type { ControlPlane } from "@homeostat/testkit/envtest/ControlPlane"
 import * as Envtest from "@homeostat/testkit/envtest/Envtest"
 import * as Shared from "@homeostat/testkit/Shared"

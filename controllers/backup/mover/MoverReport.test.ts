@@ -1,0 +1,167 @@
+import { describe, expect, test } from "bun:test"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
+import * as FastCheck from "effect/FastCheck"
+import * as MoverReport from "./MoverReport.ts"
+
+const whole =
+  '{"reason":"Succeeded","message":"","snapshots":[{"pvc":"data","id":"0123456789abcdef","bytes":10,"added":5,"files":2},{"pvc":"cache","empty":true}],"pruned":true}'
+const snapshots: ReadonlyArray<MoverReport.Snapshot> = [
+  { pvc: "data", id: "0123456789abcdef", bytes: 10, added: 5, files: 2 },
+  { pvc: "cache", id: undefined, bytes: 0, added: 0, files: 0 }
+]
+const succeeded: MoverReport.MoverReport = {
+  reason: "Succeeded",
+  message: "",
+  operation: undefined,
+  repository: undefined,
+  snapshots,
+  cut: false,
+  kept: undefined,
+  removed: undefined,
+  held: undefined,
+  pruned: true,
+  checked: false,
+  unlocked: false,
+  restored: undefined,
+  complete: true
+}
+
+describe("A mover's result", () => {
+  test("is read", () => expect(MoverReport.parse(whole)).toEqual(succeeded))
+  test("is read after and before lines of a log", () => {
+    expect(MoverReport.parse(`{"message_type":"summary","files_new":1}\nunlocked {\n${whole}\n`)).toEqual(succeeded)
+    expect(MoverReport.parse(`${whole}\nsh: can't kill pid 7`)).toEqual(succeeded)
+  })
+  test("is read with its fields in another order", () =>
+    expect(MoverReport.parse('{"checked":true,"reason":"Succeeded"}')).toEqual({
+      ...succeeded,
+      snapshots: [],
+      pruned: false,
+      checked: true
+    }))
+  test("has counts, what was done to the repository, and whether its list is whole", () =>
+    expect(
+      MoverReport.parse(
+        '{"reason":"Succeeded","message":"","repository":"89abcdef01","kept":2,"removed":0,"pruned":true,"checked":true,"unlocked":true,"cut":true,"snapshots":[]}'
+      )
+    ).toEqual({
+      ...succeeded,
+      repository: "89abcdef01",
+      snapshots: [],
+      cut: true,
+      kept: 2,
+      removed: 0,
+      checked: true,
+      unlocked: true
+    }))
+  test("has the size of the snapshot before, and why old ones were not deleted", () => {
+    const text = `{"reason":"Succeeded","held":"TooMany","snapshots":[{"pvc":"a","empty":true,"before":{"id":"0123456789abcdef","bytes":7,"files":2}},{"pvc":"b","empty":true,"before":{"id":"../x"}}]}`
+    expect(MoverReport.parse(text)).toMatchObject({ held: "TooMany" })
+    expect(MoverReport.parse(text).snapshots.map(({ before }) => before)).toEqual([
+      { id: "0123456789abcdef", bytes: 7, files: 2 },
+      undefined
+    ])
+    expect(MoverReport.parse('{"reason":"x","held":"Anything"}').held).toBeUndefined()
+  })
+  test("has what was restored", () => {
+    const of = (restored: string) => MoverReport.parse(`{"reason":"Succeeded","restored":${restored}}`).restored
+    expect(of('{"snapshot":"0123456789abcdef","bytes":7,"files":2}')).toEqual({
+      snapshot: "0123456789abcdef",
+      bytes: 7,
+      files: 2
+    })
+    expect(of('{"snapshot":"../etc","bytes":7,"files":2}')).toBeUndefined()
+    expect(of("true")).toBeUndefined()
+  })
+  test("has the operation that failed, even if it was cut off", () => {
+    const text = '{"reason":"ResticFailed","message":"Fatal","operation":"check","repository":"89abcdef01","kept":2'
+    const expected = { reason: "ResticFailed", operation: "check", repository: "89abcdef01" }
+    expect(MoverReport.parse(`${text}}`)).toMatchObject({ ...expected, kept: 2 })
+    // The number may be cut.
+    expect(MoverReport.parse(text)).toMatchObject({ ...expected, kept: undefined })
+  })
+  test("that was cut off is read as far as it is whole", () => {
+    const cut = MoverReport.parse(whole.slice(0, whole.indexOf('"empty"')))
+    expect(cut).toEqual({ ...succeeded, snapshots: snapshots.slice(0, 1), pruned: false, complete: false })
+    expect(MoverReport.parse('{"reason":"ResticFailed","message":"Fatal: \\u00fcble')).toMatchObject({
+      reason: "ResticFailed",
+      message: "Fatal: üble",
+      complete: false
+    })
+  })
+  test("of which fields have the wrong type is read without them", () =>
+    expect(
+      MoverReport.parse(
+        '{"reason":7,"message":["a"],"snapshots":[1,null,{"id":"x"},{"pvc":"a","id":"../x","bytes":-1,"files":"9"}],"pruned":"yes","kept":"2","removed":-1,"repository":"/","operation":"a b"}'
+      )
+    ).toEqual({
+      ...succeeded,
+      reason: undefined,
+      snapshots: [{ pvc: "a", id: undefined, bytes: 0, added: 0, files: 0 }],
+      pruned: false
+    }))
+  test("that is a foreign text is a message", () =>
+    expect(MoverReport.parse("exec /bin/sh:\n  no such file or directory\n")).toEqual({
+      ...succeeded,
+      reason: undefined,
+      message: "exec /bin/sh: no such file or directory",
+      snapshots: [],
+      pruned: false,
+      complete: false
+    }))
+  test("is not what restic itself says in JSON", () =>
+    expect(MoverReport.parse('{"message_type":"exit_error","code":1,"message":"Fatal: x"}')).toMatchObject({
+      reason: undefined,
+      message: '{"message_type":"exit_error","code":1,"message":"Fatal: x"}',
+      complete: false
+    }))
+  test("is the last of two, where both are cut off", () =>
+    expect(MoverReport.parse('{"reason":"A","mess {"reason":"B","message":"b')).toMatchObject({
+      reason: "B",
+      message: "b"
+    }))
+  for (const text of [undefined, "", " \n "]) {
+    test(`that is ${JSON.stringify(text)} is nothing`, () =>
+      expect(MoverReport.parse(text)).toMatchObject({ reason: undefined, message: "", complete: false }))
+  }
+  for (const text of ["null", "[]", "7", '"a"', "{}", "{"]) {
+    test(`that is ${text} has no reason`, () => expect(MoverReport.parse(text).reason).toBeUndefined())
+  }
+
+  test("cut anywhere, never has a snapshot that is not in the whole", () => {
+    for (let end = 0; end <= whole.length; end += 1) {
+      const { snapshots: found, reason } = MoverReport.parse(whole.slice(0, end))
+      expect(snapshots).toEqual(expect.arrayContaining([...found]))
+      expect("Succeeded".startsWith(reason ?? "")).toBe(true)
+    }
+  })
+  test("whatever it is, reading it does not fail and its message is one short line", () =>
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.oneof(FastCheck.string({ unit: "binary", maxLength: 3000 }), FastCheck.json()),
+        (text) => {
+          const { message } = MoverReport.parse(text)
+          expect(Array.from(message).length).toBeLessThanOrEqual(900)
+          expect(message).not.toMatch(/[\n\r\0]/)
+        }
+      ),
+      { numRuns: 500, seed: Seed.current() }
+    ))
+})
+
+describe("A message", () => {
+  test("has no password of a URL", () =>
+    expect(MoverReport.clean("Get https://joe:secret@host/a: refused, and rest:https://x:y@h/")).toBe(
+      "Get https://<redacted>@host/a: refused, and rest:https://<redacted>@h/"
+    ))
+  test("that is long keeps its end, and no half of a character", () => {
+    const long = MoverReport.clean(`${"😀".repeat(1000)} the cause`)
+    expect(long).toMatch(/^…😀+ the cause$/u)
+    expect(Array.from(long)).toHaveLength(900)
+  })
+  test("has nothing else that looks like a secret", () =>
+    expect(MoverReport.clean("AWS_SECRET_ACCESS_KEY=abc/def+123 and Bearer abcdefghijkl: refused")).toBe(
+      "AWS_SECRET_ACCESS_KEY=<redacted> and Bearer <redacted> refused"
+    ))
+  test("has no characters that turn the line around", () => expect(MoverReport.clean("a\u202eb\u0007c")).toBe("a b c"))
+})

@@ -1,0 +1,171 @@
+/** The Secrets of a mover: names of keys, never a value. The kubelet passes the values to the pod. Pure. */
+import * as Either from "effect/Either"
+import type { Backup } from "../kinds/Backup.ts"
+import type * as Usage from "../volumes/Usage.ts"
+import * as Destination from "./Destination.ts"
+
+/** A key of a Secret. */
+export interface KeyReference {
+  readonly name: string
+  readonly key: string
+}
+
+/** The Secrets of a Backup. */
+export interface References {
+  /** The Secret whose keys are restic's environment variables. */
+  readonly credentials: string
+  /** `spec.repository.credentialsSecretRef` names it, so it must exist, even if no key is needed. */
+  readonly named: boolean
+  /** Replaces RESTIC_PASSWORD of the credentials. */
+  readonly password: KeyReference | undefined
+  readonly ca: KeyReference | undefined
+}
+
+/** The Secrets of a Backup with this name. */
+export const references = (name: string, repository: Backup["spec"]["repository"]): References => ({
+  credentials: repository?.credentialsSecretRef?.name ?? `${name}-backup-credentials`,
+  named: repository?.credentialsSecretRef !== undefined,
+  password: repository?.passwordSecretRef,
+  ca: repository?.caSecretRef
+})
+
+/** The names of the Secrets, without duplicates. */
+export const secrets = ({ ca, credentials, password }: References): ReadonlyArray<string> => [
+  ...new Set([credentials, password?.name, ca?.name].filter((name) => name !== undefined))
+]
+
+/** The keys of a Secret. A key with an empty value counts as missing. */
+export interface Keys {
+  readonly filled: ReadonlyArray<string>
+  readonly empty: ReadonlyArray<string>
+}
+
+/** Why no Job is possible, with the missing keys and their Secret. */
+export interface Refusal {
+  readonly reason: "CredentialsMissing"
+  readonly message: string
+}
+
+/** The Secret values in the mover's pod. */
+export interface Mounts {
+  /** restic's variables: keys of Secrets, paths of files in `volumeMounts`, and AWS_DEFAULT_REGION with a region. */
+  readonly env: ReadonlyArray<Usage.EnvVar>
+  readonly volumes: ReadonlyArray<Usage.Volume>
+  readonly volumeMounts: ReadonlyArray<Usage.VolumeMount>
+}
+
+/** The known facts. */
+export interface Options {
+  readonly destination: Destination.Destination
+  readonly references: References
+  /** By name; without missing Secrets. */
+  readonly secrets: ReadonlyMap<string, Keys>
+  /** Whether the pod has its own ServiceAccount, which may have an identity in the cloud. */
+  readonly ownIdentity: boolean
+  /** `spec.repository.region`, which replaces AWS_DEFAULT_REGION of the credentials. */
+  readonly region?: string | undefined
+}
+
+/** The values for the pod, or all missing keys. */
+export const mounts = (options: Options): Either.Either<Mounts, Refusal> => {
+  const problems = [...ofCredentials(options), ...ofKeys(options)]
+  return problems.length === 0
+    ? Either.right(given(options))
+    : Either.left({ reason: "CredentialsMissing", message: problems.join("; ") })
+}
+
+const password = "RESTIC_PASSWORD"
+
+/** The missing keys of the credentials Secret. */
+const ofCredentials = ({ destination, ownIdentity, references, secrets }: Options): ReadonlyArray<string> => {
+  const { credentials, named } = references
+  const keys = secrets.get(credentials)
+  const has = [...(keys?.filled ?? []), ...(references.password === undefined ? [] : [password])]
+  const lacking = Destination.missing(destination, has, { ownIdentity })
+  if (lacking.length === 0) {
+    return keys === undefined && named
+      ? [`Secret ${credentials} of spec.repository.credentialsSecretRef does not exist: create it, or leave it out`]
+      : []
+  }
+  const needed = Destination.missing(destination, has, { ownIdentity: true })
+  const instead =
+    needed.length < lacking.length
+      ? ", or name a ServiceAccount that has an identity in the cloud as spec.serviceAccountName"
+      : ""
+  if (keys === undefined) return [`Secret ${credentials} does not exist: create it with ${listed(lacking)}${instead}`]
+  const allowed = new Set(Destination.allowed(destination))
+  const empty = keys.empty.filter((key) => allowed.has(key) && !has.includes(key))
+  const hollow = empty.length === 0 ? "" : ` (${listed(empty)} ${empty.length === 1 ? "has" : "have"} no value)`
+  return [`Secret ${credentials} lacks ${listed(lacking)}${hollow}: add what is missing${instead}`]
+}
+
+/** The missing keys of those that the spec names. */
+const ofKeys = ({ references: { ca, password }, secrets }: Options): ReadonlyArray<string> =>
+  Object.entries({ passwordSecretRef: password, caSecretRef: ca }).flatMap(([field, reference]) => {
+    if (reference === undefined) return []
+    const { key, name } = reference
+    const keys = secrets.get(name)
+    const of = `of spec.repository.${field}`
+    if (keys === undefined) return [`Secret ${name} ${of} does not exist: create it with ${key}`]
+    if (keys.filled.includes(key)) return []
+    return [
+      keys.empty.includes(key)
+        ? `Key ${key} ${of} has no value in Secret ${name}: give it one`
+        : `Secret ${name} lacks ${key} ${of}: add it`
+    ]
+  })
+
+const listed = (names: ReadonlyArray<string>): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`
+
+/** The folder of credential files. */
+const credentialsPath = "/credentials"
+const caPath = "/tls"
+const caFile = "ca.crt"
+
+const given = ({ destination, references, region, secrets }: Options): Mounts => {
+  const { ca, credentials } = references
+  const filled = new Set(secrets.get(credentials)?.filled)
+  // restic uses this variable only for S3.
+  const ownRegion = destination._tag === "S3" ? region : undefined
+  const replaced = new Set([
+    ...(references.password === undefined ? [] : [password]),
+    ...(ownRegion === undefined ? [] : [regionVariable])
+  ])
+  const names = Destination.allowed(destination).filter((name) => filled.has(name) && !replaced.has(name))
+  const { files } = Destination.variables(destination)
+  const mounted = [
+    {
+      name: "credentials",
+      secret: credentials,
+      path: credentialsPath,
+      items: names.filter((name) => files.includes(name)).map((key) => ({ key, path: key }))
+    },
+    ...(ca === undefined ? [] : [{ name: "ca", secret: ca.name, path: caPath, items: [{ key: ca.key, path: caFile }] }])
+  ].filter(({ items }) => items.length > 0)
+  return {
+    env: [
+      ...names.map((name) =>
+        files.includes(name) ? { name, value: `${credentialsPath}/${name}` } : ofSecret(name, credentials, name)
+      ),
+      ...(references.password === undefined
+        ? []
+        : [ofSecret(password, references.password.name, references.password.key)]),
+      ...(ownRegion === undefined ? [] : [{ name: regionVariable, value: ownRegion }]),
+      ...(ca === undefined ? [] : [{ name: "RESTIC_CACERT", value: `${caPath}/${caFile}` }])
+    ],
+    volumes: mounted.map(({ items, name, secret }) => ({
+      name,
+      // The files belong to root, and the mover's user must be able to read them.
+      secret: { secretName: secret, items, defaultMode: 0o444 }
+    })),
+    volumeMounts: mounted.map(({ name, path }) => ({ name, mountPath: path, readOnly: true }))
+  }
+}
+
+const regionVariable = "AWS_DEFAULT_REGION"
+
+const ofSecret = (variable: string, name: string, key: string): Usage.EnvVar => ({
+  name: variable,
+  valueFrom: { secretKeyRef: { name, key } }
+})

@@ -1,0 +1,89 @@
+/**
+ * The turns of movers on a repository (see `MoverJob.Use`), and limits for all movers. Two movers that create a repository at once destroy
+ * it, and prune needs exclusive access.
+ *
+ * Whether a repository is free follows from Jobs and pods, so that a new manager knows it at once. The registry adds two facts of
+ * this process: only one decision at a time, and the objects that wait for the end of a Job.
+ */
+import { keyString, type ObjectKey, parseKey } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+
+/** The kinds with turns. */
+export type Kind = "Backup" | "Restore"
+
+/** The key to wait for the global limit, instead of a repository's hash. */
+export const place = ""
+
+/**
+ * How many waiting objects the end of a Job triggers. One would be enough if it always still wanted its turn; triggering all would
+ * waste reconciles.
+ */
+const woken = 2
+
+/** The decisions and the waiting objects. */
+export interface Registry {
+  /** Runs an effect exclusively: it checks and starts without another decision at the same time. */
+  readonly alone: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /**
+   * Waits; an object that already waits for the same keeps its place.
+   *
+   * @param what a repository's hash, or {@link place}
+   */
+  readonly wait: (kind: Kind, key: ObjectKey, what: string) => Effect.Effect<void>
+  readonly leave: (kind: Kind, key: ObjectKey) => Effect.Effect<void>
+  /** The objects that wait for this. */
+  readonly waiting: (kind: Kind, what: string) => ReadonlyArray<ObjectKey>
+  /**
+   * The objects to trigger at the end of a mover of this repository: the first that wait for it, and for the global limit.
+   *
+   * @param exists whether a waiting object still exists; others are removed
+   */
+  readonly next: <E, R>(
+    kind: Kind,
+    repository: string,
+    exists: (key: ObjectKey) => Effect.Effect<boolean, E, R>
+  ) => Effect.Effect<ReadonlyArray<ObjectKey>, E, R>
+}
+
+/** An empty registry. */
+export const make = (): Registry => {
+  const one = Effect.unsafeMakeSemaphore(1)
+  /** The keys of waiting objects with their reasons, in order of arrival. */
+  const waiting = { Backup: new Map<string, string>(), Restore: new Map<string, string>() }
+  return {
+    alone: one.withPermits(1),
+    wait: (kind, key, what) =>
+      Effect.sync(() => {
+        const name = keyString(key)
+        if (waiting[kind].get(name) === what) return
+        waiting[kind].delete(name)
+        waiting[kind].set(name, what)
+      }),
+    leave: (kind, key) => Effect.sync(() => void waiting[kind].delete(keyString(key))),
+    waiting: (kind, wanted) =>
+      Array.from(waiting[kind]).flatMap(([name, what]) => (what === wanted ? [parseKey(name)] : [])),
+    next: (kind, repository, exists) =>
+      Effect.gen(function* () {
+        const found: Array<ObjectKey> = []
+        for (const wanted of [repository, place]) {
+          let count = 0
+          for (const [name, what] of waiting[kind]) {
+            if (what !== wanted) continue
+            if (yield* exists(parseKey(name))) {
+              found.push(parseKey(name))
+              count++
+            } else waiting[kind].delete(name)
+            if (count === woken) break
+          }
+        }
+        return found
+      })
+  }
+}
+
+/** The registry of a process, which Backups and Restores share. */
+export class RepositoryQueue extends Context.Reference<RepositoryQueue>()(
+  "@homeostat/backup/repository/RepositoryQueue",
+  { defaultValue: make }
+) {}

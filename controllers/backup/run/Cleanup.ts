@@ -1,0 +1,190 @@
+/**
+ * The clean-up of a deleted Backup. It ends the mover, so that no lock is left, and with `deletionPolicy: Delete` a last Job deletes
+ * the snapshots. If the clean-up fails, a condition and an Event give the reason, and an annotation can skip it.
+ */
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Result from "@homeostat/runtime/controller/Result"
+import * as Status from "@homeostat/runtime/controller/Status"
+import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
+import { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Time from "@homeostat/runtime/resource/Time"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { Backup } from "../kinds/Backup.ts"
+import * as Names from "../kinds/Names.ts"
+import * as Repository from "../repository/Repository.ts"
+import { RepositoryQueue } from "../repository/RepositoryQueue.ts"
+import { Settings } from "../Settings.ts"
+import * as JobProgress from "./JobProgress.ts"
+import * as MoverJob from "./MoverJob.ts"
+import * as MoverJobs from "./MoverJobs.ts"
+import * as Outcome from "./Outcome.ts"
+import * as Prerequisites from "./Prerequisites.ts"
+import * as Spec from "./Spec.ts"
+import * as Text from "./Text.ts"
+
+const trigger = "delete"
+
+/** A mover has a minute to release its lock, and its node may be busy. */
+const patience = Duration.minutes(5)
+
+/** Whether a Job is the clean-up of a Backup. */
+export const isCleanup = (job: Job): boolean => job.metadata.labels?.[Names.triggerLabel] === trigger
+
+/** The reason why a deletion cannot continue. */
+interface Obstacle {
+  readonly reason: string
+  readonly message: string
+}
+
+/** Cleans up after a Backup. Requests a requeue while movers end. */
+export const cleanup = (backup: Backup) =>
+  Effect.gen(function* () {
+    const { retryPeriod } = yield* Settings
+    const again = Result.requeueAfter(retryPeriod)
+    const jobs = yield* MoverJobs.of(backup)
+    const movers = jobs.filter((job) => !isCleanup(job))
+    const skip = backup.metadata.annotations?.[Names.skipCleanupAnnotation] === "true"
+    // Includes finished Jobs: with foreground deletion, a Job is gone only when its last pod is.
+    yield* Effect.forEach(skip ? jobs : movers, MoverJobs.end, { discard: true })
+    const deletes = backup.spec.deletionPolicy === "Delete" && hasBegun(backup)
+    if (skip || !deletes) yield* (yield* RepositoryQueue).leave("Backup", keyOf(backup))
+    if (skip) return Result.done
+    if (movers.length > 0) {
+      const since = Date.parse(backup.metadata.deletionTimestamp ?? backup.metadata.creationTimestamp)
+      if (since + Duration.toMillis(patience) <= (yield* Clock.currentTimeMillis)) {
+        const names = movers.map(({ metadata }) => metadata.name).join(", ")
+        yield* tell(backup, { reason: "MoverStillStops", message: `Job ${names} does not end: is its node there?` })
+      }
+      return again
+    }
+    if (!deletes) return Result.done
+    return yield* deleteSnapshots(backup, jobs.find(isCleanup))
+  })
+
+/** Whether a run has ever begun. Otherwise there is nothing to delete, and maybe no repository. */
+const hasBegun = ({ status }: Backup): boolean =>
+  [status?.active, status?.lastRun, status?.lastScheduleTime, status?.repositoryID].some((fact) => fact !== undefined)
+
+const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const again = Result.requeueAfter(settings.retryPeriod)
+    if (job === undefined) {
+      // A namespace that is being deleted accepts no new Job, and its content is deleted with it.
+      if (yield* namespaceGoes(backup)) return Result.done
+      const obstacle = yield* begin(backup)
+      if (obstacle !== undefined) yield* tell(backup, obstacle)
+      return again
+    }
+    const progress = yield* MoverJobs.progress(job)
+    if (progress._tag === "Starting") {
+      if (!JobProgress.isLate(progress, settings.startTimeout, yield* Clock.currentTimeMillis)) return again
+      yield* tell(backup, { reason: "CleanupFailed", message: progress.message })
+      return again
+    }
+    if (progress._tag === "Running") return again
+    const outcome = Outcome.judge(progress.ending, { purpose: "delete" })
+    if (outcome.phase === "Completed") {
+      yield* EventRecorder.record({
+        regarding: backup,
+        type: "Normal",
+        reason: "SnapshotsDeleted",
+        note: outcome.message
+      })
+      return Result.done
+    }
+    // A repository that was never opened was never created. A known repository that is missing is reported.
+    if (outcome.reason === "RepositoryMissing" && backup.status?.repositoryID === undefined) return Result.done
+    // A stale lock expires.
+    if (outcome.reason === "RepositoryLocked" && progress.at + Outcome.staleLock <= (yield* Clock.currentTimeMillis)) {
+      yield* MoverJobs.discard(job)
+      return again
+    }
+    const { name } = job.metadata
+    yield* tell(backup, { reason: "CleanupFailed", message: `${outcome.message}. To try again, delete Job ${name}` })
+    return again
+  })
+
+/** Whether the namespace is being deleted. A dry-run create shows it without a permission to read namespaces. */
+const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
+  Client.create(
+    Job,
+    {
+      metadata: { ...(namespace !== undefined && { namespace }), name: MoverJob.nameOf(name, "question") },
+      spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "question", image: "none" }] } } }
+    },
+    { dryRun: true }
+  ).pipe(
+    Effect.as(false),
+    // The Job itself will fail with any other error, which is reported then.
+    Effect.catchAll((error) =>
+      Effect.succeed(error._tag === "Forbidden" && error.causes.some(({ reason }) => reason === "NamespaceTerminating"))
+    )
+  )
+
+/** Creates the clean-up Job, or returns the obstacle. */
+const begin = (backup: Backup) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    // The rest of the spec may be invalid.
+    const destination = Spec.destination(backup)
+    if (Either.isLeft(destination)) return destination.left
+    const repository = Repository.of(backup, destination.right)
+    const credentials = yield* Prerequisites.credentials(backup, repository.destination)
+    if (Either.isLeft(credentials)) return credentials.left
+    const place = yield* Prerequisites.repository(backup, repository.destination)
+    if (Either.isLeft(place)) return place.left
+    const privileges = yield* Prerequisites.privileges(backup)
+    if (Either.isLeft(privileges)) return privileges.left
+    const { name, namespace = "" } = backup.metadata
+    const begun = yield* MoverJobs.begin(
+      {
+        owner: backup,
+        spec: backup.spec,
+        name: MoverJob.nameOf(name, trigger),
+        trigger,
+        use: "exclusive",
+        operations: ["preflight", "delete"],
+        parameters: { BACKUP_HOST: namespace, BACKUP_TAG: `${namespace}/${name}` },
+        repository,
+        claims: [],
+        placement: place.right,
+        credentials: credentials.right,
+        annotations: {},
+        image: settings.moverImage,
+        preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
+      },
+      "Backup"
+    ).pipe(Effect.either)
+    if (Either.isRight(begun)) return undefined
+    return MoverJobs.refusalOf(begun.left) ?? (yield* begun.left)
+  })
+
+/** Reports why the deletion does not continue, and a fix. Once, because the status records it. */
+const tell = (backup: Backup, { message, reason }: Obstacle) =>
+  Effect.gen(function* () {
+    const now = Time.seconds(yield* Clock.currentTimeMillis)
+    const note = `The Backup cannot be deleted yet. ${Text.cut(message, 1500).replace(/[.]?$/, ".")} To leave everything as it is and let it go, set the annotation ${Names.skipCleanupAnnotation} to "true"`
+    const before = backup.status ?? {}
+    const stalled = Condition.find(before.conditions, Condition.Stalled)
+    if (stalled?.message === note) return
+    const draft: Condition.Draft = {
+      type: Condition.Stalled,
+      status: "True",
+      reason,
+      message: note,
+      observedGeneration: backup.metadata.generation ?? 0
+    }
+    const others = (before.conditions ?? []).filter(({ type }) => type !== Condition.Stalled)
+    yield* Status.update(backup, {
+      ...before,
+      message: note,
+      conditions: [...others, ...Condition.set(stalled === undefined ? [] : [stalled], [draft], now)]
+    })
+    yield* EventRecorder.record({ regarding: backup, type: "Warning", reason, note })
+  })

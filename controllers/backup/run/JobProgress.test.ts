@@ -1,0 +1,358 @@
+import { describe, expect, test } from "bun:test"
+import * as Duration from "effect/Duration"
+import { at, job, pod, report } from "./Backups.fixture.ts"
+import * as JobProgress from "./JobProgress.ts"
+
+const open = job("cart-1")
+const failedJob = job("cart-1", { ended: "Failed" })
+const done = job("cart-1", { ended: "Complete" })
+
+const terminated = (exitCode: number, over: { readonly finishedAt?: string; readonly message?: string } = {}) => ({
+  terminated: { exitCode, finishedAt: "2026-11-20T02:04:00Z", ...over }
+})
+const waiting = (reason: string, message?: string) => ({
+  waiting: { reason, ...(message !== undefined && { message }) }
+})
+const disrupted = [{ type: "DisruptionTarget", status: "True", message: "node drained" }]
+
+describe("Of a Job that has not ended it is told", () => {
+  test("that there is no pod yet, and since when", () =>
+    expect(JobProgress.read(open, [])).toEqual({
+      _tag: "Starting",
+      since: at("2026-11-20T02:00:01Z"),
+      obstacle: undefined,
+      message: "Job cart-1 has no pod yet"
+    }))
+
+  test("that its pod starts, and since when", () =>
+    expect(JobProgress.read(open, [pod(open, "p")])).toMatchObject({
+      _tag: "Starting",
+      since: at("2026-11-20T02:00:02Z"),
+      obstacle: undefined,
+      message: "Pod p starts"
+    }))
+
+  test("that the mover runs", () =>
+    expect(JobProgress.read(open, [pod(open, "p", { phase: "Running", state: { running: {} } })])).toEqual({
+      _tag: "Running",
+      message: "The mover runs"
+    }))
+
+  test("that its pod is being ended, which on a node that is gone never comes to an end", () => {
+    const running = pod(open, "p", { phase: "Running", state: { running: {} } })
+    const metadata = { ...running.metadata, deletionTimestamp: "2026-11-20T02:10:00Z" }
+    expect(JobProgress.read(open, [{ ...running, metadata }])).toMatchObject({
+      _tag: "Running",
+      message: expect.stringMatching(/^Pod p is being ended since 2026-11-20T02:10:00Z: if that lasts, look at /)
+    })
+    const nowhere = { ...running, metadata, spec: { containers: [] } }
+    expect(JobProgress.read(open, [nowhere])).toMatchObject({
+      message: expect.stringMatching(/: if that lasts, look at its node$/)
+    })
+  })
+
+  test("that the mover has ended, and how, while its pod has not", () =>
+    expect(JobProgress.read(open, [pod(open, "p", { phase: "Running", state: terminated(0) })])).toEqual({
+      _tag: "Running",
+      message: "The mover has ended",
+      ended: { ending: { _tag: "Exited", exitCode: 0, text: undefined, reason: undefined }, at: expect.any(Number) }
+    }))
+
+  test("the same when its pod says so too, however long ago the Job was made", () =>
+    expect(JobProgress.read(open, [pod(open, "p", { phase: "Succeeded", state: terminated(0) })])).toEqual({
+      _tag: "Running",
+      message: "The mover has ended"
+    }))
+
+  test("that it has no pod any more since its status changed, where one was deleted", () => {
+    const managedFields = [
+      { manager: "backup", time: "2026-11-20T02:00:01Z" },
+      { manager: "kube-controller-manager", subresource: "status", time: "2026-11-20T03:30:00Z" }
+    ]
+    const without = { ...open, metadata: { ...open.metadata, managedFields } }
+    expect(JobProgress.read(without, [])).toMatchObject({ _tag: "Starting", since: at("2026-11-20T03:30:00Z") })
+  })
+
+  test("nothing of the pods of another Job", () =>
+    expect(
+      JobProgress.read(open, [pod(job("other"), "p", { phase: "Running", state: { running: {} } })])
+    ).toMatchObject({
+      message: "Job cart-1 has no pod yet"
+    }))
+})
+
+describe("What keeps a mover from starting is told in the kubelet's words", () => {
+  for (const [reason, obstacle] of [
+    ["ErrImagePull", "ImagePullFailed"],
+    ["ImagePullBackOff", "ImagePullFailed"],
+    ["InvalidImageName", "ImagePullFailed"],
+    ["ErrImageNeverPull", "ImagePullFailed"],
+    ["ImageInspectError", "ImagePullFailed"],
+    ["CreateContainerConfigError", "ContainerConfigError"],
+    ["CreateContainerError", "ContainerConfigError"],
+    ["RunContainerError", "ContainerConfigError"]
+  ] as const) {
+    test(reason, () => {
+      const progress = JobProgress.read(open, [pod(open, "p", { state: waiting(reason, "the kubelet says why") })])
+      expect(progress).toMatchObject({ _tag: "Starting", obstacle: { reason: obstacle } })
+      expect("message" in progress && progress.message).toBe(
+        obstacle === "ImagePullFailed"
+          ? "The image homeostat-mover:0.1.0 cannot be pulled: the kubelet says why"
+          : "Pod p cannot start: the kubelet says why"
+      )
+    })
+  }
+
+  test("and with the reason, where it says no more", () =>
+    expect(JobProgress.read(open, [pod(open, "p", { state: waiting("ErrImagePull") })])).toMatchObject({
+      message: "The image homeostat-mover:0.1.0 cannot be pulled: ErrImagePull"
+    }))
+
+  test("while a container is made, nothing keeps it", () =>
+    expect(JobProgress.read(open, [pod(open, "p", { state: waiting("ContainerCreating") })])).toMatchObject({
+      obstacle: undefined,
+      message: "Pod p starts"
+    }))
+
+  test("and a pod that a plugin keeps without a word", () =>
+    expect(
+      JobProgress.read(open, [pod(open, "p", { conditions: [{ type: "PodScheduled", status: "False" }] })])
+    ).toMatchObject({
+      obstacle: { reason: "Unschedulable", image: "homeostat-mover:0.1.0" },
+      message: "Pod p cannot start: no node takes it"
+    }))
+
+  test("a pod for which there is no node", () =>
+    expect(
+      JobProgress.read(open, [
+        pod(open, "p", {
+          conditions: [{ type: "PodScheduled", status: "False", message: "0/3 nodes are available\nfor it" }]
+        })
+      ])
+    ).toMatchObject({
+      obstacle: { reason: "Unschedulable" },
+      message: "Pod p cannot start: 0/3 nodes are available for it"
+    }))
+
+  const late = JobProgress.read(open, [pod(open, "p", { state: waiting("ErrImagePull", "no such image") })])
+  const timeout = Duration.minutes(10)
+  test("until its time is over", () => {
+    if (late._tag !== "Starting") throw new Error("it does not start")
+    expect(JobProgress.isLate(late, timeout, at("2026-11-20T02:10:01Z"))).toBe(false)
+    expect(JobProgress.isLate(late, timeout, at("2026-11-20T02:10:02Z"))).toBe(true)
+    expect(JobProgress.notStarted(late, timeout)).toEqual({
+      _tag: "ImagePullFailed",
+      image: "homeostat-mover:0.1.0",
+      message: "no such image"
+    })
+  })
+  test("and then of whatever else", () =>
+    expect(
+      JobProgress.notStarted({ _tag: "Starting", since: 0, obstacle: undefined, message: "Pod p starts" }, timeout)
+    ).toEqual({ _tag: "NotStarted", seconds: 600, message: "Pod p starts" }))
+})
+
+describe("Tries", () => {
+  const first = pod(open, "a", {
+    phase: "Failed",
+    state: terminated(43, { message: report({ reason: "DestinationUnreachable", message: "connection refused" }) })
+  })
+  const second = (options: Parameters<typeof pod>[2]) => pod(open, "b", { made: "2026-11-20T02:06:00Z", ...options })
+
+  test("are counted, with what became of the one before", () =>
+    expect(JobProgress.read(open, [second({ phase: "Running", state: { running: {} } }), first])).toEqual({
+      _tag: "Running",
+      message: "The mover runs (try 2 of 3; the one before: connection refused)"
+    }))
+  test("have their time to start from the Job controller's longest pause on, so that one whose pod is refused ends", () =>
+    expect(JobProgress.read(open, [first])).toEqual({
+      _tag: "Starting",
+      since: at("2026-11-20T02:14:00Z"),
+      obstacle: undefined,
+      message: "The mover is tried again (try 2 of 3; the one before: connection refused)"
+    }))
+  test("each have their own time to start", () =>
+    expect(JobProgress.read(open, [first, second({})])).toMatchObject({
+      _tag: "Starting",
+      since: at("2026-11-20T02:06:00Z")
+    }))
+  test("are not used up by evictions", () =>
+    expect(
+      JobProgress.read(open, [
+        pod(open, "a", { phase: "Failed", state: terminated(143), conditions: disrupted }),
+        second({ phase: "Running", state: { running: {} } })
+      ])
+    ).toEqual({ _tag: "Running", message: "The mover runs" }))
+})
+
+describe("A Job that is over has an ending", () => {
+  const end = (of: Parameters<typeof JobProgress.read>[0], pods: Parameters<typeof JobProgress.read>[1]) => {
+    const progress = JobProgress.read(of, pods)
+    if (progress._tag !== "Ended") throw new Error(`it is ${progress._tag}`)
+    return progress
+  }
+
+  test("with its container's exit code and words, at its container's time", () =>
+    expect(end(done, [pod(done, "p", { phase: "Succeeded", state: terminated(0, { message: "{}" }) })])).toEqual({
+      _tag: "Ended",
+      ending: { _tag: "Exited", exitCode: 0, text: "{}", reason: undefined },
+      at: at("2026-11-20T02:04:00Z")
+    }))
+
+  for (const code of [1, 3, 40, 41, 42, 43, 44, 47, 137, 143]) {
+    test(`that of exit code ${code}`, () =>
+      expect(end(failedJob, [pod(failedJob, "p", { phase: "Failed", state: terminated(code) })]).ending).toMatchObject({
+        _tag: "Exited",
+        exitCode: code
+      }))
+  }
+
+  test("with why the kubelet killed it", () =>
+    expect(
+      end(failedJob, [
+        pod(failedJob, "p", { phase: "Failed", state: { terminated: { exitCode: 137, reason: "OOMKilled" } } })
+      ]).ending
+    ).toMatchObject({ exitCode: 137, reason: "OOMKilled" }))
+
+  test("of the pod that ended, beside one that did not", () => {
+    const open = pod(failedJob, "z", { made: "2026-11-20T02:04:00Z" })
+    const last = pod(failedJob, "a", { phase: "Failed", made: "2026-11-20T02:03:00Z", state: terminated(44) })
+    expect(end(failedJob, [last, open])).toMatchObject({ ending: { exitCode: 44 }, at: at("2026-11-20T02:04:00Z") })
+  })
+
+  test("without an eviction, where another condition of the pod holds", () => {
+    const conditions = [
+      { type: "Ready", status: "True" },
+      { type: "DisruptionTarget", status: "False" }
+    ]
+    const failed = pod(failedJob, "p", { phase: "Failed", state: terminated(42), conditions: conditions as never })
+    expect(end(failedJob, [failed]).ending).toMatchObject({ _tag: "Exited", exitCode: 42 })
+  })
+
+  test("that of the pod that ended last, whatever the order in which they were made", () => {
+    const early = pod(failedJob, "a", {
+      phase: "Failed",
+      made: "2026-11-20T02:03:00Z",
+      state: terminated(43, { finishedAt: "2026-11-20T02:03:30Z" })
+    })
+    const last = pod(failedJob, "b", {
+      phase: "Failed",
+      made: "2026-11-20T02:02:00Z",
+      state: terminated(44, { finishedAt: "2026-11-20T02:04:30Z" })
+    })
+    expect(end(failedJob, [last, early])).toMatchObject({
+      ending: { exitCode: 44 },
+      at: at("2026-11-20T02:04:30Z")
+    })
+  })
+
+  test("at the time at which it completed, where its pods are gone", () => {
+    const status = { ...done.status, completionTime: "2026-11-20T02:04:40Z" }
+    expect(end({ ...done, status }, []).at).toBe(at("2026-11-20T02:04:40Z"))
+    expect(end({ ...done, status }, [pod(done, "p", { phase: "Succeeded", state: terminated(0) })]).at).toBe(
+      at("2026-11-20T02:04:00Z")
+    )
+  })
+
+  test("that is lost with its pods, at the Job's own time", () => {
+    expect(end(done, [])).toEqual({
+      _tag: "Ended",
+      ending: { _tag: "Lost", succeeded: true },
+      at: at("2026-11-20T02:05:00Z")
+    })
+    expect(end(failedJob, [])).toEqual({
+      _tag: "Ended",
+      ending: { _tag: "Lost", succeeded: false },
+      at: at("2026-11-20T02:05:00Z")
+    })
+  })
+
+  test("that is lost where the pod that is left is not the one that decided", () => {
+    expect(end(done, [pod(done, "p", { phase: "Failed", state: terminated(44) })]).ending).toEqual({
+      _tag: "Lost",
+      succeeded: true
+    })
+    expect(end(failedJob, [pod(failedJob, "p", { phase: "Succeeded", state: terminated(0) })]).ending).toEqual({
+      _tag: "Lost",
+      succeeded: false
+    })
+  })
+
+  test("of the deadline, whatever the container said of being ended", () => {
+    const late = job("cart-1", { ended: "Failed", reason: "DeadlineExceeded" })
+    expect(end(late, [pod(late, "p", { phase: "Failed", state: terminated(143) })]).ending).toEqual({
+      _tag: "DeadlineExceeded",
+      seconds: 86_400
+    })
+    expect(end(late, []).at).toBe(at("2026-11-20T02:05:00Z"))
+  })
+
+  test("by the kubelet's own words where it failed the pod for what it used", () => {
+    const used = pod(failedJob, "p", { phase: "Failed", state: terminated(137) })
+    const message = 'Usage of EmptyDir volume "cache" exceeds the limit "10Gi".'
+    const status = { ...used.status, reason: "Evicted", message }
+    expect(JobProgress.read(failedJob, [{ ...used, status }])).toMatchObject({ ending: { _tag: "Evicted", message } })
+    expect(
+      JobProgress.read(failedJob, [{ ...used, status: { phase: "Failed", reason: "OutOfcpu", message: "no cpu" } }])
+    ).toMatchObject({
+      ending: { _tag: "Evicted", message: "no cpu" }
+    })
+  })
+  test("of an eviction that was the last try", () => {
+    const evicted = pod(failedJob, "p", {
+      phase: "Failed",
+      state: terminated(143),
+      conditions: disrupted,
+      message: "The node was low on resource: memory"
+    })
+    expect(end(failedJob, [evicted]).ending).toEqual({
+      _tag: "Evicted",
+      message: "The node was low on resource: memory"
+    })
+    expect(end(failedJob, [{ ...evicted, status: { ...evicted.status, message: undefined } as never }]).ending).toEqual(
+      {
+        _tag: "Evicted",
+        message: "node drained"
+      }
+    )
+  })
+
+  test("of the try after an eviction, not of the eviction", () =>
+    expect(
+      end(failedJob, [
+        pod(failedJob, "a", {
+          phase: "Failed",
+          state: terminated(143, { finishedAt: "2026-11-20T02:02:00Z" }),
+          conditions: disrupted
+        }),
+        pod(failedJob, "b", { phase: "Failed", state: terminated(42) })
+      ]).ending
+    ).toMatchObject({ _tag: "Exited", exitCode: 42 }))
+
+  // The kubelet's reason for a lost container, as on a node that returned.
+  const lost = { terminated: { exitCode: 137, reason: "ContainerStatusUnknown", finishedAt: null } }
+  test("at the Job's time where the kubelet lost sight of the container", () => {
+    const progress = end(failedJob, [pod(failedJob, "p", { phase: "Failed", state: lost as never })])
+    expect(progress.at).toBe(at("2026-11-20T02:05:00Z"))
+    expect(progress.ending).toMatchObject({ _tag: "Exited", exitCode: 137 })
+  })
+})
+
+test("The tick of a Job is read from it, and one that cannot be read is none", () => {
+  expect(JobProgress.scheduledAt(job("a", { tick: "2026-11-20T02:00:00Z" }))).toBe(at("2026-11-20T02:00:00Z"))
+  expect(JobProgress.scheduledAt(job("a", { tick: "yesterday" }))).toBeUndefined()
+  expect(JobProgress.scheduledAt(job("a"))).toBeUndefined()
+})
+
+test("The claims that are left to other Jobs are read from it", () => {
+  expect(JobProgress.remaining(job("a", { remaining: "b,c" }))).toEqual(["b", "c"])
+  expect(JobProgress.remaining(job("a"))).toEqual([])
+})
+
+test("A pod is over when its containers have ended, not when it is asked to end", () => {
+  expect(
+    ["Pending", "Running", "Unknown", "Succeeded", "Failed"].map((phase) =>
+      JobProgress.isPodOver(pod(open, "p", { phase }))
+    )
+  ).toEqual([false, false, false, true, true])
+})

@@ -1,0 +1,362 @@
+/**
+ * The Jobs of movers in the cluster: watches, starts and ends them.
+ *
+ * A Job starts only if no conflicting mover works on its repository: none in the cache, and none on the server, because another manager
+ * may have just created one. A Job that is being deleted works until its pods have stopped.
+ *
+ * Needs the permissions of {@link access}, and those to watch Jobs and Pods.
+ */
+import * as Cache from "@homeostat/runtime/cache/Cache"
+import type * as Index from "@homeostat/runtime/cache/Index"
+import type * as ApiError from "@homeostat/runtime/client/ApiError"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Access from "@homeostat/runtime/controller/Access"
+import * as Trigger from "@homeostat/runtime/controller/Trigger"
+import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import {
+  controllerOf,
+  type KubernetesObject,
+  keyOf,
+  keyString,
+  type ObjectKey
+} from "@homeostat/runtime/resource/KubernetesObject"
+import type * as Resource from "@homeostat/runtime/resource/Resource"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Names from "../kinds/Names.ts"
+import { type Kind, place, RepositoryQueue } from "../repository/RepositoryQueue.ts"
+import { Settings } from "../Settings.ts"
+import * as JobProgress from "./JobProgress.ts"
+import * as MoverJob from "./MoverJob.ts"
+import * as Pages from "./Pages.ts"
+
+/** The permissions of the functions here, except for the watches. */
+export const access: ReadonlyArray<Access.Access> = [
+  Access.of(Job, ["get", "list", "create", "delete"]),
+  Access.list(Pod)
+]
+
+const movers = Object.entries(Names.moverLabels)
+  .map(([label, value]) => `${label}=${value}`)
+  .join(",")
+
+const byRepository: Index.Definition = {
+  name: "backup.repository",
+  values: ({ metadata }) => {
+    const hash = metadata.labels?.[Names.repositoryLabel]
+    return hash === undefined ? [] : [hash]
+  }
+}
+
+/** The working Jobs, under one value, because finished Jobs are many more. */
+const working: Index.Definition = {
+  name: "backup.working",
+  // Built-in kinds are not decoded.
+  values: (wire) => (works(wire as Job) ? [""] : [])
+}
+
+/** The triggers of a kind: its Jobs, their pods and, for waiting objects, the end of any mover. */
+export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A, never>, kind: Kind) => {
+  const exists = (key: ObjectKey) =>
+    Effect.map(Effect.option(Cache.get(owner, key)), (found) => Option.isSome(Option.flatten(found)))
+  const next = (mover: KubernetesObject) =>
+    Effect.flatMap(RepositoryQueue, (turns) =>
+      turns.next(kind, mover.metadata.labels?.[Names.repositoryLabel] ?? "", exists)
+    )
+  const nobody: ReadonlyArray<ObjectKey> = []
+  return [
+    Trigger.on(Job, {
+      labelSelector: movers,
+      indexes: [byRepository, working],
+      map: (job) =>
+        Effect.gen(function* () {
+          const isGone = Option.isNone(yield* Effect.orDie(Cache.get(Job, keyOf(job))))
+          const ends = isGone || JobProgress.isOver(job) || job.metadata.deletionTimestamp !== undefined
+          return [...own(Trigger.ownerOf(owner, job)), ...(ends ? yield* next(job) : nobody)]
+        })
+    }),
+    Trigger.on(Pod, {
+      labelSelector: movers,
+      indexes: [byRepository],
+      map: (pod) =>
+        Effect.gen(function* () {
+          const name = controllerOf(pod)?.name
+          const job =
+            name === undefined ? Option.none<Job>() : yield* Effect.orDie(Cache.get(Job, { ...keyOf(pod), name }))
+          const ends = JobProgress.isPodOver(pod) || pod.metadata.deletionTimestamp !== undefined
+          const known = Option.getOrUndefined(job)
+          return [...own(known && Trigger.ownerOf(owner, known)), ...(ends ? yield* next(pod) : nobody)]
+        })
+    })
+  ]
+}
+
+const own = (key: ObjectKey | undefined): ReadonlyArray<ObjectKey> => (key === undefined ? [] : [key])
+
+type Failure = ApiError.ApiError | Resource.InvalidObject
+
+/** The Jobs of a Backup or Restore, the oldest first. */
+export const of = (owner: KubernetesObject): Effect.Effect<ReadonlyArray<Job>, never, Cache.Cache> =>
+  Effect.map(Cache.byOwner(Job, owner), ({ items }) =>
+    items
+      .filter((job) => controllerOf(job)?.uid === owner.metadata.uid)
+      .sort(
+        (one, other) =>
+          JobProgress.madeAt(one) - JobProgress.madeAt(other) || one.metadata.name.localeCompare(other.metadata.name)
+      )
+  )
+
+/**
+ * The progress of a Job. A finished Job is read from the server with its pods, because the cache may not have their ends yet. So is a
+ * Job without a pod long after its creation: its pod was deleted, and only the server knows when.
+ */
+export const progress = (job: Job): Effect.Effect<JobProgress.Progress, Failure, Client.Client | Cache.Cache> =>
+  Effect.gen(function* () {
+    if (JobProgress.isOver(job)) return JobProgress.read(job, yield* podsLive(job))
+    const { items: pods } = yield* Cache.byOwner(Pod, job)
+    const age = (yield* Clock.currentTimeMillis) - JobProgress.madeAt(job)
+    if (pods.length > 0 || age < podlessMillis) return JobProgress.read(job, pods)
+    const live = Option.filter(yield* find(keyOf(job)), ({ metadata: { uid } }) => uid === job.metadata.uid)
+    return Option.isSome(live) ? JobProgress.read(live.value, yield* podsLive(live.value)) : JobProgress.read(job, pods)
+  })
+
+/** After this time the Job controller has created a pod, if it can. */
+const podlessMillis = 60_000
+
+const podsLive = (job: Job) =>
+  Effect.map(
+    Client.list(Pod, {
+      ...placeOf(job),
+      labelSelector: `batch.kubernetes.io/controller-uid=${job.metadata.uid}`
+    }),
+    ({ items }) => items
+  )
+
+const placeOf = ({ metadata: { namespace } }: KubernetesObject) => (namespace === undefined ? {} : { namespace })
+
+/** A Job by its name, from the server. The name comes from a status, so an invalid name counts as not found. */
+export const find = (key: ObjectKey): Effect.Effect<Option.Option<Job>, Failure, Client.Client> =>
+  names.test(key.name)
+    ? Client.get(Job, key).pipe(
+        Effect.asSome,
+        Effect.catchTag("NotFound", () => Effect.succeedNone)
+      )
+    : Effect.succeedNone
+
+const names = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+/** A Job with this name belongs to another owner. */
+export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message: string }> {}
+
+/**
+ * Starts a Job, if it is its turn.
+ *
+ * @returns Left: the reason to wait. The end of a mover triggers the waiting object. An existing Job of the same owner and name
+ * counts as started, because an earlier attempt created it
+ */
+export const begin = (
+  work: MoverJob.Work,
+  kind: Kind
+): Effect.Effect<Either.Either<Job, string>, Failure | NameTaken, Client.Client | Cache.Cache> =>
+  Effect.gen(function* () {
+    const turns = yield* RepositoryQueue
+    const key = keyOf(work.owner)
+    const begun = yield* turns.alone(
+      Effect.gen(function* () {
+        const made = yield* find({ ...key, name: work.name })
+        if (Option.isSome(made)) {
+          const { deletionTimestamp } = made.value.metadata
+          if (controllerOf(made.value)?.uid !== work.owner.metadata.uid) return yield* taken(work)
+          if (deletionTimestamp === undefined) return Either.right(made.value)
+          return Either.left<Busy>({ what: work.repository.hash, message: `Job ${work.name} is being deleted` })
+        }
+        const claim = { owner: work.owner, use: work.use, repository: work.repository.hash }
+        const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim))
+        return busy === undefined ? Either.right(yield* Client.create(Job, MoverJob.desired(work))) : Either.left(busy)
+      })
+    )
+    yield* Either.isLeft(begun) ? turns.wait(kind, key, begun.left.what) : turns.leave(kind, key)
+    return Either.mapLeft(begun, ({ message }) => message)
+  })
+
+/**
+ * Why the Job cannot be created until a user acts: its name exists, or the API server rejects it because of a field of the spec or a
+ * policy. Undefined if a retry may succeed.
+ */
+export const refusalOf = (
+  error: Failure | NameTaken
+): { readonly reason: string; readonly message: string } | undefined => {
+  switch (error._tag) {
+    case "NameTaken":
+      return { reason: "NameConflict", message: error.message }
+    case "Invalid":
+    case "BadRequest":
+      return { reason: "JobRefused", message: `The API server refuses the mover's Job: ${error.message}` }
+    default:
+      return undefined
+  }
+}
+
+const taken = ({ name, owner }: MoverJob.Work) =>
+  Effect.fail(
+    new NameTaken({
+      message: `There is a Job ${name} that ${owner.kind} ${owner.metadata.name} has not made: delete it, or rename the ${owner.kind}`
+    })
+  )
+
+/**
+ * Whether an object has to wait for its turn, by the cache, and for what. The end of a mover triggers the waiting object. Sends no
+ * request.
+ */
+export const wait = (owner: KubernetesObject, kind: Kind, use: MoverJob.Use, repository: string) =>
+  Effect.gen(function* () {
+    const turns = yield* RepositoryQueue
+    const busy = yield* occupied({ owner, use, repository })
+    if (busy !== undefined) yield* turns.wait(kind, keyOf(owner), busy.what)
+    return busy?.message
+  })
+
+/** The reason to wait, also in words. */
+interface Busy {
+  /** See `RepositoryQueue.Registry`. */
+  readonly what: string
+  readonly message: string
+}
+
+/** A mover that is about to start. */
+interface Claim {
+  readonly owner: KubernetesObject
+  readonly use: MoverJob.Use
+  /** The repository's hash. */
+  readonly repository: string
+}
+
+/** The reason why a mover has to wait. */
+const occupied = (claim: Claim): Effect.Effect<Busy | undefined, never, Cache.Cache> =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const informers = (yield* Cache.Cache).informers()
+    const isOurs = ownership(informers)
+    const { owner, repository, use } = claim
+    const { namespace } = owner.metadata
+    const blocks = (other: KubernetesObject): boolean =>
+      conflicts(claim, other, now) && (other.metadata.namespace === namespace || isOurs(other))
+    const index = { name: byRepository.name, value: repository }
+    const job = (yield* Cache.list(Job, { index })).items.find((job) => works(job) && blocks(job))
+    if (job !== undefined) return busy("Job", job, claim)
+    const pod = (yield* Cache.list(Pod, { index })).items.find((pod) => !JobProgress.isPodOver(pod) && blocks(pod))
+    if (pod !== undefined) return busy("Pod", pod, claim)
+    const turns = yield* RepositoryQueue
+    if (use !== "restore" && turns.waiting("Restore", repository).some((key) => isCached(informers, "Restore", key))) {
+      return { what: repository, message: "a Restore comes first" }
+    }
+    return yield* full(claim, isOurs, now)
+  })
+
+/**
+ * The reason why all slots are taken. Restores have as many slots of their own. A namespace gets at most half of the slots while others
+ * wait.
+ */
+const full = ({ owner, use }: Claim, isOurs: (object: KubernetesObject) => boolean, now: number) =>
+  Effect.gen(function* () {
+    const { maxJobs } = yield* Settings
+    const turns = yield* RepositoryQueue
+    const isRestore = use === "restore"
+    const { namespace } = owner.metadata
+    const { items } = yield* Cache.list(Job, { index: { name: working.name, value: "" } })
+    const taken = items.filter(
+      (job) => (MoverJob.useOf(job) === "restore") === isRestore && holdsSlot(job, now) && isOurs(job)
+    )
+    if (taken.length >= maxJobs) {
+      return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
+    }
+    const own = taken.filter(({ metadata }) => metadata.namespace === namespace).length
+    const others = turns.waiting(isRestore ? "Restore" : "Backup", place).some((key) => key.namespace !== namespace)
+    if (others && own >= Math.ceil(maxJobs / 2)) {
+      return { what: place, message: `${own} movers of this namespace run, and other namespaces wait` }
+    }
+    return undefined
+  })
+
+/** A pod or Job that does not end for so long has a node that is down, or a volume that hangs. */
+const patience = 5 * 60_000
+
+const isStuck = ({ metadata: { deletionTimestamp } }: KubernetesObject, now: number): boolean =>
+  deletionTimestamp !== undefined && now > Date.parse(deletionTimestamp) + patience
+
+/** Whether a Job holds a slot: it has a running pod, or is so new that its pod may be missing. */
+const holdsSlot = (job: Job, now: number): boolean => {
+  if (job.metadata.deletionTimestamp !== undefined) return !isStuck(job, now)
+  return (job.status?.active ?? 0) > 0 || now < JobProgress.madeAt(job) + podlessMillis
+}
+
+/** Whether the cache has an object of this key. */
+const isCached = (informers: ReadonlyArray<Cache.Informer>, kind: Kind, key: ObjectKey): boolean =>
+  informers.some(({ resource, store }) => isKind(resource, kind) && store.get(keyString(key)) !== undefined)
+
+const isKind = ({ group, kind }: Resource.Any, wanted: Kind): boolean =>
+  kind === wanted && group === "backup.example.com"
+
+/**
+ * Whether the owner of a Job or pod is a Backup or Restore in its namespace. Everybody who may create Jobs can label them as a mover. A
+ * manager that does not see all owners trusts the labels.
+ */
+const ownership = (informers: ReadonlyArray<Cache.Informer>) => {
+  const of = (kind: Kind) => informers.find(({ resource }) => isKind(resource, kind))
+  const owners = { Backup: of("Backup"), Restore: of("Restore") }
+  return (object: KubernetesObject): boolean => {
+    const owner = owners[MoverJob.useOf(object) === "restore" ? "Restore" : "Backup"]
+    if (owner === undefined || owner.labelSelector !== undefined) return true
+    const { labels, namespace } = object.metadata
+    return owner.store.list({ namespace }).some(({ metadata }) => metadata.uid === labels?.[Names.ownerLabel])
+  }
+}
+
+/** The same, from the server. */
+const occupiedUnseen = (claim: Claim) =>
+  Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    const labelSelector = `${Names.repositoryLabel}=${claim.repository}`
+    // Only in its own namespace, because a manager may lack the permission for others. For those the cache must be enough.
+    const [unseen] = yield* Pages.all(Job, { ...placeOf(claim.owner), labelSelector }, (job) =>
+      works(job) && conflicts(claim, job, now) ? { metadata: job.metadata } : undefined
+    )
+    return unseen === undefined ? undefined : busy("Job", unseen, claim)
+  })
+
+/** Whether a mover and another one cannot work on the repository at the same time. */
+const conflicts = ({ use }: Claim, other: KubernetesObject, now: number): boolean =>
+  !MoverJob.agree(use, MoverJob.useOf(other)) && (use === "exclusive" || !isStuck(other, now))
+
+/** A Job that is being deleted works until it has finished or is gone. A finished Job has no running pod. */
+const works = (job: Job): boolean => !JobProgress.isOver(job)
+
+/** Names only objects of the owner's namespace. */
+const busy = (
+  kind: string,
+  { metadata: { name, namespace } }: KubernetesObject,
+  { owner, repository }: Claim
+): Busy => ({
+  what: repository,
+  message:
+    namespace === owner.metadata.namespace
+      ? `${kind} ${namespace}/${name} works on the repository`
+      : "a mover of another namespace works on the repository"
+})
+
+/** Ends a Job: its pods terminate, and then it is gone. */
+export const end = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Foreground")
+
+/** Deletes a finished Job with its pods. */
+export const discard = (job: Job): Effect.Effect<void, Failure, Client.Client> => remove(job, "Background")
+
+const remove = (job: Job, propagation: "Foreground" | "Background") =>
+  job.metadata.deletionTimestamp !== undefined
+    ? Effect.void
+    : Client.delete(Job, keyOf(job), { propagation, uid: job.metadata.uid }).pipe(
+        Effect.asVoid,
+        Effect.catchTag("NotFound", () => Effect.void)
+      )

@@ -1,0 +1,350 @@
+/**
+ * The outcome of a run: turns the exit code and the output of the mover, or the reports of Kubernetes, into a reason for the
+ * condition LastRunSucceeded, a phase, and a message with a fix. Pure.
+ *
+ * The mover has its own exit codes, so that a Job's podFailurePolicy can use them: restic exits with 1 for many errors.
+ */
+
+import * as MoverReport from "../mover/MoverReport.ts"
+import { advice, adviceElsewhere, type Failing, happened, type Purpose, type Reason } from "./Reasons.ts"
+import { counted } from "./Text.ts"
+
+/** The mover's exit codes. 143 is a shell's exit code after SIGTERM. */
+export const exitCodes = {
+  Succeeded: 0,
+  PartiallyFailed: 3,
+  RepositoryMissing: 40,
+  RepositoryLocked: 41,
+  WrongPassword: 42,
+  DestinationUnreachable: 43,
+  ResticFailed: 44,
+  TargetNotEmpty: 45,
+  SnapshotNotFound: 46,
+  RetentionFailed: 47,
+  RepositoryDamaged: 48,
+  RepositoryExchanged: 49,
+  VolumeEmpty: 50,
+  Terminated: 143
+} as const
+
+/** Exit codes after which a retry of the same Job cannot succeed: FailJob in its podFailurePolicy. */
+export const futile: ReadonlyArray<number> = [
+  // The files would still be unreadable, and a retry would add a snapshot.
+  exitCodes.PartiallyFailed,
+  exitCodes.RepositoryMissing,
+  // restic has waited for the lock for minutes; the run is retried when the lock is stale.
+  exitCodes.RepositoryLocked,
+  exitCodes.WrongPassword,
+  exitCodes.TargetNotEmpty,
+  exitCodes.SnapshotNotFound,
+  exitCodes.RetentionFailed,
+  exitCodes.RepositoryDamaged,
+  exitCodes.RepositoryExchanged,
+  exitCodes.VolumeEmpty
+]
+
+/** The known facts about the end of a run. */
+export type Ending =
+  | {
+      readonly _tag: "Exited"
+      readonly exitCode: number
+      /** The container's termination message. */
+      readonly text: string | undefined
+      /** The kubelet's reason, such as OOMKilled. */
+      readonly reason?: string | undefined
+    }
+  /** The Job has ended and its pods are gone: only its condition is known. */
+  | { readonly _tag: "Lost"; readonly succeeded: boolean }
+  | { readonly _tag: "Evicted"; readonly message: string }
+  | { readonly _tag: "ImagePullFailed"; readonly image: string; readonly message: string }
+  /** No container started within the timeout; `message` is the cause. */
+  | { readonly _tag: "NotStarted"; readonly seconds: number; readonly message: string }
+  /** The next run replaced it, by `concurrencyPolicy: Replace`. */
+  | { readonly _tag: "Replaced" }
+  /** The run exceeded `activeDeadlineSeconds`. */
+  | { readonly _tag: "DeadlineExceeded"; readonly seconds: number }
+  | { readonly _tag: "JobDeleted"; readonly job: string }
+
+/**
+ * The outcome of the retention, for the condition RetentionApplied: `applied` if `forget` succeeded, `failed` if it failed, and
+ * `skipped` if it did not run, because it was not requested or an earlier operation failed.
+ */
+export type Retention = "applied" | "skipped" | "failed"
+
+/** The outcome of a run. */
+export interface Outcome {
+  readonly reason: Reason
+  /** Completed: LastRunSucceeded is True, because the data is safe, even with a warning. */
+  readonly phase: "Completed" | "Failed"
+  /** One line, at most about 1200 characters. */
+  readonly message: string
+  /** Whether to record a Warning event: for each failure, and for a success with a problem. */
+  readonly warning: boolean
+  readonly snapshots: ReadonlyArray<MoverReport.Snapshot>
+  readonly retention: Retention
+  /** restic's ID of the repository. */
+  readonly repository: string | undefined
+  /** The remaining snapshots of this Backup; undefined if they were not counted. */
+  readonly kept: number | undefined
+  /** The deleted snapshots; undefined if the retention did not run. */
+  readonly removed: number | undefined
+  /** Why `forget` deleted nothing: `kept` and `removed` are what it would do. */
+  readonly held: MoverReport.Hold | undefined
+  readonly pruned: boolean
+  readonly checked: boolean
+  /** The repository is damaged, or `check` failed: for the condition RepositoryHealthy. */
+  readonly damaged: boolean
+  /** Volumes that are much smaller than before. */
+  readonly shrunk: ReadonlyArray<MoverReport.Snapshot>
+  readonly restored: MoverReport.Restored | undefined
+}
+
+/** restic treats a lock without an owner as stale after this time, in ms. */
+export const staleLock = 30 * 60_000
+
+/** The known facts about a run before its end. */
+export interface Options {
+  /** `spec.allowPartial`: unreadable files are only a warning. */
+  readonly allowPartial?: boolean
+  /** `spec.allowEmpty`: volumes without files are no failure. */
+  readonly allowEmpty?: boolean
+  /** Default: `backup`. */
+  readonly purpose?: Purpose
+  /** Another Job of the same run follows. */
+  readonly isPart?: boolean
+  /** The snapshots of earlier Jobs of the same run. */
+  readonly earlier?: ReadonlyArray<MoverReport.Snapshot>
+}
+
+/** The outcome of a run. */
+export const judge = (ending: Ending, options: Options = {}): Outcome => {
+  const purpose = options.purpose ?? "backup"
+  switch (ending._tag) {
+    case "Exited":
+      return exited(ending, { ...options, purpose })
+    case "Lost":
+      return {
+        ...ended("ResultLost"),
+        phase: ending.succeeded ? "Completed" : "Failed",
+        message: ending.succeeded
+          ? "The run succeeded, but its pod was gone before the result could be read: what it saved or wrote is not known"
+          : "The run failed, and its pod was gone before the result could be read: look into the logs of the node or the cluster for the cause"
+      }
+    case "Evicted":
+      return {
+        ...ended("PodEvicted"),
+        message: `The pod was evicted, and no further try is left. ${said(MoverReport.clean(ending.message))}Give it requests in spec.resources if the node was short of something`
+      }
+    case "ImagePullFailed":
+      return {
+        ...ended("ImagePullFailed"),
+        message: `The image ${ending.image} could not be pulled. ${said(MoverReport.clean(ending.message))}Correct spec.image, or give the service account the registry's credentials`
+      }
+    case "DeadlineExceeded":
+      return {
+        ...ended("DeadlineExceeded"),
+        message: `The run was ended after ${ending.seconds} seconds. If it needs longer, raise spec.activeDeadlineSeconds`
+      }
+    case "NotStarted":
+      return {
+        ...ended("StartTimeout"),
+        message: `The mover did not start within ${ending.seconds} seconds, and was taken away. ${said(MoverReport.clean(ending.message))}The run is retried`
+      }
+    case "Replaced":
+      return { ...ended("Replaced"), message: "The next run was due, and took its place (concurrencyPolicy Replace)" }
+    case "JobDeleted":
+      return {
+        ...ended("JobDeleted"),
+        message: `Job ${ending.job} was deleted before its result was read. It is not made again; ${deletedJob[purpose]}`
+      }
+  }
+}
+
+const ended = (reason: Reason): Outcome => ({
+  reason,
+  phase: reason === "Succeeded" ? "Completed" : "Failed",
+  message: "",
+  warning: reason !== "Succeeded",
+  snapshots: [],
+  retention: "skipped",
+  repository: undefined,
+  kept: undefined,
+  removed: undefined,
+  held: undefined,
+  pruned: false,
+  checked: false,
+  damaged: false,
+  shrunk: [],
+  restored: undefined
+})
+
+const deletedJob: { readonly [purpose in Purpose]: string } = {
+  backup: "the next run comes by its schedule",
+  maintenance: "the next one follows in an hour",
+  restore: "delete this Restore and create it again",
+  delete: "the snapshots are where they were"
+}
+
+const exited = (
+  ending: Extract<Ending, { readonly _tag: "Exited" }>,
+  {
+    allowEmpty = false,
+    allowPartial = false,
+    earlier = [],
+    isPart = false,
+    purpose
+  }: Options & { readonly purpose: Purpose }
+): Outcome => {
+  const result = MoverReport.parse(ending.text)
+  const all = [...earlier, ...result.snapshots]
+  const { repository, snapshots, kept, removed, held, pruned, checked, restored } = result
+  const reason = reasonOf(ending, result)
+  // The mover exits with success if a partial backup is allowed.
+  const allowed = allowPartial || ending.exitCode === exitCodes.Succeeded
+  const facts = {
+    repository,
+    snapshots,
+    kept,
+    removed,
+    held,
+    pruned,
+    checked,
+    restored,
+    retention: retentionOf(reason, result),
+    damaged: reason === "RepositoryDamaged" || (result.operation === "check" && reason === "ResticFailed"),
+    shrunk: snapshots.filter(isShrunk)
+  }
+  // A run of several Jobs may have saved nothing in any of them.
+  if (purpose === "backup" && (reason === "VolumeEmpty" || (reason === "Succeeded" && !allowEmpty))) {
+    const message = emptied(all, isPart)
+    if (message !== undefined) return { ...ended("VolumeEmpty"), ...facts, message }
+  }
+  if (reason === "Succeeded" && !result.complete) {
+    return {
+      ...ended("ResultLost"),
+      ...facts,
+      phase: "Completed",
+      message: `The run succeeded, but its result could not be read in full. ${said(result.message)}Sizes in the status may be incomplete`
+    }
+  }
+  if (reason === "Succeeded") {
+    return {
+      ...ended(reason),
+      ...facts,
+      warning: all.some(({ id }) => id === undefined) || facts.shrunk.length > 0 || held !== undefined,
+      message: done({ ...result, snapshots: all }, purpose)
+    }
+  }
+  const cause = said(result.message)
+  if (reason === "PartiallyFailed" && allowed) {
+    return {
+      ...ended(reason),
+      ...facts,
+      phase: "Completed",
+      message: `Saved, without the files that could not be read, as spec.allowPartial has it. ${cause}`.trim()
+    }
+  }
+  return {
+    ...ended(reason),
+    ...facts,
+    message: `${happened[reason]} ${cause}${purpose === "restore" || purpose === "delete" ? (adviceElsewhere[purpose][reason] ?? advice[reason]) : advice[reason]}`
+  }
+}
+
+/**
+ * The message about volumes without files: those that had some before, or all volumes of the run; undefined if there is none. A volume
+ * that was always empty is no failure while another one is saved.
+ */
+const emptied = (volumes: ReadonlyArray<MoverReport.Snapshot>, isPart: boolean): string | undefined => {
+  const names = (some: ReadonlyArray<MoverReport.Snapshot>) => some.map(({ pvc }) => pvc).join(", ")
+  const empty = volumes.filter(({ id }) => id === undefined)
+  const had = empty.filter(({ before }) => before !== undefined && before.files > 0)
+  if (had.length > 0) {
+    const last = had.map(({ before }) => `${before?.files} in snapshot ${before?.id.slice(0, 8)}`).join(", ")
+    return `No files found: ${names(had)} (${last}). Restore the volume, or set spec.allowEmpty if it is meant to be empty`
+  }
+  return !isPart && empty.length > 0 && empty.length === volumes.length
+    ? `No files found: ${names(empty)}. Check that spec.source names the intended volume, or set spec.allowEmpty`
+    : undefined
+}
+
+const isShrunk = (volume: MoverReport.Snapshot): boolean =>
+  volume.id !== undefined && volume.before !== undefined && MoverReport.isMuchSmaller(volume, volume.before)
+
+const retentionOf = (reason: Reason, { held, operation, removed }: MoverReport.MoverReport): Retention => {
+  if (reason === "RetentionFailed" || operation === "forget") return "failed"
+  return removed === undefined || held !== undefined ? "skipped" : "applied"
+}
+
+/** The effects of a run, in a sentence without a full stop. */
+const done = (
+  { checked, cut, held, pruned, removed, restored, snapshots }: MoverReport.MoverReport,
+  purpose: Purpose
+): string => {
+  if (restored !== undefined) {
+    const files = restored.files === 1 ? "1 file or folder" : `${restored.files} files and folders`
+    const what = `${files} restored from snapshot ${restored.snapshot.slice(0, 8)}, ${counted(restored.bytes, "byte")}`
+    return restored.ownership === "AsMover"
+      ? `${what}; the files belong to the user of the mover, because only a privileged mover restores other owners`
+      : what
+  }
+  if (purpose === "delete") return `${counted(removed ?? 0, "snapshot")} deleted`
+  if (purpose === "maintenance") {
+    const parts = [
+      ...(checked ? ["the repository is undamaged"] : []),
+      ...(removed === undefined || held !== undefined ? [] : [`${counted(removed, "snapshot")} deleted`]),
+      ...(pruned ? ["the space of deleted snapshots freed"] : [])
+    ]
+    return parts.join(", ")
+  }
+  const empty = snapshots.filter(({ id }) => id === undefined).map(({ pvc }) => pvc)
+  const saved = `${cut ? "At least " : ""}${counted(snapshots.length - empty.length, "volume")} saved`
+  if (empty.length === 0) return saved
+  return `${saved}; no files found: ${empty.join(", ")}`
+}
+
+/** The exit code decides, because output can be cut. The output only distinguishes reasons with the same code. */
+const reasonOf = (
+  ending: Extract<Ending, { readonly _tag: "Exited" }>,
+  result: MoverReport.MoverReport
+): Failing | "Succeeded" => {
+  switch (ending.exitCode) {
+    case exitCodes.Succeeded:
+      return result.reason === "PartiallyFailed" ? "PartiallyFailed" : "Succeeded"
+    case exitCodes.PartiallyFailed:
+      return "PartiallyFailed"
+    case exitCodes.RepositoryMissing:
+      return "RepositoryMissing"
+    case exitCodes.RepositoryLocked:
+      return "RepositoryLocked"
+    case exitCodes.WrongPassword:
+      return "WrongPassword"
+    case exitCodes.DestinationUnreachable:
+      return "DestinationUnreachable"
+    case exitCodes.TargetNotEmpty:
+      return "TargetNotEmpty"
+    case exitCodes.SnapshotNotFound:
+      return "SnapshotNotFound"
+    case exitCodes.RetentionFailed:
+      return "RetentionFailed"
+    case exitCodes.RepositoryDamaged:
+      return "RepositoryDamaged"
+    case exitCodes.RepositoryExchanged:
+      return "RepositoryExchanged"
+    case exitCodes.VolumeEmpty:
+      return "VolumeEmpty"
+  }
+  if (ending.reason === "OOMKilled") return "OutOfMemory"
+  // restic has no code for a full destination; these are messages of the storage systems.
+  if (result.reason === "DestinationFull" || full.test(result.message)) return "DestinationFull"
+  return signals.has(ending.exitCode) ? "Terminated" : "ResticFailed"
+}
+
+/** SIGINT, SIGKILL and SIGTERM, as shells report them. */
+const signals: ReadonlySet<number> = new Set([130, 137, exitCodes.Terminated])
+
+const full =
+  /no space left on device|disk quota exceeded|quota ?exceeded|insufficient storage|\((413|507)\)|request entity too large/i
+
+/** A message as a sentence before another one. */
+const said = (text: string): string => (text === "" ? "" : `${text.replace(/(?<![.\s])[.\s]+$/, "")}. `)

@@ -1,0 +1,472 @@
+import { describe, expect, test } from "bun:test"
+import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Duration from "effect/Duration"
+import type { BackupStatus } from "../kinds/Backup.ts"
+import * as Names from "../kinds/Names.ts"
+import * as Settings from "../Settings.ts"
+import { at, backup, created, group, job, understood } from "./Backups.fixture.ts"
+import * as MoverJob from "./MoverJob.ts"
+import * as RunPlan from "./RunPlan.ts"
+
+const lastRun = (job: string, completionTime: string, reason = "Succeeded"): NonNullable<BackupStatus["lastRun"]> => ({
+  job,
+  trigger: "schedule",
+  startTime: "2026-11-20T02:00:00Z",
+  completionTime,
+  reason
+})
+const active = (job: string): NonNullable<BackupStatus["active"]> => ({
+  job,
+  trigger: "schedule",
+  startTime: "2026-11-20T02:00:00Z"
+})
+
+describe("The run that goes on is found", () => {
+  const name = (status: BackupStatus, jobs: ReadonlyArray<Job>) => RunPlan.current(status, jobs)?.metadata.name
+
+  test("by the status", () => expect(name({ active: active("b") }, [job("a"), job("b"), job("c")])).toBe("b"))
+  test("where its Job is gone: then it is none of the others", () =>
+    expect(name({ active: active("b") }, [job("a")])).toBeUndefined())
+  test("where its Job is being deleted, so that its end is told", () =>
+    expect(name({ active: active("b") }, [job("b", { deleted: true })])).toBe("b"))
+  test("after a crash between the Job and the status", () => {
+    expect(name({}, [job("a")])).toBe("a")
+    expect(
+      name({ lastRun: lastRun("a", "2026-11-19T02:05:00Z") }, [
+        job("a", { made: "2026-11-19T02:00:00Z", ended: "Complete" }),
+        job("b", { made: "2026-11-20T02:00:00Z" })
+      ])
+    ).toBe("b")
+  })
+  test("after such a crash, though it has ended since", () =>
+    expect(
+      name({ lastRun: lastRun("a", "2026-11-19T02:05:00Z") }, [
+        job("a", { made: "2026-11-19T02:00:00Z", ended: "Complete" }),
+        job("b", { made: "2026-11-20T02:00:00Z", ended: "Failed" })
+      ])
+    ).toBe("b"))
+  test("only the newest, where nothing is known of many that are over", () => {
+    const jobs = ["2026-11-18", "2026-11-19", "2026-11-20"].map((day) =>
+      job(`of-${day}`, { made: `${day}T02:00:00Z`, ended: "Complete" })
+    )
+    expect(name({}, jobs)).toBe("of-2026-11-20")
+    // After the report of that Job, no other is current.
+    expect(name({ lastRun: lastRun("of-2026-11-20", "2026-11-20T02:05:00Z") }, jobs)).toBeUndefined()
+  })
+  test("not among those that were told before the last", () =>
+    expect(
+      name({ lastRun: lastRun("b", "2026-11-20T02:05:00Z") }, [
+        job("a", { made: "2026-11-20T02:00:00Z", ended: "Complete" }),
+        job("b", { made: "2026-11-20T02:01:00Z", ended: "Complete" })
+      ])
+    ).toBeUndefined())
+  test("by what was told when it was begun, whatever the clocks say", () => {
+    const b = { lastRun: lastRun("b", "2026-11-20T02:05:00Z") }
+    expect(name(b, [job("c", { made: "2026-11-19T02:00:00Z", ended: "Complete", after: "b" })])).toBe("c")
+    expect(name(b, [job("a", { made: "2027-11-20T02:00:00Z", ended: "Complete", after: "z" })])).toBeUndefined()
+    expect(name(b, [job("a", { made: "2027-11-20T02:00:00Z", ended: "Complete", after: "" })])).toBeUndefined()
+  })
+  test("not in a Job that was given up or deleted, and is not gone yet", () => {
+    expect(name({ lastRun: lastRun("a", "2026-11-20T02:05:00Z", "StartTimeout") }, [job("a")])).toBeUndefined()
+    expect(name({}, [job("a", { deleted: true })])).toBeUndefined()
+  })
+  test("after two crashes before the first status, in the order in which the runs began", () => {
+    const first = job("a", { ended: "Complete", after: "" })
+    const second = job("b", { after: first.metadata.uid })
+    expect(name({}, [first, second])).toBe("a")
+  })
+  test("after two crashes in the order in which the runs began", () => {
+    const [b, c] = [job("b", { ended: "Complete", after: "uid-of-a" }), job("c", { after: "uid-of-b" })]
+    const ended = (job: string) => ({ ...lastRun(job, "2026-11-20T02:05:00Z"), uid: `uid-of-${job}` })
+    expect(name({ lastRun: ended("a") }, [b, c])).toBe("b")
+    expect(name({ lastRun: ended("b") }, [b, c])).toBe("c")
+  })
+  test("by its uid where an older Job had the same name, before the clock was set back", () => {
+    const now = job("a", { uid: "new", after: "uid-of-b" })
+    const old = { ...lastRun("a", "2026-11-20T02:05:00Z"), uid: "old" }
+    expect(name({ lastRun: old }, [now])).toBe("a")
+    expect(RunPlan.abandoned({ lastRun: old }, [now])).toEqual([])
+    expect(name({ active: { ...active("a"), uid: "old" } }, [now])).toBeUndefined()
+    // The status reported `a` before `b`, and reports `a` again. The end of `b` is still old.
+    const again = { ...lastRun("a", "2026-11-20T02:05:00Z"), uid: "new" }
+    expect(name({ lastRun: again }, [job("b", { ended: "Failed", after: "old" }), now])).toBeUndefined()
+  })
+})
+
+test("What is known of a run by its Job alone is what its Job was given", () => {
+  expect(RunPlan.activeOf(job("a", { made: "2026-11-20T02:00:00Z", trigger: "manual", token: "T" }))).toEqual({
+    job: "a",
+    uid: "uid-of-a",
+    trigger: "manual",
+    startTime: "2026-11-20T02:00:00Z",
+    token: "T"
+  })
+  expect(RunPlan.activeOf(job("a", { trigger: "of another version" }))).toMatchObject({ trigger: "schedule" })
+})
+
+test("The schedule is told of the newest tick, and of what can be read in the status", () => {
+  expect(
+    RunPlan.past(backup(), { lastScheduleTime: "2026-11-20T02:00:00Z", lastMissedTime: "soon" }, [
+      job("a", { tick: "2026-11-20T02:00:00Z" }),
+      job("b", { tick: "2026-11-18T02:00:00Z" }),
+      job("c")
+    ])
+  ).toEqual({
+    createdAt: at(created),
+    lastScheduleTime: at("2026-11-20T02:00:00Z"),
+    newestRun: at("2026-11-20T02:00:00Z"),
+    lastMissedTime: undefined
+  })
+  expect(RunPlan.past(backup(), {}, [job("c")])).toMatchObject({ newestRun: undefined })
+  const [tick] = [job("a", { tick: "2026-11-20T02:00:00Z" })]
+  expect(RunPlan.past(backup(), {}, [tick])).toMatchObject({ newestRun: at("2026-11-20T02:00:00Z") })
+})
+
+test("A run goes on in another Job, with all else that is known of it", () => {
+  const before = { ...active("a"), uid: "uid-of-a", token: "T" }
+  expect(RunPlan.continued(before, job("b"))).toEqual({ ...before, job: "b", uid: "uid-of-b" })
+})
+
+const now = at("2026-11-20T10:00:00Z")
+const due = { at: at("2026-11-20T02:00:00Z"), missed: "none" } as const
+const wishes = (unlock: string | undefined, run: string | undefined) => ({
+  ...(unlock !== undefined && { [Names.unlockAnnotation]: unlock }),
+  ...(run !== undefined && { [Names.runAnnotation]: run })
+})
+const request = (
+  {
+    annotations = {},
+    jobs = [],
+    ...status
+  }: BackupStatus & { readonly annotations?: { readonly [name: string]: string }; readonly jobs?: ReadonlyArray<Job> },
+  what: Parameters<typeof RunPlan.request>[3] = undefined,
+  { moment = now, spec = {} }: { readonly moment?: number; readonly spec?: { readonly [field: string]: unknown } } = {}
+) => RunPlan.request(backup(spec, { annotations }), status, jobs, what, moment)
+
+describe("Of all that asks for a run", () => {
+  const locked = { lastRun: lastRun("a", "2026-11-20T09:00:00Z", "RepositoryLocked"), lastScheduleTime: created }
+
+  test("unlocking comes first, then what people ask for, then the schedule, then another try", () => {
+    const all = wishes("U", "R")
+    expect(request({ ...locked, annotations: all }, due)).toMatchObject({ trigger: "unlock", token: "U" })
+    expect(request({ ...locked, annotations: all, lastUnlockTrigger: "U" }, due)).toMatchObject({
+      trigger: "manual",
+      token: "R",
+      // The tick now has its run.
+      tick: due.at
+    })
+    const done = { lastUnlockTrigger: "U", lastManualTrigger: "R" }
+    expect(request({ ...locked, annotations: all, ...done }, due)).toMatchObject({ trigger: "schedule", tick: due.at })
+    expect(request({ ...locked, annotations: all, ...done })).toMatchObject({ trigger: "retry", tick: undefined })
+    expect(request({ annotations: all, ...done })).toBeUndefined()
+    expect(request({ annotations: all })).toMatchObject({ trigger: "unlock", tick: undefined })
+  })
+  test("the first tick is the first run, unless the first run is by schedule", () => {
+    expect(request({}, due)?.trigger).toBe("start")
+    expect(request({}, due, { spec: { startPolicy: "OnSchedule" } })?.trigger).toBe("schedule")
+    expect(request({ lastScheduleTime: created }, due)?.trigger).toBe("schedule")
+  })
+  test("a wish is heard while runs are suspended, and another try is not made", () => {
+    expect(request({ annotations: wishes(undefined, "R") }, undefined, { spec: { suspend: true } })?.trigger).toBe(
+      "manual"
+    )
+    expect(request(locked, undefined, { spec: { suspend: true } })).toBeUndefined()
+  })
+  test("an annotation without a value is no wish", () =>
+    expect(request({ annotations: wishes("", "") })).toBeUndefined())
+  test("a run asked for is not asked for again by a longer token than a status holds", () => {
+    for (const long of ["x".repeat(300), `${"x".repeat(252)}\u{1f600}tail`]) {
+      const first = request({ annotations: wishes(undefined, long) })
+      expect(first?.token?.length).toBeLessThanOrEqual(253)
+      expect(first?.token?.isWellFormed()).toBe(true)
+      expect(request({ annotations: wishes(undefined, long), lastManualTrigger: first?.token ?? "" })).toBeUndefined()
+    }
+  })
+})
+
+describe("After a lock", () => {
+  const locked = (completionTime: string): BackupStatus => ({
+    lastRun: lastRun("a", completionTime, "RepositoryLocked"),
+    lastScheduleTime: created
+  })
+  test("it is tried again when half an hour has passed", () => {
+    const status = locked("2026-11-20T09:30:00Z")
+    expect(RunPlan.retryAt(status, now)).toBe(now)
+    expect(request(status, undefined, { moment: now - 1 })).toBeUndefined()
+    expect(request(status)).toMatchObject({ trigger: "retry" })
+  })
+  test("after no other end", () => {
+    expect(RunPlan.retryAt({ lastRun: lastRun("a", "2026-11-20T09:00:00Z", "WrongPassword") }, now)).toBeUndefined()
+    expect(RunPlan.retryAt({}, now)).toBeUndefined()
+  })
+  test("it is not put off for long if the clock was set back", () => {
+    expect(RunPlan.retryAt(locked("2027-11-20T09:30:00Z"), now)).toBe(now)
+    expect(RunPlan.retryAt(locked("2026-11-20T10:20:00Z"), now)).toBe(at("2026-11-20T10:50:00Z"))
+    expect(RunPlan.retryAt(locked("2026-11-20T10:30:00Z"), now)).toBe(at("2026-11-20T11:00:00Z"))
+  })
+  test("each try has a name of its own, the same until it is told", () => {
+    const first = request(locked("2026-11-20T09:00:00Z"))
+    expect(request(locked("2026-11-20T09:00:00Z"), undefined, { moment: now + 12_345 })).toEqual(first)
+    const later = { lastRun: lastRun("b", "2026-11-20T09:00:00Z", "RepositoryLocked"), lastScheduleTime: created }
+    expect(request(later)?.id).not.toBe(first?.id ?? "")
+  })
+})
+
+describe("After a failure that may pass", () => {
+  const failed = (reason: string, consecutiveFailures: number): BackupStatus => ({
+    lastRun: lastRun("a", "2026-11-20T10:00:00Z", reason),
+    lastScheduleTime: created,
+    consecutiveFailures
+  })
+  const minutes = (status: BackupStatus) =>
+    ((RunPlan.retryAt(status, now) ?? Number.NaN) - at("2026-11-20T10:00:00Z")) / 60_000
+  test("it is retried after 5 and 15 minutes, and then after 1 and 4 hours", () =>
+    expect([1, 2, 3, 4, 5, 60].map((failures) => minutes(failed("DestinationUnreachable", failures)))).toEqual([
+      5, 15, 60, 240, 240, 240
+    ]))
+  for (const reason of ["ImagePullFailed", "OutOfMemory", "PodEvicted", "ResticFailed", "StartTimeout", "Terminated"]) {
+    test(`it is retried after ${reason}`, () => expect(minutes(failed(reason, 1))).toBe(5))
+  }
+  for (const reason of [
+    "WrongPassword",
+    "RepositoryMissing",
+    "RepositoryDamaged",
+    "VolumeEmpty",
+    "PartiallyFailed",
+    "Replaced"
+  ]) {
+    test(`it is not retried after ${reason}`, () => expect(RunPlan.retryAt(failed(reason, 1), now)).toBeUndefined())
+  }
+  test("a run of the schedule comes first", () => {
+    const status = { ...failed("ResticFailed", 1), lastRun: lastRun("a", "2026-11-20T09:00:00Z", "ResticFailed") }
+    expect(request(status, due)).toMatchObject({ trigger: "schedule" })
+    expect(request(status)).toMatchObject({ trigger: "retry" })
+  })
+})
+
+describe("The name of a run", () => {
+  test("is that of its minute, as CronJob has it, or its second where that is finer", () => {
+    expect(request({}, due)?.id).toBe(`${due.at / 60_000}`)
+    expect(request({}, { ...due, at: due.at + 1500 })?.id).toBe(`${due.at / 1000 + 1}`)
+  })
+  test("is another each time that one asks, though with the same words", () => {
+    const words = ["T", "U", "T", "U", "T", "U"]
+    for (const kind of ["manual", "unlock"] as const) {
+      let status: BackupStatus = {}
+      const names = words.map((word) => {
+        const asked = request({
+          ...status,
+          annotations: kind === "manual" ? wishes(undefined, word) : wishes(word, undefined)
+        })
+        const name = MoverJob.nameOf("cart", asked?.id ?? "")
+        expect(asked?.trigger).toBe(kind)
+        status = {
+          lastRun: lastRun(name, "2026-11-20T02:05:00Z"),
+          [kind === "manual" ? "lastManualTrigger" : "lastUnlockTrigger"]: word
+        }
+        return name
+      })
+      expect(new Set(names).size).toBe(words.length)
+    }
+  })
+  test("is the same as long as its Job is not told", () => {
+    const status: BackupStatus = { lastRun: lastRun("a", "2026-11-20T02:05:00Z"), lastManualTrigger: "S" }
+    const asked = () => request({ ...status, annotations: wishes(undefined, "T") })
+    expect(asked()).toEqual(asked())
+    const made = job(MoverJob.nameOf("cart", `${due.at / 60_000}`), { after: "a", ended: "Complete" })
+    expect(request({ ...status, jobs: [made] }, due)?.id).toBe(`${due.at / 60_000}`)
+  })
+  test("is another for a tick that comes a second time, since the clock was set back", () => {
+    const id = `${due.at / 60_000}`
+    const old = job(MoverJob.nameOf("cart", id), { made: "2026-11-19T02:00:00Z", ended: "Complete" })
+    const reported = (name: string) => ({ lastRun: lastRun(name, "2026-11-19T03:00:00Z"), jobs: [old] })
+    expect(request(reported(old.metadata.name), due)?.id).toMatch(new RegExp(`^${id}x[0-9a-f]{8}$`))
+    expect(request(reported("another"), due)).toEqual(request(reported(old.metadata.name), due))
+    // The replaced run may still have its Job.
+    const replaced = job(MoverJob.nameOf("cart", id))
+    const status = {
+      lastRun: { ...lastRun(replaced.metadata.name, "2026-11-19T03:00:00Z"), uid: replaced.metadata.uid }
+    }
+    expect(request({ ...status, jobs: [replaced] }, due)?.id).not.toBe(id)
+  })
+})
+
+describe("A run of several Jobs", () => {
+  const groups = [group("a", "b"), group("c"), group("d")]
+  test("begins with the first group, and leaves the others to later Jobs", () =>
+    expect(RunPlan.part(groups, undefined)).toEqual({ group: group("a", "b"), later: ["c", "d"] }))
+  test("goes on with what is left, though pods have moved since", () => {
+    expect(RunPlan.part([group("a", "c"), group("b", "d")], ["c", "d"])).toEqual({ group: group("c"), later: ["d"] })
+    expect(RunPlan.part(groups, ["d"])).toEqual({ group: group("d"), later: [] })
+  })
+  test("has nothing left where the claims are gone", () => expect(RunPlan.part(groups, ["x"])).toBeUndefined())
+})
+
+const work = (
+  {
+    claims = ["data"],
+    later = [],
+    ...options
+  }: {
+    readonly claims?: readonly [string, ...ReadonlyArray<string>]
+    readonly later?: ReadonlyArray<string>
+    readonly request?: RunPlan.Request
+    readonly before?: Job
+  },
+  status: BackupStatus = {},
+  spec: { readonly [field: string]: unknown } = {}
+) => {
+  const of = backup(spec)
+  return RunPlan.work(of, status, understood(of), {
+    part: { group: group(...claims), later },
+    before: undefined,
+    request: options.before === undefined ? tick : undefined,
+    credentials: { env: [], volumes: [], volumeMounts: [] },
+    settings: Settings.of({ preflightTimeout: Duration.seconds(7) }),
+    ...options
+  })
+}
+const tick: RunPlan.Request = { trigger: "schedule", id: "29393880", tick: due.at, missed: "none", token: undefined }
+const kept = { retentionPolicy: "30d" }
+const fresh: BackupStatus = { repositoryID: "ab" }
+
+describe("A Job", () => {
+  const operations = (...args: Parameters<typeof work>) => work(...args).operations.join(" ")
+
+  test("only saves, whatever maintenance is due", () => {
+    expect(operations({}, fresh, kept)).toBe("preflight backup")
+    expect(work({}, fresh, kept).parameters.FORGET_ARGS).toBeUndefined()
+  })
+  test("removes locks where that was asked for, before all else and in the run's first Job alone", () => {
+    const asked: RunPlan.Request = { ...tick, trigger: "unlock", token: "U" }
+    expect(operations({ request: asked, later: ["b"] }, fresh, kept)).toBe("preflight unlock-all backup")
+    const before = job("cart-u1", { id: "u1", trigger: "unlock" })
+    expect(operations({ before }, { ...fresh, active: { ...active("cart-u1"), trigger: "unlock" } }, kept)).toBe(
+      "preflight backup"
+    )
+  })
+  test("has the trigger that asks for it, or that of its run, or the schedule", () => {
+    const manual: RunPlan.Request = { ...tick, trigger: "manual" }
+    const later = { ...fresh, active: { ...active("cart-1"), trigger: "unlock" as const } }
+    expect(work({ request: manual }, later).trigger).toBe("manual")
+    const before = job("cart-1", { id: "1" })
+    expect(work({ before }, later).trigger).toBe("unlock")
+    expect(work({ before }, fresh).trigger).toBe("schedule")
+  })
+  test("makes a repository only before the first that is known of", () => {
+    const init = (status: BackupStatus) => work({}, status).parameters.INIT
+    expect(init({})).toBe("1")
+    expect(init({ consecutiveFailures: 3 })).toBe("1")
+    expect(init({ repositoryID: "ab" })).toBeUndefined()
+    // The status of the tutorial's controller, which saved nothing.
+    expect(init({ phase: "Completed", lastBackupTime: created })).toBe("1")
+  })
+  test("is told whose snapshots they are by a tag that never changes", () => {
+    const { parameters } = work({}, fresh, { allowPartial: true, excludes: ["*.tmp", "cache/**"] })
+    expect(parameters).toEqual({
+      BACKUP_HOST: "shop",
+      BACKUP_TAG: "shop/cart",
+      RUN_TAG: expect.stringMatching(/^run:[0-9a-f]{8}-29393880$/),
+      INIT: undefined,
+      REPOSITORY_ID: "ab",
+      ALLOW_EMPTY: undefined,
+      IS_PART: undefined,
+      ALLOW_PARTIAL: "1",
+      EXCLUDES: "*.tmp\ncache/**"
+    })
+    expect(work({}, fresh).parameters).toMatchObject({ ALLOW_PARTIAL: undefined, EXCLUDES: undefined })
+  })
+  test("only reads its claims, and says which they are and which are left", () => {
+    const made = work({ claims: ["a", "b"], later: ["c", "d"] })
+    expect(made.claims).toEqual([
+      { name: "a", readOnly: true },
+      { name: "b", readOnly: true }
+    ])
+    expect(made.annotations).toEqual({
+      [Names.runIdAnnotation]: "29393880",
+      [Names.tagAnnotation]: expect.stringMatching(/^run:[0-9a-f]{8}-29393880$/),
+      [Names.scheduledAtAnnotation]: "2026-11-20T02:00:00Z",
+      [Names.tokenAnnotation]: undefined,
+      [Names.afterAnnotation]: "",
+      [Names.claimsAnnotation]: "a,b",
+      [Names.remainingAnnotation]: "c,d"
+    })
+    expect(made.preflightSeconds).toBe(7)
+  })
+  test("that goes on with a run is named after the one before, counted up", () => {
+    const goesOn = (id: string) =>
+      work({ before: job("x", { id }) }, { active: { ...active("x"), trigger: "manual", token: "T" } })
+    expect(goesOn("29393880")).toMatchObject({ name: "cart-29393880-2", trigger: "manual" })
+    expect(goesOn("29393880-2").name).toBe("cart-29393880-3")
+    expect(goesOn("m0123abcd-9").name).toBe("cart-m0123abcd-10")
+    expect(goesOn("29393880x01234567").name).toBe("cart-29393880x01234567-2")
+    expect(goesOn("1").annotations[Names.tokenAnnotation]).toBe("T")
+  })
+})
+
+describe("A Job that was given up", () => {
+  const status: BackupStatus = { lastRun: lastRun("a", "2026-11-20T02:10:00Z", "StartTimeout") }
+  const names = (of: BackupStatus, jobs: ReadonlyArray<Job>) =>
+    RunPlan.abandoned(of, jobs).map(({ metadata }) => metadata.name)
+  test("is ended by whoever finds it, since the first may have crashed before", () =>
+    expect(names(status, [job("a"), job("b")])).toEqual(["a"]))
+  test("is not ended if it is over, being deleted, or the one that goes on", () => {
+    expect(names(status, [job("a", { ended: "Failed" })])).toEqual([])
+    expect(names(status, [job("a", { deleted: true })])).toEqual([])
+    expect(names({ ...status, active: active("a") }, [job("a")])).toEqual([])
+  })
+})
+
+describe("History", () => {
+  const jobs = [..."abcdefgh"].map((name, index) =>
+    job(name, {
+      made: `2026-11-1${index}T02:00:00Z`,
+      ended: name === "b" || name === "d" || name === "f" ? "Failed" : "Complete"
+    })
+  )
+  const reported: BackupStatus = { lastRun: lastRun("h", "2026-11-17T02:05:00Z") }
+  const names = (status: BackupStatus, of = jobs, spec = {}) =>
+    RunPlan.superfluous(backup(spec), status, of).map(({ metadata }) => metadata.name)
+
+  test("of five successes and three failures keeps three and one, the newest", () =>
+    expect(names(reported)).toEqual(["a", "c", "b", "d"]))
+  test("keeps as many as the spec says, none too", () => {
+    expect(names(reported, jobs, { successfulRunsHistoryLimit: 1, failedRunsHistoryLimit: 3 })).toEqual([
+      "a",
+      "c",
+      "e",
+      "g"
+    ])
+    expect(names(reported, jobs, { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }).sort()).toEqual([
+      ..."abcdefgh"
+    ])
+  })
+  const none = { successfulRunsHistoryLimit: 0, failedRunsHistoryLimit: 0 }
+  test("never takes a Job away whose end is still to be told", () => {
+    // The newest run is not reported yet.
+    expect(names({ lastRun: lastRun("g", "2026-11-16T02:05:00Z") }, jobs, none)).not.toContain("h")
+    expect(names({}, jobs, none)).not.toContain("h")
+    expect(names({ ...reported, active: active("h") }, jobs, none)).not.toContain("h")
+  })
+  test("has no Job in it that goes on, or goes already", () =>
+    expect(names(reported, [job("x"), job("y", { ended: "Complete", deleted: true })], none)).toEqual([]))
+})
+
+test("Of Jobs that are over, those that a clock in the future made go first", () => {
+  const over = (name: string, made: string) => job(name, { made, ended: "Complete" as const })
+  const jobs = [
+    over("old", "2026-11-20T02:00:00Z"),
+    over("ahead", "2026-11-20T10:01:01Z"),
+    over("near", "2026-11-20T10:01:00Z")
+  ]
+  const names = (limit: number) =>
+    RunPlan.superfluous(
+      backup({ successfulRunsHistoryLimit: limit }),
+      { lastRun: lastRun("near", "2026-11-20T11:00:00Z") },
+      jobs,
+      now
+    ).map(({ metadata }) => metadata.name)
+  expect(names(2)).toEqual(["ahead"])
+  expect(names(1)).toEqual(["ahead", "old"])
+  expect(names(3)).toEqual([])
+})

@@ -1,0 +1,118 @@
+/** The standing of a Backup's run: the progress of its Job since the last status, and the changes of the status. Pure. */
+import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import * as Duration from "effect/Duration"
+import type { Backup } from "../kinds/Backup.ts"
+import * as JobProgress from "./JobProgress.ts"
+import * as Outcome from "./Outcome.ts"
+import * as RunPlan from "./RunPlan.ts"
+import * as BackupStatus from "./RunStatus.ts"
+
+/** The standing of a run. */
+export interface RunState {
+  readonly draft: BackupStatus.Draft
+  /** The active Job; undefined without one. */
+  readonly job: Job | undefined
+  /** The progress of the run, in words. */
+  readonly course: string | undefined
+  /** A Job of the run has ended, and another one continues with the remaining claims. */
+  readonly remaining: { readonly active: BackupStatus.Active; readonly claims: ReadonlyArray<string> } | undefined
+  /** The start deadline of the Job, epoch milliseconds; undefined if it has started. */
+  readonly deadline: number | undefined
+}
+
+/** The Job of a run, or undefined if it is gone. */
+export interface Found {
+  readonly job: Job
+  readonly progress: JobProgress.Progress
+}
+
+/** Without an active run. */
+export const idle = (draft: BackupStatus.Draft): RunState => ({
+  draft,
+  job: undefined,
+  course: undefined,
+  remaining: undefined,
+  deadline: undefined
+})
+
+/**
+ * The standing of the run in the status, or else of a Job that the status does not have yet.
+ *
+ * @param options.startTimeout how long a mover may take until its container runs
+ */
+export const of = (
+  backup: Backup,
+  found: Found | undefined,
+  { now, startTimeout }: { readonly now: number; readonly startTimeout: Duration.Duration }
+): RunState => {
+  const before = BackupStatus.draft(backup)
+  const { active } = before.status
+  const run = active ?? (found && RunPlan.activeOf(found.job))
+  if (run === undefined) return idle(before)
+  const over = (draft: BackupStatus.Draft, ending: Outcome.Ending, at: number): RunState =>
+    idle(BackupStatus.ended(draft, run, judge(backup, run, ending), at))
+  if (found === undefined || (found.job.metadata.deletionTimestamp !== undefined && !JobProgress.isOver(found.job))) {
+    return over(before, { _tag: "JobDeleted", job: run.job }, now)
+  }
+  const { job, progress } = found
+  const draft = active === undefined ? BackupStatus.started(before, run, JobProgress.scheduledAt(job)) : before
+  switch (progress._tag) {
+    case "Running": {
+      const { ended, message } = progress
+      if (ended === undefined) return { ...idle(draft), job, course: message }
+      // The controller ends the Job of a run that is over.
+      const deadline = ended.at + JobProgress.sidecarMillis
+      if (deadline <= now) return over(draft, ended.ending, Math.max(ended.at, JobProgress.madeAt(job)))
+      return { ...idle(draft), job, course: message, deadline }
+    }
+    case "Starting":
+      return JobProgress.isLate(progress, startTimeout, now)
+        ? over(draft, JobProgress.notStarted(progress, startTimeout), now)
+        : {
+            ...idle(draft),
+            job,
+            course: progress.message,
+            deadline: progress.since + Duration.toMillis(startTimeout)
+          }
+    case "Ended": {
+      const { allowEmpty = false, allowPartial } = backup.spec
+      const claims = JobProgress.remaining(job)
+      const outcome = Outcome.judge(progress.ending, { allowEmpty, allowPartial, isPart: claims.length > 0 })
+      const isSaved =
+        outcome.phase === "Completed" || outcome.reason === "PartiallyFailed" || outcome.reason === "VolumeEmpty"
+      const goesOn = claims.length > 0 && isSaved
+      // A node's clock may differ from the API server's.
+      if (!goesOn) return over(draft, progress.ending, Math.max(Math.min(progress.at, now), JobProgress.madeAt(job)))
+      const parted = BackupStatus.partEnded(draft, run, outcome)
+      return { ...idle(parted), job, remaining: { active: parted.status.active ?? run, claims } }
+    }
+  }
+}
+
+/** The outcome of a whole run: one partial Job makes the run partial, and so does one with an emptied volume. */
+const judge = (
+  backup: Backup,
+  { emptied, partial, snapshots = [] }: BackupStatus.Active,
+  ending: Outcome.Ending
+): Outcome.Outcome => {
+  const { allowEmpty = false, allowPartial } = backup.spec
+  const earlier = snapshots.map(({ id, ...rest }) => ({ ...rest, id }))
+  const outcome = Outcome.judge(ending, { allowEmpty, allowPartial, earlier })
+  if (emptied !== undefined && outcome.phase === "Completed" && !allowEmpty) {
+    return { ...outcome, reason: "VolumeEmpty", phase: "Failed", warning: true, message: emptied }
+  }
+  return partial !== undefined && outcome.phase === "Completed" && !allowPartial
+    ? { ...outcome, reason: "PartiallyFailed", phase: "Failed", warning: true, message: partial }
+    : outcome
+}
+
+/** A missing volume in the middle of a run ends the run; earlier snapshots count. */
+export const brokenOff = ({ draft, remaining }: RunState, text: string, now: number): BackupStatus.Draft =>
+  remaining === undefined
+    ? draft
+    : BackupStatus.ended(
+        draft,
+        remaining.active,
+        Outcome.judge({ _tag: "Exited", exitCode: Outcome.exitCodes.PartiallyFailed, text }),
+        now
+      )

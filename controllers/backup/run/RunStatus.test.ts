@@ -1,0 +1,305 @@
+import { describe, expect, test } from "bun:test"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import type { Backup, BackupStatus } from "../kinds/Backup.ts"
+import { at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
+import * as Maintenance from "./Maintenance.ts"
+import * as Outcome from "./Outcome.ts"
+import * as Status from "./RunStatus.ts"
+import * as Summary from "./Summary.ts"
+
+const tick = at("2026-11-20T02:00:00Z")
+const end = at("2026-11-20T02:05:00Z")
+const events = ({ told }: Status.Draft) => told.map(({ note, reason, type }) => `${type} ${reason}: ${note}`)
+const reasons = ({ told }: Status.Draft) => told.map(({ reason }) => reason)
+const of = (status: BackupStatus = {}): Status.Draft => ({ status, told: [] })
+const condition = ({ status }: Status.Draft, type: string) => Condition.find(status.conditions, type)
+
+describe("A run that begins", () => {
+  test("is the active one, is told once, and its tick is done with", () => {
+    const draft = Status.started(of(), run(), tick)
+    expect(draft.status).toEqual({ active: run(), lastScheduleTime: "2026-11-20T02:00:00Z" })
+    expect(events(draft)).toEqual(["Normal BackupStarted: Job cart-29393880 began: its time has come"])
+  })
+  for (const [trigger, why] of [
+    ["start", "the first run"],
+    ["manual", "it was asked for by annotation"],
+    ["unlock", "it was asked to remove the locks of the repository, and to run"],
+    ["retry", "the last run failed"]
+  ] as const) {
+    test(`says why: ${trigger}`, () => {
+      const draft = Status.started(of({ lastScheduleTime: "2026-11-19T02:00:00Z" }), run({ trigger }), undefined)
+      expect(events(draft)).toEqual([`Normal BackupStarted: Job cart-29393880 began: ${why}`])
+      expect(draft.status.lastScheduleTime).toBe("2026-11-19T02:00:00Z")
+    })
+  }
+  test("that goes on in another Job is not told again", () => {
+    const draft = Status.started(of({ active: run() }), run({ job: "cart-29393880-2" }), undefined)
+    expect(draft).toEqual({ status: { active: run({ job: "cart-29393880-2" }) }, told: [] })
+  })
+  test("never takes the schedule back", () =>
+    expect(Status.started(of({ lastScheduleTime: "2026-11-21T02:00:00Z" }), run(), tick).status.lastScheduleTime).toBe(
+      "2026-11-21T02:00:00Z"
+    ))
+  test("and makes up for more than a hundred, says so", () => {
+    expect(reasons(Status.started(of(), run(), tick, "many"))).toEqual(["TooManyMissedTimes", "BackupStarted"])
+    expect(reasons(Status.started(of(), run(), tick, "few"))).toEqual(["BackupStarted"])
+  })
+})
+
+describe("A run that ends well", () => {
+  const before = of({ active: run(), lastScheduleTime: "2026-11-20T02:00:00Z", consecutiveFailures: 2 })
+  const draft = Status.ended(before, run(), exited(0, saved), end)
+  test("is the last one, with what it saved", () =>
+    expect(draft.status).toMatchObject({
+      lastRun: {
+        job: "cart-29393880",
+        trigger: "schedule",
+        startTime: "2026-11-20T02:00:01Z",
+        completionTime: "2026-11-20T02:05:00Z",
+        reason: "Succeeded",
+        message: "1 volume saved",
+        snapshots: saved.snapshots
+      },
+      lastBackupTime: "2026-11-20T02:05:00Z",
+      consecutiveFailures: 0,
+      repositoryID: saved.repository,
+      lastScheduleTime: "2026-11-20T02:00:00Z"
+    }))
+  test("leaves none active, with no field that is undefined", () => {
+    expect("active" in draft.status).toBe(false)
+    expect(Object.values(draft.status)).not.toContain(undefined)
+  })
+  test("has an event", () => expect(events(draft)).toEqual(["Normal BackupCompleted: 1 volume saved"]))
+  test("with an empty volume is a warning where that is allowed", () => {
+    const result = { snapshots: [{ pvc: "data", empty: true }] }
+    const empty = Status.ended(before, run(), exited(0, result, { allowEmpty: true }), end)
+    expect(empty.told[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
+    expect(empty.status.lastRun?.snapshots).toEqual([{ pvc: "data", bytes: 0, added: 0, files: 0 }])
+    expect(empty.status.lastBackupTime).toBe("2026-11-20T02:05:00Z")
+  })
+  test("answers the annotation that asked for it, and only that", () => {
+    const asked = (trigger: "manual" | "unlock" | "schedule") =>
+      Status.ended(before, run({ trigger, token: "T" }), exited(0, saved), end).status
+    expect(asked("manual").lastManualTrigger).toBe("T")
+    expect(asked("manual").lastUnlockTrigger).toBeUndefined()
+    expect(asked("unlock").lastUnlockTrigger).toBe("T")
+    expect(asked("unlock").lastManualTrigger).toBeUndefined()
+    expect(asked("schedule").lastManualTrigger).toBeUndefined()
+  })
+  test("keeps the repository's id, whatever a later run finds", () =>
+    expect(Status.ended(of({ repositoryID: "first" }), run(), exited(0, saved), end).status.repositoryID).toBe("first"))
+  test("ends no earlier than it began, by whosever clock", () =>
+    expect(
+      Status.ended(before, run(), exited(0, saved), at("2026-11-20T01:00:00Z")).status.lastRun?.completionTime
+    ).toBe("2026-11-20T02:00:01Z"))
+})
+
+describe("A run that fails", () => {
+  const before = of({ active: run(), consecutiveFailures: 2, lastBackupTime: "2026-11-19T02:05:00Z", snapshots: 5 })
+  const failed = (outcome: Outcome.Outcome, active = run()) => Status.ended(before, active, outcome, end)
+  test("is counted, and leaves the last success as it was", () => {
+    const { status } = failed(exited(44, { message: "boom" }))
+    expect(status).toMatchObject({
+      consecutiveFailures: 3,
+      lastBackupTime: "2026-11-19T02:05:00Z",
+      snapshots: 5,
+      lastRun: { reason: "ResticFailed" }
+    })
+    expect(status.lastRun?.snapshots).toBeUndefined()
+  })
+  test("answers its annotation as well: it is not tried for ever", () =>
+    expect(failed(exited(44), run({ trigger: "manual", token: "T" })).status.lastManualTrigger).toBe("T"))
+  for (const [outcome, event] of [
+    [exited(3, saved), "BackupPartiallyFailed"],
+    [exited(41), "RepositoryLocked"],
+    [exited(40), "BackupFailed"],
+    [exited(42), "BackupFailed"],
+    [exited(43), "BackupFailed"],
+    [Outcome.judge({ _tag: "JobDeleted", job: "j" }), "BackupFailed"],
+    [Outcome.judge({ _tag: "DeadlineExceeded", seconds: 60 }), "BackupFailed"],
+    [Outcome.judge({ _tag: "Lost", succeeded: false }), "BackupFailed"],
+    [Outcome.judge({ _tag: "ImagePullFailed", image: "i", message: "m" }), "BackupFailed"]
+  ] as const) {
+    test(`is a Warning ${event}: ${outcome.reason}`, () => {
+      expect(failed(outcome).told).toEqual([{ type: "Warning", reason: event, note: outcome.message }])
+      expect(condition(failed(outcome), "LastRunSucceeded")).toMatchObject({ status: "False", reason: outcome.reason })
+    })
+  }
+  test("partially has the snapshots that it made", () =>
+    expect(failed(exited(3, saved)).status.lastRun?.snapshots).toEqual(saved.snapshots))
+  test("since another took its place is no failure, nor a success", () => {
+    const replaced = failed(Outcome.judge({ _tag: "Replaced" }))
+    expect(replaced.status.consecutiveFailures).toBe(2)
+    expect(reasons(replaced)).toEqual(["RunReplaced"])
+    const asked = (trigger: "manual" | "unlock") =>
+      failed(Outcome.judge({ _tag: "Replaced" }), run({ trigger, token: "T" })).status
+    expect(asked("manual").lastManualTrigger).toBe("T")
+    // The locks are not removed yet.
+    expect(asked("unlock").lastUnlockTrigger).toBeUndefined()
+  })
+  test("partially, where that is allowed, is a success with a warning", () => {
+    const allowed = failed(exited(3, saved, { allowPartial: true }))
+    expect(allowed.status).toMatchObject({ consecutiveFailures: 0, lastBackupTime: "2026-11-20T02:05:00Z" })
+    expect(allowed.told[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
+  })
+  test("whose result was lost though it succeeded is a success with a warning", () => {
+    const lost = failed(Outcome.judge({ _tag: "Lost", succeeded: true }))
+    expect(lost.status).toMatchObject({ consecutiveFailures: 0, lastRun: { reason: "ResultLost" } })
+    expect(lost.told[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
+  })
+})
+
+describe("A run of several Jobs", () => {
+  const first = exited(0, saved)
+  const second = exited(0, { snapshots: [{ pvc: "logs", id: "1".repeat(64), bytes: 5, added: 5, files: 1 }] })
+  const between = Status.partEnded(of({ active: run() }), run(), first)
+  test("keeps what each has saved", () => {
+    expect(between.status).toMatchObject({ active: { snapshots: saved.snapshots }, repositoryID: saved.repository })
+    expect(between.told).toEqual([])
+    const active = between.status.active ?? run()
+    expect(Status.ended(between, active, second, end).status.lastRun?.snapshots?.map(({ pvc }) => pvc)).toEqual([
+      "data",
+      "logs"
+    ])
+  })
+  test("keeps it once, however often the end of a Job is read", () => {
+    const again = Status.partEnded(between, between.status.active ?? run(), first)
+    expect(again).toEqual(between)
+  })
+  test("remembers the first part that was partial", () => {
+    const partial = Status.partEnded(between, run(), exited(3, { ...saved, message: "denied" }))
+    expect(partial.status.active?.partial).toContain("denied")
+    const later = Status.partEnded(partial, partial.status.active ?? run(), exited(3, { ...saved, message: "other" }))
+    expect(later.status.active?.partial).toBe(partial.status.active?.partial ?? "")
+  })
+})
+
+describe("A tick is told of", () => {
+  test("that is left out, and it is done with", () => {
+    const draft = Status.skipped(of({ active: run() }), tick, "cart-1")
+    expect(draft.status.lastScheduleTime).toBe("2026-11-20T02:00:00Z")
+    expect(events(draft)).toEqual([
+      "Normal RunSkipped: The run of 2026-11-20T02:00:00Z is left out, since Job cart-1 goes on (concurrencyPolicy Forbid)"
+    ])
+    expect(reasons(Status.skipped(of(), tick, "cart-1", "many"))).toEqual(["TooManyMissedTimes", "RunSkipped"])
+    expect(Status.skipped(of({ lastScheduleTime: "2026-11-21T02:00:00Z" }), tick, "a").status.lastScheduleTime).toBe(
+      "2026-11-21T02:00:00Z"
+    )
+  })
+  test("that was missed for good", () => {
+    const draft = Status.missed(of(), tick, 600)
+    expect(draft.status).toEqual({ lastMissedTime: "2026-11-20T02:00:00Z" })
+    expect(events(draft)).toEqual([
+      "Warning MissedSchedule: The run of 2026-11-20T02:00:00Z could not begin within 600 seconds (startingDeadlineSeconds), and is left out"
+    ])
+  })
+  test("that was in the future when the clock was set back: this alone takes the schedule back", () => {
+    const draft = Status.corrected(of({ lastScheduleTime: "2027-11-20T02:00:00Z" }), tick)
+    expect(draft.status).toEqual({ lastScheduleTime: "2026-11-20T02:00:00Z" })
+    expect(events(draft)).toEqual([
+      "Warning ClockSetBack: status.lastScheduleTime 2027-11-20T02:00:00Z was in the future, and would have put off runs: status.lastScheduleTime is 2026-11-20T02:00:00Z now"
+    ])
+  })
+})
+
+describe("The condition RepositoryHealthy", () => {
+  const after = (...outcomes: ReadonlyArray<Outcome.Outcome>) => {
+    const draft = outcomes.reduce((before, outcome) => Status.ended(before, run(), outcome, end), of())
+    const found = condition(draft, "RepositoryHealthy")
+    return found && `${found.status} ${found.reason}`
+  }
+  const good = exited(0, saved)
+  const checked = exited(0, { checked: true }, { purpose: "maintenance" })
+  const damaged = exited(44, { operation: "check", message: "pack is damaged" })
+  for (const [name, outcomes, expected] of [
+    ["opens", [good], "True Opened"],
+    ["was checked", [checked], "True Checked"],
+    ["stays checked when it is only opened", [checked, good], "True Checked"],
+    ["is damaged", [checked, damaged], "False RepositoryDamaged"],
+    ["stays damaged though it opens", [damaged, good], "False RepositoryDamaged"],
+    ["stays damaged though it is locked", [damaged, exited(41), good], "False RepositoryDamaged"],
+    ["is whole again by a check alone", [damaged, good, checked], "True Checked"],
+    ["is gone", [good, exited(40)], "False RepositoryMissing"],
+    ["is locked", [good, exited(41)], "False RepositoryLocked"],
+    ["does not open", [good, exited(42)], "False WrongPassword"],
+    ["opens again", [good, exited(42), good], "True Opened"],
+    ["is not judged by a server that does not answer", [good, exited(43)], "True Opened"],
+    ["is not judged by nothing", [exited(43)], undefined]
+  ] as const) {
+    test(name, () => expect(after(...outcomes)).toBe(expected))
+  }
+})
+
+describe("The condition RetentionApplied", () => {
+  const policy = { retentionPolicy: "30d" }
+  const whole = (of: Backup, draft = Status.draft(of)) =>
+    Summary.of(of, draft, {
+      understood: understood(of),
+      obstacle: undefined,
+      course: undefined,
+      waiting: undefined,
+      sharing: [],
+      next: undefined,
+      now: end
+    })
+  const next = (before: Backup, draft: Status.Draft, spec: Parameters<typeof backup>[0] = before.spec) =>
+    backup(spec, { status: draft.status })
+  const says = (draft: Status.Draft) => {
+    const found = condition(draft, "RetentionApplied")
+    return `${found?.status} ${found?.reason}: ${found?.message}`
+  }
+  const ends = (of: Backup, result: { readonly [field: string]: unknown }, code = 0) => {
+    const outcome = exited(code, result, { purpose: "maintenance" })
+    return whole(of, Maintenance.ended(of, Status.draft(of), undefined, outcome, end))
+  }
+
+  test("says that everything is kept where nothing else is asked for", () =>
+    expect(says(whole(backup()))).toBe(
+      "True KeepsEverything: Every snapshot is kept, since neither retentionPolicy nor retention is set"
+    ))
+  test("is not known before the first run", () =>
+    expect(says(whole(backup(policy)))).toBe(
+      "Unknown NotYetApplied: Old snapshots are deleted after a successful run."
+    ))
+  test("is true after old snapshots were deleted, and stays so where a run came not so far", () => {
+    const first = ends(backup(policy), { removed: 1, kept: 30 })
+    expect(says(first)).toBe("True Applied: 1 snapshot deleted, 30 kept.")
+    expect(says(ends(next(backup(policy), first), {}, 44))).toBe("True Applied: 1 snapshot deleted, 30 kept.")
+  })
+  test("is false after they could not be", () => {
+    const draft = ends(backup(policy), { message: "403 Forbidden" }, 47)
+    expect(says(draft)).toStartWith("False RetentionFailed: Old snapshots could not be deleted. 403 Forbidden.")
+    expect(reasons(draft)).toContain("MaintenanceFailed")
+  })
+
+  const unusual = { retentionPolicy: "1m" }
+  const warnings = understood(backup(unusual)).warnings
+  test("carries the warnings, which are told once", () => {
+    const of = backup(unusual)
+    const first = whole(of)
+    expect(first.told.filter(({ reason }) => reason === "RetentionUnusual").map(({ note }) => note)).toEqual([
+      ...warnings
+    ])
+    for (const warning of warnings) expect(says(first)).toContain(warning)
+    const second = ends(next(of, first), { removed: 0 })
+    expect(reasons(second)).not.toContain("RetentionUnusual")
+    for (const warning of warnings) expect(says(second)).toContain(warning)
+    expect(says(second)).toStartWith("True Applied: 0 snapshots deleted. Mind: ")
+    expect(whole(next(of, second))).toEqual({ status: second.status, told: [] })
+  })
+  test("carries no warnings of a spec that was changed, and tells those of the new one", () => {
+    const applied = ends(backup(unusual), { removed: 0 })
+    expect(says(whole(next(backup(), applied, policy)))).toBe("True Applied: 0 snapshots deleted.")
+    const other = whole(next(backup(), applied, { retentionPolicy: "2m" }))
+    expect(says(other)).toContain("retentionPolicy 2m")
+    expect(says(other)).not.toContain("retentionPolicy 1m")
+    expect(reasons(other)).toContain("RetentionUnusual")
+    const early = whole(next(backup(), whole(backup(unusual)), policy))
+    expect(says(early)).toBe("Unknown NotYetApplied: Old snapshots are deleted after a successful run.")
+  })
+  test("forgets what was deleted when everything is to be kept, and begins anew after", () => {
+    const everything = whole(next(backup(), ends(backup(policy), { removed: 3 }), {}))
+    expect(says(everything)).toStartWith("True KeepsEverything")
+    expect(says(whole(next(backup(), everything, policy)))).toStartWith("Unknown NotYetApplied")
+  })
+})

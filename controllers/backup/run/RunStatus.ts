@@ -1,0 +1,290 @@
+/**
+ * The status of a Backup: the steps of its lifecycle, each from one status to the next, with its Events. The Summary adds phase,
+ * message and conditions. Pure.
+ */
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Time from "@homeostat/runtime/resource/Time"
+import type { Backup, BackupStatus, Trigger } from "../kinds/Backup.ts"
+import type * as MoverReport from "../mover/MoverReport.ts"
+import type * as Schedule from "../schedule/Schedule.ts"
+import type * as Outcome from "./Outcome.ts"
+import { counted, cut, longestMessage, mostSnapshots, whole64 } from "./Text.ts"
+
+/** An event to record after the status was written. */
+export interface Told {
+  readonly type: "Normal" | "Warning"
+  readonly reason: string
+  readonly note: string
+}
+
+/** A new status, before it is written. */
+export interface Draft {
+  readonly status: BackupStatus
+  readonly told: ReadonlyArray<Told>
+}
+
+/** The current status, without Events. */
+export const draft = (backup: Backup): Draft => ({ status: backup.status ?? {}, told: [] })
+
+/** A step: changes of the status, and its Events. An undefined field is removed. */
+export const step = (
+  { status, told }: Draft,
+  change: { readonly [field in keyof BackupStatus]?: BackupStatus[field] | undefined },
+  ...events: ReadonlyArray<Told>
+): Draft => {
+  const next = { ...status, ...change }
+  // A step removes a field with `undefined`; a status contains no undefined field.
+  const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as BackupStatus
+  return { status: kept, told: [...told, ...events] }
+}
+
+/** An active run. */
+export type Active = NonNullable<BackupStatus["active"]>
+
+/** A run starts, or continues in another Job. */
+export const started = (
+  draft: Draft,
+  run: Active,
+  /** The tick of a scheduled run, epoch milliseconds. */
+  tick: number | undefined,
+  missed: Schedule.Missed = "none"
+): Draft => {
+  const before = draft.status.active
+  const goesOn = before !== undefined && before.startTime === run.startTime
+  return step(
+    draft,
+    { active: run, ...(tick !== undefined && { lastScheduleTime: later(draft.status.lastScheduleTime, tick) }) },
+    ...tooManyMissed(tick, missed),
+    ...(goesOn
+      ? []
+      : [{ type: "Normal", reason: "BackupStarted", note: `Job ${run.job} began: ${because[run.trigger]}` } as const])
+  )
+}
+
+const because: { readonly [trigger in Trigger]: string } = {
+  start: "the first run",
+  schedule: "its time has come",
+  manual: "it was asked for by annotation",
+  unlock: "it was asked to remove the locks of the repository, and to run",
+  retry: "the last run failed"
+}
+
+/** The later of two times. The second one is epoch milliseconds. */
+export const later = (time: string | undefined, millis: number): string =>
+  time !== undefined && Date.parse(time) >= millis ? time : Time.seconds(millis)
+
+/** A part of a run has ended without a failure, and another Job continues with other volumes. */
+export const partEnded = (draft: Draft, run: Active, outcome: Outcome.Outcome): Draft =>
+  step(draft, {
+    active: {
+      ...run,
+      snapshots: together(run, outcome),
+      ...(outcome.reason === "PartiallyFailed" &&
+        run.partial === undefined && { partial: cut(outcome.message, longestMessage) }),
+      ...(outcome.reason === "VolumeEmpty" &&
+        run.emptied === undefined && { emptied: cut(outcome.message, longestMessage) })
+    },
+    repositoryID: draft.status.repositoryID ?? outcome.repository
+  })
+
+/** The snapshots of all Jobs of a run. Idempotent, because the end of a Job may be read several times. */
+const together = ({ snapshots = [] }: Active, outcome: Outcome.Outcome) => {
+  const saved = outcome.snapshots.map(toStatus)
+  const names = new Set(saved.map(({ pvc }) => pvc))
+  return [...snapshots.filter(({ pvc }) => !names.has(pvc)), ...saved].slice(0, mostSnapshots)
+}
+
+const toStatus = ({ added, bytes, files, id, pvc }: MoverReport.Snapshot) => ({
+  pvc: cut(pvc, 253),
+  ...(id !== undefined && { id }),
+  bytes: whole64(bytes),
+  added: whole64(added),
+  files: whole64(files)
+})
+
+/** A run has ended. */
+export const ended = (
+  draft: Draft,
+  run: Active,
+  outcome: Outcome.Outcome,
+  /** Epoch milliseconds. */
+  at: number
+): Draft => {
+  const { status } = draft
+  // The end is never before the start, with any clock.
+  const time = later(run.startTime, at)
+  const message = cut(outcome.message, longestMessage)
+  const succeeded = outcome.phase === "Completed"
+  const snapshots = together(run, outcome)
+  const replaced = outcome.reason === "Replaced"
+  return step(
+    draft,
+    {
+      active: undefined,
+      lastRun: {
+        job: run.job,
+        trigger: run.trigger,
+        startTime: run.startTime,
+        ...(run.uid !== undefined && { uid: run.uid }),
+        ...(run.tag !== undefined && { tag: run.tag }),
+        completionTime: time,
+        reason: outcome.reason,
+        message,
+        ...(snapshots.length > 0 && { snapshots })
+      },
+      ...(succeeded && { lastBackupTime: time, lastBackupTag: run.tag }),
+      consecutiveFailures: succeeded ? 0 : (status.consecutiveFailures ?? 0) + (replaced ? 0 : 1),
+      ...(run.trigger === "manual" && run.token !== undefined && { lastManualTrigger: run.token }),
+      // The replaced run did not finish the unlock.
+      ...(run.trigger === "unlock" && run.token !== undefined && !replaced && { lastUnlockTrigger: run.token }),
+      repositoryID: status.repositoryID ?? outcome.repository,
+      ...held(status, outcome, time),
+      conditions: conditions(status, [
+        {
+          type: lastRunSucceeded,
+          status: succeeded ? "True" : "False",
+          reason: outcome.reason,
+          message
+        },
+        ...intactAfter(status, outcome),
+        ...healthAfter(status, outcome)
+      ])
+    },
+    {
+      type: outcome.warning ? "Warning" : "Normal",
+      reason: succeeded ? "BackupCompleted" : (failures[outcome.reason] ?? "BackupFailed"),
+      note: outcome.message
+    },
+    ...outcome.shrunk.map(
+      (volume) =>
+        ({ type: "Warning", reason: "VolumeShrunk", note: cut(shrunkMessage(volume), longestMessage) }) as const
+    )
+  )
+}
+
+/** A volume that is much smaller than before holds the deletion of old snapshots. */
+const held = (status: BackupStatus, { shrunk }: Outcome.Outcome, since: string) =>
+  shrunk.length === 0 ? {} : { retentionHold: status.retentionHold ?? { reason: "VolumeShrunk" as const, since } }
+
+const shrunkMessage = ({ before, bytes, files, pvc }: MoverReport.Snapshot): string =>
+  `Volume ${pvc} has ${counted(files, "file")} and ${counted(bytes, "byte")}, and had ${before?.files} and ${before?.bytes} in snapshot ${before?.id.slice(0, 8)}`
+
+/** Failures with their own event. */
+const failures: { readonly [reason: string]: string } = {
+  PartiallyFailed: "BackupPartiallyFailed",
+  VolumeEmpty: "VolumeEmpty",
+  RepositoryLocked: "RepositoryLocked",
+  Replaced: "RunReplaced"
+}
+
+/** The condition type for the outcome of the last run. */
+export const lastRunSucceeded = "LastRunSucceeded"
+/** The condition type for volumes that lost their files. */
+export const volumesIntact = "VolumesIntact"
+/** The condition type for the deletion of old snapshots. */
+export const retentionApplied = "RetentionApplied"
+/** The reason of {@link retentionApplied} without a retention. */
+export const keepsEverything = "KeepsEverything"
+/** The condition type for the health of the repository. */
+export const repositoryHealthy = "RepositoryHealthy"
+
+/** A condition without generation and time. */
+export type Finding = Omit<Condition.Draft, "observedGeneration">
+
+/** The next run with files shows that an emptied volume is intact. A shrunk volume needs the annotation that allows the deletion. */
+const intactAfter = ({ retentionHold }: BackupStatus, outcome: Outcome.Outcome): ReadonlyArray<Finding> => {
+  const found = (status: Finding["status"], reason: string, message: string): ReadonlyArray<Finding> => [
+    { type: volumesIntact, status, reason, message }
+  ]
+  if (outcome.reason === "VolumeEmpty") return found("False", "VolumeEmpty", outcome.message)
+  if (outcome.shrunk.length > 0) return found("False", "VolumeShrunk", outcome.shrunk.map(shrunkMessage).join("; "))
+  if (outcome.phase !== "Completed" || retentionHold?.reason === "VolumeShrunk") return []
+  return found("True", "Intact", "No volume is empty or much smaller than before")
+}
+
+/** Reasons that show whether the repository could be opened. */
+const opened: ReadonlySet<string> = new Set([
+  "RepositoryMissing",
+  "RepositoryExchanged",
+  "RepositoryLocked",
+  "WrongPassword"
+])
+
+/** Whether a condition RepositoryHealthy shows damage. Only a successful check ends it. */
+export const isDamaged = (status: BackupStatus): boolean => {
+  const health = Condition.find(status.conditions, repositoryHealthy)
+  return health?.status === "False" && (health.reason === "RepositoryDamaged" || health.reason === "CheckFailed")
+}
+
+/** The condition RepositoryHealthy after a run or a maintenance, if it changes. */
+export const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): ReadonlyArray<Finding> => {
+  const found = (status: Finding["status"], reason: string, message: string): ReadonlyArray<Finding> => [
+    { type: repositoryHealthy, status, reason, message }
+  ]
+  const before = Condition.find(status.conditions, repositoryHealthy)
+  if (outcome.damaged) return found("False", "RepositoryDamaged", outcome.message)
+  if (outcome.checked) return found("True", "Checked", "The repository was checked and is undamaged")
+  // A damaged repository still opens.
+  const wasDamaged = isDamaged(status)
+  if (opened.has(outcome.reason)) {
+    return wasDamaged && outcome.reason === "RepositoryLocked" ? [] : found("False", outcome.reason, outcome.message)
+  }
+  if (outcome.phase !== "Completed") return []
+  return before?.status === "True" || wasDamaged
+    ? []
+    : found("True", "Opened", "The repository opens and takes snapshots")
+}
+
+/** Conditions without times: the Summary sets them. */
+export const conditions = (
+  status: BackupStatus,
+  findings: ReadonlyArray<Finding>
+): ReadonlyArray<Condition.Condition> => [
+  ...(status.conditions ?? []).filter(({ type }) => findings.every((finding) => finding.type !== type)),
+  // The Summary sets the time, and keeps that of an unchanged condition, so this value is never visible.
+  ...findings.map((finding) => ({ ...finding, lastTransitionTime: "" }))
+]
+
+/** A scheduled run is skipped, because another one is active. */
+export const skipped = (draft: Draft, tick: number, job: string, missed: Schedule.Missed = "none"): Draft =>
+  step(draft, { lastScheduleTime: later(draft.status.lastScheduleTime, tick) }, ...tooManyMissed(tick, missed), {
+    type: "Normal",
+    reason: "RunSkipped",
+    note: `The run of ${Time.seconds(tick)} is left out, since Job ${job} goes on (concurrencyPolicy Forbid)`
+  })
+
+/** A tick passed its deadline. */
+export const missed = (draft: Draft, tick: number, deadlineSeconds: number): Draft =>
+  step(
+    draft,
+    { lastMissedTime: Time.seconds(tick) },
+    {
+      type: "Warning",
+      reason: "MissedSchedule",
+      note: `The run of ${Time.seconds(tick)} could not begin within ${deadlineSeconds} seconds (startingDeadlineSeconds), and is left out`
+    }
+  )
+
+/** One run makes up for many ticks: reported when it starts or is skipped, and not at every check. */
+const tooManyMissed = (tick: number | undefined, missed: Schedule.Missed): ReadonlyArray<Told> =>
+  tick === undefined || missed !== "many"
+    ? []
+    : [
+        {
+          type: "Warning",
+          reason: "TooManyMissedTimes",
+          note: `More than 100 runs were missed: that of ${Time.seconds(tick)} makes up for all. Was the manager away, or the clock set forward?`
+        }
+      ]
+
+/** The clock was set back. */
+export const corrected = (draft: Draft, millis: number): Draft =>
+  step(
+    draft,
+    { lastScheduleTime: Time.seconds(millis) },
+    {
+      type: "Warning",
+      reason: "ClockSetBack",
+      note: `${draft.status.lastScheduleTime === undefined ? "metadata.creationTimestamp" : `status.lastScheduleTime ${draft.status.lastScheduleTime}`} was in the future, and would have put off runs: status.lastScheduleTime is ${Time.seconds(millis)} now`
+    }
+  )

@@ -1,0 +1,88 @@
+/**
+ * Parses a Backup's spec. The API server has checked the schema and the CEL rules; this module finds schedules without times, unknown
+ * time zones and invalid bucket names. Pure.
+ */
+import * as Bounded from "@homeostat/runtime/resource/Bounded"
+import { keyOf, keyString } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Either from "effect/Either"
+import type { Backup } from "../kinds/Backup.ts"
+import * as Destination from "../repository/Destination.ts"
+import * as Repository from "../repository/Repository.ts"
+import * as Retention from "../repository/Retention.ts"
+import * as Occurrence from "../schedule/Occurrence.ts"
+import * as Schedule from "../schedule/Schedule.ts"
+
+/** A parsed spec. */
+export interface Understood {
+  readonly repository: Repository.Repository
+  readonly table: Schedule.Timetable | undefined
+  /** Arguments of `restic forget`; empty: all snapshots are kept. */
+  readonly keep: ReadonlyArray<string>
+  /** Warnings about a retention that may be a mistake. */
+  readonly warnings: ReadonlyArray<string>
+  /** Milliseconds. */
+  readonly pruneInterval: number
+  readonly checkInterval: number
+  /** A longer time between two successful runs holds the deletion of old snapshots, in ms; undefined without retentionPolicy. */
+  readonly longestPause: number | undefined
+  /** The longest time between two runs, in seconds: until then a new success is expected. */
+  readonly expectedInterval: number | undefined
+}
+
+/** Why a spec is invalid: a reason of the condition Ready, and a fix. */
+export interface Refusal {
+  readonly reason: string
+  readonly message: string
+}
+
+const hour = 3_600_000
+
+/** The destination of a Backup. */
+export const destination = ({ spec }: Backup): Either.Either<Destination.Destination, Refusal> =>
+  Either.mapLeft(Destination.parse(spec.destination), (message) => ({ reason: "InvalidDestination", message }))
+
+/** The gaps of schedules. The search takes a millisecond, and most Backups of a cluster have the same schedules. */
+const known = new Map<string, Occurrence.Gaps | undefined>()
+
+const gapsOf = ({ cron, effective }: Schedule.Timetable): Occurrence.Gaps | undefined => {
+  if (!known.has(effective)) Bounded.put(known, effective, Occurrence.gaps(cron), 1000)
+  return known.get(effective)
+}
+
+/** Parses a spec. */
+export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
+  Either.gen(function* () {
+    const { spec } = backup
+    const found = yield* destination(backup)
+    const table =
+      spec.schedule === undefined
+        ? undefined
+        : yield* Schedule.parse(spec.schedule, { of: keyString(keyOf(backup)), timeZone: spec.timeZone })
+    const policy = yield* Either.mapLeft(Retention.parse(spec.retentionPolicy ?? ""), refusal)
+    const pruneInterval = yield* interval("pruneInterval", spec.pruneInterval)
+    const checkInterval = yield* interval("checkInterval", spec.checkInterval)
+    const between = table && gapsOf(table)
+    return {
+      repository: Repository.of(backup, found),
+      table,
+      keep: Retention.keepArguments(policy, spec.retention),
+      warnings: Retention.warnings(policy, { gaps: between, counts: spec.retention }),
+      pruneInterval,
+      checkInterval,
+      // A schedule may pause for longer than its policy keeps.
+      longestPause: policy && Math.max(policy.hours * hour, 1.5 * (between?.longest ?? 0)),
+      expectedInterval: between === undefined ? undefined : Math.round(between.longest / 1000)
+    }
+  })
+
+const refusal = (message: string): Refusal => ({ reason: "InvalidRetention", message })
+
+/** In the grammar of retentionPolicy, also rounded up to whole hours. Milliseconds. */
+const interval = (field: string, text: string): Either.Either<number, Refusal> =>
+  Either.mapBoth(Retention.parse(text), {
+    onLeft: () =>
+      refusal(
+        `${field} ${JSON.stringify(text)} is nothing between an hour and 100 years: write numbers with m (minutes), h, d, w or y, such as 7d`
+      ),
+    onRight: (policy) => (policy?.hours ?? 0) * hour
+  })

@@ -1,0 +1,334 @@
+import { describe, expect, test } from "bun:test"
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Seed from "@homeostat/testkit/Seed.fixture"
+import * as FastCheck from "effect/FastCheck"
+import type { Backup, BackupStatus } from "../kinds/Backup.ts"
+import { accepted, at, backup, exited, run, saved, understood } from "./Backups.fixture.ts"
+import * as Outcome from "./Outcome.ts"
+import * as Status from "./RunStatus.ts"
+import * as Summary from "./Summary.ts"
+
+const now = at("2026-11-20T10:00:00Z")
+const facts = (of: Backup, over: Partial<Summary.Facts> = {}): Summary.Facts => ({
+  understood: understood(of),
+  obstacle: undefined,
+  course: undefined,
+  waiting: undefined,
+  sharing: undefined,
+  next: at("2026-11-21T02:00:00Z"),
+  now,
+  ...over
+})
+const whole = (of: Backup, over: Partial<Summary.Facts> = {}, draft = Status.draft(of)) =>
+  Summary.of(of, draft, facts(of, over))
+/** The Backup with this status, for the next reconcile. */
+const written = (of: Backup, { status }: Status.Draft): Backup => ({ ...of, status: accepted(status) })
+const condition = (status: BackupStatus, type: string) => Condition.find(status.conditions, type)
+const says = (status: BackupStatus, type: string) => {
+  const found = condition(status, type)
+  return `${found?.status} ${found?.reason}: ${found?.message}`
+}
+const types = ({ conditions }: BackupStatus) => conditions?.map(({ status, type }) => `${type}=${status}`)
+const events = ({ told }: Status.Draft) => told.map(({ reason, type }) => `${type} ${reason}`)
+const missing = { reason: "CredentialsMissing", message: "Secret a does not exist: create it", final: false }
+const invalid = { reason: "InvalidSchedule", message: "schedule: write another", final: true }
+
+describe("A Backup that has not run", () => {
+  const draft = whole(backup())
+  test("is ready when nothing is missing, and says once that it is scheduled", () => {
+    expect(types(draft.status)).toEqual([
+      "Ready=True",
+      "LastRunSucceeded=Unknown",
+      "VolumesIntact=Unknown",
+      "RetentionApplied=True",
+      "RepositoryHealthy=Unknown"
+    ])
+    expect(draft.status).toMatchObject({
+      observedGeneration: 1,
+      phase: "Pending",
+      message: "It runs by 0 2 * * * (UTC).",
+      nextBackupTime: "2026-11-21T02:00:00Z",
+      effectiveSchedule: "0 2 * * *",
+      repositoryHash: understood(backup()).repository.hash
+    })
+    expect(events(draft)).toEqual(["Normal BackupScheduled"])
+  })
+  test("says in which time zone, and what a random schedule came to", () => {
+    expect(says(whole(backup({ timeZone: "Europe/Berlin" })).status, "Ready")).toBe(
+      "True Scheduled: It runs by 0 2 * * * (Europe/Berlin)."
+    )
+    expect(whole(backup({ schedule: "@daily-random" })).status.effectiveSchedule).toMatch(/^\d+ \d+ \* \* \*$/)
+  })
+  test("says that it is suspended, or has no schedule", () => {
+    expect(says(whole(backup({ suspend: true })).status, "Ready")).toBe("True Suspended: Scheduled runs are suspended.")
+    expect(says(whole(backup({ schedule: undefined })).status, "Ready")).toBe(
+      "True Unscheduled: It runs once, since it has no schedule."
+    )
+    expect(says(whole(backup({ schedule: undefined, startPolicy: "OnSchedule" })).status, "Ready")).toBe(
+      "True Unscheduled: It runs when the annotation backup.example.com/run asks for it, since it has no schedule."
+    )
+  })
+  test("is Pending while something is missing, and says what", () => {
+    const pending = whole(backup(), { obstacle: missing })
+    expect(pending.status).toMatchObject({ phase: "Pending", message: missing.message })
+    expect(says(pending.status, "Ready")).toBe(`False CredentialsMissing: ${missing.message}`)
+    expect(condition(pending.status, "Stalled")).toBeUndefined()
+    expect(events(pending)).toEqual(["Warning CredentialsMissing"])
+  })
+  test("is Failed and stalled while its spec is wrong", () => {
+    const failed = whole(backup(), { obstacle: invalid, understood: undefined, next: undefined })
+    expect(failed.status).toMatchObject({ phase: "Failed", message: invalid.message })
+    expect(failed.status.nextBackupTime).toBeUndefined()
+    expect(types(failed.status)).toEqual([
+      "Ready=False",
+      "Stalled=True",
+      "LastRunSucceeded=Unknown",
+      "VolumesIntact=Unknown",
+      "RetentionApplied=Unknown",
+      "RepositoryHealthy=Unknown"
+    ])
+    expect(events(failed)).toEqual(["Warning InvalidSchedule"])
+  })
+  test("says for what it waits", () =>
+    expect(whole(backup(), { waiting: "A run waits for its turn" }).status.message).toBe("A run waits for its turn"))
+})
+
+describe("What stands in the way is told", () => {
+  const first = whole(backup(), { obstacle: missing })
+  const of = written(backup(), first)
+  test("once, however often it is found", () => expect(whole(of, { obstacle: missing }).told).toEqual([]))
+  test("again when it is another, or its words are", () => {
+    expect(events(whole(of, { obstacle: { ...missing, message: "Secret a lacks b" } }))).toEqual([
+      "Warning CredentialsMissing"
+    ])
+    expect(events(whole(of, { obstacle: { ...missing, reason: "SourceNotFound" } }))).toEqual([
+      "Warning SourceNotFound"
+    ])
+  })
+  test("and that it is there no more", () => {
+    const healed = whole(of)
+    expect(events(healed)).toEqual(["Normal BackupScheduled"])
+    expect(condition(healed.status, "Ready")?.status).toBe("True")
+  })
+  test("and the spec that was mended is stalled no more", () => {
+    const stalled = written(backup(), whole(backup(), { obstacle: invalid, understood: undefined }))
+    expect(types(whole(stalled).status)).not.toContain("Stalled=True")
+  })
+})
+
+describe("Others on the same repository", () => {
+  const shared = whole(backup(), { sharing: ["shop/db", "shop/web"] })
+  const sentence = "It runs by 0 2 * * * (UTC). Its repository is also that of shop/db, shop/web: they take turns."
+  test("are named", () => expect(condition(shared.status, "Ready")?.message).toBe(sentence))
+  test("are named still when nobody looked for them, and no more when they are gone", () => {
+    const of = written(backup(), shared)
+    expect(condition(whole(of).status, "Ready")?.message).toBe(sentence)
+    expect(condition(whole(of, { sharing: [] }).status, "Ready")?.message).toBe("It runs by 0 2 * * * (UTC).")
+  })
+})
+
+describe("A nightly run", () => {
+  const before = written(backup(), whole(backup(), { now: at("2026-11-19T00:00:00Z") }))
+  const begun = whole(
+    before,
+    { course: "The mover runs", now },
+    Status.started(Status.draft(before), run(), at("2026-11-20T02:00:00Z"))
+  )
+  const during = written(before, begun)
+  const over = whole(during, { now }, Status.ended(Status.draft(during), run(), exited(0, saved), now))
+  test("is Running, with how it goes on, and then Completed, with what it came to", () => {
+    expect(begun.status).toMatchObject({ phase: "Running", message: "The mover runs" })
+    expect(over.status).toMatchObject({ phase: "Completed", message: "1 volume saved" })
+  })
+  test("does not touch Ready, and is nothing to wait for", () => {
+    for (const { status } of [begun, over]) {
+      expect(condition(status, "Ready")).toEqual(condition(before.status ?? {}, "Ready") as Condition.Condition)
+      expect(condition(status, "Reconciling")).toBeUndefined()
+      expect(condition(status, "Stalled")).toBeUndefined()
+    }
+  })
+  test("that follows another of the same end changes the time of no condition", () => {
+    const first = written(during, over)
+    const again = whole(
+      first,
+      { now: now + 86_400_000 },
+      Status.ended(Status.draft(first), run({ job: "next" }), exited(0, saved), now)
+    )
+    for (const { lastTransitionTime, type } of again.status.conditions ?? []) {
+      expect(lastTransitionTime).toBe(condition(over.status, type)?.lastTransitionTime ?? "")
+    }
+  })
+  test("that fails turns LastRunSucceeded, from then on, and the phase", () => {
+    const first = written(during, over)
+    const failed = whole(
+      first,
+      { now: now + 5000 },
+      Status.ended(Status.draft(first), run({ job: "next" }), exited(43), now)
+    )
+    expect(failed.status.phase).toBe("Failed")
+    expect(condition(failed.status, "LastRunSucceeded")).toMatchObject({
+      status: "False",
+      reason: "DestinationUnreachable",
+      lastTransitionTime: "2026-11-20T10:00:05Z"
+    })
+    expect(condition(failed.status, "Ready")?.status).toBe("True")
+  })
+  test("leaves the phase of the last run when runs are suspended, or something is missing after it", () => {
+    const of = { ...written(during, over), spec: { ...before.spec, suspend: true } }
+    expect(whole(of, { next: undefined }).status).toMatchObject({ phase: "Completed" })
+    expect(whole(of, { next: undefined }).status.nextBackupTime).toBeUndefined()
+    expect(whole(written(during, over), { obstacle: missing }).status).toMatchObject({
+      phase: "Completed",
+      message: missing.message
+    })
+  })
+  test("moves on observedGeneration at once when the spec is edited, and goes on", () => {
+    const edited = { ...during, metadata: { ...during.metadata, generation: 2 } }
+    expect(whole(edited, { course: "The mover runs" }).status).toMatchObject({
+      observedGeneration: 2,
+      phase: "Running"
+    })
+  })
+})
+
+const long = FastCheck.oneof(
+  FastCheck.string({ maxLength: 50, unit: "binary" }),
+  FastCheck.constantFrom("x".repeat(5000), "\u{1f600}".repeat(3000), "…Mind: Mind: …", " Mind: a", "a. ", "\n\n", "")
+)
+const amount = FastCheck.constantFrom(0, 1, 2 ** 31, Number.MAX_SAFE_INTEGER, 1e300)
+const snapshots = FastCheck.oneof(
+  FastCheck.array(
+    FastCheck.record({
+      pvc: long,
+      id: FastCheck.constantFrom("0".repeat(64), "short"),
+      bytes: amount,
+      added: amount,
+      files: amount
+    }),
+    { maxLength: 3 }
+  ),
+  FastCheck.constant(
+    Array.from({ length: 1500 }, (_, index) => ({
+      pvc: `${"v".repeat(200)}${index}`,
+      id: "0".repeat(64),
+      bytes: 1e300,
+      added: 0,
+      files: 0
+    }))
+  )
+)
+const ending: FastCheck.Arbitrary<Outcome.Ending> = FastCheck.oneof(
+  FastCheck.record({
+    _tag: FastCheck.constant("Exited" as const),
+    exitCode: FastCheck.constantFrom(0, 1, 3, 40, 41, 42, 43, 44, 47, 137, 143),
+    text: FastCheck.oneof(
+      long,
+      FastCheck.record({
+        reason: FastCheck.constantFrom("Succeeded", "x"),
+        message: long,
+        snapshots,
+        repository: FastCheck.constant("ab".repeat(32)),
+        kept: amount,
+        removed: amount,
+        operation: FastCheck.constantFrom("backup", "forget", "check"),
+        pruned: FastCheck.boolean(),
+        checked: FastCheck.boolean()
+      }).map((result) => JSON.stringify(result))
+    )
+  }),
+  long.map((message) => ({ _tag: "Evicted", message }) as const),
+  long.map((message) => ({ _tag: "ImagePullFailed", image: "i".repeat(1024), message }) as const),
+  long.map((message) => ({ _tag: "NotStarted", seconds: 600, message }) as const),
+  FastCheck.constant({ _tag: "Replaced" } as const),
+  FastCheck.boolean().map((succeeded) => ({ _tag: "Lost", succeeded }) as const),
+  FastCheck.constant({ _tag: "JobDeleted", job: "j" } as const)
+)
+type Step = (draft: Status.Draft) => Status.Draft
+const later = (draft: Status.Draft): Status.Active => draft.status.active ?? run()
+const step: FastCheck.Arbitrary<Step> = FastCheck.oneof(
+  FastCheck.record({
+    token: FastCheck.constant("T".repeat(253)),
+    trigger: FastCheck.constantFrom("manual" as const, "schedule" as const, "unlock" as const)
+  }).map(
+    (over): Step =>
+      (draft) =>
+        Status.started(draft, run({ ...over, job: "j".repeat(63) }), now)
+  ),
+  FastCheck.record({ ending, allowPartial: FastCheck.boolean() }).map(
+    ({ allowPartial, ending }): Step =>
+      (draft) =>
+        Status.ended(draft, later(draft), Outcome.judge(ending, { allowPartial }), now)
+  ),
+  ending.map(
+    (ending): Step =>
+      (draft) =>
+        Status.partEnded(draft, later(draft), Outcome.judge(ending))
+  ),
+  FastCheck.constant<Step>((draft) => Status.skipped(draft, now, "j".repeat(63))),
+  FastCheck.constant<Step>((draft) => Status.missed(draft, now, 60)),
+  FastCheck.constant<Step>((draft) => Status.corrected(draft, now))
+)
+const steps = FastCheck.array(FastCheck.array(step, { maxLength: 3 }), { minLength: 1, maxLength: 5 })
+const known = FastCheck.record({
+  obstacle: FastCheck.option(
+    FastCheck.record({ reason: FastCheck.constant("SourceNotFound"), message: long, final: FastCheck.boolean() }),
+    { nil: undefined }
+  ),
+  course: FastCheck.option(long, { nil: undefined }),
+  waiting: FastCheck.option(long, { nil: undefined }),
+  sharing: FastCheck.option(
+    FastCheck.array(FastCheck.constantFrom("shop/db", `shop/${"y".repeat(253)}`), { maxLength: 2000, size: "max" }),
+    { nil: undefined }
+  )
+})
+const specs = FastCheck.constantFrom(
+  {},
+  { retentionPolicy: "30d" },
+  { retentionPolicy: "1m" },
+  { suspend: true },
+  { schedule: "@every 95m", allowPartial: true }
+)
+
+describe("Whatever happens", () => {
+  test("the status is one that the API server takes, and a second look at the same changes and tells nothing", () =>
+    FastCheck.assert(
+      FastCheck.property(specs, steps, known, (spec, rounds, over) => {
+        let of = backup(spec)
+        for (const round of rounds) {
+          const draft = round.reduce((before, take) => take(before), Status.draft(of))
+          const first = whole(of, over, draft)
+          of = written(of, first)
+          const second = whole(of, { ...over, now: now + 3_600_000 })
+          expect(second.told).toEqual([])
+          expect(second.status).toEqual(first.status)
+        }
+      }),
+      { numRuns: 150, seed: Seed.current() }
+    ))
+
+  test("the schedule never goes back but where it is mended, and a condition's time changes with its status alone", () =>
+    FastCheck.assert(
+      FastCheck.property(steps, FastCheck.array(FastCheck.integer({ min: -9e8, max: 9e8 })), (rounds, ticks) => {
+        let draft = Status.draft(backup())
+        for (const offset of ticks) {
+          const before = draft.status.lastScheduleTime ?? ""
+          const take =
+            offset % 2 === 0 ? Status.skipped(draft, now + offset, "j") : Status.started(draft, run(), now + offset)
+          expect(take.status.lastScheduleTime?.localeCompare(before)).toBeGreaterThanOrEqual(0)
+          draft = take
+        }
+        let of = backup()
+        rounds.forEach((round, index) => {
+          const draft = round.reduce((before, take) => take(before), Status.draft(of))
+          const next = whole(of, { now: now + index * 1000 }, draft)
+          for (const { lastTransitionTime, status, type } of next.status.conditions ?? []) {
+            const former = condition(of.status ?? {}, type)
+            if (former?.status === status) expect(lastTransitionTime).toBe(former.lastTransitionTime)
+            else expect(lastTransitionTime).toBe(new Date(now + index * 1000).toISOString().replace(".000", ""))
+          }
+          of = written(of, next)
+        })
+      }),
+      { numRuns: 60, seed: Seed.current() }
+    ))
+})

@@ -1,0 +1,206 @@
+/**
+ * The summary of a Backup's status at the end of a reconcile: phase, message and conditions, by kstatus. It follows from the steps in
+ * `status.ts` and other facts. Pure.
+ */
+import * as Condition from "@homeostat/runtime/resource/Condition"
+import * as Time from "@homeostat/runtime/resource/Time"
+import type { Backup, BackupStatus } from "../kinds/Backup.ts"
+import * as Maintenance from "./Maintenance.ts"
+import {
+  type Draft,
+  type Finding,
+  keepsEverything,
+  lastRunSucceeded,
+  repositoryHealthy,
+  retentionApplied,
+  type Told,
+  volumesIntact
+} from "./RunStatus.ts"
+import type { Refusal, Understood } from "./Spec.ts"
+import { cut, longestCondition, longestMessage } from "./Text.ts"
+
+/** The facts besides the steps. */
+export interface Facts {
+  readonly understood: Understood | undefined
+  /** Why no run can start: an invalid spec, which only its author can fix, or a missing object. */
+  readonly obstacle: (Refusal & { readonly final: boolean }) | undefined
+  /** The progress of the active run. */
+  readonly course: string | undefined
+  /** Why a due run has to wait for its turn. */
+  readonly waiting: string | undefined
+  /** Other Backups with the same repository. Undefined: unknown, and the previous value stays. */
+  readonly sharing: ReadonlyArray<string> | undefined
+  /** The next tick. Epoch milliseconds. */
+  readonly next: number | undefined
+  readonly now: number
+}
+
+/** The status to write, with the Events of its transitions. */
+export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft => {
+  const { next, now, obstacle, understood } = facts
+  const observedGeneration = backup.metadata.generation ?? 0
+  const found = readiness(backup, status, facts)
+  const ready = { ...found, message: cut(found.message, longestCondition) }
+  const before = Condition.find(backup.status?.conditions, Condition.Ready)
+  const findings: ReadonlyArray<Finding> = [
+    ready,
+    ...(obstacle?.final === true
+      ? [{ type: Condition.Stalled, status: "True", reason: obstacle.reason, message: obstacle.message } as const]
+      : []),
+    Condition.find(status.conditions, lastRunSucceeded) ?? {
+      type: lastRunSucceeded,
+      status: "Unknown",
+      reason: "NeverRun",
+      message: "It has not run yet"
+    },
+    Condition.find(status.conditions, volumesIntact) ?? {
+      type: volumesIntact,
+      status: "Unknown",
+      reason: "NeverRun",
+      message: "It has not run yet"
+    },
+    retention(status, understood),
+    Condition.find(status.conditions, repositoryHealthy) ?? {
+      type: repositoryHealthy,
+      status: "Unknown",
+      reason: "NeverOpened",
+      message: "The repository has not been opened yet"
+    }
+  ]
+  const drafts = findings.map(
+    ({ message, reason, status, type }): Condition.Draft => ({
+      type,
+      status,
+      reason,
+      message: cut(message, longestCondition),
+      observedGeneration
+    })
+  )
+  const ours = new Set(drafts.map(({ type }) => type))
+  const warned = Condition.find(backup.status?.conditions, retentionApplied)?.message ?? ""
+  const events: Array<Told> = []
+  if (obstacle !== undefined && !(before?.reason === obstacle.reason && before.message === ready.message)) {
+    events.push({ type: "Warning", reason: obstacle.reason, note: obstacle.message })
+  }
+  if (ready.status === "True" && before?.status !== "True") {
+    events.push({ type: "Normal", reason: "BackupScheduled", note: ready.message })
+  }
+  for (const warning of understood?.warnings ?? []) {
+    if (!warned.includes(warning)) events.push({ type: "Warning", reason: "RetentionUnusual", note: warning })
+  }
+  const lasting: BackupStatus = {
+    ...omit(status, ["nextBackupTime", "effectiveSchedule", "conditions"]),
+    observedGeneration,
+    phase: phaseOf(status, obstacle),
+    message: cut(messageOf(status, ready, facts), longestMessage),
+    ...(next !== undefined && { nextBackupTime: Time.seconds(next) }),
+    ...(understood?.table !== undefined && { effectiveSchedule: understood.table.effective }),
+    ...(understood !== undefined && { repositoryHash: understood.repository.hash }),
+    conditions: Condition.set(
+      backup.status?.conditions?.filter(({ type }) => ours.has(type)),
+      drafts,
+      Time.seconds(now)
+    )
+  }
+  return { status: lasting, told: [...events, ...told] }
+}
+
+const omit = <A extends object, const K extends keyof A>(object: A, fields: ReadonlyArray<K>): Omit<A, K> => {
+  const copy = { ...object }
+  for (const field of fields) delete copy[field]
+  return copy
+}
+
+const readiness = (backup: Backup, status: BackupStatus, facts: Facts): Finding => {
+  const type = Condition.Ready
+  const { obstacle, understood } = facts
+  if (obstacle !== undefined) return { type, status: "False", reason: obstacle.reason, message: obstacle.message }
+  const before = Condition.find(status.conditions, type)
+  const shared =
+    facts.sharing === undefined
+      ? (/ Its repository is also that of .*/.exec(before?.message ?? "")?.[0] ?? "")
+      : facts.sharing.length === 0
+        ? ""
+        : ` Its repository is also that of ${facts.sharing.join(", ")}: they take turns.`
+  if (backup.spec.suspend) {
+    return { type, status: "True", reason: "Suspended", message: `Scheduled runs are suspended.${shared}` }
+  }
+  if (understood?.table === undefined) {
+    return {
+      type,
+      status: "True",
+      reason: "Unscheduled",
+      message: `${backup.spec.startPolicy === "Immediately" ? "It runs once, since it has no schedule" : "It runs when the annotation backup.example.com/run asks for it, since it has no schedule"}.${shared}`
+    }
+  }
+  const zone = backup.spec.timeZone ?? "UTC"
+  return {
+    type,
+    status: "True",
+    reason: "Scheduled",
+    message: `It runs by ${understood.table.effective} (${zone}).${shared}`
+  }
+}
+
+const retention = (status: BackupStatus, understood: Understood | undefined): Finding => {
+  const before = Condition.find(status.conditions, retentionApplied)
+  if (understood === undefined) {
+    return (
+      before ?? {
+        type: retentionApplied,
+        status: "Unknown",
+        reason: "NotUnderstood",
+        message: "The spec is not understood"
+      }
+    )
+  }
+  const warnings = understood.warnings.length === 0 ? "" : `${mind}${understood.warnings.join(". ")}.`
+  if (understood.keep.length === 0) {
+    return {
+      type: retentionApplied,
+      status: "True",
+      reason: keepsEverything,
+      message: "Every snapshot is kept, since neither retentionPolicy nor retention is set"
+    }
+  }
+  if (status.retentionHold !== undefined) {
+    return {
+      type: retentionApplied,
+      status: "False",
+      reason: "RetentionHeld",
+      message: `${Maintenance.holdMessage(status.retentionHold)}.${warnings}`
+    }
+  }
+  if (
+    before === undefined ||
+    before.status === "Unknown" ||
+    before.reason === keepsEverything ||
+    before.reason === "RetentionHeld"
+  ) {
+    return {
+      type: retentionApplied,
+      status: "Unknown",
+      reason: "NotYetApplied",
+      message: `Old snapshots are deleted after a successful run.${warnings}`
+    }
+  }
+  const plain = before.message.split(mind, 1)[0] ?? ""
+  return { ...before, message: `${plain.replace(/\.?$/, ".")}${warnings}` }
+}
+
+/** Separates the warnings of a condition, because they concern a spec that may have changed since. */
+const mind = " Mind: "
+
+const phaseOf = (status: BackupStatus, obstacle: Facts["obstacle"]): NonNullable<BackupStatus["phase"]> => {
+  if (status.active !== undefined) return "Running"
+  if (obstacle?.final === true) return "Failed"
+  if (status.lastRun === undefined) return "Pending"
+  return Condition.find(status.conditions, lastRunSucceeded)?.status === "True" ? "Completed" : "Failed"
+}
+
+const messageOf = (status: BackupStatus, ready: Finding, { course, obstacle, waiting }: Facts): string => {
+  if (status.active !== undefined) return course ?? waiting ?? `Job ${status.active.job} has begun`
+  if (obstacle !== undefined) return obstacle.message
+  if (waiting !== undefined) return waiting
+  return status.lastRun?.message ?? ready.message ?? ""
+}

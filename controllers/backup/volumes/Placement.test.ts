@@ -1,0 +1,306 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import { claim, pod, podSpec } from "./Claims.fixture.ts"
+import * as Placement from "./Placement.ts"
+import type * as Usage from "./Usage.ts"
+import * as VolumeClaim from "./VolumeClaim.ts"
+
+const volume = (name: string, ...accessModes: ReadonlyArray<string>) =>
+  VolumeClaim.make(claim(name, accessModes.length === 0 ? {} : { accessModes }))
+
+/** A claim that a pod of a workload mounts with all others of the same `together`. */
+const part = (name: string, together: string, template?: Usage.User) =>
+  VolumeClaim.make(claim(name), { together, template })
+
+const shared = (name: string) => volume(name, "ReadWriteMany")
+
+const place = (options: Omit<Placement.Options, "pods"> & Partial<Placement.Options>) =>
+  Either.getOrThrowWith(Placement.place({ pods: [], ...options }), ({ message }) => new Error(message))
+
+/** Each group as its node and its claims. */
+const places = (options: Parameters<typeof place>[0]) =>
+  place(options).map(({ claims, node }) => [node ?? "anywhere", ...claims.map(({ name }) => name)])
+
+const using = (
+  name: string,
+  claimName: string,
+  options: Parameters<typeof pod>[2] = {},
+  spec: Partial<Usage.PodSpec> = {}
+) => pod(name, podSpec({ data: claimName }, spec), options)
+
+describe("A volume is read", () => {
+  test("on the node of the pod that uses it, if one node at a time can have it", () => {
+    expect(places({ claims: [volume("x")], pods: [using("app", "x", { node: "node-b" })] })).toEqual([["node-b", "x"]])
+    expect(
+      places({
+        claims: [volume("x", "ReadWriteOnce", "ReadOnlyMany")],
+        pods: [using("app", "x", { node: "node-b" })]
+      })
+    ).toEqual([["node-b", "x"]])
+  })
+  const anywhere: ReadonlyArray<readonly [string, VolumeClaim.VolumeClaim, ReturnType<typeof using> | undefined]> = [
+    ["if nobody uses it", volume("x"), using("app", "y")],
+    ["if many nodes can have it", shared("x"), using("app", "x")],
+    ["if many nodes can read it", volume("x", "ReadOnlyMany"), using("app", "x")],
+    ["if its pod has finished", volume("x"), using("app", "x", { phase: "Succeeded" })],
+    ["if its pod waits for a node", volume("x"), using("app", "x", { node: "", phase: "Pending" })],
+    ["if it is a mover that uses it", volume("x"), using("app", "x", { mover: true })]
+  ]
+  for (const [when, one, user] of anywhere) {
+    test(`anywhere, ${when}`, () => {
+      expect(places({ claims: [one], pods: user === undefined ? [] : [user] })).toEqual([["anywhere", "x"]])
+    })
+  }
+  test("where the pod is that takes over from one that ends", () => {
+    const pods = [using("a", "x", { node: "node-a", deleted: true }), using("b", "x", { node: "node-b" })]
+    expect(places({ claims: [volume("x")], pods })).toEqual([["node-b", "x"]])
+    expect(places({ claims: [volume("x")], pods: pods.slice(0, 1) })).toEqual([["node-a", "x"]])
+  })
+  test("with all others of its node, whoever uses them", () => {
+    const pods = [using("a", "x"), using("b", "x"), using("c", "y"), using("d", "z", { node: "node-b" })]
+    expect(places({ claims: [volume("x"), volume("y"), volume("z")], pods })).toEqual([
+      ["node-a", "x", "y"],
+      ["node-b", "z"]
+    ])
+  })
+})
+
+describe("Volumes that are in no pod's use", () => {
+  test("are read together if a pod of the workload mounts them together, since they may be in different zones", () => {
+    const claims = [
+      part("data-db-0", "db-0"),
+      part("data-db-1", "db-1"),
+      part("wal-db-0", "db-0"),
+      volume("z")
+    ] as const
+    expect(places({ claims })).toEqual([
+      ["anywhere", "data-db-0", "wal-db-0", "z"],
+      ["anywhere", "data-db-1"]
+    ])
+  })
+  test("are read where those are that they belong to", () => {
+    const claims = [part("data-db-0", "db-0"), part("data-db-1", "db-1"), part("wal-db-1", "db-1")] as const
+    expect(places({ claims, pods: [using("db-1", "data-db-1", { node: "node-c" })] })).toEqual([
+      ["node-c", "data-db-1", "wal-db-1"],
+      ["anywhere", "data-db-0"]
+    ])
+  })
+  test("are read together with any others if every node can have them", () => {
+    const claims = [shared("a"), volume("b"), volume("c")] as const
+    expect(places({ claims: [shared("a"), volume("b", "ReadOnlyMany")] })).toEqual([["anywhere", "a", "b"]])
+    const modes = { accessModes: ["ReadWriteMany"] }
+    const parts = [
+      VolumeClaim.make(claim("a", modes), { together: "0" }),
+      VolumeClaim.make(claim("b", modes), { together: "1" })
+    ]
+    expect(places({ claims: [shared("c"), ...parts] })).toEqual([["anywhere", "c", "a", "b"]])
+    expect(places({ claims, pods: [using("p", "b", { node: "node-b" }), using("q", "c")] })).toEqual([
+      ["node-a", "a", "c"],
+      ["node-b", "b"]
+    ])
+  })
+})
+
+const nobody = { runAsUser: 65_532, runAsGroup: 65_532 }
+
+describe("A volume is read as", () => {
+  const as = (
+    securityContext: Usage.PodSpec["securityContext"],
+    container: NonNullable<Usage.PodSpec["containers"][number]["securityContext"]> = {}
+  ): Usage.PodSpec => {
+    const spec = podSpec({ data: "x" })
+    return {
+      ...spec,
+      ...(securityContext !== undefined && { securityContext }),
+      containers: [
+        { name: "sidecar", securityContext: { runAsUser: 7 } },
+        ...spec.containers.map((one) => ({ ...one, securityContext: container }))
+      ]
+    }
+  }
+  const full = { runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000, supplementalGroups: [4000] }
+  const table: ReadonlyArray<readonly [string, Usage.PodSpec, Placement.Security]> = [
+    ["the user, group, volume group and other groups of the pod", as(full), full],
+    ["the user of the container that mounts it", as(full, { runAsUser: 1001 }), { ...full, runAsUser: 1001 }],
+    ["the group of the container that mounts it", as(full, { runAsGroup: 0 }), { ...full, runAsGroup: 0 }],
+    ["a user whose group is that of its image", as({ runAsUser: 1000 }), { runAsUser: 1000 }],
+    ["nobody, if the user is only known to the image", as(undefined), nobody],
+    ["nobody in the volume's group, if it is root", as({ runAsUser: 0, fsGroup: 3000 }), { ...nobody, fsGroup: 3000 }],
+    [
+      "nobody in the pod's group, if it is root",
+      as({ runAsUser: 0, runAsGroup: 5 }),
+      { runAsUser: 65_532, runAsGroup: 5 }
+    ],
+    ["nobody, if the container is root", as({ runAsUser: 1000 }, { runAsUser: 0 }), nobody]
+  ]
+  for (const [who, spec, security] of table) {
+    test(who, () => {
+      expect(place({ claims: [volume("x")], pods: [pod("app", spec)] })[0].security).toEqual(security)
+    })
+  }
+  test("the pod's user, if none of its containers mounts it", () => {
+    const spec = { ...as({ runAsUser: 1000 }), containers: [{ name: "app", securityContext: { runAsUser: 7 } }] }
+    expect(place({ claims: [volume("x")], pods: [pod("app", spec)] })[0].security).toEqual({ runAsUser: 1000 })
+  })
+  test("the first of its pods that is not root", () => {
+    const pods = [pod("a", as({ runAsUser: 0 })), pod("b", as({ runAsUser: 1000 })), pod("c", as({ runAsUser: 1001 }))]
+    expect(place({ claims: [volume("x")], pods })[0].security).toEqual({ runAsUser: 1000 })
+  })
+  test("who the pods of its workload would be, while there are none", () => {
+    const template = { spec: as({ runAsUser: 1000 }), volume: "data" }
+    expect(place({ claims: [part("x", "db-0", template)] })[0].security).toEqual({ runAsUser: 1000 })
+    const pods = [pod("app", as({ runAsUser: 1001 }))]
+    expect(place({ claims: [part("x", "db-0", template)], pods })[0].security).toEqual({ runAsUser: 1001 })
+  })
+  test("nobody, if nobody is known, or as the caller says", () => {
+    expect(place({ claims: [volume("x")] })[0].security).toEqual(nobody)
+    expect(place({ claims: [volume("x")], fallback: { runAsUser: 5 } })[0].security).toEqual({ runAsUser: 5 })
+  })
+  test("what the spec says, field by field", () => {
+    const pods = [pod("app", as(full))]
+    expect(place({ claims: [volume("x")], pods, security: { runAsUser: 0, fsGroup: 1 } })[0].security).toEqual({
+      ...full,
+      runAsUser: 0,
+      fsGroup: 1
+    })
+    expect(place({ claims: [volume("x")], security: { supplementalGroups: [9] } })[0].security).toEqual({
+      ...nobody,
+      supplementalGroups: [9]
+    })
+  })
+  test("nobody, where those who are known are elsewhere", () => {
+    const pods = [using("a", "y", {}, { securityContext: { runAsUser: 1000 } })]
+    const groups = place({ claims: [part("x", "db-0"), volume("y")], pods })
+    expect(groups.map(({ node, security }) => [node, security.runAsUser])).toEqual([
+      ["node-a", 1000],
+      [undefined, 65_532]
+    ])
+  })
+  test("its own user, by a pod of its own where others have another", () => {
+    const claims = [volume("x"), volume("y"), volume("z")] as const
+    const pods = [
+      using("a", "x", {}, { securityContext: { runAsUser: 1000 } }),
+      using("b", "y", {}, { securityContext: { runAsUser: 2000 } })
+    ]
+    expect(
+      place({ claims, pods }).map(({ claims, node, security }) => [
+        node,
+        security.runAsUser,
+        ...claims.map(({ name }) => name)
+      ])
+    ).toEqual([
+      ["node-a", 1000, "x", "z"],
+      ["node-a", 2000, "y"]
+    ])
+    expect(places({ claims, pods, security: { runAsUser: 3000 } })).toEqual([["node-a", "x", "y", "z"]])
+  })
+})
+
+describe("A mover tolerates", () => {
+  const gpu = { key: "gpu", operator: "Exists", effect: "NoSchedule" }
+  const spot = { key: "spot", operator: "Equal", value: "yes" }
+  test("what the pods tolerate that use its volumes, each once", () => {
+    const pods = [
+      using("a", "x", {}, { tolerations: [gpu] }),
+      using("b", "y", {}, { tolerations: [gpu, spot] }),
+      using("c", "other", {}, { tolerations: [{ operator: "Exists" }] })
+    ]
+    expect(place({ claims: [volume("x"), volume("y")], pods })[0].tolerations).toEqual([gpu, spot])
+  })
+  test("and those that use the destination, where it has to be with them", () => {
+    const options = { claims: [volume("x")] as const, pods: [using("a", "repo", {}, { tolerations: [gpu] })] }
+    expect(place({ ...options, destination: volume("repo") })[0].tolerations).toEqual([gpu])
+    expect(place({ ...options, destination: shared("repo") })[0].tolerations).toEqual([])
+  })
+})
+
+describe("A destination that is a volume", () => {
+  const claims = [volume("x"), volume("y")] as const
+  test("is anywhere, if nobody uses it", () => {
+    expect(
+      places({
+        claims,
+        destination: volume("repo"),
+        pods: [using("a", "x", { node: "node-a" }), using("b", "y", { node: "node-b" })]
+      })
+    ).toEqual([
+      ["node-a", "x"],
+      ["node-b", "y"]
+    ])
+  })
+  test("brings every mover to the node of the pod that uses it", () => {
+    const pods = [using("r", "repo", { node: "node-r" })]
+    expect(places({ claims, destination: volume("repo"), pods })).toEqual([["node-r", "x", "y"]])
+    expect(places({ claims, destination: shared("repo"), pods })).toEqual([["anywhere", "x", "y"]])
+    expect(
+      places({ claims, destination: volume("repo"), pods: [...pods, using("a", "x", { node: "node-r" })] })
+    ).toEqual([["node-r", "x", "y"]])
+  })
+  test("is refused on another node than a volume that is saved", () => {
+    const pods = [using("r", "repo", { node: "node-r" }), using("b", "y", { node: "node-b" })]
+    expect(Placement.place({ claims, destination: volume("repo"), pods })).toEqual(
+      Either.left({
+        reason: "VolumeInUse",
+        message:
+          "PersistentVolumeClaim y is in use on node node-b, and PersistentVolumeClaim repo of spec.destination on node node-r, so no pod can mount both: run their pods on one node, or keep the repository in a volume that nobody else uses"
+      })
+    )
+  })
+  test("can be written by the mover's group, whoever it is", () => {
+    const destination = volume("repo")
+    const security = (options: Partial<Placement.Options>) => place({ claims, destination, ...options })[0].security
+    expect(security({})).toEqual({ ...nobody, fsGroup: 65_532 })
+    expect(security({ security: { fsGroup: 5 } })).toEqual({ ...nobody, fsGroup: 5 })
+    expect(security({ fallback: { runAsUser: 1, runAsGroup: 2 } })).toEqual({ runAsUser: 1, runAsGroup: 2, fsGroup: 2 })
+  })
+  test("is written in the group of those who use it, so that their files stay theirs", () => {
+    const theirs = { securityContext: { runAsUser: 7, fsGroup: 70 } }
+    const ours = { securityContext: { runAsUser: 1000, fsGroup: 3000 } }
+    const destination = shared("repo")
+    const security = (pods: Placement.Options["pods"], options: Partial<Placement.Options> = {}) =>
+      place({ claims, destination, pods: [using("r", "repo", {}, theirs), ...pods], ...options })[0].security
+    expect(security([])).toEqual({ ...nobody, fsGroup: 70 })
+    expect(security([using("a", "x", {}, ours)])).toEqual({ runAsUser: 1000, fsGroup: 70, supplementalGroups: [3000] })
+    expect(security([using("a", "x", {}, theirs)])).toEqual({ runAsUser: 7, fsGroup: 70 })
+    expect(security([], { security: { fsGroup: 5 } })).toEqual({ ...nobody, fsGroup: 5, supplementalGroups: [70] })
+    expect(security([], { keepsGroup: true })).toEqual({ ...nobody, supplementalGroups: [70] })
+    expect(security([], { keepsGroup: true, security: { supplementalGroups: [1, 70] } })).toEqual({
+      ...nobody,
+      supplementalGroups: [1, 70]
+    })
+    expect(
+      Placement.alone(destination, { pods: [using("r", "repo", {}, theirs)], security: nobody, wanted: undefined })
+    ).toEqual({ node: undefined, tolerations: [], security: { ...nobody, fsGroup: 70 } })
+  })
+  test("is opened without a change to the group of files that a restore finds", () => {
+    const security = (options: Partial<Placement.Options>) =>
+      place({ claims, destination: volume("repo"), keepsGroup: true, ...options })[0].security
+    expect(security({})).toEqual({ ...nobody, supplementalGroups: [65_532] })
+    expect(security({ security: { fsGroup: 5 } })).toEqual({ ...nobody, fsGroup: 5 })
+  })
+})
+
+test("Wherever pods are, each claim is in one group", () => {
+  const claims = [shared("a"), part("b", "0"), part("c", "1"), part("d", "1"), volume("e")] as const
+  for (let mask = 0; mask < 3 ** 5; mask++) {
+    const pods = claims.flatMap(({ name }, index) => {
+      const digit = Math.floor(mask / 3 ** index) % 3
+      return digit === 0 ? [] : [using(`p${index}`, name, { node: `node-${digit}` })]
+    })
+    const groups = place({ claims, pods })
+    expect(groups.flatMap((group) => group.claims.map(({ name }) => name)).sort()).toEqual(["a", "b", "c", "d", "e"])
+    // A claim for one node is on the node of its pod.
+    for (const { claims, node } of groups) {
+      for (const { name } of claims) {
+        const user = pods.find(({ spec }) => spec?.volumes?.[0]?.persistentVolumeClaim?.claimName === name)
+        if (user !== undefined && name !== "a") expect(node).toBe(user.spec?.nodeName)
+      }
+    }
+  }
+})
+
+test("The group of the written volumes is the configured one, or the mover's own, or none", () => {
+  expect(Placement.withGroup({ runAsUser: 1, fsGroup: 5, runAsGroup: 2 }).fsGroup).toBe(5)
+  expect(Placement.withGroup({ runAsUser: 1, runAsGroup: 2 }).fsGroup).toBe(2)
+  expect(Placement.withGroup({ runAsUser: 1 }).fsGroup).toBe(65_532)
+})

@@ -1,0 +1,254 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import { claim, deployment, pod, podSpec, statefulSet } from "./Claims.fixture.ts"
+import * as Source from "./Source.ts"
+import type * as VolumeClaim from "./VolumeClaim.ts"
+
+const seen = (some: Partial<Source.Seen>): Source.Seen => ({
+  deployment: undefined,
+  statefulSet: undefined,
+  claims: [],
+  pods: [],
+  ...some
+})
+
+const resolve = (source: string, some: Partial<Source.Seen>) => Source.resolve(Source.parse(source), seen(some))
+const names = (source: string, some: Partial<Source.Seen>) =>
+  Either.getOrThrowWith(resolve(source, some), ({ message }) => new Error(message)).map(({ name }) => name)
+const refusal = (source: string, some: Partial<Source.Seen>) => Either.getOrThrow(Either.flip(resolve(source, some)))
+
+describe("What spec.source says", () => {
+  const table: ReadonlyArray<readonly [string, Source.Reference]> = [
+    ["app-data", { name: "app-data" }],
+    ["pvc/app-data", { kind: "pvc", name: "app-data" }],
+    ["deployment/web.v1", { kind: "deployment", name: "web.v1" }],
+    ["statefulset/db", { kind: "statefulset", name: "db" }],
+    ["deployment", { name: "deployment" }]
+  ]
+  for (const [text, reference] of table) {
+    test(text, () => {
+      expect(Source.parse(text)).toEqual(reference)
+    })
+  }
+})
+
+describe("A source is", () => {
+  test("the claim of its name", () => {
+    expect(names("x", { claims: [claim("x"), claim("y")] })).toEqual(["x"])
+    expect(names("pvc/x", { claims: [claim("x")], deployment: deployment("x", podSpec({})) })).toEqual(["x"])
+  })
+  test("else the Deployment, with each claim of its template once, by their names", () => {
+    const web = deployment("web", podSpec({ data: "web-data", again: "web-data", cache: "web-cache" }))
+    const claims = [claim("web-data"), claim("web-cache"), claim("other")]
+    expect(names("web", { deployment: web, claims })).toEqual(["web-cache", "web-data"])
+    expect(names("deployment/web", { deployment: web, claims: [...claims, claim("web")] })).toEqual([
+      "web-cache",
+      "web-data"
+    ])
+  })
+  test("and with the claims that belong to its running pods", () => {
+    const spec = podSpec({ data: "web-data" }, {}, ["scratch"])
+    const of = { replicaSet: "web-5d9" }
+    expect(
+      names("web", {
+        deployment: deployment("web", spec),
+        pods: [
+          pod("web-5d9-a", spec, of),
+          pod("web-5d9-b", spec, of),
+          pod("web-5d9-pending", spec, { ...of, phase: "Pending" }),
+          pod("web-5d9-going", spec, { ...of, deleted: true }),
+          pod("web-api-77f-a", spec, { replicaSet: "web-api-77f" }),
+          pod("lone", spec)
+        ],
+        claims: [
+          claim("web-data"),
+          claim("web-5d9-a-scratch", { pod: "web-5d9-a" }),
+          // With such a name, but of another owner.
+          claim("web-5d9-b-scratch"),
+          claim("web-5d9-pending-scratch", { pod: "web-5d9-pending", phase: "Pending" }),
+          claim("web-5d9-going-scratch", { pod: "web-5d9-going" }),
+          claim("web-api-77f-a-scratch", { pod: "web-api-77f-a" }),
+          claim("lone-scratch", { pod: "lone" })
+        ]
+      })
+    ).toEqual(["web-5d9-a-scratch", "web-data"])
+  })
+  test("else the StatefulSet, with the claims of each of its ordinals and those of its template", () => {
+    const claims = [
+      ...["data-db-0", "data-db-1", "data-db-2", "wal-db-0", "wal-db-1", "wal-db-2"],
+      ...["shared", "data-db-x-0", "data", "old"]
+    ].map((name) => claim(name))
+    const spec = podSpec({ shared: "shared", data: "old" })
+    const of = (options: { readonly replicas?: number; readonly start?: number }) =>
+      names("db", { statefulSet: statefulSet("db", ["data", "wal"], { spec, ...options }), claims })
+    expect(of({ replicas: 2 })).toEqual(["data-db-0", "data-db-1", "shared", "wal-db-0", "wal-db-1"])
+    expect(of({ replicas: 2, start: 1 })).toEqual(["data-db-1", "data-db-2", "shared", "wal-db-1", "wal-db-2"])
+    expect(of({})).toEqual(["data-db-0", "shared", "wal-db-0"])
+  })
+  test("of a StatefulSet that is scaled to zero, what it left behind", () => {
+    const claims = ["data-db-0", "data-db-12", "data-db-x-0", "data-db-01", "data-db-"].map((name) => claim(name))
+    expect(names("db", { statefulSet: statefulSet("db", ["data"], { replicas: 0 }), claims })).toEqual([
+      "data-db-0",
+      "data-db-12"
+    ])
+  })
+  test("of a StatefulSet that is being scaled up, the claims that are there by now", () => {
+    const claims = [claim("data-db-0")]
+    const pods = [pod("db-0", podSpec({}), { statefulSet: "db" })]
+    const db = statefulSet("db", ["data"], { replicas: 3 })
+    expect(names("db", { statefulSet: db, claims, pods })).toEqual(["data-db-0"])
+    const lost = [...pods, pod("db-1", podSpec({}), { statefulSet: "db" })]
+    expect(refusal("db", { statefulSet: db, claims, pods: lost })).toEqual({
+      reason: "SourceNotFound",
+      message: "StatefulSet db uses PersistentVolumeClaim data-db-1, which is not there: create it"
+    })
+  })
+  test("claims of one ordinal belong together, those of the template to all", () => {
+    const spec = podSpec({ shared: "shared" })
+    const claims = ["data-db-0", "data-db-1", "wal-db-0", "wal-db-1", "shared"].map((name) => claim(name))
+    const resolved = resolve("db", { statefulSet: statefulSet("db", ["data", "wal"], { spec, replicas: 2 }), claims })
+    expect(
+      Either.getOrThrow(resolved).map(({ name, together, template }) => [name, together, template?.volume])
+    ).toEqual([
+      ["data-db-0", "db-0", "data"],
+      ["data-db-1", "db-1", "data"],
+      ["shared", undefined, "shared"],
+      ["wal-db-0", "db-0", "wal"],
+      ["wal-db-1", "db-1", "wal"]
+    ])
+  })
+  test("claims of one pod belong together", () => {
+    const spec = podSpec({}, {}, ["one", "two"])
+    const resolved = resolve("web", {
+      deployment: deployment("web", spec),
+      pods: [pod("web-5d9-a", spec, { replicaSet: "web-5d9" })],
+      claims: ["web-5d9-a-one", "web-5d9-a-two"].map((name) => claim(name, { pod: "web-5d9-a" }))
+    })
+    expect(Either.getOrThrow(resolved).map(({ together }) => together)).toEqual(["web-5d9-a", "web-5d9-a"])
+  })
+})
+
+describe("A source is refused, with what to do,", () => {
+  const web = deployment("x", podSpec({ data: "x-data" }))
+  const db = statefulSet("x", ["data"])
+  const table: ReadonlyArray<readonly [string, string, Partial<Source.Seen>, VolumeClaim.Refusal["reason"], string]> = [
+    [
+      "if there is nothing of its name",
+      "x",
+      { claims: [claim("y")] },
+      "SourceNotFound",
+      "PersistentVolumeClaim, Deployment or StatefulSet x not found in this namespace: create it, or delete and create the Backup with another spec.source"
+    ],
+    [
+      "if it is of another kind",
+      "statefulset/x",
+      { deployment: web, claims: [claim("x")] },
+      "SourceNotFound",
+      "StatefulSet x not found in this namespace: there is pvc/x and deployment/x, or delete and create the Backup with another spec.source"
+    ],
+    [
+      "if it is a claim and a workload",
+      "x",
+      { claims: [claim("x")], deployment: web },
+      "SourceAmbiguous",
+      "There are a PersistentVolumeClaim and a Deployment x: delete and create the Backup with spec.source pvc/x or deployment/x"
+    ],
+    [
+      "if it is two workloads",
+      "x",
+      { deployment: web, statefulSet: db },
+      "SourceAmbiguous",
+      "There are a Deployment and a StatefulSet x: delete and create the Backup with spec.source deployment/x or statefulset/x"
+    ],
+    [
+      "if it has no volumes",
+      "x",
+      { deployment: deployment("x", podSpec({})) },
+      "SourceHasNoVolumes",
+      "Deployment x uses no PersistentVolumeClaim, so there is nothing to save: add one, or delete and create the Backup with another spec.source"
+    ],
+    [
+      "if its volumes come and go with pods, and there are none",
+      "x",
+      { deployment: deployment("x", podSpec({}, {}, ["scratch"])) },
+      "SourceHasNoVolumes",
+      "The volumes of Deployment x are made with its pods, and there are none: scale it up, or delete and create the Backup with another spec.source"
+    ],
+    [
+      "if it never had a pod",
+      "x",
+      { statefulSet: statefulSet("x", ["data"], { replicas: 0 }) },
+      "SourceHasNoVolumes",
+      "The volumes of StatefulSet x are made with its pods, and there are none: scale it up, or delete and create the Backup with another spec.source"
+    ],
+    [
+      "if it uses a claim that is not there",
+      "x",
+      { deployment: web },
+      "SourceNotFound",
+      "Deployment x uses PersistentVolumeClaim x-data, which is not there: create it"
+    ],
+    [
+      "if its claim is being deleted",
+      "x",
+      { claims: [claim("x", { deleted: true })] },
+      "SourceNotFound",
+      "PersistentVolumeClaim x is being deleted, and pods can no longer mount it: create it again"
+    ],
+    [
+      "if one of its claims is not bound",
+      "x",
+      { deployment: web, claims: [claim("x-data", { phase: "Pending" })] },
+      "VolumeNotBound",
+      "PersistentVolumeClaim x-data has no volume yet: it is given one when a pod uses it or its StorageClass can provide one (kubectl describe pvc x-data says what it waits for)"
+    ],
+    [
+      "if its claim has lost its volume",
+      "x",
+      { claims: [claim("x", { phase: "Lost" })] },
+      "VolumeNotBound",
+      "PersistentVolumeClaim x has lost its volume: bring back PersistentVolume pv-x, or delete and create the claim"
+    ],
+    [
+      "if its volume has no files",
+      "x",
+      { claims: [claim("x", { volumeMode: "Block" })] },
+      "UnsupportedVolumeMode",
+      "PersistentVolumeClaim x has volumeMode Block, and restic works on files: use a claim with volumeMode Filesystem"
+    ],
+    [
+      "if one pod alone may mount it, and does",
+      "x",
+      {
+        claims: [claim("x", { accessModes: ["ReadWriteOncePod"] })],
+        pods: [pod("app", podSpec({ data: "x" }))]
+      },
+      "VolumeInUse",
+      "PersistentVolumeClaim x has access mode ReadWriteOncePod and is in use by pod app, so no other pod can mount it: stop the pod meanwhile, or use a claim with ReadWriteOnce"
+    ]
+  ]
+  for (const [when, source, some, reason, message] of table) {
+    test(when, () => {
+      expect(refusal(source, some)).toEqual({ reason, message })
+    })
+  }
+})
+
+describe("A claim that one pod alone may mount can be saved while", () => {
+  const claims = [claim("x", { accessModes: ["ReadWriteOncePod"] })]
+  const spec = podSpec({ data: "x" })
+  const table = {
+    "nobody uses it": [],
+    "its pod has finished": [pod("app", spec, { phase: "Succeeded" }), pod("other", spec, { phase: "Failed" })],
+    "its pod was deleted before it had a node": [pod("app", spec, { node: "", phase: "Pending", deleted: true })],
+    "a mover of ours has it": [pod("mover", spec, { mover: true })]
+  }
+  for (const [name, pods] of Object.entries(table)) {
+    test(name, () => {
+      expect(names("x", { claims, pods })).toEqual(["x"])
+    })
+  }
+  test("but not while its pod still ends", () => {
+    expect(refusal("x", { claims, pods: [pod("app", spec, { deleted: true })] }).reason).toBe("VolumeInUse")
+  })
+})

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "bun:test"
+import * as Either from "effect/Either"
+import { claim, pod, podSpec } from "./Claims.fixture.ts"
+import type * as Placement from "./Placement.ts"
+import * as Target from "./Target.ts"
+import * as VolumeClaim from "./VolumeClaim.ts"
+
+const user = pod("app", podSpec({ data: "x" }))
+const restore = (seen: Partial<Target.Seen>, inUse = false) =>
+  Target.ofRestore("x", { claims: [], pods: [], ...seen }, { inUse })
+const destination = (seen: Partial<Target.Seen>, others: ReadonlyArray<string> = []) =>
+  Target.ofDestination(
+    "x",
+    { claims: [], pods: [], ...seen },
+    others.map((name) => VolumeClaim.make(claim(name)))
+  )
+
+const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeClaim.Refusal | undefined]> = [
+  ["a volume that nobody uses is restored into", restore({ claims: [claim("x")] }), undefined],
+  [
+    "a claim that waits for its first consumer is restored into, as the mover is it",
+    restore({ claims: [claim("x", { phase: "Pending" })] }),
+    undefined
+  ],
+  [
+    "a volume in use is restored into if the spec allows it",
+    restore({ claims: [claim("x")], pods: [user] }, true),
+    undefined
+  ],
+  [
+    "a volume in use is not restored into by default",
+    restore({ claims: [claim("x", { accessModes: ["ReadWriteMany"] })], pods: [user] }),
+    {
+      reason: "VolumeInUse",
+      message:
+        "PersistentVolumeClaim x is in use by pod app, and new files would mix with the restored ones: scale the workload to zero, or create a Restore with spec.inUse Allow"
+    }
+  ],
+  [
+    "a volume that one pod alone may mount is not restored into while it does, whatever was asked",
+    restore({ claims: [claim("x", { accessModes: ["ReadWriteOncePod"] })], pods: [user] }, true),
+    {
+      reason: "VolumeInUse",
+      message:
+        "PersistentVolumeClaim x has access mode ReadWriteOncePod and is in use by pod app, so no other pod can mount it: stop the pod meanwhile, or use a claim with ReadWriteOnce"
+    }
+  ],
+  [
+    "a claim that is not there is not restored into",
+    restore({ claims: [claim("y")] }),
+    {
+      reason: "TargetNotFound",
+      message: "PersistentVolumeClaim x of spec.targetPVC not found: create it, large enough for what is restored"
+    }
+  ],
+  [
+    "a claim that is being deleted is not restored into",
+    restore({ claims: [claim("x", { deleted: true })] }),
+    {
+      reason: "TargetNotFound",
+      message:
+        "PersistentVolumeClaim x of spec.targetPVC is being deleted, and no pod can mount it any more. When it is gone, create it, large enough for what is restored"
+    }
+  ],
+  [
+    "a block device is not restored into",
+    restore({ claims: [claim("x", { volumeMode: "Block" })] }, true),
+    {
+      reason: "UnsupportedVolumeMode",
+      message:
+        "PersistentVolumeClaim x has volumeMode Block, and restic works on files: use a claim with volumeMode Filesystem"
+    }
+  ],
+  ["a volume can hold the repository, whoever uses it", destination({ claims: [claim("x")], pods: [user] }), undefined],
+  [
+    "a claim that waits for its first consumer can hold the repository",
+    destination({ claims: [claim("x", { phase: "Pending" })] }, ["y"]),
+    undefined
+  ],
+  [
+    "a volume cannot hold its own backups",
+    destination({ claims: [claim("x")] }, ["y", "x"]),
+    {
+      reason: "VolumeInUse",
+      message:
+        "PersistentVolumeClaim x holds the repository of spec.destination, so it cannot be saved to or restored from it: both would be lost together. Delete and create the Backup with another spec.destination"
+    }
+  ],
+  [
+    "a claim that is not there cannot hold the repository",
+    destination({}),
+    { reason: "VolumeNotBound", message: "PersistentVolumeClaim x of spec.destination not found: create it" }
+  ],
+  [
+    "a claim that has lost its volume cannot hold the repository",
+    destination({ claims: [claim("x", { phase: "Lost" })] }),
+    {
+      reason: "VolumeNotBound",
+      message:
+        "PersistentVolumeClaim x has lost its volume: bring back PersistentVolume pv-x, or delete and create the claim"
+    }
+  ]
+]
+
+describe("As volumes to write to,", () => {
+  for (const [what, found, refusal] of cases) {
+    test(what, () => {
+      expect(Either.getOrUndefined(Either.flip(found))).toEqual(refusal)
+      if (refusal === undefined) expect(Either.getOrThrow(found).name).toBe("x")
+    })
+  }
+})
+
+test("many pods that use a volume are not all named", () => {
+  const pods = ["d", "c", "b", "a", "e"].map((name) => pod(name, podSpec({ data: "x" })))
+  expect(Either.getOrThrow(Either.flip(restore({ claims: [claim("x")], pods }))).message).toContain(
+    "in use by pods a, b, c and 2 more,"
+  )
+})
+
+describe("A Restore writes", () => {
+  const reader: Placement.Security = { runAsUser: 1000, runAsGroup: 2000 }
+  const full = VolumeClaim.make(claim("x"))
+  const fresh = VolumeClaim.make(claim("x", { phase: "Pending" }))
+  test("as the user who read the files, to a volume that may have files", () =>
+    expect([Target.writer(full, reader, "Overlay"), Target.writer(full, reader, "Mirror")]).toEqual([reader, reader]))
+  test("with a group for an empty volume, whose root folder belongs to root", () => {
+    for (const [claim, mode] of [
+      [fresh, "IntoEmpty"],
+      [fresh, "Mirror"],
+      // The StorageClass has bound it at once.
+      [full, "IntoEmpty"]
+    ] as const) {
+      expect(Target.writer(claim, reader, mode)).toEqual({ ...reader, fsGroup: 2000 })
+    }
+    expect(Target.writer(fresh, { ...reader, fsGroup: 5 }, "IntoEmpty")).toEqual({ ...reader, fsGroup: 5 })
+    expect(Target.writer(fresh, { runAsUser: 1000 }, "IntoEmpty")).toEqual({ runAsUser: 1000, fsGroup: 65_532 })
+  })
+})

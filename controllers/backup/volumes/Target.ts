@@ -1,0 +1,95 @@
+/**
+ * Claims that a mover writes to: the target of a Restore, and the claim of a `pvc://` destination. Pure.
+ *
+ * Both may be unbound: with a StorageClass that waits for the first consumer, the mover's pod is that consumer.
+ */
+import * as Either from "effect/Either"
+import type { Mode } from "../kinds/Restore.ts"
+import * as Placement from "./Placement.ts"
+import type * as Source from "./Source.ts"
+import * as Usage from "./Usage.ts"
+import * as VolumeClaim from "./VolumeClaim.ts"
+
+/** The objects of the namespace. */
+export type Seen = Pick<Source.Seen, "claims" | "pods">
+
+type Found = Either.Either<VolumeClaim.VolumeClaim, VolumeClaim.Refusal>
+
+/**
+ * The claim of a Restore's `spec.targetPVC`.
+ *
+ * A claim that a running pod uses is written only with the consent of the spec, even if it is empty: new files of the pod would mix
+ * with the restored ones.
+ */
+export const ofRestore = (name: string, seen: Seen, options: { readonly inUse: boolean }): Found => {
+  const uses = Usage.of(name, seen.pods)
+  return Either.flatMap(find(name, seen, uses, absentTarget), (claim) =>
+    uses.length > 0 && !options.inUse
+      ? refuse(
+          "VolumeInUse",
+          `${VolumeClaim.nameOf(name)} is in use by ${Usage.names(uses)}, and new files would mix with the restored ones: scale the workload to zero, or create a Restore with spec.inUse Allow`
+        )
+      : Either.right(claim)
+  )
+}
+
+/**
+ * The user of a Restore's mover for an unused claim: the user who read the files.
+ *
+ * The root folder of a new volume usually belongs to root, so the kubelet assigns it to a group. Not for a volume that may have
+ * files, because their group would change. With the mode IntoEmpty, the mover refuses a volume with files.
+ */
+export const writer = (claim: VolumeClaim.VolumeClaim, reader: Placement.Security, mode: Mode): Placement.Security =>
+  keepsGroup(claim, mode) ? reader : Placement.withGroup(reader)
+
+/** Whether the kubelet must not change the group of a volume. */
+export const keepsGroup = (claim: VolumeClaim.VolumeClaim, mode: Mode): boolean => claim.isBound && mode !== "IntoEmpty"
+
+/**
+ * The claim of a `pvc://` destination.
+ *
+ * @param others the claims that are saved or written: none of them can contain the repository
+ */
+export const ofDestination = (name: string, seen: Seen, others: ReadonlyArray<VolumeClaim.VolumeClaim>): Found =>
+  others.some((other) => other.name === name)
+    ? refuse(
+        "VolumeInUse",
+        `${VolumeClaim.nameOf(name)} holds the repository of spec.destination, so it cannot be saved to or restored from it: both would be lost together. Delete and create the Backup with another spec.destination`
+      )
+    : find(name, seen, Usage.of(name, seen.pods), absentDestination)
+
+const absentTarget = {
+  reason: "TargetNotFound",
+  of: "of spec.targetPVC",
+  advice: "create it, large enough for what is restored"
+} as const
+
+const absentDestination = {
+  // In the condition, a missing volume for the destination is the same as an unbound one.
+  reason: "VolumeNotBound",
+  of: "of spec.destination",
+  advice: "create it"
+} as const
+
+const find = (
+  name: string,
+  { claims }: Seen,
+  uses: ReadonlyArray<Usage.Use>,
+  absent: typeof absentTarget | typeof absentDestination
+): Found => {
+  const claim = claims.find(({ metadata }) => metadata.name === name)
+  if (claim === undefined) {
+    return refuse(absent.reason, `${VolumeClaim.nameOf(name)} ${absent.of} not found: ${absent.advice}`)
+  }
+  if (claim.metadata.deletionTimestamp !== undefined) {
+    return refuse(
+      absent.reason,
+      `${VolumeClaim.nameOf(name)} ${absent.of} is being deleted, and no pod can mount it any more. When it is gone, ${absent.advice}`
+    )
+  }
+  const refusal = VolumeClaim.unfit(claim, uses)
+  return refusal === undefined ? Either.right(VolumeClaim.make(claim)) : Either.left(refusal)
+}
+
+const refuse = (reason: VolumeClaim.Refusal["reason"], message: string) =>
+  Either.left<VolumeClaim.Refusal>({ reason, message })

@@ -1,0 +1,445 @@
+/** The turns of movers on a repository, and the limits for all movers. */
+import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/kinds/Backup"
+import * as Names from "@homeostat/backup/kinds/Names"
+import { Restore } from "@homeostat/backup/kinds/Restore"
+import * as MoverJob from "@homeostat/backup/run/MoverJob"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Job, Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import * as Storages from "@homeostat/testkit/server/controllers/Storages"
+import { Duration, Effect } from "effect"
+import * as Claims from "./Claims.ts"
+import * as PretendedMover from "./PretendedMover.ts"
+import * as Virtual from "./Virtual.ts"
+import type { VirtualManager } from "./VirtualManager.ts"
+
+const isOver = ({ status }: Pick<Job, "status">): boolean =>
+  status?.conditions?.some(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed")) ===
+  true
+
+/** Counts the Jobs that are unfinished, at each moment, from now on. */
+const counting = ({ cluster: { server } }: Virtual.Virtual) =>
+  Effect.gen(function* () {
+    const open = new Set<string>()
+    let most = 0
+    const stop = server.store.subscribe(({ object, type }) => {
+      // As the API server serves it.
+      const job = object as unknown as Job
+      if (type === "DELETED" || isOver(job)) open.delete(job.metadata.uid)
+      else open.add(job.metadata.uid)
+      most = Math.max(most, open.size)
+    }, Storages.jobs)
+    yield* Effect.addFinalizer(() => Effect.sync(stop))
+    return () => most
+  })
+
+Virtual.test(
+  "Of 50 Backups that are due at once, five run at any moment, and all of them come to their end",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { maxJobs: 5 } })
+      const names = Array.from({ length: 50 }, (_, index) => `shop-${index}`)
+      for (const name of names) yield* Virtual.create(name, { schedule: "0 1 * * *", startPolicy: "OnSchedule" })
+      yield* world.until("2026-11-20T00:59:00Z")
+      expect(world.begun()).toEqual([])
+      const most = yield* counting(world)
+      yield* world.until("2026-11-20T01:00:30Z")
+      expect((yield* Virtual.jobs).length).toBe(5)
+      yield* world.until("2026-11-20T01:30:00Z")
+      expect(most()).toBe(5)
+      expect(
+        world
+          .begun()
+          .map(({ tag }) => tag)
+          .sort()
+      ).toEqual(names.map((name) => `shop/${name}`).sort())
+      for (const name of names) {
+        expect(yield* Virtual.status(name)).toMatchObject({
+          phase: "Completed",
+          lastScheduleTime: "2026-11-20T01:00:00Z",
+          message: "1 volume saved"
+        })
+        expect(world.told(name)).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+      }
+    }),
+  180_000
+)
+
+const path = (path: string) => ({ repository: { path, credentialsSecretRef: { name: "shop-backup-credentials" } } })
+
+Virtual.test("Backups that share a repository take turns, and say whose it is too", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    const most = yield* counting(world)
+    yield* Virtual.create("one", { ...path("shared"), schedule: "*/10 * * * *" })
+    yield* Virtual.create("two", { ...path("shared"), schedule: "*/10 * * * *" })
+    yield* world.until("2026-11-20T00:00:30Z")
+    expect([yield* Virtual.status("one"), yield* Virtual.status("two")].map(({ phase }) => phase).sort()).toEqual([
+      "Pending",
+      "Running"
+    ])
+    yield* world.until("2026-11-20T00:25:00Z")
+    expect(most()).toBe(1)
+    const tags = world.begun().map(({ tag }) => tag)
+    expect([tags.length, tags.filter((tag) => tag === "shop/one").length]).toEqual([6, 3])
+    for (const [name, other] of [
+      ["one", "two"],
+      ["two", "one"]
+    ] as const) {
+      const backup = yield* Virtual.get(name)
+      expect(backup.status).toMatchObject({ phase: "Completed", repositoryID: PretendedMover.repository })
+      expect(Virtual.condition(backup, "Ready")?.message).toBe(
+        `It runs by */10 * * * * (UTC). Its repository is also that of shop/${other}: they take turns.`
+      )
+    }
+  })
+)
+
+const restoring = (name: string, targetPVC: string) =>
+  Effect.gen(function* () {
+    yield* Claims.bound(Virtual.namespace, targetPVC)
+    yield* Client.create(Restore, { metadata: Virtual.key(name), spec: { backupRef: "shop", targetPVC } })
+  })
+
+const restored = (name: string) => Effect.map(Client.get(Restore, Virtual.key(name)), ({ status }) => status ?? {})
+
+Virtual.test("A Restore works beside a backup and another Restore, and outside of the limit for backups", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage({ settings: { maxJobs: 1 } })
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* Virtual.runs("shop")
+    yield* restoring("one", "first")
+    yield* world.pass("10 seconds")
+    expect((yield* restored("one")).phase).toBe("Running")
+    // A second Restore is one more than the limit.
+    yield* restoring("two", "second")
+    yield* world.pass("10 seconds")
+    expect(yield* restored("two")).toMatchObject({
+      phase: "Pending",
+      message: "It waits for its turn: as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, 1"
+    })
+    yield* world.pass("15 minutes")
+    expect([yield* restored("one"), yield* restored("two")].map(({ phase }) => phase)).toEqual(["Complete", "Complete"])
+  })
+)
+
+Virtual.test("A Restore waits for the mover that creates the repository, and then comes before other movers", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    yield* Virtual.create("shop", { ...path("shared"), retention: { keepLast: 3 } })
+    yield* Virtual.runs("shop")
+    yield* Virtual.create("other", path("shared"))
+    yield* Virtual.until("other", "it waits", ({ phase }) => phase === "Pending")
+    yield* restoring("back", "fresh")
+    yield* world.pass("10 seconds")
+    expect((yield* restored("back")).message).toMatch(
+      /^It waits for its turn: Job shop\/shop-\d+ works on the repository$/
+    )
+    yield* world.until("2026-11-20T00:05:30Z")
+    expect((yield* restored("back")).phase).toBe("Running")
+    expect(world.begun().map(({ operations }) => operations[1])).toEqual(["backup", "restore"])
+    expect((yield* Virtual.status("other")).message).toMatch(
+      / (a Restore comes first|Job shop\/back-restore works .*)$/
+    )
+    yield* world.until("2026-11-20T00:30:00Z")
+    expect((yield* Virtual.status("other")).phase).toBe("Completed")
+  })
+)
+
+const evil = "evil"
+
+/** A Job in another namespace with the labels of a mover. */
+const forge = (name: string, repository: string, suspend: boolean) =>
+  Client.create(Job, {
+    metadata: {
+      namespace: evil,
+      name,
+      labels: { ...Names.moverLabels, [Names.repositoryLabel]: repository, [Names.ownerLabel]: "none" }
+    },
+    spec: {
+      suspend,
+      template: { spec: { restartPolicy: "Never", containers: [{ name: "sleep", image: "sleep:1", args: [] }] } }
+    }
+  })
+
+Virtual.test("Jobs with the labels of a mover in another namespace hold neither slots nor a repository", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: evil } })
+    yield* world.manage({ settings: { maxJobs: 2 } })
+    yield* Virtual.create("shop")
+    const { status } = yield* Virtual.rests("shop")
+    const hash = status?.repositoryHash ?? ""
+    for (const [index, suspend] of [true, false, true, false].entries()) yield* forge(`forged-${index}`, hash, suspend)
+    yield* world.pass("10 seconds")
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.pass("3 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
+  })
+)
+
+Virtual.test("A status does not name Backups and movers of other namespaces", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: evil } })
+    yield* world.manage()
+    const shared = { repository: { path: "shared", credentialsSecretRef: { name: "s3" } } }
+    const key = { namespace: evil, name: "spy" }
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    for (const namespace of [Virtual.namespace, evil]) {
+      yield* Client.create(Secret, {
+        metadata: { namespace, name: "s3" },
+        stringData: { RESTIC_PASSWORD: "x", AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" }
+      })
+    }
+    yield* Virtual.create("shop", { ...shared, destination: "s3://bucket" })
+    yield* Virtual.runs("shop")
+    yield* Claims.bound(evil, "app")
+    yield* Client.create(Backup, {
+      metadata: key,
+      spec: { source: "pvc/app", destination: "s3://bucket", ...shared }
+    })
+    yield* world.pass("1 minute")
+    const waiting = yield* Client.get(Backup, key)
+    expect(waiting.status?.message).toBe(
+      "A run is due and waits for its turn: a mover of another namespace works on the repository"
+    )
+    expect(JSON.stringify(waiting.status)).not.toContain("shop/")
+    expect(Virtual.condition(waiting, "Ready")?.message).toContain(
+      "Its repository is also that of 1 Backup of other namespaces: they take turns."
+    )
+  })
+)
+
+Virtual.test("A namespace gets half of the slots while another one waits", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: evil } })
+    yield* world.manage({ settings: { maxJobs: 4 } })
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    yield* Client.create(Secret, {
+      metadata: { namespace: evil, name: "store" },
+      stringData: { RESTIC_PASSWORD: "correct horse" }
+    })
+    yield* Claims.bound(evil, "app")
+    yield* Claims.bound(evil, "store")
+    for (let index = 0; index < 12; index++) {
+      yield* Client.create(Backup, {
+        metadata: { namespace: evil, name: `many-${index}` },
+        spec: {
+          source: "pvc/app",
+          destination: "pvc://store",
+          repository: { path: `${index}`, credentialsSecretRef: { name: "store" } }
+        }
+      })
+    }
+    yield* world.pass("30 seconds")
+    const begun = (tag: string) => world.begun().filter((mover) => mover.tag.startsWith(tag)).length
+    expect(begun("evil/")).toBe(4)
+    for (const name of ["one", "two", "three"]) yield* Virtual.create(name)
+    yield* world.pass("6 minutes")
+    expect([begun("shop/"), begun("evil/")]).toEqual([2, 6])
+  })
+)
+
+Virtual.test(
+  "A Job that cannot be deleted, because its node is down, holds neither slot nor repository for long",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { maxJobs: 1 } })
+      yield* Virtual.create("shop")
+      const { metadata, status } = yield* Virtual.rests("shop")
+      const labels = {
+        ...Names.moverLabels,
+        [Names.repositoryLabel]: status?.repositoryHash ?? "",
+        [Names.ownerLabel]: metadata.uid,
+        [Names.useLabel]: "backup"
+      }
+      yield* Client.create(Job, {
+        metadata: { ...Virtual.key("hung"), labels, finalizers: ["example.com/hung"] },
+        spec: {
+          suspend: true,
+          template: { spec: { restartPolicy: "Never", containers: [{ name: "x", image: "x:1", args: [] }] } }
+        }
+      })
+      yield* Client.delete(Job, Virtual.key("hung"), { propagation: "Background" })
+      yield* Virtual.annotate("shop", "run", "T")
+      yield* world.pass("4 minutes")
+      expect((yield* Virtual.status("shop")).message).toBe(
+        "A run is due and waits for its turn: Job shop/hung works on the repository"
+      )
+      yield* world.pass("3 minutes")
+      expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
+    })
+)
+
+/** Keeps the cache of a manager from learning what happens to some kinds. The server ends the open watches within ten minutes. */
+const holdWatches = (world: Virtual.Virtual, manager: VirtualManager, kinds: RegExp) => {
+  manager.cut(({ path }) => (kinds.test(path) && path.includes("watch=") ? "silent" : "pass"))
+  return world.pass("11 minutes")
+}
+
+Virtual.test("A Backup does not begin while a Job that only the server knows works on its repository", (world) =>
+  Effect.gen(function* () {
+    const manager = yield* world.manage()
+    yield* Virtual.create("shop")
+    const { status } = yield* Virtual.rests("shop")
+    yield* holdWatches(world, manager, /\/(jobs|pods)\?/)
+    world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+    const most = yield* counting(world)
+    const labels = { ...Names.moverLabels, [Names.repositoryLabel]: status?.repositoryHash ?? "" }
+    const containers = [{ name: MoverJob.container, image: "mover:1", args: ["preflight", "backup"] }]
+    yield* Client.create(Job, {
+      metadata: { ...Virtual.key("former-leader"), labels },
+      spec: { template: { metadata: { labels }, spec: { restartPolicy: "Never", containers } } }
+    })
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.pass("2 minutes")
+    expect((yield* Virtual.status("shop")).message).toBe(
+      "A run is due and waits for its turn: Job shop/former-leader works on the repository"
+    )
+    yield* world.pass("6 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", active: { token: "T" } })
+    expect(world.begun().map(({ job }) => job === "former-leader")).toEqual([false, true, false])
+    expect(most()).toBe(1)
+  })
+)
+
+Virtual.test(
+  "A Job that is deleted keeps its repository until its mover has stopped, even if the cache lacks its pod",
+  (world) =>
+    Effect.gen(function* () {
+      const manager = yield* world.manage()
+      world.movers((mover) => ({
+        ...PretendedMover.succeeds(mover, "1 hour"),
+        stopped: PretendedMover.stopped("50 seconds")
+      }))
+      yield* holdWatches(world, manager, /\/pods\?/)
+      yield* Virtual.create("one", path("shared"))
+      const { status } = yield* Virtual.runs("one")
+      yield* Virtual.create("two", path("shared"))
+      yield* world.pass("1 minute")
+      yield* Client.delete(Job, Virtual.key(status?.active?.job ?? ""), { propagation: "Foreground" })
+      yield* world.pass("45 seconds")
+      expect([(yield* Virtual.status("two")).phase, (yield* Virtual.pods).length]).toEqual(["Pending", 1])
+      yield* world.pass("45 seconds")
+      expect((yield* Virtual.status("two")).phase).toBe("Running")
+      expect(world.begun().map(({ tag }) => tag)).toEqual(["shop/one", "shop/two"])
+    })
+)
+
+Virtual.test("A Job that is over holds up no run, even if a finalizer keeps it", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage({ settings: { maxJobs: 1 } })
+    yield* Virtual.create("shop")
+    const { status } = yield* Virtual.rests("shop")
+    const job = Virtual.key(status?.lastRun?.job ?? "")
+    yield* Client.patch(Job, job, Patch.merge({ metadata: { finalizers: ["example.com/kept"] } }))
+    yield* Client.delete(Job, job, { propagation: "Background" })
+    yield* Virtual.annotate("shop", "run", "T")
+    yield* world.pass("2 minutes")
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
+    expect((yield* Client.get(Job, job)).metadata.finalizers).toEqual(["example.com/kept"])
+  })
+)
+
+Virtual.test(
+  "A Backup that is deleted while it waits leaves its turn to the next, even if a finalizer keeps it",
+  (world) =>
+    Effect.gen(function* () {
+      yield* world.manage({ settings: { retryPeriod: Duration.hours(1) } })
+      world.movers((mover) => PretendedMover.succeeds(mover, "5 minutes"))
+      for (const name of ["one", "two", "three", "four"]) {
+        yield* Virtual.create(name, path("shared"))
+        yield* Virtual.until(name, "it runs or waits", ({ phase }) => phase === "Running" || phase === "Pending")
+      }
+      for (const name of ["two", "three"]) {
+        const { metadata } = yield* Virtual.get(name)
+        const finalizers = [...(metadata.finalizers ?? []), "example.com/kept"]
+        yield* Client.patch(Backup, Virtual.key(name), Patch.merge({ metadata: { finalizers } }))
+        yield* Client.delete(Backup, Virtual.key(name))
+      }
+      yield* world.until("2026-11-20T00:06:00Z")
+      expect((yield* Virtual.get("two")).metadata.finalizers).toEqual(["example.com/kept"])
+      expect(world.begun().map(({ tag }) => tag)).toEqual(["shop/one", "shop/four"])
+    })
+)
+
+describe("A run that finds the repository locked", () => {
+  const locked = (world: Virtual.Virtual) =>
+    world.movers((mover) =>
+      world.begun().length > 1
+        ? PretendedMover.succeeds(mover)
+        : PretendedMover.ends(41, {
+            reason: "RepositoryLocked",
+            message: "repository is already locked by PID 1 on other"
+          })
+    )
+
+  Virtual.test("is made again after half an hour, when a lock that was left behind counts as stale", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      locked(world)
+      yield* Virtual.create("shop", { backoffLimit: 0 })
+      const { status } = yield* Virtual.rests("shop")
+      expect(status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryLocked" }, consecutiveFailures: 1 })
+      expect(world.told("shop")).toContain("RepositoryLocked")
+      expect(status?.message).toContain("tried again in 30 minutes")
+      yield* world.until("2026-11-20T00:30:59Z")
+      expect(world.begun()).toHaveLength(1)
+      yield* world.until("2026-11-20T00:33:00Z")
+      expect(world.begun()).toHaveLength(2)
+      expect(yield* Virtual.status("shop")).toMatchObject({
+        phase: "Completed",
+        lastRun: { trigger: "retry", reason: "Succeeded" },
+        consecutiveFailures: 0
+      })
+      yield* world.pass("2 hours")
+      expect(world.begun()).toHaveLength(2)
+    })
+  )
+
+  Virtual.test(
+    "is made again at once when the annotation unlock asks for it, and the locks are removed before",
+    (world) =>
+      Effect.gen(function* () {
+        yield* world.manage()
+        locked(world)
+        yield* Virtual.create("shop", { backoffLimit: 0 })
+        yield* Virtual.rests("shop")
+        yield* Virtual.annotate("shop", "unlock", "please")
+        yield* world.pass("5 minutes")
+        expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual([
+          "preflight backup",
+          "preflight unlock-all backup"
+        ])
+        expect(yield* Virtual.status("shop")).toMatchObject({
+          phase: "Completed",
+          lastUnlockTrigger: "please",
+          lastRun: { trigger: "unlock", reason: "Succeeded" }
+        })
+        yield* world.pass("1 hour")
+        expect(world.begun()).toHaveLength(2)
+      })
+  )
+
+  Virtual.test("is never unlocked while a mover works on the repository", (world) =>
+    Effect.gen(function* () {
+      yield* world.manage()
+      world.movers((mover) => PretendedMover.succeeds(mover, "10 minutes"))
+      const most = yield* counting(world)
+      yield* Virtual.create("one", path("shared"))
+      yield* Virtual.runs("one")
+      yield* Virtual.create("two", { ...path("shared"), startPolicy: "OnSchedule" })
+      yield* Virtual.annotate("two", "unlock", "please")
+      yield* Virtual.annotate("one", "unlock", "please")
+      yield* world.until("2026-11-20T00:09:50Z")
+      expect(world.begun()).toHaveLength(1)
+      yield* world.until("2026-11-20T00:35:00Z")
+      expect(world.begun().map(({ operations }) => operations[1])).toEqual(["backup", "unlock-all", "unlock-all"])
+      expect(most()).toBe(1)
+    })
+  )
+})
