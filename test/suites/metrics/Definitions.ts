@@ -11,7 +11,7 @@ export interface Module {
 
 export const runtime: Module = { file: "runtime/src/telemetry/Metric.ts", exports: Runtime }
 
-/** Each `controllers/<name>/Metrics.ts`. */
+/** Each `Metrics.ts` of a controller. */
 export const controllers: ReadonlyArray<Module> = [{ file: "controllers/backup/run/Metrics.ts", exports: Backup }]
 
 export const modules: ReadonlyArray<Module> = [runtime, ...controllers]

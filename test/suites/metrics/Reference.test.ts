@@ -8,7 +8,7 @@ const root = join(import.meta.dir, "../../..")
 const page = await Bun.file(join(root, Reference.path)).text()
 
 test("the reference contains the metrics of every controller", () => {
-  const files = [...new Glob("controllers/*/Metrics.ts").scanSync(root)].sort()
+  const files = [...new Glob("controllers/**/Metrics.ts").scanSync(root)].sort()
   expect(Definitions.controllers.map(({ file }) => file).toSorted()).toEqual(files)
   for (const module of Definitions.modules) expect(Definitions.metricsOf(module).length).toBeGreaterThan(0)
 })
