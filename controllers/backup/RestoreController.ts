@@ -67,7 +67,7 @@ export const controller = Controller.make("restore", {
         case "Pending":
           return Result.requeueAfter((yield* Settings).retryPeriod)
         case "Running":
-          return Result.requeueAfter(startTimeout)
+          return Result.requeueAfter(Duration.min(startTimeout, JobProgress.lookMillis))
       }
     })
 })

@@ -137,6 +137,9 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
   }
 }
 
+/** The interval of looks at a mover that starts, in milliseconds. */
+export const lookMillis = 15_000
+
 /** After this time a pod whose mover has ended has a sidecar that does not end, in milliseconds. */
 export const sidecarMillis = 60_000
 

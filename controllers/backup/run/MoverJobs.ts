@@ -12,7 +12,7 @@ import type * as ApiError from "@homeostat/runtime/client/ApiError"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Access from "@homeostat/runtime/controller/Access"
 import * as Trigger from "@homeostat/runtime/controller/Trigger"
-import { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Event, Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import {
   controllerOf,
   type KubernetesObject,
@@ -36,7 +36,8 @@ import * as Pages from "./Pages.ts"
 /** The permissions of the functions here, except for the watches. */
 export const access: ReadonlyArray<Access.Access> = [
   Access.of(Job, ["get", "list", "create", "delete"]),
-  Access.list(Pod)
+  Access.list(Pod),
+  Access.list(Event)
 ]
 
 const movers = Object.entries(Names.moverLabels)
@@ -118,10 +119,40 @@ export const progress = (job: Job): Effect.Effect<JobProgress.Progress, Failure,
     if (JobProgress.isOver(job)) return JobProgress.read(job, yield* podsLive(job))
     const { items: pods } = yield* Cache.byOwner(Pod, job)
     const age = (yield* Clock.currentTimeMillis) - JobProgress.madeAt(job)
-    if (pods.length > 0 || age < podlessMillis) return JobProgress.read(job, pods)
+    if (pods.length > 0 || age < eventMillis) return JobProgress.read(job, pods)
+    if (age < podlessMillis) return yield* explained(job, JobProgress.read(job, pods))
     const live = Option.filter(yield* find(keyOf(job)), ({ metadata: { uid } }) => uid === job.metadata.uid)
-    return Option.isSome(live) ? JobProgress.read(live.value, yield* podsLive(live.value)) : JobProgress.read(job, pods)
+    if (Option.isNone(live)) return JobProgress.read(job, pods)
+    const livePods = yield* podsLive(live.value)
+    const progress = JobProgress.read(live.value, livePods)
+    return livePods.length > 0 ? progress : yield* explained(job, progress)
   })
+
+/** Adds the Job controller's reason for a missing pod, such as an exceeded quota. */
+const explained = (job: Job, progress: JobProgress.Progress) => {
+  if (progress._tag !== "Starting") return Effect.succeed(progress)
+  return Client.list(Event, {
+    ...placeOf(job),
+    fieldSelector: `regarding.uid=${job.metadata.uid},reason=FailedCreate`
+  }).pipe(
+    Effect.map(({ items }): JobProgress.Progress => {
+      const last = items.toSorted((one, other) => seenAt(one) - seenAt(other)).at(-1)
+      return last?.note ? { ...progress, message: `${progress.message}: ${last.note}` } : progress
+    }),
+    // Without the permission, the message has no reason.
+    Effect.catchAll(() => Effect.succeed(progress))
+  )
+}
+
+const seenAt = ({ deprecatedLastTimestamp, eventTime, metadata, series }: Event): number =>
+  Math.max(
+    ...[series?.lastObservedTime, deprecatedLastTimestamp, eventTime, metadata.creationTimestamp].map((time) =>
+      time ? Date.parse(time) : 0
+    )
+  )
+
+/** After this time a missing pod has an Event that says why. */
+const eventMillis = 5_000
 
 /** After this time the Job controller has created a pod, if it can. */
 const podlessMillis = 60_000

@@ -72,7 +72,8 @@ export const of = (
             ...idle(draft),
             job,
             course: progress.message,
-            deadline: progress.since + Duration.toMillis(startTimeout)
+            // Not every obstacle changes a Job or pod.
+            deadline: Math.min(progress.since + Duration.toMillis(startTimeout), now + JobProgress.lookMillis)
           }
     case "Ended": {
       const { allowEmpty = false, allowPartial } = backup.spec

@@ -93,6 +93,28 @@ describe("In a namespace of restricted pods,", () => {
   )
 })
 
+Pretended.test("A Job without a pod has the reason of the Job controller in the status", (scene) =>
+  Effect.gen(function* () {
+    const { cluster, namespace } = scene
+    yield* Pretended.shop(scene)
+    const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`
+    const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none" }, spec: { hard: { pods: "0" } } }
+    yield* cluster.request("POST", quotas, { body: quota })
+    yield* Managed.eventually(
+      "the quota holds",
+      cluster.request("GET", `${quotas}/none`),
+      ({ body }) => JSON.parse(body).status?.hard?.pods === "0"
+    )
+    yield* scene.manage()
+    yield* Backups.create(scene, "shop")
+    yield* Backups.until(scene, "shop", "the quota is named", ({ message }) =>
+      /^Job \S+ has no pod yet: .*exceeded quota: none/.test(message ?? "")
+    )
+    yield* cluster.request("DELETE", `${quotas}/none`)
+    expect((yield* Backups.completed(scene, "shop")).status?.phase).toBe("Completed")
+  })
+)
+
 describe("The generated roles of Backups", () => {
   const settings = { name: "homeostat", serviceAccount: { namespace: "system", name: "homeostat" }, installCrds: false }
 

@@ -47,6 +47,23 @@ export const life = (scene: Scene.Scene) =>
     yield* Managed.eventually("a fight", Effect.sync(rival.times), (times) => times > 7)
     yield* Client.delete(Restore, waits)
 
+    // A Job without a pod.
+    const quotas = `/api/v1/namespaces/${scene.namespace}/resourcequotas`
+    const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none" }, spec: { hard: { pods: "0" } } }
+    yield* scene.cluster.request("POST", quotas, { body: quota })
+    yield* Managed.eventually(
+      "the quota holds",
+      scene.cluster.request("GET", `${quotas}/none`),
+      ({ body }) => JSON.parse(body).status?.hard?.pods === "0"
+    )
+    yield* Client.patch(
+      Backup,
+      scene.key("shop"),
+      Patch.merge({ metadata: { annotations: { "backup.example.com/run": "blocked" } } })
+    )
+    yield* Backups.until(scene, "shop", "the quota is named", ({ message = "" }) => message.includes("exceeded quota"))
+    yield* scene.cluster.request("DELETE", `${quotas}/none`)
+
     yield* Client.delete(Backup, scene.key("shop"))
     yield* Managed.eventually(
       "the end of the Backup and its snapshots",
