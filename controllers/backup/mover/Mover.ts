@@ -74,7 +74,8 @@ export const preflight = (mover: Mover): Step =>
 const create = (mover: Mover): Step<Restic.Ended> =>
   Effect.gen(function* () {
     if (isFolder(mover)) mkdirShared(dirname(mover.parameters.repository))
-    const ended = yield* briefly(mover, "init", "--json")
+    // An interruption between the key and the config leaves a repository that nobody can open.
+    const ended = yield* mover.restic(["init", "--json"], { seconds: 5 * mover.parameters.preflightSeconds })
     if (ended.code === Restic.timedOut) return yield* fail(ended)
     if (ended.code === 0) say("created the repository")
     return ended
@@ -108,6 +109,7 @@ const unopened = (
   }
   if (opened.code === 10 && created !== undefined) {
     const cause = Restic.causeOf(created)
+    if (cause.includes("already contains keys")) return finish("RepositoryHalfMade", cause)
     const isDeep = mover.parameters.repository.startsWith("rest:") && cause.includes("404")
     const hint = isDeep ? " (rest-server accepts at most two folders: shorten the path)" : ""
     return finish("DestinationUnreachable", `${cause}${hint}`)

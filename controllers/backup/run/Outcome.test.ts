@@ -91,7 +91,7 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       message: "The mover needed more memory than it may have. Raise limits.memory in spec.resources"
     }))
   test("a pod that is started again changes nothing about what is or is not there, nor about a lock, a password and rights", () =>
-    expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47, 48, 49, 50]))
+    expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47, 48, 49, 50, 51]))
   test("a code is believed, whatever the text says", () =>
     expect(exited(42, "", { text: "no space left on device" }).reason).toBe("WrongPassword"))
   test("what was saved before is told", () =>

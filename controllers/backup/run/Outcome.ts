@@ -24,6 +24,7 @@ export const exitCodes = {
   RepositoryDamaged: 48,
   RepositoryExchanged: 49,
   VolumeEmpty: 50,
+  RepositoryHalfMade: 51,
   Terminated: 143
 } as const
 
@@ -40,7 +41,8 @@ export const futile: ReadonlyArray<number> = [
   exitCodes.RetentionFailed,
   exitCodes.RepositoryDamaged,
   exitCodes.RepositoryExchanged,
-  exitCodes.VolumeEmpty
+  exitCodes.VolumeEmpty,
+  exitCodes.RepositoryHalfMade
 ]
 
 /** The known facts about the end of a run. */
@@ -333,6 +335,8 @@ const reasonOf = (
       return "RepositoryExchanged"
     case exitCodes.VolumeEmpty:
       return "VolumeEmpty"
+    case exitCodes.RepositoryHalfMade:
+      return "RepositoryHalfMade"
   }
   if (ending.reason === "OOMKilled") return "OutOfMemory"
   // restic has no code for a full destination; these are messages of the storage systems.

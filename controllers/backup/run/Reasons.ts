@@ -18,6 +18,8 @@ export type Reason =
   | "RepositoryDamaged"
   /** Another repository is in the place of the known one. */
   | "RepositoryExchanged"
+  /** The repository has keys but no config. */
+  | "RepositoryHalfMade"
   | "TargetNotEmpty"
   | "SnapshotNotFound"
   | "Terminated"
@@ -61,6 +63,8 @@ export const happened: { readonly [reason in Failing]: string } = {
   RepositoryDamaged: "restic found damage in the repository, and no old snapshot was deleted.",
   VolumeEmpty: "A volume has no files.",
   RepositoryExchanged: "Another repository is in the place of the known one.",
+  RepositoryHalfMade:
+    "The repository has keys but no config: its creation was interrupted, or its file config is lost.",
   Terminated: "The mover was ended from outside.",
   OutOfMemory: "The mover needed more memory than it may have."
 }
@@ -87,6 +91,8 @@ export const advice: { readonly [reason in Failing]: string } = {
   VolumeEmpty: "Restore the volume, or set spec.allowEmpty if it is meant to be empty",
   RepositoryExchanged:
     "Bring the known repository back, or correct spec.destination; to use the new one, delete and create the Backup",
+  RepositoryHalfMade:
+    "If the folders data and snapshots of the repository are empty, delete its folder keys; otherwise bring its file config back. Then start a run with the annotation backup.example.com/run",
   Terminated: "The run is retried",
   OutOfMemory: "Raise limits.memory in spec.resources"
 }

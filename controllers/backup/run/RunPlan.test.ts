@@ -231,6 +231,7 @@ describe("After a failure that may pass", () => {
     "WrongPassword",
     "RepositoryMissing",
     "RepositoryDamaged",
+    "RepositoryHalfMade",
     "VolumeEmpty",
     "PartiallyFailed",
     "Replaced"

@@ -206,6 +206,7 @@ const intactAfter = ({ retentionHold }: BackupStatus, outcome: Outcome.Outcome):
 const opened: ReadonlySet<string> = new Set([
   "RepositoryMissing",
   "RepositoryExchanged",
+  "RepositoryHalfMade",
   "RepositoryLocked",
   "WrongPassword"
 ])

@@ -253,6 +253,19 @@ describe("A repository that has lost files", () => {
   }
 })
 
+Test.live("A repository whose creation was interrupted is named, and stays", () =>
+  Effect.gen(function* () {
+    const { mover, repository } = yield* make()
+    rmSync(join(repository, "config"))
+    const ended = yield* mover.run("preflight backup", { INIT: "1" })
+    expect(ended).toMatchObject({ exitCode: 51, result: { reason: "RepositoryHalfMade", operation: "preflight" } })
+    expect(judged(ended)).toMatchObject({ phase: "Failed", reason: "RepositoryHalfMade" })
+    expect(readdirSync(join(repository, "keys"))).toHaveLength(1)
+    rmSync(join(repository, "keys"), { recursive: true })
+    expect(yield* mover.run("preflight backup", { INIT: "1" })).toMatchObject({ exitCode: 0 })
+  })
+)
+
 Test.live("Another repository in the place of the known one fails the run, and nothing is saved there", () =>
   Effect.gen(function* () {
     const { mover, repository } = yield* make()
