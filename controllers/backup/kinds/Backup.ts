@@ -9,10 +9,10 @@ import * as Fields from "./Fields.ts"
 const { flag, name, optional, text, time, whole } = Fields
 
 /** A duration in whole numbers of y, w, d, h, m and s. */
+const length = text(50).pipe(Schema.pattern(/^([0-9]+(s|m|h|d|w|y))*[1-9][0-9]*(s|m|h|d|w|y)$/))
+
 const interval = (description: string, fallback: string) =>
-  Schema.optionalWith(text(50).pipe(Schema.pattern(/^([0-9]+(s|m|h|d|w|y))*[1-9][0-9]*(s|m|h|d|w|y)$/)), {
-    default: () => fallback
-  }).annotations({ description })
+  Schema.optionalWith(length, { default: () => fallback }).annotations({ description })
 
 const secretReference = (description: string) =>
   optional(Schema.Struct({ name: name("The name of the Secret.") }), description)
@@ -165,6 +165,10 @@ const Spec = Schema.Struct({
   deletionPolicy: Schema.optionalWith(Schema.Literal("Retain", "Delete"), {
     default: () => "Retain" as const
   }).annotations({ description: "What becomes of the snapshots when the Backup is deleted." }),
+  deletionGracePeriod: optional(
+    length,
+    "How long a deleted Backup stays before deletionPolicy Delete deletes its snapshots, such as 7d. Default: not at all."
+  ),
   successfulRunsHistoryLimit: whole("How many Jobs of successful runs are kept.", 3, 0, 100),
   failedRunsHistoryLimit: whole("How many Jobs of failed runs are kept.", 1, 0, 100),
   backoffLimit: whole("How often a failed run is tried again before it counts as failed.", 2, 0, 10),

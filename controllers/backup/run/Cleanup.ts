@@ -77,7 +77,7 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
     if (job === undefined) {
       // A namespace that is being deleted accepts no new Job, and its content is deleted with it.
       if (yield* namespaceGoes(backup)) return Result.done
-      const obstacle = yield* begin(backup)
+      const obstacle = (yield* waits(backup)) ?? (yield* begin(backup))
       if (obstacle !== undefined) yield* tell(backup, obstacle)
       return again
     }
@@ -126,6 +126,20 @@ const namespaceGoes = ({ metadata: { name, namespace } }: Backup) =>
       Effect.succeed(error._tag === "Forbidden" && error.causes.some(({ reason }) => reason === "NamespaceTerminating"))
     )
   )
+
+/** Why the snapshots may not be deleted yet. */
+const waits = (backup: Backup): Effect.Effect<Obstacle | undefined, never, never> =>
+  Effect.gen(function* () {
+    const due = Spec.deletionTime(backup)
+    if (Either.isLeft(due)) return due.left
+    if (due.right <= (yield* Clock.currentTimeMillis)) return undefined
+    // Other Backups must not wait for it.
+    yield* (yield* RepositoryQueue).leave("Backup", keyOf(backup))
+    return {
+      reason: "DeletionPending",
+      message: `Its snapshots are deleted after ${Time.seconds(due.right)} (spec.deletionGracePeriod). To delete them now, remove that field. To keep them, set spec.deletionPolicy to Retain`
+    }
+  })
 
 /** Creates the clean-up Job, or returns the obstacle. */
 const begin = (backup: Backup) =>

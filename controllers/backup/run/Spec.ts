@@ -77,6 +77,14 @@ export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
 
 const refusal = (message: string): Refusal => ({ reason: "InvalidRetention", message })
 
+/** When the snapshots of a deleted Backup may be deleted, in epoch milliseconds. */
+export const deletionTime = ({ metadata, spec }: Backup): Either.Either<number, Refusal> => {
+  const at = Date.parse(metadata.deletionTimestamp ?? metadata.creationTimestamp)
+  return spec.deletionGracePeriod === undefined
+    ? Either.right(at)
+    : Either.map(interval("deletionGracePeriod", spec.deletionGracePeriod), (millis) => at + millis)
+}
+
 /** In the grammar of retentionPolicy, also rounded up to whole hours. Milliseconds. */
 const interval = (field: string, text: string): Either.Either<number, Refusal> =>
   Either.mapBoth(Retention.parse(text), {

@@ -2,6 +2,7 @@
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
 import { Event, Namespace, Secret } from "@homeostat/runtime/resource/BuiltIn"
 import { eventually } from "@homeostat/testkit/Eventually"
 import { Effect } from "effect"
@@ -43,6 +44,42 @@ describe("A Backup that is deleted", () => {
       yield* isGone("shop")
       expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
       expect(world.begun().map(({ operations }) => operations.join(" "))).toEqual(["preflight backup"])
+    })
+  )
+
+  Virtual.test("keeps its snapshots for the grace period, and lets a user change what happens then", (world) =>
+    Effect.gen(function* () {
+      const grace = { deletionPolicy: "Delete", deletionGracePeriod: "2d" } as const
+      const first = yield* world.manage()
+      for (const name of ["shop", "soon", "kept"]) {
+        yield* Virtual.create(name, {
+          ...grace,
+          repository: { credentialsSecretRef: { name: "shop-backup-credentials" } }
+        })
+        yield* Virtual.rests(name)
+        yield* remove(name)
+      }
+      yield* world.pass("1 minute")
+      const { status } = yield* Virtual.get("shop")
+      expect(status?.message).toMatch(
+        /^The Backup cannot be deleted yet\. Its snapshots are deleted after 2026-11-22T00:0\d:\d\dZ \(spec\.deletionGracePeriod\)/
+      )
+      expect(world.told("shop")).toContain("DeletionPending")
+      yield* Client.patch(Backup, Virtual.key("soon"), Patch.merge({ spec: { deletionGracePeriod: null } }))
+      yield* Client.patch(Backup, Virtual.key("kept"), Patch.merge({ spec: { deletionPolicy: "Retain" } }))
+      yield* isGone("soon")
+      yield* isGone("kept")
+      const deletions = () =>
+        world.begun().flatMap(({ operations, tag }) => (operations.includes("delete") ? [tag] : []))
+      expect(deletions()).toEqual(["shop/soon"])
+      // A new manager continues.
+      yield* first.kill
+      yield* world.manage()
+      yield* world.until("2026-11-21T23:50:00Z")
+      expect(deletions()).toEqual(["shop/soon"])
+      yield* world.pass("30 minutes")
+      expect(deletions()).toEqual(["shop/soon", "shop/shop"])
+      expect(yield* backups).toEqual([])
     })
   )
 

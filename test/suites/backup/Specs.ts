@@ -65,6 +65,7 @@ export const goodBackups: ReadonlyArray<Change> = [
   ...values("concurrencyPolicy", "Forbid", "Replace"),
   ...values("startPolicy", "Immediately", "OnSchedule"),
   ...values("deletionPolicy", "Retain", "Delete"),
+  ...values("deletionGracePeriod", "7d", "1d12h"),
   ...values("excludes", [], ["*.tmp", "cache/**", "with space", "ümlaut"]),
   ...values(
     "repository",
@@ -188,6 +189,7 @@ export const badBackups: ReadonlyArray<Bad> = [
   ...bad("destination", "Required value", { source: "app" }),
   ...badValues("concurrencyPolicy", 'supported values: "Forbid", "Replace"', "Allow"),
   ...badValues("startPolicy", 'supported values: "Immediately", "OnSchedule"', "Later"),
+  ...badValues("deletionGracePeriod", "should match", "0d", "week"),
   ...badValues("deletionPolicy", 'supported values: "Retain", "Delete"', "Keep"),
   ...badValues(
     "excludes",
