@@ -77,11 +77,14 @@ export const controller = Controller.make("backup", {
         yield* EventRecorder.record({ regarding: backup, type, reason, note })
       }
       const metrics = yield* Metrics.current
-      metrics.told(
-        backup,
-        whole,
-        Either.match(understood, { onLeft: () => undefined, onRight: ({ expectedInterval }) => expectedInterval })
-      )
+      metrics.told(backup, whole, {
+        interval: Either.match(understood, {
+          onLeft: () => undefined,
+          onRight: ({ expectedInterval }) => expectedInterval
+        }),
+        isWaiting: acted.waiting !== undefined,
+        now
+      })
       yield* Effect.forEach(RunPlan.abandoned(whole.status, jobs), MoverJobs.end, { discard: true })
       yield* Effect.forEach(RunPlan.superfluous(backup, whole.status, jobs, now), MoverJobs.discard, { discard: true })
       yield* Effect.forEach(Maintenance.superfluous(whole.status, maintaining), MoverJobs.discard, { discard: true })

@@ -50,10 +50,11 @@ const watched = () => {
     reconciled: (
       backup: Backup,
       step: (draft: Status.Draft) => Status.Draft = (draft) => draft,
-      interval: number | undefined = 86_400
+      interval: number | undefined = 86_400,
+      waiting?: { readonly isWaiting: boolean; readonly now: number }
     ): Backup => {
       const draft = step(Status.draft(backup))
-      metrics.told(backup, draft, interval)
+      metrics.told(backup, draft, { interval, isWaiting: false, now: begin, ...waiting })
       const written = { ...backup, status: draft.status }
       cached.set(keyString(backup.metadata), written)
       return written
@@ -246,7 +247,7 @@ describe("a schedule", () => {
       const { metrics, of, reconciled } = watched()
       reconciled(never, next, 3600)
       const backup = { ...never, spec: { ...never.spec, ...spec } }
-      metrics.told(backup, Status.draft(backup), interval)
+      metrics.told(backup, Status.draft(backup), { interval, isWaiting: false, now: begin })
       expect([of(BackupMetrics.nextRun), of(BackupMetrics.expectedInterval)]).toEqual([undefined, undefined])
     }
   })
@@ -259,6 +260,17 @@ describe("a schedule", () => {
     reconciled(backup)
     expect(of(BackupMetrics.missedSchedules)).toBe(2)
   })
+})
+
+test("a run that waits for its turn has a duration, which ends with its start", () => {
+  const { of, reconciled } = watched()
+  const at = (seconds: number, isWaiting: boolean) => {
+    reconciled(never, undefined, undefined, { isWaiting, now: begin + seconds * 1000 })
+    return of(BackupMetrics.waiting)
+  }
+  expect([at(0, true), at(30, true), at(90, true), at(100, false), at(110, true), at(120, true)]).toEqual([
+    0, 30, 90, 0, 0, 10
+  ])
 })
 
 test("a Backup is ready if its condition says so, whoever wrote that", () => {

@@ -143,6 +143,13 @@ export const repositoryLocked = Metric.gauge(
   backup
 )
 
+/** How long a run that is due has waited for its turn, in seconds, as of the last reconcile; else 0. A new leader counts from 0. */
+export const waiting = Metric.gauge(
+  "homeostat_backup_waiting_seconds",
+  "How long a due run of a Backup has waited for its turn: for another mover, or for a slot",
+  backup
+)
+
 /** When the Backup was created, in seconds since 1970: for alerts on Backups without any success. */
 export const created = Metric.gauge(
   "homeostat_backup_created_timestamp_seconds",
@@ -166,6 +173,7 @@ const all: ReadonlyArray<Metric.Metric> = [
   nextRun,
   expectedInterval,
   repositoryLocked,
+  waiting,
   created
 ]
 
@@ -179,9 +187,15 @@ export interface BackupMetrics {
    *
    * @param backup the reconciled Backup, with its previous status
    * @param draft its new status, and its Events
-   * @param interval the longest time between runs in seconds; undefined without a valid schedule
+   * @param facts.interval the longest time between runs in seconds; undefined without a valid schedule
+   * @param facts.isWaiting whether a run that is due waits for its turn
+   * @param facts.now epoch milliseconds
    */
-  readonly told: (backup: Backup, draft: Draft, interval: number | undefined) => void
+  readonly told: (
+    backup: Backup,
+    draft: Draft,
+    facts: { readonly interval: number | undefined; readonly isWaiting: boolean; readonly now: number }
+  ) => void
   /** Removes the series of a Backup that is gone or is being deleted. */
   readonly forget: (key: ObjectKey) => void
 }
@@ -237,8 +251,16 @@ export const make = (
   registry: Metrics.Registry,
   find: (key: string) => KubernetesObject | undefined
 ): BackupMetrics => {
-  /** The Backups with series, each with its owner and the last counted run. */
-  const known = new Map<string, { readonly uid: string; readonly labels: Labels; readonly run: string | undefined }>()
+  /** The Backups with series, each with its owner, the last counted run, and since when it waits. */
+  const known = new Map<
+    string,
+    {
+      readonly uid: string
+      readonly labels: Labels
+      readonly run: string | undefined
+      readonly since: number | undefined
+    }
+  >()
 
   const drop = (key: string, labels: Labels): void => {
     for (const metric of all) registry.remove(metric, labels)
@@ -268,7 +290,7 @@ export const make = (
   })
 
   return {
-    told: ({ metadata, spec, status: before }, { status, told }, interval) => {
+    told: ({ metadata, spec, status: before }, { status, told }, { interval, isWaiting, now }) => {
       const key = keyString(metadata)
       const labels = labelsOf(metadata)
       const last = known.get(key)
@@ -285,7 +307,8 @@ export const make = (
         processed.add(sum((run.snapshots ?? []).map(({ bytes }) => bytes)))
       }
       missed.add(told.filter(({ reason }) => missing.has(reason)).length)
-      known.set(key, { uid: metadata.uid, labels, run: identityOf(run) })
+      const since = isWaiting ? ((last?.uid === metadata.uid ? last.since : undefined) ?? now) : undefined
+      known.set(key, { uid: metadata.uid, labels, run: identityOf(run), since })
 
       set(lastSuccess, labels, seconds(status.lastBackupTime))
       set(lastRunSuccess, labels, succeeded(status))
@@ -296,6 +319,7 @@ export const make = (
       set(nextRun, labels, seconds(status.nextBackupTime))
       set(expectedInterval, labels, spec.suspend ? undefined : interval)
       set(repositoryLocked, labels, run?.reason === "RepositoryLocked" ? 1 : 0)
+      set(waiting, labels, since === undefined ? 0 : Math.max(0, now - since) / 1000)
       set(created, labels, seconds(metadata.creationTimestamp))
     },
     forget: (key) => drop(keyString(key), labelsOf(key))

@@ -132,6 +132,13 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
   HomeostatBackupRetentionFailing: { series: { [backup("retention_applied")]: "_x5 1x5 0x80" }, at: 75 },
   HomeostatBackupVolumeLost: { series: { [backup("volumes_intact")]: "_x5 1x5 0x20" }, at: 20 },
   HomeostatBackupRepositoryDamaged: { series: { [backup("repository_healthy")]: "_x5 1x5 0x80" }, at: 75 },
+  HomeostatBackupWaiting: [
+    {
+      series: { [backup("waiting_seconds")]: "0x5 0+60x60", [backup("expected_interval_seconds")]: "600x66" },
+      at: 25
+    },
+    { series: { [backup("waiting_seconds")]: "90000x30" }, at: 10 }
+  ],
   HomeostatBackupRepositoryLocked: { series: { [backup("repository_locked")]: "0x5 1x80" }, at: 70 }
 }
 
@@ -169,6 +176,7 @@ export const health: Trouble = {
     [backup("last_run_success")]: "_x15 1x5 0x25 1x15",
     [backup("ready")]: "0x10 1x50",
     [backup("repository_locked")]: "0x20 1x25 0x15",
+    [backup("waiting_seconds")]: "0x20 0+60x15 0x25",
     [backup("retention_applied")]: "_x15 1x5 0x25 1x15",
     // A suspended Backup.
     [backup("created_timestamp_seconds", "old")]: "-9999999x60",

@@ -43,8 +43,9 @@ export const pages = (): readonly [before: string, after: string] => {
   const backup = { metadata, spec: { source: "db", destination: "s3://bucket", suspend: false } } as Backup
   const { told } = BackupMetrics.make(registry, () => backup)
   const page = () => MetricsText.render(registry.read()).body
-  told(backup, { status: {}, told: [] }, 86_400)
+  const facts = { interval: 86_400, isWaiting: false, now: 0 }
+  told(backup, { status: {}, told: [] }, facts)
   const before = page()
-  told(backup, { status: ran, told: [] }, 86_400)
+  told(backup, { status: ran, told: [] }, facts)
   return [before, page()]
 }
