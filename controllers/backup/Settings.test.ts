@@ -28,10 +28,23 @@ describe("Each variable is read", () => {
   for (const [field, variable] of [
     ["startTimeout", "HOMEOSTAT_BACKUP_START_TIMEOUT"],
     ["retryPeriod", "HOMEOSTAT_BACKUP_RETRY_PERIOD"],
-    ["preflightTimeout", "HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT"]
+    ["preflightTimeout", "HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT"],
+    ["maxDeadline", "HOMEOSTAT_BACKUP_MAX_DEADLINE"]
   ] as const) {
     test(variable, () => expect(Duration.toMillis(values({ [variable]: "1m30s" })[field])).toBe(90_000))
   }
+  test("HOMEOSTAT_BACKUP_IMAGES", () => {
+    expect(values({ HOMEOSTAT_BACKUP_IMAGES: "a/,b@sha256:" }).images).toEqual(["a/", "b@sha256:"])
+    expect(values({ HOMEOSTAT_BACKUP_IMAGES: "*" }).images).toBeUndefined()
+  })
+  test("HOMEOSTAT_BACKUP_ALLOW_ROOT", () =>
+    expect(values({ HOMEOSTAT_BACKUP_ALLOW_ROOT: "false" }).allowRoot).toBe(false))
+  test("HOMEOSTAT_BACKUP_MOVER_RESOURCES", () =>
+    expect(
+      values({
+        HOMEOSTAT_BACKUP_MOVER_RESOURCES: "requests.cpu=100m,requests.memory=256Mi,limits.ephemeral-storage=20Gi"
+      }).resources
+    ).toEqual({ requests: { cpu: "100m", memory: "256Mi" }, limits: { "ephemeral-storage": "20Gi" } }))
   test("and there is no other", () =>
     expect(Object.keys(Settings.variables).sort()).toEqual(Object.keys(Settings.defaults).sort()))
 })
@@ -46,7 +59,11 @@ describe("One that is wrong ends the start with one line that names it and says 
     ["HOMEOSTAT_BACKUP_START_TIMEOUT", "10", "write it like 15s"],
     ["HOMEOSTAT_BACKUP_START_TIMEOUT", "ten minutes", "write it like 15s"],
     ["HOMEOSTAT_BACKUP_RETRY_PERIOD", "10ms", "at least 1s"],
-    ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "-5s", "write it like 15s"]
+    ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "-5s", "write it like 15s"],
+    ["HOMEOSTAT_BACKUP_ALLOW_ROOT", "no", "must be true or false"],
+    ["HOMEOSTAT_BACKUP_MAX_DEADLINE", "1d", "write it like 15s"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "memory=2Gi", "write it like limits.memory=2Gi"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=much", "write it like limits.memory=2Gi"]
   ] as const) {
     test(`${variable}=${value}`, () => {
       const { message } = Either.getOrThrow(Either.flip(read({ [variable]: value })))

@@ -24,6 +24,20 @@ export interface Values {
    * take less than three minutes.
    */
   readonly preflightTimeout: Duration.Duration
+  /** The beginnings of images that `spec.image` may name; undefined: all images. */
+  readonly images: ReadonlyArray<string> | undefined
+  /** Whether `podSecurityContext` may name root. A privileged mover needs the consent of its namespace instead. */
+  readonly allowRoot: boolean
+  /** A larger `activeDeadlineSeconds` is reduced to this. */
+  readonly maxDeadline: Duration.Duration
+  /** The resources of movers without `spec.resources`. */
+  readonly resources: Resources
+}
+
+/** Quantities by resource. */
+export interface Resources {
+  readonly requests: { readonly [resource: string]: string }
+  readonly limits: { readonly [resource: string]: string }
 }
 
 /** The defaults. */
@@ -32,7 +46,11 @@ export const defaults: Values = {
   maxJobs: 10,
   startTimeout: Duration.minutes(10),
   retryPeriod: Duration.seconds(30),
-  preflightTimeout: Duration.seconds(40)
+  preflightTimeout: Duration.seconds(40),
+  images: undefined,
+  allowRoot: true,
+  maxDeadline: Duration.hours(8760),
+  resources: { requests: {}, limits: {} }
 }
 
 /** The settings of an effect. */
@@ -43,6 +61,18 @@ export class Settings extends Context.Reference<Settings>()("@homeostat/backup/S
 /** A duration of at least a second, because a shorter one would keep the API server busy. */
 const duration = (variable: string, description: string, otherwise: string) =>
   Setting.make(variable, { description, otherwise, parse: DurationText.parse({ atLeast: "1s" }) })
+
+const resources = (text: string): Either.Either<Resources, string> => {
+  const found = { requests: {} as Record<string, string>, limits: {} as Record<string, string> }
+  for (const part of text.split(",")) {
+    const [, kind, resource, quantity] = /^(requests|limits)\.([-./a-z0-9]+)=([0-9.]+[a-zA-Z]*)$/.exec(part) ?? []
+    if ((kind !== "requests" && kind !== "limits") || resource === undefined || quantity === undefined) {
+      return Either.left(`invalid resource: "${part}" (write it like limits.memory=2Gi)`)
+    }
+    found[kind][resource] = quantity
+  }
+  return Either.right(found)
+}
 
 /** The variables. Their defaults are {@link defaults}. */
 export const variables = {
@@ -74,7 +104,30 @@ export const variables = {
     "HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT",
     "How long a repository may take to answer a mover at all, each time it is tried",
     "40s"
-  )
+  ),
+  images: Setting.make("HOMEOSTAT_BACKUP_IMAGES", {
+    description: "The beginnings of images that spec.image may name, separated by commas; * for all",
+    otherwise: "*",
+    parse: (text) => Either.right(text === "*" ? undefined : text.split(",").filter((image) => image !== ""))
+  }),
+  allowRoot: Setting.make("HOMEOSTAT_BACKUP_ALLOW_ROOT", {
+    description: "Whether spec.podSecurityContext may name root: true or false",
+    otherwise: "true",
+    parse: (text) =>
+      text === "true" || text === "false"
+        ? Either.right(text === "true")
+        : Either.left(`invalid value: "${text}" (must be true or false)`)
+  }),
+  maxDeadline: duration(
+    "HOMEOSTAT_BACKUP_MAX_DEADLINE",
+    "The longest time of a mover; a larger spec.activeDeadlineSeconds is reduced to it",
+    "8760h"
+  ),
+  resources: Setting.make("HOMEOSTAT_BACKUP_MOVER_RESOURCES", {
+    description: "The resources of movers without spec.resources, such as requests.memory=256Mi,limits.memory=2Gi",
+    otherwise: "none",
+    parse: (text) => (text === "none" ? Either.right(defaults.resources) : resources(text))
+  })
 }
 
 /** The settings from the environment. */

@@ -32,6 +32,7 @@ import { Settings } from "../Settings.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as Pages from "./Pages.ts"
+import * as Policy from "./Policy.ts"
 
 /** The permissions of the functions here, except for the watches. */
 export const access: ReadonlyArray<Access.Access> = [
@@ -179,6 +180,9 @@ export const find = (key: ObjectKey): Effect.Effect<Option.Option<Job>, Failure,
 
 const names = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
+/** The settings of the program do not allow the mover. */
+export class NotAllowed extends Data.TaggedError("NotAllowed")<{ readonly message: string }> {}
+
 /** A Job with this name belongs to another owner. */
 export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message: string }> {}
 
@@ -191,10 +195,17 @@ export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message:
 export const begin = (
   work: MoverJob.Work,
   kind: Kind
-): Effect.Effect<Either.Either<Job, string>, Failure | NameTaken, Client.Client | Cache.Cache> =>
+): Effect.Effect<Either.Either<Job, string>, Failure | NameTaken | NotAllowed, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
     const turns = yield* RepositoryQueue
     const key = keyOf(work.owner)
+    const settings = yield* Settings
+    const refused = Policy.refusal(work.spec, settings)
+    if (refused !== undefined) {
+      // Other objects must not wait for one that cannot run.
+      yield* turns.leave(kind, key)
+      return yield* new NotAllowed({ message: refused })
+    }
     const begun = yield* turns.alone(
       Effect.gen(function* () {
         const made = yield* find({ ...key, name: work.name })
@@ -206,7 +217,11 @@ export const begin = (
         }
         const claim = { owner: work.owner, use: work.use, repository: work.repository.hash }
         const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim))
-        return busy === undefined ? Either.right(yield* Client.create(Job, MoverJob.desired(work))) : Either.left(busy)
+        return busy === undefined
+          ? Either.right(
+              yield* Client.create(Job, MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }))
+            )
+          : Either.left(busy)
       })
     )
     yield* Either.isLeft(begun) ? turns.wait(kind, key, begun.left.what) : turns.leave(kind, key)
@@ -218,9 +233,11 @@ export const begin = (
  * policy. Undefined if a retry may succeed.
  */
 export const refusalOf = (
-  error: Failure | NameTaken
+  error: Failure | NameTaken | NotAllowed
 ): { readonly reason: string; readonly message: string } | undefined => {
   switch (error._tag) {
+    case "NotAllowed":
+      return { reason: "NotAllowed", message: error.message }
     case "NameTaken":
       return { reason: "NameConflict", message: error.message }
     case "Invalid":

@@ -175,6 +175,29 @@ for (const [fields, mode] of [
   )
 }
 
+Virtual.test("An image that the settings of the program do not allow is refused, and others run", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage({
+      settings: { images: ["registry.example.com/"], resources: { requests: {}, limits: { memory: "2Gi" } } }
+    })
+    yield* Virtual.create("shop", { image: "evil:1" })
+    yield* Virtual.create("other", {
+      image: "registry.example.com/mover:1",
+      repository: { credentialsSecretRef: { name: "shop-backup-credentials" } }
+    })
+    yield* world.pass("2 minutes")
+    expect(Virtual.condition(yield* Virtual.get("shop"), "Ready")).toMatchObject({
+      status: "False",
+      reason: "NotAllowed"
+    })
+    expect(yield* Virtual.status("other")).toMatchObject({ phase: "Completed" })
+    const containers = world.begun().flatMap(({ pod }) => pod.spec?.containers ?? [])
+    expect(containers.map(({ image, resources }) => [image, resources?.limits])).toEqual([
+      ["registry.example.com/mover:1", { memory: "2Gi" }]
+    ])
+  })
+)
+
 Virtual.test("A privileged mover needs an annotation of its namespace", (world) =>
   Effect.gen(function* () {
     yield* world.manage()

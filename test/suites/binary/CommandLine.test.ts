@@ -102,13 +102,17 @@ describe("The program", () => {
         ["HOMEOSTAT_BACKUP_MAX_JOBS", "10"],
         ["HOMEOSTAT_BACKUP_START_TIMEOUT", "10m"],
         ["HOMEOSTAT_BACKUP_RETRY_PERIOD", "30s"],
-        ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "40s"]
+        ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "40s"],
+        ["HOMEOSTAT_BACKUP_IMAGES", "*"],
+        ["HOMEOSTAT_BACKUP_ALLOW_ROOT", "true"],
+        ["HOMEOSTAT_BACKUP_MAX_DEADLINE", "8760h"],
+        ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "none"]
       ])
       const rows = Array.from(page.matchAll(/^\| `(HOMEOSTAT_\S+)` +\| `(\S+)`/gm), ([, ...cells]) => cells)
       expect(rows).toEqual(settings.map(([variable, , otherwise]) => [variable ?? "", otherwise ?? ""]))
       // No colours, no paragraphs: a page that is read at a glance.
       expect(run.stdout).not.toContain("\u001b")
-      expect(run.stdout.split("\n").length).toBeLessThan(44)
+      expect(run.stdout.split("\n").length).toBeLessThan(48)
 
       const overview = yield* Binary.run(["--help"], environment)
       expect(overview.stdout.match(/^ {2}(run|crd|version) {2}/gm)).toHaveLength(3)
