@@ -233,7 +233,13 @@ export const repository = (destination: Destination, place: Place): string => {
 export const identity = (destination: Destination, place: Place): string =>
   destination._tag === "Pvc"
     ? `pvc:${join(place.namespace, destination.claim, destination.path, place.path)}`
-    : repository(destination, place)
+    : repository(destination, place).replace(
+        /^(s3:)(?:https:\/\/)?([^/]+)|^(rest:https:\/\/)([^/]+)/,
+        (_, s3 = "", s3Server = "", rest = "", restServer = "") => `${s3}${rest}${serverOf(s3Server + restServer)}`
+      )
+
+/** One spelling of a server. restic uses TLS, so its default port is 443. */
+const serverOf = (server: string): string => server.toLowerCase().replace(/:443$/, "")
 
 /** The environment variables of a destination: the keys of its Secret that restic gets. */
 export interface Variables {

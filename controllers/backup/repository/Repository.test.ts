@@ -31,6 +31,17 @@ describe("The hash of a repository", () => {
     expect(of("s3://bucket/all", { path: "a" }).hash).toBe(of("s3://bucket", { path: "all/a", name: "db" }).hash)
     expect(of("pvc://backups", { path: "all" }).hash).toBe(of("pvc://backups/", { path: "all", name: "db" }).hash)
   })
+  test("is the same for every spelling of a server", () => {
+    const s3 = ["minio:9000", "MinIO:9000", "https://minio:9000", "https://minio:9000/"]
+    const plain = ["minio", "https://minio:443", "Minio:443/"]
+    for (const spellings of [s3, plain]) {
+      expect(new Set(spellings.map((endpoint) => of("s3://bucket", { endpoint }).hash)).size).toBe(1)
+    }
+    expect(of("s3://bucket", { endpoint: "minio" }).hash).not.toBe(of("s3://bucket", { endpoint: "minio:9000" }).hash)
+    const rest = ["rest+https://host/a", "rest+https://host:443/a", "rest+https://HOST/a"]
+    expect(new Set(rest.map((destination) => of(destination).hash)).size).toBe(1)
+    expect(of("s3://bucket/A").hash).not.toBe(of("s3://bucket/a").hash)
+  })
   test("differs for all others", () => {
     const places = [
       of("s3://bucket"),
