@@ -165,7 +165,11 @@ for (const [fields, mode] of [
         yield* world.pass("1 minute")
         const job = (yield* Client.get(Restore, Virtual.key("back"))).status?.job ?? ""
         const { env = [] } = (yield* Client.get(Job, Virtual.key(job))).spec?.template.spec?.containers[0] ?? {}
-        expect(env.find(({ name }) => name === "RESTORE_MODE")?.value).toBe(mode)
+        const value = (variable: string) => env.find(({ name }) => name === variable)?.value
+        expect(value("RESTORE_MODE")).toBe(mode)
+        // The latest snapshot is the newest one from before the Restore.
+        const { metadata } = yield* Client.get(Restore, Virtual.key("back"))
+        expect(value("AS_OF")).toBe(metadata.creationTimestamp.replace("Z", ".999Z"))
         yield* Client.delete(Job, Virtual.key(job), { propagation: "Background" })
         yield* world.pass("1 minute")
         const { status } = yield* Client.get(Restore, Virtual.key("back"))
