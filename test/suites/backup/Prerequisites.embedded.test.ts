@@ -89,7 +89,9 @@ describe("A Backup", () => {
 
       yield* Pretended.keys(scene, secret, { RESTIC_PASSWORD: "correct horse" })
       yield* Backups.completed(scene, "shop")
-      expect(yield* Backups.events(scene, "shop")).toEqual([
+      // The manager records Events after the status.
+      const events = yield* Managed.eventually("all Events", Backups.events(scene, "shop"), ({ length }) => length >= 6)
+      expect(events).toEqual([
         "CredentialsMissing",
         "CredentialsMissing",
         "CredentialsMissing",

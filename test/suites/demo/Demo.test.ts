@@ -53,7 +53,7 @@ describe("The demo", () => {
           /^trace [0-9a-f]{32}$/,
           /^because of watch\.modified WebApp default\/demo-app(, watch\.modified .*)?$/,
           /^reconcile webapp █+ [\d.]+ ms$/,
-          /^ queue wait █ +[\d.]+ ms$/,
+          /^ queue wait █+ +[\d.]+ ms$/,
           /^ dependent Deployment █+ [\d.]+ ms$/,
           /^ PATCH deployments\/{name} █+ [\d.]+ ms$/,
           /^ answered 200, changed it$/,
