@@ -131,7 +131,7 @@ describe("an informer", () => {
       Effect.gen(function* () {
         yield* Cache.informer(Node)
         yield* settle
-        expect(server.requests).toEqual(["GET /api/v1/nodes initial"])
+        expect(server.requests).toEqual(["GET /api/v1/nodes", "GET /api/v1/nodes"])
       })
     )
   )
@@ -176,7 +176,7 @@ describe("a kind that cannot be followed", () => {
           yield* TestClock.adjust("2 seconds")
           expect((yield* Effect.either(Effect.timeout(other.synced, "1 millis")))._tag).toBe("Right")
           const expected =
-            'cannot watch webapps.apps.kubedojo.io in namespace one: it takes the verbs list and watch on webapps of API group "apps.kubedojo.io" in namespace one'
+            'cannot list webapps.apps.kubedojo.io in namespace one: it takes the verbs list and watch on webapps of API group "apps.kubedojo.io" in namespace one'
           expect(informer.state()).toMatchObject({ status: "failing", synced: false })
           expect(informer.state().problem).toStartWith(expected)
           expect(log.filter((line) => line.startsWith(expected))).toHaveLength(1)
@@ -298,10 +298,10 @@ describe("an informer that cannot list", () => {
   )
 
   effect(
-    "in pages says so at once, and does not wait for the client to try again",
+    "reports the failure at once, without the retries of the client",
     withServer([], (server) =>
       Effect.gen(function* () {
-        server.refuse = () => (server.requests.at(-1)?.endsWith(" initial") ? 422 : 503)
+        server.refuse = () => 503
         const informer = yield* Cache.informer(WebApp)
         yield* settle
         expect(informer.state()).toMatchObject({ status: "failing", cause: { verb: "list", kind: "unavailable" } })
@@ -316,7 +316,7 @@ describe("the idle time of an informer", () => {
     withServer([], (server) =>
       Effect.gen(function* () {
         let answers = 0
-        server.refuse = () => (server.requests.at(-1)?.endsWith(" initial") ? 422 : answers-- > 0 ? undefined : 503)
+        server.refuse = () => (answers-- > 0 ? undefined : 503)
         const informer = yield* Cache.informer(WebApp)
         yield* TestClock.adjust("1 minute")
         expect(informer.state()).toMatchObject({ synced: false, idleMillis: 60_000 })

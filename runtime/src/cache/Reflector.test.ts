@@ -6,13 +6,12 @@ import type * as Watch from "../client/Watch.ts"
 import { type Action, type Input, initial, type Phase, type Request, type State, step } from "./Reflector.ts"
 import { refusal, unreachable, web } from "./Scripted.fixture.ts"
 
-const stream: Request = { _tag: "Stream" }
 const list: Request = { _tag: "List", continue: undefined }
 const more: Request = { _tag: "List", continue: "c1" }
 const resume: Request = { _tag: "Resume", resourceVersion: "10" }
 
 const at = (phase: Phase, change: Partial<State> = {}): State => ({
-  ...initial(),
+  ...initial,
   resourceVersion: "10",
   phase,
   ...change
@@ -20,24 +19,21 @@ const at = (phase: Phase, change: Partial<State> = {}): State => ({
 
 /** Every state, as far as transitions differ. */
 const rows: { readonly [name: string]: State } = {
-  "waiting to stream": at({ _tag: "Waiting", request: stream }),
-  "waiting to list": at({ _tag: "Waiting", request: list }, { strategy: "pages" }),
-  "waiting to list on": at({ _tag: "Waiting", request: more }, { strategy: "pages" }),
+  "waiting to list": at({ _tag: "Waiting", request: list }),
+  "waiting to list on": at({ _tag: "Waiting", request: more }),
   "waiting to resume": at({ _tag: "Waiting", request: resume }),
-  "asking to stream": at({ _tag: "Asking", request: stream }),
-  "asking to list": at({ _tag: "Asking", request: list }, { strategy: "pages" }),
-  "asking to list on": at({ _tag: "Asking", request: more }, { strategy: "pages" }),
+  "asking to list": at({ _tag: "Asking", request: list }),
+  "asking to list on": at({ _tag: "Asking", request: more }),
   "asking to resume": at({ _tag: "Asking", request: resume }),
-  streaming: at({ _tag: "Streaming" }),
   "watching, nothing told yet": at({ _tag: "Watching", quiet: true }),
   watching: at({ _tag: "Watching", quiet: false })
 }
 
 const added = (name: string, rv: string): Watch.Event => ({ type: "ADDED", object: web({ name, rv }) })
-const bookmark = (resourceVersion: string, initialEventsEnd = false): Watch.Event => ({
+const bookmark = (resourceVersion: string): Watch.Event => ({
   type: "BOOKMARK",
   resourceVersion,
-  initialEventsEnd
+  initialEventsEnd: false
 })
 const error = (code: number, reason: string): Watch.Event => ({ type: "ERROR", error: refusal(code, reason) })
 const received = (...events: ReadonlyArray<Watch.Event>): Input => ({ _tag: "Received", events })
@@ -51,10 +47,10 @@ const inputs: { readonly [name: string]: Input } = {
   "an event": received(added("a", "11")),
   "a bookmark": received(bookmark("12")),
   "a bookmark of where we are": received(bookmark("10")),
-  "the end of the initial events and more": received(
-    added("a", "3"),
-    { type: "DELETED", object: web({ name: "b", rv: "4" }) },
-    bookmark("20", true),
+  "events with a bookmark between": received(
+    added("a", "13"),
+    { type: "DELETED", object: web({ name: "b", rv: "14" }) },
+    bookmark("20"),
     added("c", "21")
   ),
   "410 in the watch": received(added("a", "11"), error(410, "Expired")),
@@ -78,8 +74,6 @@ const inputs: { readonly [name: string]: Input } = {
 
 const showRequest = (request: Request): string => {
   switch (request._tag) {
-    case "Stream":
-      return "stream"
     case "List":
       return request.continue === undefined ? "list" : `list ${request.continue}`
     case "Resume":
@@ -91,8 +85,6 @@ const showAction = (action: Action): string => {
   switch (action._tag) {
     case "Stage":
       return `stage ${action.objects.map(({ metadata }) => metadata.name).join(" ")}`
-    case "Unstage":
-      return `unstage ${action.object.metadata.name}`
     case "Commit":
       return `commit ${action.resourceVersion}`
     case "Apply":
@@ -119,23 +111,9 @@ const show = (state: State, input: Input): string => {
 
 /** Every cell that does something; a cell that is not here must change nothing, as it cannot happen. */
 const table: { readonly [row: string]: { readonly [input: string]: string } } = {
-  "waiting to stream": { elapsed: "begin, ask stream" },
   "waiting to list": { elapsed: "begin, ask list" },
   "waiting to list on": { elapsed: "ask list c1" },
   "waiting to resume": { elapsed: "ask resume 10" },
-  "asking to stream": {
-    opened: "read",
-    "410": "wait 200 then stream",
-    "404": "wait 1000 then stream",
-    "403": "wait 200 then stream",
-    "401": "wait 200 then stream",
-    "400": "begin, ask list",
-    "422": "begin, ask list",
-    "429": "wait 3000 then stream",
-    "500": "wait 200 then stream",
-    "504 too large resource version": "wait 1000 then stream",
-    "connection lost": "wait 200 then stream"
-  },
   "asking to list": {
     "last page": "stage a, commit 20, ask resume 20",
     "page of more": "ask list c2",
@@ -166,58 +144,35 @@ const table: { readonly [row: string]: { readonly [input: string]: string } } = 
   },
   "asking to resume": {
     opened: "read",
-    "410": "relisted:expired, begin, ask stream",
+    "410": "relisted:expired, begin, ask list",
     "404": "wait 1000 then resume 10",
     "403": "wait 200 then resume 10",
     "401": "wait 200 then resume 10",
-    "400": "relisted:refused, begin, ask stream",
-    "422": "relisted:refused, begin, ask stream",
+    "400": "relisted:refused, begin, ask list",
+    "422": "relisted:refused, begin, ask list",
     "429": "wait 3000 then resume 10",
     "500": "wait 200 then resume 10",
-    "504 too large resource version": "relisted:expired, begin, ask stream",
+    "504 too large resource version": "relisted:expired, begin, ask list",
     "connection lost": "wait 200 then resume 10"
-  },
-  streaming: {
-    "an event": "stage a, read",
-    "a bookmark": "read",
-    "a bookmark of where we are": "read",
-    "the end of the initial events and more": "stage a, unstage b, commit 20, apply 1 to 21, read",
-    "410 in the watch": "wait 200 then stream",
-    "429 in the watch": "wait 1000 then stream",
-    "400 in the watch": "begin, ask list",
-    "404 in the watch": "wait 1000 then stream",
-    "410": "wait 200 then stream",
-    "404": "wait 1000 then stream",
-    "403": "wait 200 then stream",
-    "401": "wait 200 then stream",
-    "400": "begin, ask list",
-    "422": "begin, ask list",
-    "429": "wait 3000 then stream",
-    "500": "wait 200 then stream",
-    "504 too large resource version": "wait 1000 then stream",
-    "connection lost": "wait 200 then stream",
-    "clean end": "wait 200 then stream",
-    "clean end at once": "wait 200 then stream",
-    idle: "relisted:idle, begin, ask list"
   },
   "watching, nothing told yet": {
     "an event": "apply 1 to 11, read",
     "a bookmark": "apply 1 to 12, read",
     "a bookmark of where we are": "read",
-    "the end of the initial events and more": "apply 4 to 21, read",
-    "410 in the watch": "apply 1 to 11, relisted:expired, begin, ask stream",
+    "events with a bookmark between": "apply 4 to 21, read",
+    "410 in the watch": "apply 1 to 11, relisted:expired, begin, ask list",
     "429 in the watch": "restarted:error, wait 1000 then resume 10",
-    "400 in the watch": "relisted:refused, begin, ask stream",
+    "400 in the watch": "relisted:refused, begin, ask list",
     "404 in the watch": "restarted:error, wait 1000 then resume 10",
-    "410": "relisted:expired, begin, ask stream",
+    "410": "relisted:expired, begin, ask list",
     "404": "restarted:broken, wait 1000 then resume 10",
     "403": "restarted:broken, wait 200 then resume 10",
     "401": "restarted:broken, wait 200 then resume 10",
-    "400": "relisted:refused, begin, ask stream",
-    "422": "relisted:refused, begin, ask stream",
+    "400": "relisted:refused, begin, ask list",
+    "422": "relisted:refused, begin, ask list",
     "429": "restarted:broken, wait 3000 then resume 10",
     "500": "restarted:broken, wait 200 then resume 10",
-    "504 too large resource version": "relisted:expired, begin, ask stream",
+    "504 too large resource version": "relisted:expired, begin, ask list",
     "connection lost": "restarted:broken, wait 200 then resume 10",
     "clean end": "restarted:ended, ask resume 10",
     "clean end at once": "restarted:ended, wait 200 then resume 10",
@@ -227,20 +182,20 @@ const table: { readonly [row: string]: { readonly [input: string]: string } } = 
     "an event": "apply 1 to 11, read",
     "a bookmark": "apply 1 to 12, read",
     "a bookmark of where we are": "read",
-    "the end of the initial events and more": "apply 4 to 21, read",
-    "410 in the watch": "apply 1 to 11, relisted:expired, begin, ask stream",
+    "events with a bookmark between": "apply 4 to 21, read",
+    "410 in the watch": "apply 1 to 11, relisted:expired, begin, ask list",
     "429 in the watch": "restarted:error, wait 1000 then resume 10",
-    "400 in the watch": "relisted:refused, begin, ask stream",
+    "400 in the watch": "relisted:refused, begin, ask list",
     "404 in the watch": "restarted:error, wait 1000 then resume 10",
-    "410": "relisted:expired, begin, ask stream",
+    "410": "relisted:expired, begin, ask list",
     "404": "restarted:broken, wait 1000 then resume 10",
     "403": "restarted:broken, wait 200 then resume 10",
     "401": "restarted:broken, wait 200 then resume 10",
-    "400": "relisted:refused, begin, ask stream",
-    "422": "relisted:refused, begin, ask stream",
+    "400": "relisted:refused, begin, ask list",
+    "422": "relisted:refused, begin, ask list",
     "429": "restarted:broken, wait 3000 then resume 10",
     "500": "restarted:broken, wait 200 then resume 10",
-    "504 too large resource version": "relisted:expired, begin, ask stream",
+    "504 too large resource version": "relisted:expired, begin, ask list",
     "connection lost": "restarted:broken, wait 200 then resume 10",
     "clean end": "restarted:ended, ask resume 10",
     "clean end at once": "restarted:ended, wait 200 then resume 10",
@@ -303,7 +258,7 @@ describe("delays", () => {
   })
 
   test("begin at 1 s and end at 5 s while the kind is not served", () => {
-    expect(delays(at({ _tag: "Asking", request: stream }), failed(refusal(404, "")), 5)).toEqual([
+    expect(delays(at({ _tag: "Asking", request: list }), failed(refusal(404, "")), 5)).toEqual([
       1000, 2000, 4000, 5000, 5000
     ])
   })
@@ -312,7 +267,7 @@ describe("delays", () => {
     expect(delays(asking, failed(refusal(429, "TooManyRequests", 60)), 2)).toEqual([60_000, 60_000])
   })
 
-  test("begin anew once the server has told something", () => {
+  test("start from the beginning when the server sends something", () => {
     const refusing = failed(refusal(503, "ServiceUnavailable"))
     const failing = after(asking, failed(unreachable), elapsed, refusing, elapsed, refusing, elapsed)
     expect(failing).toMatchObject({ failures: 2, losses: 1 })
@@ -335,12 +290,12 @@ describe("delays", () => {
 describe("a resourceVersion that the server has not reached", () => {
   test("is given up after three watches that end without a word", () => {
     const quiet = after(watching, clean, opened, clean, opened, clean, opened)
-    expect(show(quiet, clean)).toBe("relisted:empty, begin, ask stream")
+    expect(show(quiet, clean)).toBe("relisted:empty, begin, ask list")
   })
 
   test("is given up after three watches that end at once", () => {
     const quiet = after(at({ _tag: "Watching", quiet: true }), short, elapsed, opened, short, elapsed, opened)
-    expect(show(quiet, short)).toBe("relisted:empty, begin, ask stream")
+    expect(show(quiet, short)).toBe("relisted:empty, begin, ask list")
   })
 
   test("is not assumed when one of them said something", () => {
@@ -350,29 +305,22 @@ describe("a resourceVersion that the server has not reached", () => {
 
   test("is given up after two idle watches in a row, but not after two with life in between", () => {
     const once = after(watching, idle, opened)
-    expect(show(once, idle)).toBe("relisted:idle, begin, ask stream")
+    expect(show(once, idle)).toBe("relisted:idle, begin, ask list")
     expect(show(after(once, received(bookmark("10"))), idle)).toBe("restarted:idle, ask resume 10")
     expect(show(after(once, clean, opened), idle)).toBe("restarted:idle, ask resume 10")
   })
 })
 
-describe("asking for the state anew", () => {
-  test("waits longer and longer while it brings no event", () => {
+describe("a list after the first one", () => {
+  test("waits longer each time while no event follows it", () => {
     const expired = failed(refusal(410, "Expired"))
-    const synced = (state: State) => after(state, opened, received(bookmark("20", true)))
+    const page: Input = { _tag: "Listed", page: { items: [], resourceVersion: "20" } }
+    const synced = (state: State) => after(state, page, opened)
     const once = synced(after(watching, expired))
-    expect(show(once, expired)).toBe("relisted:expired, wait 200 then stream")
+    expect(show(once, expired)).toBe("relisted:expired, wait 200 then list")
     const twice = synced(after(once, expired, elapsed))
-    expect(show(twice, expired)).toBe("relisted:expired, wait 400 then stream")
-    expect(show(after(twice, received(added("a", "21"))), expired)).toBe("relisted:expired, begin, ask stream")
-  })
-
-  test("asks for initial events again that the server refused before", () => {
-    const asking = at({ _tag: "Asking", request: stream })
-    expect(show(asking, failed(refusal(400, "BadRequest")))).toBe("begin, ask list")
-    const paged = after(asking, failed(refusal(400, "BadRequest")))
-    const synced = after(paged, { _tag: "Listed", page: { items: [], resourceVersion: "20" } }, opened)
-    expect(show(synced, failed(refusal(410, "Expired")))).toBe("relisted:expired, begin, ask stream")
+    expect(show(twice, expired)).toBe("relisted:expired, wait 400 then list")
+    expect(show(after(twice, received(added("a", "21"))), expired)).toBe("relisted:expired, begin, ask list")
   })
 })
 
@@ -391,7 +339,7 @@ describe("a kind that is not served", () => {
 
 describe("a problem", () => {
   test("of a request is over when the server accepts a request", () => {
-    const asking = at({ _tag: "Asking", request: list }, { strategy: "pages" })
+    const asking = at({ _tag: "Asking", request: list })
     const denied = after(asking, failed(refusal(403, "Forbidden")))
     expect(denied.problem).toMatchObject({ kind: "denied", verb: "list" })
     expect(after(denied, elapsed, inputs["page of more"] ?? elapsed).problem).toBeUndefined()
@@ -415,39 +363,16 @@ describe("a problem", () => {
 
     test(`makes the reflector ask for the state when a watch ${what} for the tenth time at one resourceVersion`, () => {
       const nine = after(watching, ...Array.from({ length: 9 }, () => [end, elapsed, opened]).flat())
-      expect(show(nine, end)).toMatch(/^relisted:(broken|error), begin, ask stream$/)
+      expect(show(nine, end)).toMatch(/^relisted:(broken|error), begin, ask list$/)
       expect(after(nine, received(bookmark("11")), end)).toMatchObject({ breaks: 1 })
     })
   }
-
-  test("is an initial state that the server does not complete, also when it accepts the next watch", () => {
-    const streaming = at({ _tag: "Streaming" }, { resourceVersion: undefined })
-    const cut = after(streaming, short)
-    expect(cut.problem?.message).toBe("the server ended the watch before the initial state was complete")
-    expect(after(cut, elapsed, opened).problem).toEqual(cut.problem)
-    expect(after(cut, elapsed, opened, received(bookmark("20", true))).problem).toBeUndefined()
-  })
-})
-
-describe("an initial state that is not completed", () => {
-  const streaming = at({ _tag: "Streaming" }, { resourceVersion: undefined })
-
-  test("is asked for in pages when the server has ended the watch twice before", () => {
-    expect(show(streaming, clean)).toBe("wait 200 then stream")
-    expect(show(after(streaming, clean, elapsed, opened), clean)).toBe("wait 400 then list")
-  })
-
-  test("is asked for in pages when the watch has broken ten times before", () => {
-    const broken = failed(unreachable)
-    const nine = after(streaming, ...Array.from({ length: 9 }, () => [broken, elapsed, opened]).flat())
-    expect(show(nine, broken)).toBe("wait 2000 then list")
-  })
 })
 
 test("a step that goes on ends with one thing to wait for, whatever happens in whatever order", () => {
   let commits = 0
   const walk = (choices: ReadonlyArray<number>) => {
-    let state = initial()
+    let state = initial
     let begun = false
     for (const choice of choices) {
       const steps = Object.values(inputs)

@@ -4,8 +4,8 @@
  *
  * A reflector works in three steps:
  *
- * 1. It lists: with a watch that sends the initial events (WatchList), or in pages if the server refuses WatchList. A later list
- *    replaces the copy only when the list is complete.
+ * 1. It lists in pages. A later list replaces the copy only when the list is complete. A WatchList would need one request, but
+ *    kube-apiserver encodes each object of a JSON watch twice.
  * 2. It applies the events that follow. Every event and bookmark moves the resourceVersion from which it can resume.
  * 3. It resumes a watch that ended. It lists again only if the resourceVersion is too old or impossible, or if the watch breaks
  *    {@link breakLimit} times at one resourceVersion. An overloaded or unreachable server does not cause a list.
@@ -22,8 +22,6 @@ import type { Page } from "./Source.ts"
 
 /** A request to the server. */
 export type Request =
-  /** A watch that sends the initial events first. */
-  | { readonly _tag: "Stream" }
   /** A page of a list; the first page has no `continue`. */
   | { readonly _tag: "List"; readonly continue: string | undefined }
   /** Events after `resourceVersion`. */
@@ -33,16 +31,12 @@ export type Request =
 export type Phase =
   | { readonly _tag: "Waiting"; readonly request: Request }
   | { readonly _tag: "Asking"; readonly request: Request }
-  /** A watch sends the initial events. */
-  | { readonly _tag: "Streaming" }
   /** A watch sends events; `quiet` until the first new one. */
   | { readonly _tag: "Watching"; readonly quiet: boolean }
 
 /** The state of a reflector, without the objects, which are in the copy. */
 export interface State {
   readonly phase: Phase
-  /** `stream` until the server does not complete the initial events. */
-  readonly strategy: "stream" | "pages"
   /** The resourceVersion of the copy; `undefined` before the first list. */
   readonly resourceVersion: string | undefined
   /** Refused requests and watches that the server broke off since the last event. */
@@ -87,7 +81,6 @@ export type Edit =
   /** A list begins: objects that an earlier attempt staged no longer count. */
   | { readonly _tag: "Begin" }
   | { readonly _tag: "Stage"; readonly objects: ReadonlyArray<KubernetesObject> }
-  | { readonly _tag: "Unstage"; readonly object: KubernetesObject }
   /** The staged objects are the complete list as of `resourceVersion`. */
   | { readonly _tag: "Commit"; readonly resourceVersion: string }
   /** Events in order; those without an object only move the resourceVersion. */
@@ -117,21 +110,17 @@ export const idleLimit = 2
 export const reportLimit = 5
 /** Watches in a row that break without an event before the reflector lists: an event may be unreadable. */
 export const breakLimit = 10
-/** Watches in a row that end during the initial events before the reflector lists in pages. */
-export const cutLimit = 2
 /** A watch that ends sooner counts as failed: to resume it at once would be a hot loop. */
 export const shortMillis = 1000
 
 const verbOf = (request: Request): Problem.Problem["verb"] => (request._tag === "List" ? "list" : "watch")
 
-const first = (state: State): Request =>
-  state.strategy === "stream" ? { _tag: "Stream" } : { _tag: "List", continue: undefined }
+const first: Request = { _tag: "List", continue: undefined }
 
 const resume = (state: State): Request =>
-  state.resourceVersion === undefined ? first(state) : { _tag: "Resume", resourceVersion: state.resourceVersion }
+  state.resourceVersion === undefined ? first : { _tag: "Resume", resourceVersion: state.resourceVersion }
 
-const isFirst = (request: Request): boolean =>
-  request._tag === "Stream" || (request._tag === "List" && request.continue === undefined)
+const isFirst = (request: Request): boolean => request._tag === "List" && request.continue === undefined
 
 const ask = (state: State, request: Request, before: ReadonlyArray<Action> = []): Step => [
   { ...state, phase: { _tag: "Asking", request } },
@@ -148,8 +137,8 @@ const relist = (state: State, reason: Reason, before: ReadonlyArray<Action> = []
   const next: State = { ...state, relists: state.relists + 1, empties: 0, idles: 0, breaks: 0 }
   const actions: ReadonlyArray<Action> = [...before, { _tag: "Relisted", reason }]
   return state.relists === 0
-    ? ask(next, first(next), actions)
-    : wait(next, first(next), Problem.delay("expired", state.relists), actions)
+    ? ask(next, first, actions)
+    : wait(next, first, Problem.delay("expired", state.relists), actions)
 }
 
 /** Counts a failure and returns the delay after it. */
@@ -171,9 +160,7 @@ const refused = (state: State, request: Request, error: ApiError): Step => {
     case "expired":
       return isFirst(request) ? retry(state, request, problem) : relist(state, "expired")
     case "refused":
-      // The server refuses the special part of the request: the initial events, the token or the version. A proxy may have sent this
-      // answer, so the next list tries a stream again.
-      if (request._tag === "Stream") return ask(state, { _tag: "List", continue: undefined })
+      // The server refuses the special part of the request: the token or the version.
       return isFirst(request) ? retry(state, request, problem) : relist(state, "refused")
     default:
       return retry(state, request, problem)
@@ -190,14 +177,6 @@ const interrupted = (state: State, error: ApiError, reason: Reason, before: Read
   return breaks >= breakLimit
     ? relist(next, reason, before)
     : wait(next, resume(state), millis, [...before, { _tag: "Restarted", reason }])
-}
-
-/** A watch broke or ended during the initial events. */
-const unfinished = (state: State, problem: Problem.Problem, limit: number): Step => {
-  const breaks = state.breaks + 1
-  const strategy = breaks >= limit ? "pages" : state.strategy
-  const next: State = { ...state, breaks: breaks >= limit ? 0 : breaks, strategy }
-  return retry(next, first(next), { ...problem, isInStream: true })
 }
 
 const ended = (state: State, quiet: boolean, livedMillis: number): Step => {
@@ -259,53 +238,6 @@ const committed = (state: State, resourceVersion: string): State => ({
   resourceVersion
 })
 
-/** The watch failed during the initial events. */
-const failedEarly = (state: State, error: ApiError): Step => {
-  const problem = Problem.of(error, "watch")
-  return problem.kind === "unreachable" || problem.kind === "unavailable"
-    ? unfinished(state, problem, breakLimit)
-    : refused(state, first(state), error)
-}
-
-const streamed = (state: State, events: ReadonlyArray<Watch.Event>): Step => {
-  const actions: Array<Action> = []
-  let objects: Array<KubernetesObject> = []
-  const stage = (): void => {
-    if (objects.length > 0) actions.push({ _tag: "Stage", objects })
-    objects = []
-  }
-  for (let index = 0; index < events.length; index++) {
-    const event = events[index]
-    switch (event?.type) {
-      case "ADDED":
-      case "MODIFIED":
-        objects.push(event.object)
-        break
-      case "DELETED":
-        stage()
-        actions.push({ _tag: "Unstage", object: event.object })
-        break
-      case "ERROR":
-        // The objects so far no longer count.
-        return failedEarly(state, event.error)
-      case "BOOKMARK": {
-        if (!event.initialEventsEnd) break
-        stage()
-        actions.push({ _tag: "Commit", resourceVersion: event.resourceVersion })
-        const [next, more] = received(
-          committed(state, event.resourceVersion),
-          false,
-          event.resourceVersion,
-          events.slice(index + 1)
-        )
-        return [next, [...actions, ...more]]
-      }
-    }
-  }
-  stage()
-  return [state, [...actions, { _tag: "Read" }]]
-}
-
 const listed = (state: State, page: Page): Step => {
   const staged: ReadonlyArray<Action> = page.items.length === 0 ? [] : [{ _tag: "Stage", objects: page.items }]
   if (page.continue !== undefined && page.continue !== "") {
@@ -319,24 +251,13 @@ const listed = (state: State, page: Page): Step => {
   return ask(next, resume(next), [...staged, { _tag: "Commit", resourceVersion: page.resourceVersion }])
 }
 
-const cut: Problem.Problem = {
-  kind: "unavailable",
-  verb: "watch",
-  message: "the server ended the watch before the initial state was complete",
-  error: undefined
-}
-
 /** The initial state; its first input is `Elapsed`. */
-export const initial = (strategy: State["strategy"] = "stream"): State => ({
-  phase: {
-    _tag: "Waiting",
-    request: strategy === "stream" ? { _tag: "Stream" } : { _tag: "List", continue: undefined }
-  },
-  strategy,
+export const initial: State = {
+  phase: { _tag: "Waiting", request: first },
   resourceVersion: undefined,
   ...well,
   relists: 0
-})
+}
 
 /**
  * One transition. An input that is impossible in the phase changes nothing and returns no action.
@@ -353,27 +274,11 @@ export const step = (state: State, input: Input): Step => {
       return [
         {
           ...state,
-          phase: phase.request._tag === "Stream" ? { _tag: "Streaming" } : { _tag: "Watching", quiet: true },
+          phase: { _tag: "Watching", quiet: true },
           problem: state.problem?.isInStream === true ? state.problem : undefined
         },
         [{ _tag: "Read" }]
       ]
-    case "Streaming":
-      switch (input._tag) {
-        case "Received":
-          return streamed(state, input.events)
-        case "Failed":
-          return failedEarly(state, input.error)
-        case "Ended":
-          return unfinished(state, cut, cutLimit)
-        case "Idle": {
-          // A server that accepts the request but never ends the initial events does not support WatchList.
-          const paged: State = { ...state, strategy: "pages" }
-          return ask(paged, first(paged), [{ _tag: "Relisted", reason: "idle" }])
-        }
-        default:
-          return [state, []]
-      }
     case "Watching":
       switch (input._tag) {
         case "Received":

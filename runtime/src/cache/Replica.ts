@@ -98,12 +98,6 @@ export const make = (options: {
         case "Stage":
           stage(edit.objects, how, changes)
           break
-        case "Unstage": {
-          const key = keyString(edit.object.metadata)
-          staged.delete(key)
-          if (!synced) drop(key, edit.object, how, changes)
-          break
-        }
         case "Commit":
           commit(edit.resourceVersion, how, changes)
           break

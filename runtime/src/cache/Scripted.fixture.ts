@@ -89,8 +89,7 @@ export type Asked =
     }
   | {
       readonly _tag: "watch"
-      readonly from: string | undefined
-      readonly initialEvents: boolean
+      readonly from: string
       /** Accepts; the answer makes things happen on the watch. */
       readonly accept: Effect.Effect<(happening: Happening) => Effect.Effect<void>>
       readonly refuse: (error: ApiError.ApiError) => Effect.Effect<void>
@@ -135,7 +134,6 @@ export const scripted: Effect.Effect<Scripted> = Effect.gen(function* () {
         yield* Queue.offer(requests, {
           _tag: "watch",
           from: options.resourceVersion,
-          initialEvents: options.initialEvents,
           accept: Effect.as(
             Queue.offer(
               answers,

@@ -1,6 +1,6 @@
 /**
- * For the tests of this folder: an API server of one kind in memory, under the real Client and a cache. It knows lists, watches with initial
- * events, create, merge patch and delete; a test decides when its watches hear of something, and what it refuses.
+ * For the tests of this folder: an API server of one kind in memory, under the real Client and a cache. It knows lists,
+ * watches, create, merge patch and delete. A test decides when its watches send an event, and which requests it refuses.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -114,9 +114,9 @@ export const make = (): Server => {
   const parse = (request: Request) => {
     const url = new URL(request.path, "http://memory")
     const [, namespace, name] = /(?:namespaces\/([^/]+)\/)?webapps(?:\/([^/]+))?/.exec(url.pathname) ?? []
-    requests.push(`${request.method} ${url.pathname}${url.searchParams.has("sendInitialEvents") ? " initial" : ""}`)
+    requests.push(`${request.method} ${url.pathname}`)
     const matches = LabelSelector.parse(url.searchParams.get("labelSelector") ?? "") ?? (() => true)
-    return { url, namespace, key: `${namespace}/${name}`, matches, refused: server.refuse(url.pathname) }
+    return { namespace, key: `${namespace}/${name}`, matches, refused: server.refuse(url.pathname) }
   }
 
   const select = (namespace: string | undefined, matches: LabelSelector.LabelSelector) =>
@@ -158,7 +158,7 @@ export const make = (): Server => {
 
   const open: (typeof Transport.Transport.Service)["open"] = (request) =>
     Effect.gen(function* () {
-      const { matches, namespace, refused, url } = parse(request)
+      const { matches, namespace, refused } = parse(request)
       const queue = yield* Queue.unbounded<Uint8Array | undefined>()
       const streaming = {
         headers: new Headers(),
@@ -169,11 +169,6 @@ export const make = (): Server => {
         queue.unsafeOffer(encoder.encode(status(refused)))
         queue.unsafeOffer(undefined)
         return { status: refused, ...streaming }
-      }
-      if (url.searchParams.has("sendInitialEvents")) {
-        for (const object of select(namespace, matches)) queue.unsafeOffer(line({ type: "ADDED", object }))
-        const metadata = { resourceVersion: `${revision}`, annotations: { "k8s.io/initial-events-end": "true" } }
-        queue.unsafeOffer(line({ type: "BOOKMARK", object: { metadata } }))
       }
       const watcher: Watcher = { namespace, matches, queue }
       watchers.add(watcher)

@@ -21,9 +21,8 @@ export interface Source {
     readonly limit: number
     readonly continue?: string | undefined
   }) => Effect.Effect<Page, ApiError>
-  /** Without a resourceVersion, `initialEvents` is set: the watch sends the existing objects first. */
+  /** Watches the changes after a resourceVersion. */
   readonly watch: (options: {
-    readonly resourceVersion?: string | undefined
-    readonly initialEvents: boolean
+    readonly resourceVersion: string
   }) => Effect.Effect<Watch.Connection, ApiError, Scope.Scope>
 }

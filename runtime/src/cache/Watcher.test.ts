@@ -14,7 +14,7 @@ type WatchAsked = Extract<Asked, { readonly _tag: "watch" }>
 type PageAsked = Extract<Asked, { readonly _tag: "page" }>
 
 /** A driver on a scripted server; its edits and reports are recorded. Without jitter, unless given. */
-const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitter?: number } = {}) =>
+const driven = (options: { readonly jitter?: number } = {}) =>
   Effect.gen(function* () {
     const server = yield* scripted
     const edits: Array<string> = []
@@ -45,7 +45,17 @@ const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitt
       }
     }
     const fiber = yield* Effect.forkScoped(
-      Effect.withRandom(Watcher.run(server.source, sink, options.strategy), Random.fixed([options.jitter ?? 0]))
+      Effect.withRandom(Watcher.run(server.source, sink), Random.fixed([options.jitter ?? 0]))
+    )
+    const watch = Effect.filterOrDieMessage(
+      server.asked,
+      (asked): asked is WatchAsked => asked._tag === "watch",
+      "a page was asked for"
+    )
+    const page = Effect.filterOrDieMessage(
+      server.asked,
+      (asked): asked is PageAsked => asked._tag === "page",
+      "a watch was asked for"
     )
     return {
       ...server,
@@ -55,52 +65,75 @@ const driven = (options: { readonly strategy?: "stream" | "pages"; readonly jitt
       heard: () => heard,
       /** What was done to the copy since this was last asked. */
       edits: () => edits.splice(0),
-      watch: Effect.filterOrDieMessage(
-        server.asked,
-        (asked): asked is WatchAsked => asked._tag === "watch",
-        "a page was asked for"
-      ),
-      page: Effect.filterOrDieMessage(
-        server.asked,
-        (asked): asked is PageAsked => asked._tag === "page",
-        "a watch was asked for"
-      )
+      watch,
+      page,
+      /** Answers a list with nothing, as of "10", and accepts the watch that follows. */
+      syncEmpty: Effect.gen(function* () {
+        yield* (yield* page).answer({ items: [], resourceVersion: "10" })
+        const asked = yield* watch
+        expect(asked.from).toBe("10")
+        const happen = yield* asked.accept
+        yield* Effect.yieldNow()
+        return happen
+      })
     }
   })
 
 const added = (name: string, rv: string): Watch.Event => ({ type: "ADDED", object: web({ name, rv }) })
-const end = (resourceVersion: string): Watch.Event => ({ type: "BOOKMARK", resourceVersion, initialEventsEnd: true })
-
-/** Accepts a WatchList and tells that there is nothing, as of "10". */
-const syncEmpty = (asked: WatchAsked) =>
-  Effect.gen(function* () {
-    expect(asked.initialEvents).toBe(true)
-    const happen = yield* asked.accept
-    yield* happen([end("10")])
-    yield* Effect.yieldNow()
-    return happen
-  })
 
 describe("a driver", () => {
-  effect("replaces the copy when the initial events are complete, and goes on with the same watch", () =>
+  effect("lists in pages, then watches from the resourceVersion of the list", () =>
     Effect.gen(function* () {
-      const { edits, open, watch } = yield* driven()
-      const happen = yield* (yield* watch).accept
-      yield* happen([added("a", "3"), added("b", "4")])
-      yield* happen([added("c", "5"), end("10"), added("d", "11")])
-      yield* happen([added("e", "12")])
+      const { edits, open, page, watch } = yield* driven()
+      const first = yield* page
+      expect(first.continue).toBeUndefined()
+      yield* first.answer({ items: [web({ name: "a", rv: "1" })], resourceVersion: "20", continue: "next" })
+      const second = yield* page
+      expect(second.continue).toBe("next")
+      yield* second.answer({ items: [web({ name: "b", rv: "2" })], resourceVersion: "20" })
+      const asked = yield* watch
+      expect(asked.from).toBe("20")
+      const happen = yield* asked.accept
+      yield* happen([added("c", "21")])
+      yield* happen([added("d", "22")])
       yield* TestClock.adjust("1 millis")
-      expect(edits()).toEqual(["begin", "stage a b", "stage c", "commit 10", "apply 11", "apply 12"])
+      expect(edits()).toEqual(["begin", "stage a", "stage b", "commit 20", "apply 21", "apply 22"])
       expect(open()).toBe(1)
+    })
+  )
+
+  effect("lists from the first page again when the server forgets the list between two pages", () =>
+    Effect.gen(function* () {
+      const { edits, page, watch } = yield* driven()
+      yield* (yield* page).answer({ items: [web({ name: "a", rv: "1" })], resourceVersion: "20", continue: "next" })
+      yield* (yield* page).refuse(refusal(410, "Expired"))
+      const again = yield* page
+      expect(again.continue).toBeUndefined()
+      yield* again.answer({ items: [web({ name: "b", rv: "22" })], resourceVersion: "30" })
+      expect((yield* watch).from).toBe("30")
+      expect(edits()).toEqual(["begin", "stage a", "relisted:expired", "begin", "stage b", "commit 30"])
+    })
+  )
+
+  effect("repeats a page that fails, and keeps the pages before it", () =>
+    Effect.gen(function* () {
+      const { edits, page, watch } = yield* driven()
+      yield* (yield* page).answer({ items: [web({ name: "a", rv: "1" })], resourceVersion: "20", continue: "next" })
+      yield* (yield* page).refuse(unreachable)
+      yield* TestClock.adjust("200 millis")
+      const again = yield* page
+      expect(again.continue).toBe("next")
+      yield* again.answer({ items: [web({ name: "b", rv: "2" })], resourceVersion: "20" })
+      expect((yield* watch).from).toBe("20")
+      expect(edits()).toEqual(["begin", "stage a", "stage b", "commit 20"])
     })
   )
 
   effect("says each time that the server told anything, be it that there is nothing new", () =>
     Effect.gen(function* () {
-      const { heard, watch } = yield* driven()
-      const asked = yield* watch
+      const { heard, syncEmpty, watch } = yield* driven()
       expect(heard()).toBe(0)
-      const happen = yield* syncEmpty(asked)
+      const happen = yield* syncEmpty
       const before = heard()
       yield* happen([{ type: "BOOKMARK", resourceVersion: "10", initialEventsEnd: false }])
       yield* TestClock.adjust("1 millis")
@@ -113,26 +146,10 @@ describe("a driver", () => {
     })
   )
 
-  effect("reads pages where initial events are refused, then watches from there", () =>
-    Effect.gen(function* () {
-      const { edits, page, watch } = yield* driven()
-      yield* (yield* watch).refuse(refusal(422, "Invalid"))
-      const first = yield* page
-      expect(first.continue).toBeUndefined()
-      yield* first.answer({ items: [web({ name: "a", rv: "1" })], resourceVersion: "20", continue: "next" })
-      const second = yield* page
-      expect(second.continue).toBe("next")
-      yield* second.answer({ items: [web({ name: "b", rv: "2" })], resourceVersion: "20" })
-      const resumed = yield* watch
-      expect([resumed.initialEvents, resumed.from]).toEqual([false, "20"])
-      expect(edits()).toEqual(["begin", "begin", "stage a", "stage b", "commit 20"])
-    })
-  )
-
   effect("opens the next watch at once where the last one ended, and has one open at a time", () =>
     Effect.gen(function* () {
-      const { edits, open, watch } = yield* driven()
-      const happen = yield* syncEmpty(yield* watch)
+      const { edits, open, syncEmpty, watch } = yield* driven()
+      const happen = yield* syncEmpty
       yield* happen([added("a", "11")])
       yield* TestClock.adjust("5 minutes")
       yield* happen(ended)
@@ -148,8 +165,8 @@ describe("a driver", () => {
 
   effect("waits before it goes on after a broken connection, longer each time, and does not list anew", () =>
     Effect.gen(function* () {
-      const { edits, pending, reports, watch } = yield* driven()
-      const happen = yield* syncEmpty(yield* watch)
+      const { edits, pending, reports, syncEmpty, watch } = yield* driven()
+      const happen = yield* syncEmpty
       yield* happen(unreachable)
       yield* TestClock.adjust("199 millis")
       expect(yield* pending).toBe(0)
@@ -169,8 +186,8 @@ describe("a driver", () => {
 
   effect("lengthens a delay by up to half at random, never shortens it", () =>
     Effect.gen(function* () {
-      const { pending, watch } = yield* driven({ jitter: 1 })
-      yield* (yield* watch).refuse(refusal(429, "TooManyRequests", 2))
+      const { page, pending } = yield* driven({ jitter: 1 })
+      yield* (yield* page).refuse(refusal(429, "TooManyRequests", 2))
       yield* TestClock.adjust("2999 millis")
       expect(yield* pending).toBe(0)
       yield* TestClock.adjust("1 millis")
@@ -180,15 +197,15 @@ describe("a driver", () => {
 
   effect("lists anew when its resourceVersion is too old, told by the answer or inside the watch", () =>
     Effect.gen(function* () {
-      const { edits, watch } = yield* driven()
-      const happen = yield* syncEmpty(yield* watch)
+      const { edits, page, syncEmpty, watch } = yield* driven()
+      const happen = yield* syncEmpty
       yield* happen([added("a", "11"), { type: "ERROR", error: refusal(410, "Expired") }])
-      const again = yield* syncEmpty(yield* watch)
+      const again = yield* syncEmpty
       yield* again([added("b", "12")])
       yield* TestClock.adjust("1 minutes")
       yield* again(ended)
       yield* (yield* watch).refuse(refusal(410, "Expired"))
-      expect((yield* watch).initialEvents).toBe(true)
+      expect((yield* page).continue).toBeUndefined()
       expect(edits()).toEqual([
         "begin",
         "commit 10",
@@ -206,8 +223,8 @@ describe("a driver", () => {
 
   effect("counts a watch that ends within a second as failed, and does not spin", () =>
     Effect.gen(function* () {
-      const { pending, watch } = yield* driven()
-      const happen = yield* syncEmpty(yield* watch)
+      const { pending, syncEmpty } = yield* driven()
+      const happen = yield* syncEmpty
       yield* happen(ended)
       yield* TestClock.adjust("199 millis")
       expect(yield* pending).toBe(0)
@@ -219,8 +236,8 @@ describe("a driver", () => {
   effect("judges how long a watch lived by what passed, whatever the machine's time is set to", () =>
     Effect.gen(function* () {
       const wall = yield* WallClock.make
-      const { pending, watch } = yield* Effect.withClock(driven(), wall.clock)
-      const short = yield* syncEmpty(yield* watch)
+      const { pending, syncEmpty, watch } = yield* Effect.withClock(driven(), wall.clock)
+      const short = yield* syncEmpty
       wall.set(3_600_000)
       yield* TestClock.adjust("999 millis")
       yield* short(ended)
@@ -238,34 +255,34 @@ describe("a driver", () => {
 
   effect("goes on after the watchdog, and lists anew when it comes a second time", () =>
     Effect.gen(function* () {
-      const { watch } = yield* driven()
-      const happen = yield* syncEmpty(yield* watch)
+      const { page, syncEmpty, watch } = yield* driven()
+      const happen = yield* syncEmpty
       yield* happen(idle)
       const resumed = yield* watch
       expect(resumed.from).toBe("10")
       const again = yield* resumed.accept
       yield* again(idle)
-      expect((yield* watch).initialEvents).toBe(true)
+      expect((yield* page).continue).toBeUndefined()
     })
   )
 
   effect("reports what is in the way, and that it is gone", () =>
     Effect.gen(function* () {
-      const { reports, watch } = yield* driven()
-      yield* (yield* watch).refuse(refusal(403, "Forbidden"))
+      const { page, reports, syncEmpty } = yield* driven()
+      yield* (yield* page).refuse(refusal(403, "Forbidden"))
       yield* TestClock.adjust("200 millis")
-      yield* (yield* watch).refuse(refusal(403, "Forbidden"))
+      yield* (yield* page).refuse(refusal(403, "Forbidden"))
       expect(reports).toEqual(["denied"])
       yield* TestClock.adjust("400 millis")
-      yield* syncEmpty(yield* watch)
+      yield* syncEmpty
       expect(reports).toEqual(["denied", "denied", "recovered"])
     })
   )
 
   effect("closes its watch when it is interrupted", () =>
     Effect.gen(function* () {
-      const { fiber, open, watch } = yield* driven()
-      yield* syncEmpty(yield* watch)
+      const { fiber, open, syncEmpty } = yield* driven()
+      yield* syncEmpty
       expect(open()).toBe(1)
       yield* Fiber.interrupt(fiber)
       expect(open()).toBe(0)

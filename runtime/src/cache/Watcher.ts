@@ -37,10 +37,10 @@ type Next = Extract<Reflector.Action, { readonly _tag: "Ask" | "Read" | "Wait" }
  *
  * The watcher runs one Effect for each chunk that arrives, and none for each event.
  */
-export const run = (source: Source, sink: Sink, strategy?: Reflector.State["strategy"]): Effect.Effect<never> =>
+export const run = (source: Source, sink: Sink): Effect.Effect<never> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
-    let state = Reflector.initial(strategy)
+    let state = Reflector.initial
     let report: Effect.Effect<void> | undefined
 
     const advance = (input: Reflector.Input): Next => {
@@ -60,13 +60,8 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
 
     const failed = (error: ApiError): Reflector.Input => ({ _tag: "Failed", error })
 
-    const connected = Effect.fnUntraced(function* (request: Reflector.Request) {
-      const opening = yield* Effect.either(
-        source.watch({
-          resourceVersion: request._tag === "Resume" ? request.resourceVersion : undefined,
-          initialEvents: request._tag === "Stream"
-        })
-      )
+    const connected = Effect.fnUntraced(function* (resourceVersion: string) {
+      const opening = yield* Effect.either(source.watch({ resourceVersion }))
       if (opening._tag === "Left") return advance(failed(opening.left))
       const openedAt = Time.monotonic(clock)
       const happened = Effect.match(opening.right.next, {
@@ -99,8 +94,8 @@ export const run = (source: Source, sink: Sink, strategy?: Reflector.State["stra
       } else if (next._tag === "Ask" && next.request._tag === "List") {
         const page = yield* Effect.either(source.page({ limit: pageSize, continue: next.request.continue }))
         next = advance(page._tag === "Left" ? failed(page.left) : { _tag: "Listed", page: page.right })
-      } else if (next._tag === "Ask") {
-        next = yield* connected(next.request)
+      } else if (next._tag === "Ask" && next.request._tag === "Resume") {
+        next = yield* connected(next.request.resourceVersion)
       } else return yield* Effect.dieMessage("a watch was to be read after it was closed")
     }
   })

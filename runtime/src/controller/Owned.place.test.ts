@@ -266,7 +266,7 @@ describe("a place becomes ours", () => {
         Effect.gen(function* () {
           server.put(Widget, { ...widget("a"), metadata: { name: "a", finalizers } })
           server.put(ConfigMap, foreign({ annotations: { [adoptAnnotation]: "true" } }))
-          const held = server.hold(/GET .*widgets/)
+          const held = server.hold(/GET .*widgets\/a/)
           const { options, reported } = makes()
           yield* run(options)
           server.remove(Widget, "a")

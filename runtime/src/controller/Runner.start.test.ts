@@ -26,7 +26,7 @@ describe("the first pass", () => {
         server.put(ConfigMap, { metadata: { name: "config" } })
         server.put(Secret, { metadata: { name: "secret" } })
         const wakes = (name: string) => ({ map: () => [{ namespace: "default", name }] })
-        const held = server.hold(/WATCH .*secrets/)
+        const held = server.hold(/GET .*secrets/)
         yield* start(
           Controller.make("widgets", {
             for: Widget,
@@ -53,7 +53,7 @@ describe("a first list that is never answered", () => {
     withWorld(({ server }) =>
       Effect.gen(function* () {
         server.put(Widget, widget("a"))
-        const hung = server.hold(/WATCH .*secrets/)
+        const hung = server.hold(/GET .*secrets/)
         const [stuck, fine] = [done(), done()]
         yield* start(Controller.make("stuck", { for: Widget, owns: [Secret], reconcile: stuck.reconcile }))
         yield* start(Controller.make("fine", { for: Widget, reconcile: fine.reconcile }))
@@ -71,7 +71,7 @@ describe("a first list that is never answered", () => {
     "does not hold up the end either",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        server.hold(/WATCH /)
+        server.hold(/GET /)
         const { close, scope } = yield* closable
         const controller = Controller.make("widgets", { for: Widget, owns: [Secret], reconcile: done().reconcile })
         yield* Scope.extend(start(controller, { gracePeriod: "30 seconds" }), scope)

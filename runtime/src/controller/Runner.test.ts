@@ -50,7 +50,7 @@ describe("a controller starts", () => {
         expect(server.writes().filter(({ what }) => what.includes("configmaps"))).toHaveLength(1)
         yield* Fiber.join(yield* first.close)
 
-        const held = server.hold(/WATCH .*configmaps/)
+        const held = server.hold(/GET .*configmaps$/)
         const before = server.writes().length
         // Another process, which knows nothing yet.
         const fresh = yield* Layer.build(Layer.fresh(Cache.layer()))
@@ -197,7 +197,7 @@ describe("a controller that stops", () => {
     "does so at once when its caches never synced",
     withWorld(({ server }) =>
       Effect.gen(function* () {
-        server.fail(/WATCH .*widgets/, 403)
+        server.fail(/GET .*widgets/, 403)
         const { close, scope } = yield* closable
         const controller = Controller.make("widgets", { for: Widget, reconcile: () => Effect.succeed(Result.done) })
         yield* Scope.extend(start(controller), scope)

@@ -356,7 +356,7 @@ effect(
     Effect.gen(function* () {
       server.put(Widget, widget("a"))
       const { reconcile, times } = counted(() => Effect.as(Effect.void, Result.done))
-      const outage = server.fail(/^(GET|PATCH)/, "ECONNREFUSED")
+      const outage = server.fail(/^(GET \/readyz|PATCH)/, "ECONNREFUSED")
       yield* run({ finalizer: { name: "example.com/clean", cleanup: () => Effect.void }, reconcile })
       yield* pass("20 seconds")
       expect(story(attempts)).toEqual(["Unreachable +0"])

@@ -313,18 +313,8 @@ export const make = (): ApiServer => {
       if (target === undefined) return yield* Effect.dieMessage(`no collection at ${request.path}`)
       const labels = labelsOf(target.query)
       const watcher: Watcher = { ...target, labels, queue, project: (object) => project(request, object) }
-      if (target.query.has("sendInitialEvents")) {
-        const lines = select(target).map((object) => ({ type: "ADDED", object: project(request, object) }))
-        const annotations = { "k8s.io/initial-events-end": "true" }
-        const end = {
-          type: "BOOKMARK",
-          object: { metadata: { resourceVersion: String(storage.revision()), annotations } }
-        }
-        queue.unsafeOffer(encoder.encode([...lines, end].map((line) => `${JSON.stringify(line)}\n`).join("")))
-      } else {
-        const from = Number(target.query.get("resourceVersion"))
-        for (const event of storage.history) if (event.revision > from) tell(watcher, event)
-      }
+      const from = Number(target.query.get("resourceVersion"))
+      for (const event of storage.history) if (event.revision > from) tell(watcher, event)
       watchers.add(watcher)
       yield* Effect.addFinalizer(() => Effect.sync(() => watchers.delete(watcher)))
       return streaming

@@ -149,6 +149,8 @@ describe("controllers of one manager", () => {
       const { stop } = yield* start(server, [make("one"), make("two"), make("three")], { workers })
       expect(busy).toEqual({ one: 1, two: 2, three: 3 })
       expect(server.requests.map(({ what }) => what)).toEqual([
+        "GET /apis/example.com/v1/widgets",
+        "GET /api/v1/configmaps",
         "WATCH /apis/example.com/v1/widgets",
         "WATCH /api/v1/configmaps"
       ])

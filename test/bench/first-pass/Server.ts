@@ -112,38 +112,36 @@ const changed = objects[Math.floor(count / 2)]
 if (changed === undefined) throw new Error(`invalid number of WebApps: ${process.argv[2]} (must be 1 or more)`)
 
 const line = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`
-const bookmark = (): string =>
-  line("BOOKMARK", {
-    metadata: { resourceVersion: String(version), annotations: { "k8s.io/initial-events-end": "true" } }
-  })
-const initial = new Map(
-  Object.entries(kinds).map(([plural, all]) => {
-    const lines = all.map((object) => line("ADDED", object))
-    // Chunks as they come from a socket.
-    const size = 50
-    const parts = Array.from({ length: Math.ceil(lines.length / size) }, (_, at) =>
-      Buffer.from(lines.slice(at * size, (at + 1) * size).join(""))
-    )
-    return [plural, parts] as const
-  })
+const encoded = new Map(
+  Object.entries(kinds).map(([plural, all]) => [plural, all.map((object) => JSON.stringify(object))] as const)
 )
+
+/** One page of a list. Its continue token is the index of the next object. */
+const page = (plural: string, url: URL): Response => {
+  const all = encoded.get(plural) ?? []
+  const from = Number(url.searchParams.get("continue") ?? 0)
+  const to = from + Number(url.searchParams.get("limit") ?? all.length)
+  const metadata = { resourceVersion: String(version), ...(to < all.length && { continue: String(to) }) }
+  return new Response(
+    `{"kind":"List","metadata":${JSON.stringify(metadata)},"items":[${all.slice(from, to).join()}]}`,
+    {
+      headers: { "content-type": "application/json" }
+    }
+  )
+}
+
 const watches = new Map<string, ReadableStreamDefaultController<Uint8Array>>()
 
 const refusal = (code: number, reason: string) =>
   Response.json({ kind: "Status", code, reason, message: reason }, { status: code })
 
-const watch = (plural: string, sendsInitial: boolean): Response =>
+const watch = (plural: string): Response =>
   new Response(
     new ReadableStream<Uint8Array>({
-      start: async (controller) => {
+      start: (controller) => {
         watches.set(plural, controller)
         // Bun sends the headers with the first chunk.
-        if (!sendsInitial) return controller.enqueue(Buffer.from("\n"))
-        for (const part of initial.get(plural) ?? []) {
-          controller.enqueue(part)
-          if ((controller.desiredSize ?? 0) < -20) await Bun.sleep(0)
-        }
-        controller.enqueue(Buffer.from(bookmark()))
+        controller.enqueue(Buffer.from("\n"))
       }
     }),
     { headers: { "content-type": "application/json" } }
@@ -154,7 +152,7 @@ let terms = 0
 let answered: (() => void) | undefined
 
 const leases = async (request: Request, isWatch: boolean): Promise<Response> => {
-  if (isWatch) return watch("leases", false)
+  if (isWatch) return watch("leases")
   if (request.method === "GET") return lease === undefined ? refusal(404, "NotFound") : Response.json(lease)
   const sent = (await request.json()) as { metadata: object; spec: { leaseTransitions?: number } }
   terms = sent.spec.leaseTransitions ?? terms
@@ -197,12 +195,8 @@ const server = Bun.serve({
     if (segments.includes("events")) {
       return Response.json({ ...((await request.json()) as object) }, { status: 201 })
     }
-    const all = kinds[plural]
-    if (all === undefined) return refusal(404, "NotFound")
-    if (request.method === "GET" && isWatch) return watch(plural, url.searchParams.get("sendInitialEvents") === "true")
-    if (request.method === "GET") {
-      return Response.json({ kind: "List", metadata: { resourceVersion: String(version) }, items: all })
-    }
+    if (kinds[plural] === undefined) return refusal(404, "NotFound")
+    if (request.method === "GET") return isWatch ? watch(plural) : page(plural, url)
     if (request.method === "PATCH" && url.pathname.includes(changed.app.metadata.name)) {
       if (plural === "deployments") answered?.()
       const object =
