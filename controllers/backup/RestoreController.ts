@@ -10,7 +10,7 @@ import * as Controller from "@homeostat/runtime/controller/Controller"
 import * as Result from "@homeostat/runtime/controller/Result"
 import * as Status from "@homeostat/runtime/controller/Status"
 import * as EventRecorder from "@homeostat/runtime/events/EventRecorder"
-import type { Job } from "@homeostat/runtime/resource/BuiltIn"
+import { type Job, PersistentVolumeClaim } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { keyOf } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Time from "@homeostat/runtime/resource/Time"
@@ -31,6 +31,8 @@ import * as Prerequisites from "./run/Prerequisites.ts"
 import * as Spec from "./run/Spec.ts"
 import * as Text from "./run/Text.ts"
 import { Settings } from "./Settings.ts"
+import * as Target from "./volumes/Target.ts"
+import type { VolumeClaim } from "./volumes/VolumeClaim.ts"
 
 /** The state of a Restore. */
 type State =
@@ -42,7 +44,12 @@ type State =
 export const controller = Controller.make("restore", {
   for: Restore,
   watches: MoverJobs.triggers(Restore, "Restore"),
-  access: [...MoverJobs.access, ...Prerequisites.access, Access.get(Backup)],
+  access: [
+    ...MoverJobs.access,
+    ...Prerequisites.access,
+    Access.get(Backup),
+    Access.of(PersistentVolumeClaim, ["create"])
+  ],
   reconcile: (restore) =>
     Effect.gen(function* () {
       const turns = yield* RepositoryQueue
@@ -121,18 +128,27 @@ const begin = (restore: Restore) =>
     const settings = yield* Settings
     const { namespace = "" } = restore.metadata
     const { spec } = restore
-    const backup = yield* Client.get(Backup, { namespace, name: spec.backupRef }).pipe(
+    const { backupNamespace = namespace } = spec
+    const granted = yield* Prerequisites.granted(restore)
+    if (Either.isLeft(granted)) return pending(granted.left)
+    const backup = yield* Client.get(Backup, { namespace: backupNamespace, name: spec.backupRef }).pipe(
       Effect.catchTag("NotFound", () => Effect.succeed(undefined))
     )
     if (backup === undefined) {
       return pending({
         reason: "BackupNotFound",
-        message: `Backup ${spec.backupRef} not found in this namespace. If it was deleted, create it again with its destination and spec.suspend: its snapshots are found again`
+        message: `Backup ${spec.backupRef} not found in ${backupNamespace === namespace ? "this namespace" : `namespace ${backupNamespace}`}. If it was deleted, create it again with its destination and spec.suspend: its snapshots are found again`
       })
     }
     const understood = Spec.parse(backup)
     if (Either.isLeft(understood)) return pending(understood.left)
     const { repository } = understood.right
+    if (repository.destination._tag === "Pvc" && backupNamespace !== namespace) {
+      return pending({
+        reason: "InvalidDestination",
+        message: `spec.backupNamespace is not allowed for a Backup with the destination ${backup.spec.destination}: only pods of namespace ${backupNamespace} can mount that claim`
+      })
+    }
     const busy = yield* MoverJobs.wait(restore, "Restore", "restore", repository.hash)
     if (busy !== undefined) return pending(waitingFor(busy))
     const [privileges, volume, target, credentials] = yield* Effect.all(
@@ -143,7 +159,7 @@ const begin = (restore: Restore) =>
         Prerequisites.credentials(
           backup,
           repository.destination,
-          spec.serviceAccountName ?? backup.spec.serviceAccountName
+          { namespace, serviceAccountName: spec.serviceAccountName }
         )
       ],
       { concurrency: "unbounded" }
@@ -152,6 +168,8 @@ const begin = (restore: Restore) =>
     if (Either.isLeft(volume)) return pending(volume.left)
     if (Either.isLeft(target)) return pending(target.left)
     if (Either.isLeft(credentials)) return pending(credentials.left)
+    const refused = yield* makeClaim(restore, target.right.claims[0])
+    if (refused !== undefined) return pending(refused)
     const begun = yield* MoverJobs.begin(
       {
         owner: restore,
@@ -162,8 +180,8 @@ const begin = (restore: Restore) =>
         use: "restore",
         operations: ["preflight", "restore"],
         parameters: {
-          BACKUP_HOST: namespace,
-          BACKUP_TAG: `${namespace}/${backup.metadata.name}`,
+          BACKUP_HOST: backupNamespace,
+          BACKUP_TAG: `${backupNamespace}/${backup.metadata.name}`,
           RESTORE_VOLUME: volume.right,
           RESTORE_TARGET: MoverJob.dataPath(spec.targetPVC),
           SNAPSHOT: spec.snapshot,
@@ -198,6 +216,27 @@ const begin = (restore: Restore) =>
     }
     return running
   })
+
+/** Creates the claim of `spec.volumeClaimTemplate`. Returns the reason if the API server rejects it, for example because of a quota. */
+const makeClaim = (restore: Restore, { isNew, name }: VolumeClaim) =>
+  Effect.gen(function* () {
+    const { volumeClaimTemplate } = restore.spec
+    if (volumeClaimTemplate === undefined || !isNew) return undefined
+    yield* Client.create(PersistentVolumeClaim, Target.claimOf(restore, volumeClaimTemplate))
+    const note = `PersistentVolumeClaim ${name} was created from spec.volumeClaimTemplate`
+    yield* EventRecorder.record({ regarding: restore, type: "Normal", reason: "ClaimCreated", note })
+    return undefined
+  }).pipe(
+    Effect.catchTags({
+      Forbidden: ({ message }) => Effect.succeed(claimRefused(message)),
+      Invalid: ({ message }) => Effect.succeed(claimRefused(message))
+    })
+  )
+
+const claimRefused = (message: string): Spec.Refusal => ({
+  reason: "ClaimRefused",
+  message: `The API server refuses the PersistentVolumeClaim of spec.volumeClaimTemplate: ${message}`
+})
 
 /**
  * The latest time of the snapshot, in RFC 3339. `latest` excludes snapshots that are made after the Restore: a Restore that waits must

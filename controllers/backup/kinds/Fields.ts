@@ -64,7 +64,8 @@ const SecurityContext = Schema.Struct({
   )
 })
 
-const Texts = Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(1024)) })
+/** Labels or annotations. */
+export const texts = Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(1024)) })
 
 const Toleration = Schema.Struct({
   key: optional(text(317), "The taint's key; absent: every one."),
@@ -98,8 +99,8 @@ export const pod = {
   ),
   podMetadata: optional(
     Schema.Struct({
-      labels: optional(Texts, "Labels of the pod. Those of Homeostat stay."),
-      annotations: optional(Texts, "Annotations of the pod.")
+      labels: optional(texts, "Labels of the pod. Those of Homeostat stay."),
+      annotations: optional(texts, "Annotations of the pod.")
     }),
     "Metadata of the pod, for example to switch off a sidecar. Istio and Linkerd inject none by default."
   ),

@@ -40,6 +40,9 @@ export const skipCleanupAnnotation = `${domain}/skip-cleanup`
 /** On a namespace: `"true"` allows privileged movers. Only its administrators may set it. */
 export const privilegedAnnotation = `${domain}/privileged-movers`
 
+/** On a namespace: the namespaces whose Restores may read its Backups, separated by commas; `*` for all. */
+export const restoreAnnotation = `${domain}/restore-to-namespaces`
+
 /** Keeps a Backup until its mover has stopped and, if requested, its snapshots are deleted. */
 export const finalizer = `${domain}/finalizer`
 

@@ -7,9 +7,43 @@ import * as Fields from "./Fields.ts"
 
 const { flag, name, optional, text, time, whole } = Fields
 
+/** A claim that a Restore creates, with the fields of a PersistentVolumeClaim. */
+const ClaimTemplate = Schema.Struct({
+  metadata: optional(
+    Schema.Struct({
+      labels: optional(Fields.texts, "Labels of the claim."),
+      annotations: optional(Fields.texts, "Annotations of the claim.")
+    }),
+    "Metadata of the claim."
+  ),
+  spec: Schema.Struct({
+    accessModes: optional(
+      Schema.Array(Schema.Literal("ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod")).pipe(
+        Schema.minItems(1),
+        Schema.maxItems(3)
+      ),
+      "Default: ReadWriteOnce."
+    ),
+    storageClassName: optional(text(253), "The StorageClass. Default: that of the cluster."),
+    resources: Schema.Struct({
+      requests: Schema.Struct({ storage: Field.Quantity.annotations({ description: "The size, such as 10Gi." }) })
+    }).annotations({ description: "The size of the volume." })
+  }).annotations({ description: "The spec of the claim." })
+})
+
 const Spec = Schema.Struct({
-  backupRef: name("The Backup, of the same namespace, whose repository and credentials are used."),
-  targetPVC: name("The PersistentVolumeClaim to write to. It must exist, and be empty unless mode says otherwise."),
+  backupRef: name("The Backup whose snapshot is restored."),
+  backupNamespace: optional(
+    name("A namespace."),
+    "The namespace of the Backup. Default: that of the Restore. Another namespace has to allow it with its annotation backup.example.com/restore-to-namespaces."
+  ),
+  targetPVC: name(
+    "The PersistentVolumeClaim to write to, in the namespace of the Restore. It must be empty unless mode says otherwise."
+  ),
+  volumeClaimTemplate: optional(
+    ClaimTemplate,
+    "Creates the PersistentVolumeClaim targetPVC if it does not exist. The claim stays when the Restore is deleted."
+  ),
   volume: optional(
     name("A PersistentVolumeClaim."),
     "The claim whose snapshot to restore. Required if the Backup saves several claims and targetPVC is not one of them."

@@ -25,7 +25,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
-import { allowsUse, modeOf, type Restore } from "../kinds/Restore.ts"
+import { modeOf, type Restore } from "../kinds/Restore.ts"
 import * as Credentials from "../repository/Credentials.ts"
 import type * as Destination from "../repository/Destination.ts"
 import * as Placement from "../volumes/Placement.ts"
@@ -70,6 +70,32 @@ export const privileges = ({
   )
 }
 
+/** A Backup of another namespace may not be restored here. */
+export interface GrantRefusal {
+  readonly reason: "RestoreNotAllowed"
+  readonly message: string
+}
+
+/** Whether a Restore may use the Backups of `spec.backupNamespace`. The refusal does not reveal whether the namespace exists. */
+export const granted = ({
+  metadata: { namespace = "" },
+  spec: { backupNamespace = namespace }
+}: Restore): Found<void, GrantRefusal> => {
+  if (backupNamespace === namespace) return Effect.succeed(Either.void)
+  const refusal = Either.left<GrantRefusal>({
+    reason: "RestoreNotAllowed",
+    message: `spec.backupNamespace is not allowed: "${backupNamespace}" (an administrator adds ${namespace} to the annotation ${Names.restoreAnnotation} of that namespace)`
+  })
+  return Effect.map(find(Namespace, { name: backupNamespace }), (found) => {
+    const names = Option.match(found, {
+      onNone: () => "",
+      onSome: ({ metadata }) => metadata.annotations?.[Names.restoreAnnotation] ?? ""
+    })
+    const isListed = names.split(",").some((name) => name.trim() === namespace || name.trim() === "*")
+    return isListed ? Either.void : refusal
+  }).pipe(Effect.catchTag("Forbidden", () => Effect.succeed(refusal)))
+}
+
 type Found<A, E> = Effect.Effect<Either.Either<A, E>, ApiError.ApiError, Client.Client>
 
 /** The current groups of claims that a Backup saves: one Job for each, in this order. */
@@ -96,17 +122,19 @@ export const target = (
   backup: Backup,
   destination: Destination.Destination
 ): Found<Placement.Group, VolumeClaim.Refusal> =>
-  Effect.map(sourceAt(namespace, backup.spec.source), (seen) =>
-    Either.gen(function* () {
-      const claim = yield* Target.ofRestore(spec.targetPVC, seen, { inUse: allowsUse(spec) })
-      const reader = readerOf(backup, seen, spec.volume ?? spec.targetPVC)
+  Effect.gen(function* () {
+    const origin = yield* sourceAt(backup.metadata.namespace, backup.spec.source)
+    const seen = namespace === backup.metadata.namespace ? origin : yield* volumesAt(namespace)
+    return Either.gen(function* () {
+      const claim = yield* Target.ofRestore(spec, seen)
+      const reader = readerOf(backup, origin, spec.volume ?? spec.targetPVC)
       const [group] = yield* placed([claim], seen, destination, spec, {
         fallback: Target.writer(claim, reader, modeOf(spec)),
         keepsGroup: Target.keepsGroup(claim, modeOf(spec))
       })
       return group
     })
-  )
+  })
 
 /** The user who reads the files of a volume. */
 const readerOf = ({ spec }: Backup, seen: Source.Seen, volume: string | undefined): Placement.Security => {
@@ -134,10 +162,13 @@ export const repository = (
 
 /** The Secret values for a mover of this Backup, or of a Restore from it. */
 export const credentials = (
-  { metadata: { name, namespace }, spec }: Backup,
+  { metadata: { name, namespace: own }, spec }: Backup,
   destination: Destination.Destination,
-  /** The ServiceAccount of the pod: the Restore's, if it has one. */
-  serviceAccountName: string | undefined = spec.serviceAccountName
+  /** The namespace and the ServiceAccount of the pod. */
+  {
+    namespace = own,
+    serviceAccountName = spec.serviceAccountName
+  }: { readonly namespace?: string | undefined; readonly serviceAccountName?: string | undefined } = {}
 ): Found<Credentials.Mounts, Credentials.Refusal> =>
   Effect.gen(function* () {
     const references = Credentials.references(name, spec.repository)
@@ -192,20 +223,29 @@ const sourceAt = (
   const key = { namespace, name }
   return Effect.all(
     {
-      claims: asServed(Pages.all(PersistentVolumeClaim, { namespace }, claimPart)),
-      pods: asServed(Pages.all(Pod, { namespace }, podPart)),
+      volumes: volumesAt(namespace),
       deployment: kind === "pvc" ? Effect.succeedNone : find(Deployment, key),
       statefulSet: kind === "pvc" ? Effect.succeedNone : find(StatefulSet, key)
     },
     { concurrency: "unbounded" }
   ).pipe(
-    Effect.map(({ deployment, statefulSet, ...volumes }) => ({
+    Effect.map(({ deployment, statefulSet, volumes }) => ({
       ...volumes,
       deployment: Option.getOrUndefined(deployment),
       statefulSet: Option.getOrUndefined(statefulSet)
     }))
   )
 }
+
+/** The claims of a namespace, and the pods that may use them. */
+const volumesAt = (namespace: string | undefined): Effect.Effect<Target.Seen, ApiError.ApiError, Client.Client> =>
+  Effect.all(
+    {
+      claims: asServed(Pages.all(PersistentVolumeClaim, { namespace }, claimPart)),
+      pods: asServed(Pages.all(Pod, { namespace }, podPart))
+    },
+    { concurrency: "unbounded" }
+  )
 
 const metadataPart = ({ annotations: _, managedFields: __, ...metadata }: KubernetesObject["metadata"]) => metadata
 

@@ -6,8 +6,12 @@ import * as Target from "./Target.ts"
 import * as VolumeClaim from "./VolumeClaim.ts"
 
 const user = pod("app", podSpec({ data: "x" }))
-const restore = (seen: Partial<Target.Seen>, inUse = false) =>
-  Target.ofRestore("x", { claims: [], pods: [], ...seen }, { inUse })
+const template = { spec: { resources: { requests: { storage: "1Gi" } } } }
+const restore = (seen: Partial<Target.Seen>, inUse = false, spec: Partial<Target.Spec> = {}) =>
+  Target.ofRestore(
+    { targetPVC: "x", overwrite: false, inUse: inUse ? "Allow" : "Refuse", ...spec },
+    { claims: [], pods: [], ...seen }
+  )
 const destination = (seen: Partial<Target.Seen>, others: ReadonlyArray<string> = []) =>
   Target.ofDestination(
     "x",
@@ -50,7 +54,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     restore({ claims: [claim("y")] }),
     {
       reason: "TargetNotFound",
-      message: "PersistentVolumeClaim x of spec.targetPVC not found: create it, large enough for what is restored"
+      message: "PersistentVolumeClaim x of spec.targetPVC not found: create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
     }
   ],
   [
@@ -59,7 +63,21 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     {
       reason: "TargetNotFound",
       message:
-        "PersistentVolumeClaim x of spec.targetPVC is being deleted, and no pod can mount it any more. When it is gone, create it, large enough for what is restored"
+        "PersistentVolumeClaim x of spec.targetPVC is being deleted, and no pod can mount it any more. When it is gone, create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
+    }
+  ],
+  [
+    "a claim with a template that does not exist is created",
+    restore({ claims: [claim("y")] }, false, { volumeClaimTemplate: template }),
+    undefined
+  ],
+  [
+    "a claim with a template that is being deleted is not restored into",
+    restore({ claims: [claim("x", { deleted: true })] }, false, { volumeClaimTemplate: template }),
+    {
+      reason: "TargetNotFound",
+      message:
+        "PersistentVolumeClaim x of spec.targetPVC is being deleted, and no pod can mount it any more. When it is gone, create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
     }
   ],
   [
@@ -109,6 +127,12 @@ describe("As volumes to write to,", () => {
       if (refusal === undefined) expect(Either.getOrThrow(found).name).toBe("x")
     })
   }
+})
+
+test("a template does not change a claim that exists", () => {
+  const isNew = (claims: Target.Seen["claims"]) =>
+    Either.getOrThrow(restore({ claims }, false, { volumeClaimTemplate: template })).isNew
+  expect([isNew([]), isNew([claim("x")])]).toEqual([true, false])
 })
 
 test("many pods that use a volume are not all named", () => {

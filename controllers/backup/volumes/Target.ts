@@ -3,8 +3,10 @@
  *
  * Both may be unbound: with a StorageClass that waits for the first consumer, the mover's pod is that consumer.
  */
+import type { PersistentVolumeClaim } from "@homeostat/runtime/resource/BuiltIn"
+import type { Desired } from "@homeostat/runtime/resource/KubernetesObject"
 import * as Either from "effect/Either"
-import type { Mode } from "../kinds/Restore.ts"
+import { allowsUse, type Mode, type Restore } from "../kinds/Restore.ts"
 import * as Placement from "./Placement.ts"
 import type * as Source from "./Source.ts"
 import * as Usage from "./Usage.ts"
@@ -15,16 +17,39 @@ export type Seen = Pick<Source.Seen, "claims" | "pods">
 
 type Found = Either.Either<VolumeClaim.VolumeClaim, VolumeClaim.Refusal>
 
+/** The fields of a Restore that choose its claim. */
+export type Spec = Pick<Restore["spec"], "targetPVC" | "volumeClaimTemplate" | "inUse" | "overwrite">
+
+type Template = NonNullable<Restore["spec"]["volumeClaimTemplate"]>
+
+const accessModesOf = ({ spec }: Template) => spec.accessModes ?? ["ReadWriteOnce"]
+
+/** The claim that `spec.volumeClaimTemplate` describes. It has no owner, because the files outlive the Restore. */
+export const claimOf = (restore: Restore, template: Template): Desired<PersistentVolumeClaim> => ({
+  metadata: {
+    ...template.metadata,
+    name: restore.spec.targetPVC,
+    ...(restore.metadata.namespace !== undefined && { namespace: restore.metadata.namespace })
+  },
+  spec: { ...template.spec, accessModes: [...accessModesOf(template)] }
+})
+
 /**
- * The claim of a Restore's `spec.targetPVC`.
+ * The claim of a Restore's `spec.targetPVC`. With `spec.volumeClaimTemplate` it may be one that the Restore still has to create.
  *
  * A claim that a running pod uses is written only with the consent of the spec, even if it is empty: new files of the pod would mix
  * with the restored ones.
  */
-export const ofRestore = (name: string, seen: Seen, options: { readonly inUse: boolean }): Found => {
+export const ofRestore = (spec: Spec, seen: Seen): Found => {
+  const { targetPVC: name, volumeClaimTemplate } = spec
+  const exists = seen.claims.some(({ metadata }) => metadata.name === name)
+  if (volumeClaimTemplate !== undefined && !exists) {
+    const accessModes = accessModesOf(volumeClaimTemplate)
+    return Either.right({ name, accessModes, isBound: false, isNew: true, together: undefined, template: undefined })
+  }
   const uses = Usage.of(name, seen.pods)
   return Either.flatMap(find(name, seen, uses, absentTarget), (claim) =>
-    uses.length > 0 && !options.inUse
+    uses.length > 0 && !allowsUse(spec)
       ? refuse(
           "VolumeInUse",
           `${VolumeClaim.nameOf(name)} is in use by ${Usage.names(uses)}, and new files would mix with the restored ones: scale the workload to zero, or create a Restore with spec.inUse Allow`
@@ -61,7 +86,7 @@ export const ofDestination = (name: string, seen: Seen, others: ReadonlyArray<Vo
 const absentTarget = {
   reason: "TargetNotFound",
   of: "of spec.targetPVC",
-  advice: "create it, large enough for what is restored"
+  advice: "create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
 } as const
 
 const absentDestination = {

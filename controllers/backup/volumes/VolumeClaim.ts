@@ -13,6 +13,8 @@ export interface VolumeClaim {
    * values may be in different zones. Undefined: any pod of the workload mounts it.
    */
   readonly together: string | undefined
+  /** The claim does not exist: the Restore creates it. */
+  readonly isNew: boolean
   /** A pod from the template of the workload, which determines the user if no pod exists. Undefined without a workload. */
   readonly template: Usage.User | undefined
 }
@@ -38,6 +40,7 @@ export const make = (
   name: metadata.name,
   accessModes: spec?.accessModes ?? [],
   isBound: status?.phase === "Bound",
+  isNew: false,
   together: of.together,
   template: of.template
 })

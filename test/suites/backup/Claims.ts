@@ -73,8 +73,8 @@ const affinityTo = (node: string) => ({
   }
 })
 
-/** Makes a claim and a volume for it, and waits until they are bound. The volume goes with the Scope. */
-export const bound = (namespace: string, name: string, options: Options = {}) =>
+/** Creates a volume for a claim that does not exist yet. The end of the Scope deletes the volume. */
+export const volume = (namespace: string, name: string, options: Options = {}) =>
   Effect.gen(function* () {
     const volume = { name: volumeNameOf(namespace, name) }
     const { node } = options
@@ -98,9 +98,16 @@ export const bound = (namespace: string, name: string, options: Options = {}) =>
           Effect.ignore
         )
     )
+    return volume
+  })
+
+/** Makes a claim and a volume for it, and waits until they are bound. The volume goes with the Scope. */
+export const bound = (namespace: string, name: string, options: Options = {}) =>
+  Effect.gen(function* () {
+    const { name: volumeName } = yield* volume(namespace, name, options)
     yield* Client.create(PersistentVolumeClaim, {
       metadata: { namespace, name, ...(options.labels === undefined ? {} : { labels: options.labels }) },
-      spec: { ...specOf(options), volumeName: volume.name, resources: { requests: { storage } } }
+      spec: { ...specOf(options), volumeName, resources: { requests: { storage } } }
     })
     return yield* Managed.eventually(
       `claim ${name} is bound`,

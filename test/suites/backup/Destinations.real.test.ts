@@ -1,10 +1,17 @@
 /** Where Backups save to, as the world has it: S3 and restic's own server over TLS. What comes back is what was saved. */
 import { expect } from "bun:test"
 import { join } from "node:path"
+import { Restore } from "@homeostat/backup/kinds/Restore"
 import { Settings } from "@homeostat/backup/Settings"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Namespace } from "@homeostat/runtime/resource/BuiltIn"
+import * as Condition from "@homeostat/runtime/resource/Condition"
 import { Effect } from "effect"
 import { loadAll } from "js-yaml"
+import * as Managed from "../Managed.ts"
 import * as Backups from "./Backups.ts"
+import * as Claims from "./Claims.ts"
 import * as Prepared from "./Prepared.ts"
 import * as QuickKey from "./QuickKey.ts"
 import * as Restic from "./Restic.ts"
@@ -88,6 +95,44 @@ Backups.real("The tutorial's Backup saves to S3, and a Restore brings every byte
       restored: { snapshot: snapshot?.id, bytes: 300_005 }
     })
     expect(Prepared.files(fresh)).toEqual(Prepared.files(app))
+  }).pipe(quickly)
+)
+
+Backups.real("A Restore creates its claim, and restores a Backup of another namespace", (scene) =>
+  Effect.gen(function* () {
+    const server = yield* S3Server.start
+    const { RESTIC_REPOSITORY: _, RESTIC_CACERT: __, ...keys } = server.environment("", "")
+    const other = yield* scene.cluster.namespace("staging")
+    const staging = { ...scene, namespace: other, key: (name: string) => ({ namespace: other, name }) }
+    for (const place of [scene, staging]) {
+      yield* Scene.credentials(place, "shop-backup-credentials", { RESTIC_PASSWORD: Prepared.password, ...keys })
+      yield* Scene.credentials(place, "s3-ca", { "ca.crt": server.ca })
+    }
+    const app = yield* Scene.claim(scene, "app", { files })
+    yield* scene.manage(undefined, { otherNamespaces: [other] })
+    yield* Backups.create(scene, "shop", {
+      destination: "s3://my-backup-bucket",
+      repository: { endpoint: server.host, caSecretRef: { name: "s3-ca" } }
+    })
+    const saved = (yield* Backups.completed(scene, "shop")).status?.lastRun?.snapshots?.[0]?.id
+
+    yield* Claims.volume(other, "fresh")
+    yield* Backups.restoring(staging, "back", {
+      backupNamespace: scene.namespace,
+      volumeClaimTemplate: { spec: { storageClassName: "", resources: { requests: { storage: "1Gi" } } } }
+    })
+    yield* Managed.eventually(
+      "the other namespace does not allow it",
+      Client.get(Restore, staging.key("back")),
+      ({ status }) => Condition.find(status?.conditions, "Ready")?.reason === "RestoreNotAllowed"
+    )
+    const annotations = { "backup.example.com/restore-to-namespaces": other }
+    yield* Client.patch(Namespace, { name: scene.namespace }, Patch.merge({ metadata: { annotations } }))
+    expect((yield* Backups.restored(staging, "back")).status).toMatchObject({
+      phase: "Complete",
+      restored: { snapshot: saved, bytes: 300_005 }
+    })
+    expect(Prepared.files(scene.node.claim(other, "fresh"))).toEqual(Prepared.files(app))
   }).pipe(quickly)
 )
 

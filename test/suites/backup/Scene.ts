@@ -80,7 +80,7 @@ export interface Scene {
    */
   readonly manage: (
     controllers?: ReadonlyArray<Controller<Manager.Runtime>>,
-    settings?: Omit<Managed.Settings, "namespaces">
+    settings?: Omit<Managed.Settings, "namespaces"> & { readonly otherNamespaces?: ReadonlyArray<string> }
   ) => Effect.Effect<Managed.Managed, never, Scope.Scope>
   /** Runs restic itself; every exit code is a result. */
   readonly restic: (
@@ -99,7 +99,7 @@ export const credentials = (
 ) => Client.create(Secret, { metadata: { namespace, name }, stringData })
 
 /** Makes a claim with files in it, bound to a volume, and gives the folder that they are in. */
-export const claim = ({ folder, namespace }: Scene, name: string, options: Claims.Options = {}) =>
+export const claim = ({ folder, namespace }: Pick<Scene, "folder" | "namespace">, name: string, options: Claims.Options = {}) =>
   Effect.gen(function* () {
     // They are there before anybody can mount the claim.
     yield* Effect.promise(() => Bun.write(join(folder(name), ".made"), "")).pipe(
@@ -214,11 +214,11 @@ export const make = ({ controllers, crds }: Settings) => {
                 node: first,
                 addNode,
                 folder: (claim) => first.claim(namespace, claim),
-                manage: (chosen = controllers, settings = {}) =>
+                manage: (chosen = controllers, { otherNamespaces = [], ...settings } = {}) =>
                   // The embedded cluster allows everybody everything.
                   (lane === "embedded" ? Effect.succeed(cluster.admin) : Effect.orDie(granted(cluster))).pipe(
                     Effect.flatMap((user) =>
-                      Managed.start(cluster, chosen, { user, ...settings, namespaces: [namespace] })
+                      Managed.start(cluster, chosen, { user, ...settings, namespaces: [namespace, ...otherNamespaces] })
                     ),
                     Effect.tap(({ refused }) =>
                       settings.user === undefined

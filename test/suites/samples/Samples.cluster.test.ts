@@ -67,7 +67,7 @@ test("there is a sample for each of the kinds, and for the destinations that mos
 })
 
 test("the docs show how to begin, and how to restore", () => {
-  expect(documented.manifests.map(({ kind }) => kind)).toEqual(["Secret", "Backup", "Restore"])
+  expect(documented.manifests.map(({ kind }) => kind)).toEqual(["Secret", "Backup", "Restore", "Restore", "Restore"])
 })
 
 test("backup.yaml is the tutorial's sample, field for field", () => {

@@ -19,7 +19,7 @@ const kinds = CrdVerb.kindsOf(program.controllers)
 const samples = join(import.meta.dir, "../../../deploy/samples")
 
 /** Samples with fields that the releases lack. `released` has their former text. */
-const newer: ReadonlySet<string> = new Set(["holiday-is-back"])
+const newer: ReadonlySet<string> = new Set(["holiday-is-back", "photos-again"])
 
 /** The samples of today, which users may have stored under a release. */
 const shown = (

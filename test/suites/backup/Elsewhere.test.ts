@@ -1,0 +1,159 @@
+/** Restores into claims that they create, and from Backups of other namespaces. */
+import { expect } from "bun:test"
+import { Restore } from "@homeostat/backup/kinds/Restore"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Patch from "@homeostat/runtime/client/Patch"
+import { Job, Namespace, PersistentVolumeClaim, Secret } from "@homeostat/runtime/resource/BuiltIn"
+import { Effect } from "effect"
+import type { RestoreSpec } from "./Backups.ts"
+import * as Claims from "./Claims.ts"
+import * as Virtual from "./Virtual.ts"
+
+const template = {
+  metadata: { labels: { app: "web" } },
+  spec: { storageClassName: "", resources: { requests: { storage: "1Gi" } } }
+}
+
+const restore = (namespace: string, spec: RestoreSpec = {}) =>
+  Client.create(Restore, {
+    metadata: { namespace, name: "back" },
+    spec: { backupRef: "shop", targetPVC: "fresh", ...spec }
+  })
+
+const status = (namespace: string) =>
+  Effect.map(Client.get(Restore, { namespace, name: "back" }), ({ status }) => ({
+    phase: status?.phase,
+    message: status?.message,
+    reason: status?.conditions?.find(({ type }) => type === "Ready")?.reason
+  }))
+
+const claim = (namespace: string) => Client.get(PersistentVolumeClaim, { namespace, name: "fresh" })
+
+Virtual.test("A Restore creates its claim, which stays when the Restore is deleted", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    yield* Claims.volume(Virtual.namespace, "fresh")
+    yield* restore(Virtual.namespace, { volumeClaimTemplate: template })
+    yield* world.pass("3 minutes")
+    expect(yield* status(Virtual.namespace)).toMatchObject({ phase: "Complete" })
+    expect(world.begun().at(-1)?.claims).toEqual(["fresh"])
+    yield* Client.delete(Restore, Virtual.key("back"))
+    yield* world.pass("3 minutes")
+    const { metadata, spec } = yield* claim(Virtual.namespace)
+    expect(metadata).toMatchObject({ labels: { app: "web" } })
+    expect(metadata.ownerReferences).toBeUndefined()
+    expect(metadata.deletionTimestamp).toBeUndefined()
+    expect(spec).toMatchObject({ accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } })
+  })
+)
+
+Virtual.test("A Restore that cannot run creates no claim", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    yield* Client.delete(Secret, Virtual.key("shop-backup-credentials"))
+    yield* restore(Virtual.namespace, { volumeClaimTemplate: template })
+    yield* world.pass("1 minute")
+    expect(yield* status(Virtual.namespace)).toMatchObject({ phase: "Pending", reason: "CredentialsMissing" })
+    expect((yield* Effect.option(claim(Virtual.namespace)))._tag).toBe("None")
+  })
+)
+
+Virtual.test("The API server refuses the claim of a Restore, and the status says why", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    const spec = { ...template.spec, resources: { requests: { storage: "0" } } }
+    yield* restore(Virtual.namespace, { volumeClaimTemplate: { spec } })
+    yield* world.pass("1 minute")
+    const refused = yield* status(Virtual.namespace)
+    expect(refused).toMatchObject({ phase: "Pending", reason: "ClaimRefused" })
+    expect(refused.message).toContain("spec.resources")
+  })
+)
+
+const staging = "staging"
+const keys = { RESTIC_PASSWORD: "correct horse", AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" }
+
+/** Lets Restores of other namespaces use the Backups of the namespace `shop`. */
+const grant = (names: string) =>
+  Client.patch(
+    Namespace,
+    { name: Virtual.namespace },
+    Patch.merge({ metadata: { annotations: { "backup.example.com/restore-to-namespaces": names } } })
+  )
+
+Virtual.test("A Restore uses a Backup of another namespace only where that namespace allows it", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: staging } })
+    yield* Client.delete(Secret, Virtual.key("shop-backup-credentials"))
+    yield* Virtual.secret("shop", keys)
+    yield* world.manage()
+    yield* Virtual.create("shop", { destination: "s3://bucket" })
+    yield* Virtual.rests("shop")
+    yield* Claims.bound(staging, "fresh")
+    yield* restore(staging, { backupNamespace: Virtual.namespace })
+    yield* world.pass("1 minute")
+    const message =
+      'spec.backupNamespace is not allowed: "shop" (an administrator adds staging to the annotation backup.example.com/restore-to-namespaces of that namespace)'
+    expect(yield* status(staging)).toEqual({ phase: "Pending", reason: "RestoreNotAllowed", message })
+    // The name of a namespace is not a prefix of another one.
+    yield* grant("other, staging-2")
+    yield* world.pass("1 minute")
+    expect(yield* status(staging)).toMatchObject({ reason: "RestoreNotAllowed" })
+    yield* grant("other, staging")
+    yield* world.pass("1 minute")
+    expect(yield* status(staging)).toMatchObject({ reason: "CredentialsMissing" })
+    yield* Client.create(Secret, {
+      metadata: { namespace: staging, name: "shop-backup-credentials" },
+      stringData: keys
+    })
+    yield* world.pass("3 minutes")
+    expect(yield* status(staging)).toMatchObject({ phase: "Complete" })
+    const mover = world.begun().at(-1)
+    expect(mover?.pod.metadata.namespace).toBe(staging)
+    expect(mover?.env).toMatchObject({ BACKUP_HOST: "shop", BACKUP_TAG: "shop/shop", RESTORE_VOLUME: "app" })
+    const [ran] = (yield* Client.list(Job, { namespace: staging })).items
+    const [saved] = yield* Virtual.jobs
+    const label = "backup.example.com/repository"
+    expect(ran?.metadata.labels?.[label]).toBe(saved?.metadata.labels?.[label] ?? "")
+  })
+)
+
+Virtual.test("A refused Restore does not reveal whether a namespace or Backup exists", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: staging } })
+    yield* world.manage()
+    yield* restore(staging, { backupNamespace: Virtual.namespace, backupRef: "nothing" })
+    yield* world.pass("1 minute")
+    const known = yield* status(staging)
+    yield* Client.delete(Restore, { namespace: staging, name: "back" })
+    yield* restore(staging, { backupNamespace: "nowhere", backupRef: "nothing" })
+    yield* world.pass("1 minute")
+    const unknown = yield* status(staging)
+    expect(known.reason).toBe("RestoreNotAllowed")
+    expect(unknown.message).toBe(known.message?.replaceAll('"shop"', '"nowhere"') ?? "")
+  })
+)
+
+Virtual.test("A Backup in a claim is not restored into another namespace", (world) =>
+  Effect.gen(function* () {
+    yield* Client.create(Namespace, { metadata: { name: staging } })
+    yield* grant("*")
+    yield* world.manage()
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    yield* Claims.bound(staging, "fresh")
+    yield* restore(staging, { backupNamespace: Virtual.namespace })
+    yield* world.pass("1 minute")
+    expect(yield* status(staging)).toMatchObject({
+      reason: "InvalidDestination",
+      message:
+        "spec.backupNamespace is not allowed for a Backup with the destination pvc://store: only pods of namespace shop can mount that claim"
+    })
+  })
+)
