@@ -196,6 +196,7 @@ const act = (
       const draft = RunState.brokenOff(scheduled, understood.left.message, now)
       return { ...plain, draft, obstacle: { ...understood.left, final: true } }
     }
+    if (!wants && scheduled.stranded !== undefined) return yield* move(backup, plain, scheduled.stranded, understood.right)
     const isKnown =
       backup.status?.observedGeneration === backup.metadata.generation &&
       Condition.isTrue(backup.status?.conditions, Condition.Ready)
@@ -251,6 +252,34 @@ const act = (
       job,
       wake: [...scheduled.wake, Duration.toMillis(settings.startTimeout)]
     }
+  })
+
+/**
+ * Continues a run in another Job if its volumes are on another node now. If they are not, for example because the workload has not
+ * started yet, the Job keeps its place until the start timeout.
+ */
+const move = (backup: Backup, plain: Acted, stranded: RunState.Stranded, understood: Spec.Understood) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const found = yield* look(backup, understood)
+    if (Either.isLeft(found)) return plain
+    const { credentials, groups } = found.right
+    const part = RunPlan.part(groups, stranded.claims)
+    if (part?.group.node === undefined || part.group.node === stranded.node) return plain
+    const { job: before } = stranded
+    const work = RunPlan.work(backup, plain.draft.status, understood, {
+      part,
+      request: undefined,
+      before,
+      credentials,
+      settings
+    })
+    const begun = yield* MoverJobs.begin(work, "Backup", before).pipe(
+      Effect.catchTags({ NameTaken: () => Effect.succeed(undefined), NotAllowed: () => Effect.succeed(undefined) })
+    )
+    if (begun === undefined || Either.isLeft(begun)) return plain
+    const draft = BackupStatus.started(plain.draft, RunPlan.continued(stranded.active, begun.right), undefined)
+    return { ...plain, draft, job: begun.right, course: undefined }
   })
 
 /** Starts the maintenance that is due. Runs come first. */

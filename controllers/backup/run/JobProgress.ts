@@ -228,6 +228,11 @@ export const madeAt = ({ metadata }: KubernetesObject): number => Date.parse(met
 export const scheduledAt = (job: Job): number | undefined =>
   millis(job.metadata.annotations?.[Names.scheduledAtAnnotation])
 
+/** The claims of a Job. */
+export const claims = (job: Job): ReadonlyArray<string> => listed(job, Names.claimsAnnotation)
+
 /** The claims of the same run for other Jobs. */
-export const remaining = (job: Job): ReadonlyArray<string> =>
-  (job.metadata.annotations?.[Names.remainingAnnotation] ?? "").split(",").filter((name) => name !== "")
+export const remaining = (job: Job): ReadonlyArray<string> => listed(job, Names.remainingAnnotation)
+
+const listed = ({ metadata }: Job, annotation: string): ReadonlyArray<string> =>
+  (metadata.annotations?.[annotation] ?? "").split(",").filter((name) => name !== "")

@@ -85,6 +85,14 @@ export const nameOf = (owner: string, run: string): string => {
 /** Eight hexadecimal digits. */
 export const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8)
 
+/** The node on which the pods of a Job must run; undefined: the scheduler chooses. */
+export const nodeOf = ({ spec }: Job): string | undefined => {
+  const required = spec?.template.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+  return required?.nodeSelectorTerms[0]?.matchFields?.find(({ key }) => key === nodeField)?.values?.[0]
+}
+
+const nodeField = "metadata.name"
+
 /** The mount path of a claim. Names of claims are valid in paths. */
 export const dataPath = (claim: string): string => `/data/${claim}`
 
@@ -210,7 +218,7 @@ export const desired = (work: Work): Desired<Job> => {
               nodeAffinity: {
                 requiredDuringSchedulingIgnoredDuringExecution: {
                   nodeSelectorTerms: [
-                    { matchFields: [{ key: "metadata.name", operator: "In", values: [placement.node] }] }
+                    { matchFields: [{ key: nodeField, operator: "In", values: [placement.node] }] }
                   ]
                 }
               }

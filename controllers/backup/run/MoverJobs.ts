@@ -189,12 +189,14 @@ export class NameTaken extends Data.TaggedError("NameTaken")<{ readonly message:
 /**
  * Starts a Job, if it is its turn.
  *
+ * @param replaced a Job of the same owner that cannot run, whose place the new Job takes
  * @returns Left: the reason to wait. The end of a mover triggers the waiting object. An existing Job of the same owner and name
  * counts as started, because an earlier attempt created it
  */
 export const begin = (
   work: MoverJob.Work,
-  kind: Kind
+  kind: Kind,
+  replaced?: Job
 ): Effect.Effect<Either.Either<Job, string>, Failure | NameTaken | NotAllowed, Client.Client | Cache.Cache> =>
   Effect.gen(function* () {
     const turns = yield* RepositoryQueue
@@ -215,7 +217,8 @@ export const begin = (
           if (deletionTimestamp === undefined) return Either.right(made.value)
           return Either.left<Busy>({ what: work.repository.hash, message: `Job ${work.name} is being deleted` })
         }
-        const claim = { owner: work.owner, use: work.use, repository: work.repository.hash }
+        const { owner, repository, use } = work
+        const claim: Claim = { owner, use, repository: repository.hash, replaced: replaced?.metadata.uid }
         const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim))
         return busy === undefined
           ? Either.right(
@@ -262,7 +265,7 @@ const taken = ({ name, owner }: MoverJob.Work) =>
 export const wait = (owner: KubernetesObject, kind: Kind, use: MoverJob.Use, repository: string) =>
   Effect.gen(function* () {
     const turns = yield* RepositoryQueue
-    const busy = yield* occupied({ owner, use, repository })
+    const busy = yield* occupied({ owner, use, repository, replaced: undefined })
     if (busy !== undefined) yield* turns.wait(kind, keyOf(owner), busy.what)
     return busy?.message
   })
@@ -280,6 +283,8 @@ interface Claim {
   readonly use: MoverJob.Use
   /** The repository's hash. */
   readonly repository: string
+  /** The UID of a Job that does not count. */
+  readonly replaced: string | undefined
 }
 
 /** The reason why a mover has to wait. */
@@ -376,7 +381,8 @@ const occupiedUnseen = (claim: Claim) =>
   })
 
 /** Whether a mover and another one cannot work on the repository at the same time. */
-const conflicts = ({ use }: Claim, other: KubernetesObject, now: number): boolean =>
+const conflicts = ({ replaced, use }: Claim, other: KubernetesObject, now: number): boolean =>
+  (replaced === undefined || (other.metadata.uid !== replaced && controllerOf(other)?.uid !== replaced)) &&
   !MoverJob.agree(use, MoverJob.useOf(other)) && (use === "exclusive" || !isStuck(other, now))
 
 /** A Job that is being deleted works until it has finished or is gone. A finished Job has no running pod. */

@@ -288,16 +288,30 @@ export const work = (
 
 /** The ID of the next Job of a run: the previous one plus one. */
 const nextId = (before: Job | undefined): string => {
-  const id = before?.metadata.annotations?.[Names.runIdAnnotation] ?? ""
-  const [, run = "", count = "1"] = /^(.*?)(?:-(\d+))?$/.exec(id) ?? []
-  return `${run}-${Number(count) + 1}`
+  const { count, run } = idOf(before)
+  return `${run}-${count + 1}`
 }
+
+/** The ID of a Job's run, and the number of the Job in the run. */
+const idOf = (job: Job | undefined): { readonly run: string; readonly count: number } => {
+  const id = job?.metadata.annotations?.[Names.runIdAnnotation] ?? ""
+  const [, run = "", count = "1"] = /^(.*?)(?:-(\d+))?$/.exec(id) ?? []
+  return { run, count: Number(count) }
+}
+
+/** Whether another Job of the same run has taken the place of a Job. */
+const isReplaced = (job: Job, by: Job | undefined): boolean =>
+  by !== undefined && idOf(job).run === idOf(by).run && idOf(job).count < idOf(by).count
 
 /** Jobs that the status has given up, which the controller must end. */
 export const abandoned = ({ active, lastRun }: BackupStatus, jobs: ReadonlyArray<Job>): ReadonlyArray<Job> =>
   jobs.filter(
     (job) =>
-      isOf(job, lastRun) &&
+      (isOf(job, lastRun) ||
+        isReplaced(
+          job,
+          jobs.find((other) => isOf(other, active))
+        )) &&
       !isOf(job, active) &&
       !JobProgress.isOver(job) &&
       job.metadata.deletionTimestamp === undefined

@@ -3,6 +3,7 @@ import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import * as Duration from "effect/Duration"
 import type { Backup } from "../kinds/Backup.ts"
 import * as JobProgress from "./JobProgress.ts"
+import * as MoverJob from "./MoverJob.ts"
 import * as Outcome from "./Outcome.ts"
 import * as RunPlan from "./RunPlan.ts"
 import * as BackupStatus from "./RunStatus.ts"
@@ -16,8 +17,19 @@ export interface RunState {
   readonly course: string | undefined
   /** A Job of the run has ended, and another one continues with the remaining claims. */
   readonly remaining: { readonly active: BackupStatus.Active; readonly claims: ReadonlyArray<string> } | undefined
+  /** The scheduler refuses the node of the Job, for example because it was drained. */
+  readonly stranded: Stranded | undefined
   /** The start deadline of the Job, epoch milliseconds; undefined if it has started. */
   readonly deadline: number | undefined
+}
+
+/** A Job whose pod cannot run on its node. */
+export interface Stranded {
+  readonly active: BackupStatus.Active
+  readonly job: Job
+  readonly node: string
+  /** The claims of the Job, and of the Jobs after it. */
+  readonly claims: ReadonlyArray<string>
 }
 
 /** The Job of a run, or undefined if it is gone. */
@@ -32,6 +44,7 @@ export const idle = (draft: BackupStatus.Draft): RunState => ({
   job: undefined,
   course: undefined,
   remaining: undefined,
+  stranded: undefined,
   deadline: undefined
 })
 
@@ -72,6 +85,7 @@ export const of = (
             ...idle(draft),
             job,
             course: progress.message,
+            stranded: strandedOf(run, job, progress),
             // Not every obstacle changes a Job or pod.
             deadline: Math.min(progress.since + Duration.toMillis(startTimeout), now + JobProgress.lookMillis)
           }
@@ -88,6 +102,17 @@ export const of = (
       return { ...idle(parted), job, remaining: { active: parted.status.active ?? run, claims } }
     }
   }
+}
+
+const strandedOf = (
+  active: BackupStatus.Active,
+  job: Job,
+  { obstacle }: JobProgress.Starting
+): Stranded | undefined => {
+  const node = MoverJob.nodeOf(job)
+  return obstacle?.reason === "Unschedulable" && node !== undefined
+    ? { active, job, node, claims: [...JobProgress.claims(job), ...JobProgress.remaining(job)] }
+    : undefined
 }
 
 /** The outcome of a whole run: one partial Job makes the run partial, and so does one with an emptied volume. */

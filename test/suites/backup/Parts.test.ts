@@ -3,7 +3,8 @@
 import { expect } from "bun:test"
 import { BunContext } from "@effect/platform-bun"
 import * as Client from "@homeostat/runtime/client/Client"
-import { Deployment, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import { Deployment, Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
+import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
@@ -164,5 +165,72 @@ Virtual.test("A manager that is killed between the two parts leaves the second t
       phase: "Completed",
       lastRun: { startTime: metadata.creationTimestamp, snapshots: [{ pvc: "left" }, { pvc: "right" }] }
     })
+  })
+)
+
+/** Creates a pod that uses the claim `app` on a node. */
+const using = (name: string, nodeName: string) =>
+  Client.create(Pod, {
+    metadata: Virtual.key(name),
+    spec: {
+      nodeName,
+      containers: [{ name: "web", image: "web" }],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: "app" } }]
+    }
+  })
+
+/** Starts a run of the claim `app` on the node `node`, and drains that node while the mover works. */
+const drained = (world: Virtual.Virtual) =>
+  Effect.gen(function* () {
+    yield* Effect.provide(Kubelet.start({ name: "other", pods: world.pods }), BunContext.layer)
+    yield* using("web-1", "node")
+    const manager = yield* world.manage()
+    world.movers((mover) => PretendedMover.succeeds(mover, "1 hour"))
+    yield* Virtual.create("shop", { source: "pvc/app", destination: "pvc://store", retentionPolicy: "30d" })
+    yield* world.pass("1 minute")
+    expect(parts(world)).toEqual([["node", "app", "preflight backup"]])
+    yield* Client.patch(Node, { name: "node" }, Patch.merge({ spec: { unschedulable: true } }))
+    yield* Client.delete(Pod, Virtual.key("web-1"))
+    for (const { pod } of world.begun()) yield* Client.delete(Pod, Virtual.key(pod.metadata.name))
+    world.movers(() => undefined)
+    return manager
+  })
+
+Virtual.test("A run continues on the node to which a drain moved its volume", (world) =>
+  Effect.gen(function* () {
+    yield* drained(world)
+    yield* world.pass("2 minutes")
+    // The workload has not started elsewhere, so the run waits.
+    expect(world.begun()).toHaveLength(1)
+    yield* using("web-2", "other")
+    yield* Virtual.rests("shop", "3 minutes")
+    yield* world.pass("1 minute")
+    expect(parts(world).slice(0, 2)).toEqual([
+      ["node", "app", "preflight backup"],
+      ["other", "app", "preflight backup"]
+    ])
+    const { status } = yield* Virtual.get("shop")
+    expect(status).toMatchObject({ phase: "Completed", consecutiveFailures: 0, lastRun: { job: expect.stringMatching(/-2$/) } })
+    expect(world.told("shop").filter((reason) => reason === "BackupStarted")).toHaveLength(1)
+    expect((yield* Virtual.jobs).filter(({ status }) => (status?.active ?? 0) > 0)).toEqual([])
+  })
+)
+
+Virtual.test("A manager that crashes after it moved a run continues the run, and ends the old Job", (world) =>
+  Effect.gen(function* () {
+    const first = yield* drained(world)
+    first.cut(({ method, path }) => (method !== "GET" && path.endsWith("/status") ? "silent" : "pass"))
+    yield* using("web-2", "other")
+    yield* world.pass("1 minute")
+    yield* first.kill
+    yield* world.manage()
+    yield* Virtual.rests("shop", "5 minutes")
+    yield* world.pass("1 minute")
+    expect(parts(world).filter(([, claims]) => claims === "app")).toEqual([
+      ["node", "app", "preflight backup"],
+      ["other", "app", "preflight backup"]
+    ])
+    expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", consecutiveFailures: 0 })
+    expect((yield* Virtual.jobs).filter(({ status }) => (status?.active ?? 0) > 0)).toEqual([])
   })
 )
