@@ -54,7 +54,7 @@ export const controller = Controller.make("backup", {
       const all = (yield* MoverJobs.of(backup)).filter((job) => !Cleanup.isCleanup(job))
       const jobs = all.filter((job) => !Maintenance.isMaintenance(job))
       const maintaining = all.filter(Maintenance.isMaintenance)
-      const understood = Spec.parse(backup)
+      const understood = Spec.parse(backup, yield* Settings)
       const followed = yield* follow(backup, jobs, now)
       const kept = yield* followMaintenance(backup, followed, understood, maintaining, now)
       const found = kept.standing
@@ -196,7 +196,8 @@ const act = (
       const draft = RunState.brokenOff(scheduled, understood.left.message, now)
       return { ...plain, draft, obstacle: { ...understood.left, final: true } }
     }
-    if (!wants && scheduled.stranded !== undefined) return yield* move(backup, plain, scheduled.stranded, understood.right)
+    if (!wants && scheduled.stranded !== undefined)
+      return yield* move(backup, plain, scheduled.stranded, understood.right)
     const isKnown =
       backup.status?.observedGeneration === backup.metadata.generation &&
       Condition.isTrue(backup.status?.conditions, Condition.Ready)
@@ -233,8 +234,7 @@ const act = (
       part,
       request,
       before: scheduled.job,
-      credentials: found.right.credentials,
-      settings
+      credentials: found.right.credentials
     })
     const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {
@@ -260,7 +260,6 @@ const act = (
  */
 const move = (backup: Backup, plain: Acted, stranded: RunState.Stranded, understood: Spec.Understood) =>
   Effect.gen(function* () {
-    const settings = yield* Settings
     const found = yield* look(backup, understood)
     if (Either.isLeft(found)) return plain
     const { credentials, groups } = found.right
@@ -271,8 +270,7 @@ const move = (backup: Backup, plain: Acted, stranded: RunState.Stranded, underst
       part,
       request: undefined,
       before,
-      credentials,
-      settings
+      credentials
     })
     const begun = yield* MoverJobs.begin(work, "Backup", before).pipe(
       Effect.catchTags({ NameTaken: () => Effect.succeed(undefined), NotAllowed: () => Effect.succeed(undefined) })
@@ -310,8 +308,7 @@ const maintain = (
     const work = Maintenance.work(backup, draft.status, understood.right, {
       operations,
       placement: placement.right,
-      credentials: credentials.right,
-      settings
+      credentials: credentials.right
     })
     const begun = yield* Effect.either(MoverJobs.begin(work, "Backup"))
     if (Either.isLeft(begun)) {

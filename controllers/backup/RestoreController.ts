@@ -125,7 +125,6 @@ const pending = ({ message, reason }: Spec.Refusal): State => ({
 /** Creates the Job, or returns the missing prerequisite. */
 const begin = (restore: Restore) =>
   Effect.gen(function* () {
-    const settings = yield* Settings
     const { namespace = "" } = restore.metadata
     const { spec } = restore
     const { backupNamespace = namespace } = spec
@@ -140,13 +139,13 @@ const begin = (restore: Restore) =>
         message: `Backup ${spec.backupRef} not found in ${backupNamespace === namespace ? "this namespace" : `namespace ${backupNamespace}`}. If it was deleted, create it again with its destination and spec.suspend: its snapshots are found again`
       })
     }
-    const understood = Spec.parse(backup)
+    const understood = Spec.parse(backup, yield* Settings)
     if (Either.isLeft(understood)) return pending(understood.left)
     const { repository } = understood.right
     if (repository.destination._tag === "Pvc" && backupNamespace !== namespace) {
       return pending({
         reason: "InvalidDestination",
-        message: `spec.backupNamespace is not allowed for a Backup with the destination ${backup.spec.destination}: only pods of namespace ${backupNamespace} can mount that claim`
+        message: `spec.backupNamespace is not allowed for a Backup with the destination pvc://${repository.destination.claim}: only pods of namespace ${backupNamespace} can mount that claim`
       })
     }
     const busy = yield* MoverJobs.wait(restore, "Restore", "restore", repository.hash)
@@ -156,11 +155,10 @@ const begin = (restore: Restore) =>
         Prerequisites.privileges(restore),
         volumeOf(restore, backup, repository),
         Prerequisites.target(restore, backup, repository.destination),
-        Prerequisites.credentials(
-          backup,
-          repository.destination,
-          { namespace, serviceAccountName: spec.serviceAccountName }
-        )
+        Prerequisites.credentials(backup, repository.destination, {
+          namespace,
+          serviceAccountName: spec.serviceAccountName
+        })
       ],
       { concurrency: "unbounded" }
     )
@@ -194,9 +192,7 @@ const begin = (restore: Restore) =>
         claims: [{ name: spec.targetPVC, readOnly: false }],
         placement: target.right,
         credentials: credentials.right,
-        annotations: { [Names.claimsAnnotation]: spec.targetPVC },
-        image: settings.moverImage,
-        preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
+        annotations: { [Names.claimsAnnotation]: spec.targetPVC }
       },
       "Restore"
     ).pipe(Effect.either)

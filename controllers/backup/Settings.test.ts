@@ -45,6 +45,19 @@ describe("Each variable is read", () => {
         HOMEOSTAT_BACKUP_MOVER_RESOURCES: "requests.cpu=100m,requests.memory=256Mi,limits.ephemeral-storage=20Gi"
       }).resources
     ).toEqual({ requests: { cpu: "100m", memory: "256Mi" }, limits: { "ephemeral-storage": "20Gi" } }))
+  test("HOMEOSTAT_BACKUP_DESTINATION", () =>
+    expect(values({ HOMEOSTAT_BACKUP_DESTINATION: "s3://company/backups" }).destination).toEqual({
+      _tag: "S3",
+      bucket: "company",
+      path: "backups"
+    }))
+  for (const [field, variable, value] of [
+    ["endpoint", "HOMEOSTAT_BACKUP_ENDPOINT", "https://minio.example.com:9000"],
+    ["cacheSize", "HOMEOSTAT_BACKUP_CACHE_SIZE", "50Gi"],
+    ["temporarySize", "HOMEOSTAT_BACKUP_TEMPORARY_SIZE", "500Mi"]
+  ] as const) {
+    test(variable, () => expect(values({ [variable]: value })[field]).toBe(value))
+  }
   test("and there is no other", () =>
     expect(Object.keys(Settings.variables).sort()).toEqual(Object.keys(Settings.defaults).sort()))
 })
@@ -62,6 +75,9 @@ describe("One that is wrong ends the start with one line that names it and says 
     ["HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT", "-5s", "write it like 15s"],
     ["HOMEOSTAT_BACKUP_ALLOW_ROOT", "no", "must be true or false"],
     ["HOMEOSTAT_BACKUP_MAX_DEADLINE", "1d", "write it like 15s"],
+    ["HOMEOSTAT_BACKUP_DESTINATION", "ftp://host", "s3://bucket"],
+    ["HOMEOSTAT_BACKUP_ENDPOINT", "user:word@minio", "minio.example.com"],
+    ["HOMEOSTAT_BACKUP_CACHE_SIZE", "much", "write it like 10Gi"],
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "memory=2Gi", "write it like limits.memory=2Gi"],
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=much", "write it like limits.memory=2Gi"]
   ] as const) {

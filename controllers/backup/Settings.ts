@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Destination from "./repository/Destination.ts"
 
 /** What can be set. */
 export interface Values {
@@ -30,6 +31,14 @@ export interface Values {
   readonly allowRoot: boolean
   /** A larger `activeDeadlineSeconds` is reduced to this. */
   readonly maxDeadline: Duration.Duration
+  /** The destination of Backups without `spec.destination`; undefined: they need one. */
+  readonly destination: Destination.Destination | undefined
+  /** The S3 server of `destination`; undefined: Amazon's. */
+  readonly endpoint: string | undefined
+  /** The size limit of restic's cache in a mover. */
+  readonly cacheSize: string
+  /** The size limit of a mover's temporary files. */
+  readonly temporarySize: string
   /** The resources of movers without `spec.resources`. */
   readonly resources: Resources
 }
@@ -50,6 +59,10 @@ export const defaults: Values = {
   images: undefined,
   allowRoot: true,
   maxDeadline: Duration.hours(8760),
+  destination: undefined,
+  endpoint: undefined,
+  cacheSize: "10Gi",
+  temporarySize: "1Gi",
   resources: { requests: {}, limits: {} }
 }
 
@@ -61,6 +74,16 @@ export class Settings extends Context.Reference<Settings>()("@homeostat/backup/S
 /** A duration of at least a second, because a shorter one would keep the API server busy. */
 const duration = (variable: string, description: string, otherwise: string) =>
   Setting.make(variable, { description, otherwise, parse: DurationText.parse({ atLeast: "1s" }) })
+
+const quantity = (variable: string, description: string, otherwise: string) =>
+  Setting.make(variable, {
+    description,
+    otherwise,
+    parse: (text) =>
+      /^[1-9][0-9]*(Ki|Mi|Gi|Ti|k|M|G|T)?$/.test(text)
+        ? Either.right(text)
+        : Either.left(`invalid size: "${text}" (write it like 10Gi)`)
+  })
 
 const resources = (text: string): Either.Either<Resources, string> => {
   const found = { requests: {} as Record<string, string>, limits: {} as Record<string, string> }
@@ -122,6 +145,31 @@ export const variables = {
     "HOMEOSTAT_BACKUP_MAX_DEADLINE",
     "The longest time of a mover; a larger spec.activeDeadlineSeconds is reduced to it",
     "8760h"
+  ),
+  destination: Setting.make("HOMEOSTAT_BACKUP_DESTINATION", {
+    description: "The destination of Backups without spec.destination, such as s3://bucket",
+    otherwise: "none",
+    parse: (text) => (text === "none" ? Either.right(defaults.destination) : Destination.parse(text))
+  }),
+  endpoint: Setting.make("HOMEOSTAT_BACKUP_ENDPOINT", {
+    description: "The S3 server of HOMEOSTAT_BACKUP_DESTINATION, such as minio.example.com:9000",
+    otherwise: "none",
+    parse: (text) =>
+      text === "none"
+        ? Either.right(defaults.endpoint)
+        : /^(https?:\/\/)?[^\s/@]+$/.test(text)
+          ? Either.right(text)
+          : Either.left(`invalid server: "${text}" (write it like minio.example.com:9000)`)
+  }),
+  cacheSize: quantity(
+    "HOMEOSTAT_BACKUP_CACHE_SIZE",
+    "The size limit of restic's cache in a mover; a check of the repository needs a second one in it",
+    defaults.cacheSize
+  ),
+  temporarySize: quantity(
+    "HOMEOSTAT_BACKUP_TEMPORARY_SIZE",
+    "The size limit of a mover's temporary files",
+    defaults.temporarySize
   ),
   resources: Setting.make("HOMEOSTAT_BACKUP_MOVER_RESOURCES", {
     description: "The resources of movers without spec.resources, such as requests.memory=256Mi,limits.memory=2Gi",

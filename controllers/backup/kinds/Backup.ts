@@ -102,8 +102,8 @@ const Spec = Schema.Struct({
     ),
     "When it runs: minute, hour, day of month, month, day of week (0-6), or @hourly, @daily, @weekly, @monthly, @yearly, each also with -random, or @every 6h. Without it, it runs once."
   ),
-  destination: text(1024)
-    .pipe(
+  destination: optional(
+    text(1024).pipe(
       Schema.minLength(1),
       Field.rule({
         rule: "!self.contains('@')",
@@ -115,11 +115,9 @@ const Spec = Schema.Struct({
           "write s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path or the name of an S3 bucket"
       }),
       Field.immutable
-    )
-    .annotations({
-      description:
-        "Where it is saved to: s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path or pvc://claim/path. A bare name is an S3 bucket."
-    }),
+    ),
+    "Where the repository is: s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path or pvc://claim/path. A bare name is an S3 bucket. Default: the manager's HOMEOSTAT_BACKUP_DESTINATION."
+  ),
   retentionPolicy: optional(
     text(50).pipe(
       Field.rule({

@@ -15,10 +15,14 @@ export interface Repository {
 /** The mount path of a `pvc://` destination in the mover. */
 export const mountPath = "/repository"
 
-/** The repository of a Backup with this destination. */
-export const of = (backup: Pick<Backup, "metadata" | "spec">, destination: Destination.Destination): Repository => {
+/** The repository of a Backup with this destination, whose server is `spec.repository.endpoint` or else `server`. */
+export const of = (
+  backup: Pick<Backup, "metadata" | "spec">,
+  destination: Destination.Destination,
+  server?: string
+): Repository => {
   const { name, namespace = "" } = backup.metadata
-  const { endpoint, path } = backup.spec.repository ?? {}
+  const { endpoint = server, path } = backup.spec.repository ?? {}
   const place: Destination.Place = { namespace, path: path ?? `${namespace}/${name}`, endpoint, mountPath }
   return {
     destination,

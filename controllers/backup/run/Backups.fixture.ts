@@ -1,10 +1,12 @@
 /** Backups with their Jobs and pods for tests, as a server stores them. */
+
 import type { Job, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { Backup, type BackupStatus, Status } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
+import * as Settings from "../Settings.ts"
 import * as Placement from "../volumes/Placement.ts"
 import * as Outcome from "./Outcome.ts"
 import type * as BackupStatuses from "./RunStatus.ts"
@@ -55,7 +57,7 @@ export const backup = (
 
 /** Its parsed spec, which must be valid. */
 export const understood = (of: Backup): Spec.Understood =>
-  Either.getOrThrowWith(Spec.parse(of), ({ message }) => new Error(message))
+  Either.getOrThrowWith(Spec.parse(of, Settings.defaults), ({ message }) => new Error(message))
 
 /** A Job of a Backup; active unless the options say how it ended. */
 export const job = (

@@ -16,7 +16,6 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
-import * as Repository from "../repository/Repository.ts"
 import { RepositoryQueue } from "../repository/RepositoryQueue.ts"
 import { Settings } from "../Settings.ts"
 import * as JobProgress from "./JobProgress.ts"
@@ -144,11 +143,10 @@ const waits = (backup: Backup): Effect.Effect<Obstacle | undefined, never, never
 /** Creates the clean-up Job, or returns the obstacle. */
 const begin = (backup: Backup) =>
   Effect.gen(function* () {
-    const settings = yield* Settings
     // The rest of the spec may be invalid.
-    const destination = Spec.destination(backup)
-    if (Either.isLeft(destination)) return destination.left
-    const repository = Repository.of(backup, destination.right)
+    const known = Spec.repository(backup, yield* Settings)
+    if (Either.isLeft(known)) return known.left
+    const repository = known.right
     const credentials = yield* Prerequisites.credentials(backup, repository.destination)
     if (Either.isLeft(credentials)) return credentials.left
     const place = yield* Prerequisites.repository(backup, repository.destination)
@@ -169,9 +167,7 @@ const begin = (backup: Backup) =>
         claims: [],
         placement: place.right,
         credentials: credentials.right,
-        annotations: {},
-        image: settings.moverImage,
-        preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
+        annotations: {}
       },
       "Backup"
     ).pipe(Effect.either)

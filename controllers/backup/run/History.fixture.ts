@@ -161,7 +161,7 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
   const add = (work: MoverJob.Work): Job => {
     const there = jobs.find(({ metadata }) => metadata.name === work.name)
     if (there !== undefined) return there
-    const desired = MoverJob.desired(work)
+    const desired = MoverJob.desired(work, Settings.defaults)
     made += 1
     const metadata = {
       ...desired.metadata,
@@ -204,9 +204,7 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
     if (decision.request !== undefined && !isOpen) {
       const { request } = decision
       const part = { group: group("data"), later: [] }
-      const job = add(
-        RunPlan.work(object, draft.status, known, { part, request, before: undefined, credentials, settings })
-      )
+      const job = add(RunPlan.work(object, draft.status, known, { part, request, before: undefined, credentials }))
       draft = Status.started(draft, RunPlan.activeOf(job), request.tick, request.missed)
     } else if (decision.request === undefined && draft.status.active === undefined && !isMaintained && !isOpen) {
       const { operations } = Maintenance.due(object, draft.status, known, now)
@@ -214,7 +212,7 @@ export const make = (spec: { readonly [field: string]: unknown }, start: number)
         const placement = group("data")
         draft = Maintenance.started(
           draft,
-          add(Maintenance.work(object, draft.status, known, { operations, placement, credentials, settings }))
+          add(Maintenance.work(object, draft.status, known, { operations, placement, credentials }))
         )
       }
     }

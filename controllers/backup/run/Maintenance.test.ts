@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import type { BackupStatus } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
-import * as Settings from "../Settings.ts"
 import { at, backup, exited, job, understood } from "./Backups.fixture.ts"
 import * as Maintenance from "./Maintenance.ts"
 import * as Status from "./RunStatus.ts"
@@ -124,8 +123,7 @@ describe("A Job of the maintenance", () => {
     return Maintenance.work(of, status, understood(of), {
       operations: ["check", "forget"],
       placement: { node: undefined, tolerations: [], security: { runAsUser: 1 } as never },
-      credentials: { env: [], volumes: [], volumeMounts: [] },
-      settings: Settings.of({})
+      credentials: { env: [], volumes: [], volumeMounts: [] }
     })
   }
   test("has no volume and one attempt", () => {

@@ -8,11 +8,9 @@
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Time from "@homeostat/runtime/resource/Time"
-import * as Duration from "effect/Duration"
 import type { Backup, BackupStatus } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
 import type * as Credentials from "../repository/Credentials.ts"
-import type * as Settings from "../Settings.ts"
 import type * as Placement from "../volumes/Placement.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
@@ -110,7 +108,6 @@ export interface Options {
   readonly operations: ReadonlyArray<Operation>
   readonly placement: Omit<Placement.Group, "claims">
   readonly credentials: Credentials.Mounts
-  readonly settings: Settings.Values
 }
 
 /** The Job. Its name follows from the maintenance before it, so that it starts once. */
@@ -118,7 +115,7 @@ export const work = (
   backup: Backup,
   status: BackupStatus,
   understood: Understood,
-  { credentials, operations, placement, settings }: Options
+  { credentials, operations, placement }: Options
 ): MoverJob.Work => {
   const { creationTimestamp, name, namespace = "" } = backup.metadata
   const token = allowed(backup, status)
@@ -150,9 +147,7 @@ export const work = (
       [Names.tokenAnnotation]: token,
       [Names.previousAnnotation]: status.maintenance?.last?.uid ?? "",
       [Names.afterAnnotation]: status.lastRun === undefined ? undefined : RunPlan.identity(status.lastRun)
-    },
-    image: settings.moverImage,
-    preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import * as Environment from "@homeostat/testkit/kubelet/Environment"
 import * as Either from "effect/Either"
 import * as Names from "../kinds/Names.ts"
 import * as Credentials from "../repository/Credentials.ts"
+import * as Settings from "../Settings.ts"
 import type * as Placement from "../volumes/Placement.ts"
 import { backup, group, understood } from "./Backups.fixture.ts"
 import * as MoverJob from "./MoverJob.ts"
@@ -89,8 +90,6 @@ const work = ({
       })
     ),
     annotations: { "backup.example.com/run-id": "29393880", "backup.example.com/token": undefined },
-    image: "homeostat-mover:0.1.0",
-    preflightSeconds: 40,
     ...over
   }
 }
@@ -101,7 +100,7 @@ const podOf = (job: Desired<Job>) => {
   if (spec === undefined || container === undefined) throw new Error("it has no container")
   return { spec, container }
 }
-const made = (...args: Parameters<typeof work>) => podOf(MoverJob.desired(work(...args)))
+const made = (...args: Parameters<typeof work>) => podOf(MoverJob.desired(work(...args), Settings.defaults))
 const envOf = (...args: Parameters<typeof work>) =>
   Object.fromEntries(
     (made(...args).container.env ?? []).map(({ name, value, valueFrom }) => [name, value ?? valueFrom])
@@ -144,7 +143,7 @@ describe("A mover may do nothing but its work", () => {
     }))
   test("it has an identity of Azure where it has a ServiceAccount for one", () => {
     const labelsOf = (spec: { readonly [field: string]: unknown }) =>
-      MoverJob.desired(work({ spec })).spec?.template.metadata?.labels ?? {}
+      MoverJob.desired(work({ spec }), Settings.defaults).spec?.template.metadata?.labels ?? {}
     const label = { "azure.workload.identity/use": "true" }
     const azure = { destination: "azure://backups/shop" }
     expect(labelsOf({ ...azure, serviceAccountName: "cloud" })).toMatchObject(label)
@@ -213,7 +212,7 @@ describe("A mover is told", () => {
       AWS_SECRET_ACCESS_KEY: { secretKeyRef: { name: "cart-backup-credentials", key: "AWS_SECRET_ACCESS_KEY" } }
     }))
   test("what has a dollar as it stands, though the kubelet puts in variables", () => {
-    const job = MoverJob.desired({ ...work(), parameters: { EXCLUDES: "a$$b\n$(HOME)" } })
+    const job = MoverJob.desired({ ...work(), parameters: { EXCLUDES: "a$$b\n$(HOME)" } }, Settings.defaults)
     const excludes = podOf(job).container.env?.find(({ name }) => name === "EXCLUDES")?.value ?? ""
     expect(excludes).toBe("a$$$$b\n$$(HOME)")
     expect(Environment.expand(excludes, { HOME: "/tmp" })).toBe("a$$b\n$(HOME)")
@@ -272,7 +271,8 @@ describe("A mover is placed", () => {
 })
 
 describe("The pod of a mover", () => {
-  const template = (spec: { readonly [field: string]: unknown }) => MoverJob.desired(work({ spec })).spec?.template
+  const template = (spec: { readonly [field: string]: unknown }) =>
+    MoverJob.desired(work({ spec }), Settings.defaults).spec?.template
   test("gets no sidecar of Istio or Linkerd, unless the spec says so", () => {
     expect(template({})?.metadata).toMatchObject({
       labels: { "sidecar.istio.io/inject": "false" },
@@ -301,7 +301,7 @@ describe("The pod of a mover", () => {
 })
 
 describe("A Job", () => {
-  const job = MoverJob.desired(work())
+  const job = MoverJob.desired(work(), Settings.defaults)
   test("belongs to its Backup, and is found by labels that are never its raw name", () => {
     expect(job.metadata).toMatchObject({
       name: "cart-29393880",
@@ -331,7 +331,9 @@ describe("A Job", () => {
   test("has no annotation that says nothing", () =>
     expect(job.metadata.annotations).toEqual({ "backup.example.com/run-id": "29393880" }))
   test("ends in time, and tries again as often as it may", () =>
-    expect(MoverJob.desired(work({ spec: { activeDeadlineSeconds: 3600, backoffLimit: 5 } })).spec).toMatchObject({
+    expect(
+      MoverJob.desired(work({ spec: { activeDeadlineSeconds: 3600, backoffLimit: 5 } }), Settings.defaults).spec
+    ).toMatchObject({
       activeDeadlineSeconds: 3600,
       backoffLimit: 5
     }))
@@ -359,4 +361,10 @@ describe("A Job", () => {
     expect(made({ spec: { resources: { limits: { memory: "1Gi" } } } }).container.resources).toEqual({
       limits: { memory: "1Gi" }
     }))
+})
+
+test("the settings limit the cache and the temporary files", () => {
+  const settings = Settings.of({ cacheSize: "50Gi", temporarySize: "5Gi" })
+  const { spec } = podOf(MoverJob.desired(work(), settings))
+  expect(spec.volumes?.flatMap(({ emptyDir }) => emptyDir?.sizeLimit ?? [])).toEqual(["50Gi", "5Gi"])
 })

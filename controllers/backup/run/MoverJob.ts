@@ -7,10 +7,12 @@
 import { createHash } from "node:crypto"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import type { Desired, KubernetesObject } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Duration from "effect/Duration"
 import type { Backup } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
 import type * as Credentials from "../repository/Credentials.ts"
 import * as Repository from "../repository/Repository.ts"
+import type { Values } from "../Settings.ts"
 import type * as Placement from "../volumes/Placement.ts"
 import * as Outcome from "./Outcome.ts"
 
@@ -66,10 +68,10 @@ export interface Work {
   readonly placement: Omit<Placement.Group, "claims">
   readonly credentials: Credentials.Mounts
   readonly annotations: { readonly [name: string]: string | undefined }
-  /** The default image. */
-  readonly image: string
-  readonly preflightSeconds: number
 }
+
+/** The settings of the program for movers. */
+export type MoverSettings = Pick<Values, "moverImage" | "preflightTimeout" | "cacheSize" | "temporarySize">
 
 /**
  * The name of a Job, at most 63 characters, because it becomes a label: the owner's name (shortened with eight digits of its hash if
@@ -96,14 +98,14 @@ const nodeField = "metadata.name"
 /** The mount path of a claim. Names of claims are valid in paths. */
 export const dataPath = (claim: string): string => `/data/${claim}`
 
-const scratch = [
+const scratch = ({ cacheSize, temporarySize }: MoverSettings) => [
   // restic's index of the repository; without it, each run downloads the index.
-  { name: "cache", path: "/cache", sizeLimit: "10Gi" },
-  { name: "tmp", path: "/tmp", sizeLimit: "1Gi" }
+  { name: "cache", path: "/cache", sizeLimit: cacheSize },
+  { name: "tmp", path: "/tmp", sizeLimit: temporarySize }
 ]
 
 /** The Job. */
-export const desired = (work: Work): Desired<Job> => {
+export const desired = (work: Work, settings: MoverSettings): Desired<Job> => {
   const { credentials, owner, placement, repository, spec } = work
   const { destination } = repository
   const labels = {
@@ -123,7 +125,7 @@ export const desired = (work: Work): Desired<Job> => {
     RESULT: "/dev/termination-log",
     // Times are compared as text.
     TZ: "UTC",
-    PREFLIGHT_TIMEOUT: `${work.preflightSeconds}`,
+    PREFLIGHT_TIMEOUT: `${Math.round(Duration.toSeconds(settings.preflightTimeout))}`,
     RETRY_LOCK: "5m",
     ...work.parameters
   }
@@ -142,7 +144,7 @@ export const desired = (work: Work): Desired<Job> => {
           }
         ]
       : []),
-    ...scratch.map(({ name, path, sizeLimit }) => ({
+    ...scratch(settings).map(({ name, path, sizeLimit }) => ({
       volume: { name, emptyDir: { sizeLimit } },
       mount: { name, mountPath: path }
     }))
@@ -217,9 +219,7 @@ export const desired = (work: Work): Desired<Job> => {
             affinity: {
               nodeAffinity: {
                 requiredDuringSchedulingIgnoredDuringExecution: {
-                  nodeSelectorTerms: [
-                    { matchFields: [{ key: nodeField, operator: "In", values: [placement.node] }] }
-                  ]
+                  nodeSelectorTerms: [{ matchFields: [{ key: nodeField, operator: "In", values: [placement.node] }] }]
                 }
               }
             }
@@ -229,7 +229,7 @@ export const desired = (work: Work): Desired<Job> => {
           containers: [
             {
               name: container,
-              image: spec.image ?? work.image,
+              image: spec.image ?? settings.moverImage,
               args: [...work.operations],
               env: [
                 ...Object.entries(present(env)).map(([name, value]) => ({

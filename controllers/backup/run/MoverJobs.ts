@@ -221,9 +221,7 @@ export const begin = (
         const claim: Claim = { owner, use, repository: repository.hash, replaced: replaced?.metadata.uid }
         const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim))
         return busy === undefined
-          ? Either.right(
-              yield* Client.create(Job, MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }))
-            )
+          ? Either.right(yield* Client.create(Job, MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)))
           : Either.left(busy)
       })
     )
@@ -383,7 +381,8 @@ const occupiedUnseen = (claim: Claim) =>
 /** Whether a mover and another one cannot work on the repository at the same time. */
 const conflicts = ({ replaced, use }: Claim, other: KubernetesObject, now: number): boolean =>
   (replaced === undefined || (other.metadata.uid !== replaced && controllerOf(other)?.uid !== replaced)) &&
-  !MoverJob.agree(use, MoverJob.useOf(other)) && (use === "exclusive" || !isStuck(other, now))
+  !MoverJob.agree(use, MoverJob.useOf(other)) &&
+  (use === "exclusive" || !isStuck(other, now))
 
 /** A Job that is being deleted works until it has finished or is gone. A finished Job has no running pod. */
 const works = (job: Job): boolean => !JobProgress.isOver(job)

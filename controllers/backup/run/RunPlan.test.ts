@@ -1,9 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
-import * as Duration from "effect/Duration"
 import type { BackupStatus } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
-import * as Settings from "../Settings.ts"
 import { at, backup, created, group, job, understood } from "./Backups.fixture.ts"
 import * as MoverJob from "./MoverJob.ts"
 import * as RunPlan from "./RunPlan.ts"
@@ -323,7 +321,6 @@ const work = (
     before: undefined,
     request: options.before === undefined ? tick : undefined,
     credentials: { env: [], volumes: [], volumeMounts: [] },
-    settings: Settings.of({ preflightTimeout: Duration.seconds(7) }),
     ...options
   })
 }
@@ -392,7 +389,6 @@ describe("A Job", () => {
       [Names.claimsAnnotation]: "a,b",
       [Names.remainingAnnotation]: "c,d"
     })
-    expect(made.preflightSeconds).toBe(7)
   })
   test("that goes on with a run is named after the one before, counted up", () => {
     const goesOn = (id: string) =>

@@ -5,11 +5,9 @@
 import type { Job } from "@homeostat/runtime/resource/BuiltIn"
 import * as Time from "@homeostat/runtime/resource/Time"
 import * as Arr from "effect/Array"
-import * as Duration from "effect/Duration"
 import { type Backup, type BackupStatus, type Trigger, triggers } from "../kinds/Backup.ts"
 import * as Names from "../kinds/Names.ts"
 import type * as Credentials from "../repository/Credentials.ts"
-import type * as Settings from "../Settings.ts"
 import type * as Schedule from "../schedule/Schedule.ts"
 import type * as Placement from "../volumes/Placement.ts"
 import * as JobProgress from "./JobProgress.ts"
@@ -225,7 +223,6 @@ export interface Options {
   readonly request: Request | undefined
   readonly before: Job | undefined
   readonly credentials: Credentials.Mounts
-  readonly settings: Settings.Values
 }
 
 /** The next Job. */
@@ -233,7 +230,7 @@ export const work = (
   backup: Backup,
   status: BackupStatus,
   understood: Understood,
-  { before, credentials, part, request, settings }: Options
+  { before, credentials, part, request }: Options
 ): MoverJob.Work => {
   const { spec } = backup
   const { name, namespace = "", uid } = backup.metadata
@@ -280,9 +277,7 @@ export const work = (
       [Names.afterAnnotation]: status.lastRun === undefined ? "" : identity(status.lastRun),
       [Names.claimsAnnotation]: part.group.claims.map(({ name }) => name).join(","),
       [Names.remainingAnnotation]: part.later.length === 0 ? undefined : part.later.join(",")
-    },
-    image: settings.moverImage,
-    preflightSeconds: Math.round(Duration.toSeconds(settings.preflightTimeout))
+    }
   }
 }
 

@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test"
 import * as Either from "effect/Either"
+import * as Destination from "../repository/Destination.ts"
+import * as Settings from "../Settings.ts"
 import { backup, understood } from "./Backups.fixture.ts"
 import * as Spec from "./Spec.ts"
 
 const day = 86_400_000
-const refused = (spec: Parameters<typeof backup>[0]) => Either.getOrThrow(Either.flip(Spec.parse(backup(spec))))
+const refused = (spec: Parameters<typeof backup>[0]) =>
+  Either.getOrThrow(Either.flip(Spec.parse(backup(spec), Settings.defaults)))
 
 describe("A spec is refused with a reason and what to write", () => {
   for (const [field, value, reason, says] of [
@@ -23,7 +26,9 @@ describe("A spec is refused with a reason and what to write", () => {
     test(`${field} ${value}: ${reason}`, () => {
       // Like an object from before the rules, because the API server rejects most of these.
       const of = backup()
-      const refusal = Either.getOrThrow(Either.flip(Spec.parse({ ...of, spec: { ...of.spec, [field]: value } })))
+      const refusal = Either.getOrThrow(
+        Either.flip(Spec.parse({ ...of, spec: { ...of.spec, [field]: value } }, Settings.defaults))
+      )
       expect(refusal.reason).toBe(reason)
       expect(refusal.message).toContain(says)
       expect(refusal.message).not.toContain("\n")
@@ -56,5 +61,32 @@ describe("A spec that is understood says", () => {
   test("what somebody may not have meant", () => {
     expect(understood(backup({ retentionPolicy: "30d" })).warnings).toEqual([])
     expect(understood(backup({ retentionPolicy: "1m" })).warnings.length).toBe(2)
+  })
+})
+
+describe("A Backup without a destination", () => {
+  const { destination: _, ...spec } = backup().spec
+  const without = { ...backup(), spec }
+  const defaults = Settings.of({
+    destination: Either.getOrThrow(Destination.parse("s3://company/backups")),
+    endpoint: "minio.example.com:9000"
+  })
+
+  test("has a repository of its own in the destination of the settings", () => {
+    expect(Either.getOrThrow(Spec.parse(without, defaults)).repository.url).toBe(
+      "s3:minio.example.com:9000/company/backups/shop/cart"
+    )
+  })
+
+  test("is refused without that setting", () => {
+    expect(Either.getOrThrow(Either.flip(Spec.parse(without, Settings.defaults)))).toEqual({
+      reason: "InvalidDestination",
+      message: "spec.destination is required: the manager has no HOMEOSTAT_BACKUP_DESTINATION"
+    })
+  })
+
+  test("has the server of the settings only with the destination of the settings", () => {
+    const named = { ...without, spec: { ...spec, destination: "s3://own" } }
+    expect(Either.getOrThrow(Spec.parse(named, defaults)).repository.url).toBe("s3:s3.amazonaws.com/own/shop/cart")
   })
 })

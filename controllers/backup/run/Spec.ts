@@ -9,6 +9,7 @@ import type { Backup } from "../kinds/Backup.ts"
 import * as Destination from "../repository/Destination.ts"
 import * as Repository from "../repository/Repository.ts"
 import * as Retention from "../repository/Retention.ts"
+import type { Values } from "../Settings.ts"
 import * as Occurrence from "../schedule/Occurrence.ts"
 import * as Schedule from "../schedule/Schedule.ts"
 
@@ -37,9 +38,23 @@ export interface Refusal {
 
 const hour = 3_600_000
 
-/** The destination of a Backup. */
-export const destination = ({ spec }: Backup): Either.Either<Destination.Destination, Refusal> =>
-  Either.mapLeft(Destination.parse(spec.destination), (message) => ({ reason: "InvalidDestination", message }))
+/** The settings for Backups without a destination. */
+export type Defaults = Pick<Values, "destination" | "endpoint">
+
+/** The repository of a Backup. */
+export const repository = (backup: Backup, defaults: Defaults): Either.Either<Repository.Repository, Refusal> => {
+  const { destination } = backup.spec
+  const refuse = (message: string): Refusal => ({ reason: "InvalidDestination", message })
+  if (destination !== undefined) {
+    return Either.mapBoth(Destination.parse(destination), {
+      onLeft: refuse,
+      onRight: (found) => Repository.of(backup, found)
+    })
+  }
+  return defaults.destination === undefined
+    ? Either.left(refuse("spec.destination is required: the manager has no HOMEOSTAT_BACKUP_DESTINATION"))
+    : Either.right(Repository.of(backup, defaults.destination, defaults.endpoint))
+}
 
 /** The gaps of schedules. The search takes a millisecond, and most Backups of a cluster have the same schedules. */
 const known = new Map<string, Occurrence.Gaps | undefined>()
@@ -50,10 +65,10 @@ const gapsOf = ({ cron, effective }: Schedule.Timetable): Occurrence.Gaps | unde
 }
 
 /** Parses a spec. */
-export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
+export const parse = (backup: Backup, defaults: Defaults): Either.Either<Understood, Refusal> =>
   Either.gen(function* () {
     const { spec } = backup
-    const found = yield* destination(backup)
+    const found = yield* repository(backup, defaults)
     const table =
       spec.schedule === undefined
         ? undefined
@@ -63,7 +78,7 @@ export const parse = (backup: Backup): Either.Either<Understood, Refusal> =>
     const checkInterval = yield* interval("checkInterval", spec.checkInterval)
     const between = table && gapsOf(table)
     return {
-      repository: Repository.of(backup, found),
+      repository: found,
       table,
       keep: Retention.keepArguments(policy, spec.retention),
       warnings: Retention.warnings(policy, { gaps: between, counts: spec.retention }),

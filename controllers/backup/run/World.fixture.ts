@@ -113,14 +113,13 @@ export const make = (
         part,
         request,
         before,
-        credentials: { env: [], volumes: [], volumeMounts: [] },
-        settings
+        credentials: { env: [], volumes: [], volumeMounts: [] }
       })
       const there = jobs.find(({ metadata }) => metadata.name === work.name)
       const busy = open().length > 0 || there?.metadata.deletionTimestamp !== undefined
       if (there === undefined && !busy) {
         if (crash === "before the Job") return
-        const desired = MoverJob.desired(work)
+        const desired = MoverJob.desired(work, Settings.defaults)
         made += 1
         const uid = `job-${made}`
         const metadata = {

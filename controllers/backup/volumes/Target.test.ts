@@ -54,7 +54,8 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     restore({ claims: [claim("y")] }),
     {
       reason: "TargetNotFound",
-      message: "PersistentVolumeClaim x of spec.targetPVC not found: create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
+      message:
+        "PersistentVolumeClaim x of spec.targetPVC not found: create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
     }
   ],
   [

@@ -3,8 +3,8 @@
 import { expect } from "bun:test"
 import { BunContext } from "@effect/platform-bun"
 import * as Client from "@homeostat/runtime/client/Client"
-import { Deployment, Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Patch from "@homeostat/runtime/client/Patch"
+import { Deployment, Node, Pod } from "@homeostat/runtime/resource/BuiltIn"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { eventually } from "@homeostat/testkit/Eventually"
 import * as Kubelet from "@homeostat/testkit/kubelet/Kubelet"
@@ -210,7 +210,11 @@ Virtual.test("A run continues on the node to which a drain moved its volume", (w
       ["other", "app", "preflight backup"]
     ])
     const { status } = yield* Virtual.get("shop")
-    expect(status).toMatchObject({ phase: "Completed", consecutiveFailures: 0, lastRun: { job: expect.stringMatching(/-2$/) } })
+    expect(status).toMatchObject({
+      phase: "Completed",
+      consecutiveFailures: 0,
+      lastRun: { job: expect.stringMatching(/-2$/) }
+    })
     expect(world.told("shop").filter((reason) => reason === "BackupStarted")).toHaveLength(1)
     expect((yield* Virtual.jobs).filter(({ status }) => (status?.active ?? 0) > 0)).toEqual([])
   })

@@ -99,7 +99,11 @@ export const credentials = (
 ) => Client.create(Secret, { metadata: { namespace, name }, stringData })
 
 /** Makes a claim with files in it, bound to a volume, and gives the folder that they are in. */
-export const claim = ({ folder, namespace }: Pick<Scene, "folder" | "namespace">, name: string, options: Claims.Options = {}) =>
+export const claim = (
+  { folder, namespace }: Pick<Scene, "folder" | "namespace">,
+  name: string,
+  options: Claims.Options = {}
+) =>
   Effect.gen(function* () {
     // They are there before anybody can mount the claim.
     yield* Effect.promise(() => Bun.write(join(folder(name), ".made"), "")).pipe(

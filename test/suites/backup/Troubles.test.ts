@@ -1,5 +1,6 @@
 /** Runs that do not come to their end, and what becomes of them. */
 import { describe, expect } from "bun:test"
+import { Backup } from "@homeostat/backup/kinds/Backup"
 import { Restore } from "@homeostat/backup/kinds/Restore"
 import * as Client from "@homeostat/runtime/client/Client"
 import * as Patch from "@homeostat/runtime/client/Patch"
@@ -199,6 +200,15 @@ Virtual.test("An image that the settings of the program do not allow is refused,
     expect(containers.map(({ image, resources }) => [image, resources?.limits])).toEqual([
       ["registry.example.com/mover:1", { memory: "2Gi" }]
     ])
+  })
+)
+
+Virtual.test("A Backup without a destination is saved to that of the settings", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage({ settings: { destination: { _tag: "Pvc", claim: "store", path: "all" } } })
+    yield* Client.create(Backup, { metadata: Virtual.key("shop"), spec: { source: "app" } })
+    expect((yield* Virtual.rests("shop")).status?.phase).toBe("Completed")
+    expect(world.saving().map(({ env }) => env.RESTIC_REPOSITORY)).toEqual(["/repository/all/shop/shop"])
   })
 )
 

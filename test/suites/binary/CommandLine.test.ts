@@ -106,6 +106,10 @@ describe("The program", () => {
         ["HOMEOSTAT_BACKUP_IMAGES", "*"],
         ["HOMEOSTAT_BACKUP_ALLOW_ROOT", "true"],
         ["HOMEOSTAT_BACKUP_MAX_DEADLINE", "8760h"],
+        ["HOMEOSTAT_BACKUP_DESTINATION", "none"],
+        ["HOMEOSTAT_BACKUP_ENDPOINT", "none"],
+        ["HOMEOSTAT_BACKUP_CACHE_SIZE", "10Gi"],
+        ["HOMEOSTAT_BACKUP_TEMPORARY_SIZE", "1Gi"],
         ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "none"]
       ])
       const rows = Array.from(page.matchAll(/^\| `(HOMEOSTAT_\S+)` +\| `(\S+)`/gm), ([, ...cells]) => cells)

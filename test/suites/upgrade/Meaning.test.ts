@@ -1,8 +1,10 @@
 /** Backups of a release, and the manifest of the tutorial, mean the same today: see `released/<version>/meaning.json`. */
+
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Spec from "@homeostat/backup/run/Spec"
+import * as Settings from "@homeostat/backup/Settings"
 import { Either } from "effect"
 import { releases } from "./Released.ts"
 
@@ -42,7 +44,9 @@ for (const { objects, version } of releases) {
           ...object?.metadata
         }
         const backup = Either.getOrThrow(Backup.decode({ ...object, metadata } as Parameters<typeof Backup.decode>[0]))
-        const { checkInterval, keep, pruneInterval, repository, table } = Either.getOrThrow(Spec.parse(backup))
+        const { checkInterval, keep, pruneInterval, repository, table } = Either.getOrThrow(
+          Spec.parse(backup, Settings.defaults)
+        )
         const isFloor = (argument: string, at: number): boolean =>
           floor.includes(argument) && (keep[at - 1] === floor[0] || keep[at + 1] === floor[1])
         const rest = meaning.keep.includes("--keep-last") ? keep : keep.filter((argument, at) => !isFloor(argument, at))
