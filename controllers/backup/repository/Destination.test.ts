@@ -58,77 +58,47 @@ describe("A destination is a repository of restic", () => {
   })
 })
 
-describe("Anything else is refused with what to write", () => {
+describe("An invalid destination is refused with what is accepted", () => {
   const all =
-    "s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path or pvc://claim/path"
+    "must be s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path, or the name of an S3 bucket"
+  const path = "each part of the path must be letters, digits and . _ = + - only, and not . or .."
+  const host = "the host must be a host name or address, and a port if it is not 443"
+  const claim = "the claim must be the name of a PersistentVolumeClaim in the Backup's namespace"
   const table: ReadonlyArray<readonly [string, string]> = [
-    ["", `is not understood: write ${all}, without spaces`],
-    [" s3://bucket", `is not understood: write ${all}, without spaces`],
-    [
-      "https://backup.example.com/a",
-      "has a scheme that is not supported: for a REST server, write rest+https://backup.example.com/a"
-    ],
-    ["rest+http://host/a", "is without TLS: passwords would be readable on the way; write rest+https://host/a"],
-    ["rest:https://host/a", "is restic's form: write rest+https://host/a"],
-    ["rest://host/a", "has a scheme that is not supported: for a REST server, write rest+https://host/a"],
-    ["s3:https://minio:9000/bucket/a", "is restic's form: write s3://bucket/a, and minio:9000 as repository.endpoint"],
-    ["s3:s3.amazonaws.com/bucket", "is restic's form: write s3://bucket, and s3.amazonaws.com as repository.endpoint"],
-    [
-      "s3://https://minio:9000/bucket",
-      'has "https:" for a bucket: write s3://bucket/path, and the server as repository.endpoint'
-    ],
-    ["S3://bucket", "has a scheme in upper case: write s3://bucket"],
-    ["gs:bucket:/a/b", "is restic's form: write gs://bucket/a/b"],
-    ["http://host/a", "is without TLS: passwords would be readable on the way; write rest+https://host/a"],
-    ["rest+http://host/a", "is without TLS: passwords would be readable on the way; write rest+https://host/a"],
-    ...["s3+https", "s3+http"].map((scheme): readonly [string, string] => [
-      `${scheme}://host/a`,
-      "has a scheme that is not supported: write s3://bucket/path, and the server as repository.endpoint"
-    ]),
-    ...["azblob", "abs"].map((scheme): readonly [string, string] => [
-      `${scheme}://container/a`,
-      "has a scheme that is not supported: write azure://container/a"
-    ]),
-    ["gs://b", 'has "b" for a bucket: it must be 3 to 222 lower-case letters, digits, dots, dashes and underscores'],
-    ["azure://B", 'has "B" for a container: it must be 3 to 63 lower-case letters, digits and single dashes'],
-    ["gcs://bucket/a", "has a scheme that is not supported: write gs://bucket/a"],
-    ["azure:container:/", "is restic's form: write azure://container"],
-    ["b2:bucket:a", "is restic's form: write b2://bucket/a"],
-    ["pvc:claim/a", "lacks the slashes: write pvc://claim/a"],
-    ["pvc://", "names no claim: write pvc://claim/path"],
-    ["pvc:///a", "names no claim: write pvc://claim/path"],
-    [
-      "pvc://Claim",
-      'has "Claim" for a claim: it must be the name of a PersistentVolumeClaim in the Backup\'s namespace'
-    ],
-    ["s3://bucket_1", 'has "bucket_1" for a bucket: it must be 3 to 63 lower-case letters, digits, dots and dashes'],
-    ["b2://short", 'has "short" for a bucket: it must be 6 to 50 letters, digits and dashes'],
-    [
-      "rest+https://host:99999",
-      'has "host:99999" for a host: it must be a host name or address, and a port if it is not 443'
-    ],
-    [
-      "rest+https://host:65536",
-      'has "host:65536" for a host: it must be a host name or address, and a port if it is not 443'
-    ],
-    ["rest+https://host:0", 'has "host:0" for a host: it must be a host name or address, and a port if it is not 443'],
-    ["file:///var/backups", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
-    ["/var/backups", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
-    ["local:/a", "is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume"],
-    ["bucket/path", "has no scheme: write s3://bucket/path for a bucket, or pvc://bucket/path for a volume"],
-    ["Bucket", `is not a bucket name: use 3 to 63 lower-case letters, digits, dots and dashes, or write ${all}`],
-    ["sftp://host/a", `has a scheme that is not supported: write ${all}`],
-    ["rclone:remote:a", `is not understood: write ${all}`],
-    ["s3://bucket/../other", 'the part ".." of its path cannot be used: write letters, digits and . _ = + -'],
-    ["s3://bucket//a", "its path has an empty part: write a single slash between two"],
-    ["s3://bucket/a b", 'the part "a b" of its path cannot be used: write letters, digits and . _ = + -'],
-    ["s3://bucket?x=1", "has a query or fragment: take out what stands from ? or # on"]
+    ["", all],
+    [" s3://bucket", all],
+    ["https://backup.example.com/a", all],
+    ["rest+http://host/a", all],
+    ["rest:https://host/a", all],
+    ["s3:s3.amazonaws.com/bucket", all],
+    ["S3://bucket", all],
+    ["file:///var/backups", all],
+    ["/var/backups", all],
+    ["bucket/path", all],
+    ["Bucket", all],
+    ["constructor://bucket", all],
+    ["s3://https://minio:9000/bucket", "the bucket must be 3 to 63 lower-case letters, digits, dots and dashes"],
+    ["s3://bucket_1", "the bucket must be 3 to 63 lower-case letters, digits, dots and dashes"],
+    ["gs://b", "the bucket must be 3 to 222 lower-case letters, digits, dots, dashes and underscores"],
+    ["azure://B", "the container must be 3 to 63 lower-case letters, digits and single dashes"],
+    ["b2://short", "the bucket must be 6 to 50 letters, digits and dashes"],
+    ["pvc://", claim],
+    ["pvc:///a", claim],
+    ["pvc://Claim", claim],
+    ["rest+https://host:65536", host],
+    ["rest+https://host:0", host],
+    ["s3://bucket/../other", path],
+    ["s3://bucket//a", path],
+    ["s3://bucket/a b", "must not contain spaces, ? or #"],
+    ["s3://bucket?x=1", "must not contain spaces, ? or #"]
   ]
-  for (const [text, problem] of table) {
-    test(JSON.stringify(text), () => expect(refusal(text)).toBe(`destination ${JSON.stringify(text)} ${problem}`))
+  for (const [text, rule] of table) {
+    test(JSON.stringify(text), () =>
+      expect(refusal(text)).toBe(`invalid destination: ${JSON.stringify(text)} (${rule})`)
+    )
   }
 
-  test("without the password that somebody put there", () => {
+  test("without a password in the message", () => {
     for (const text of [
       "rest+https://joe:sec/ret@host/a",
       "rest:https://joe:secret@host/",
@@ -138,14 +108,7 @@ describe("Anything else is refused with what to write", () => {
     ]) {
       const message = refusal(text) ?? ""
       expect(message).not.toMatch(/sec|ret@|joe|key/)
-      expect(message).toEndWith("has an @: take user and password out, and put them into the Secret of credentials")
-    }
-  })
-
-  test("and what is proposed is accepted, where it is in full", () => {
-    for (const [text, problem] of table) {
-      const proposal = /write ((?:s3|rest\+https|gs|azure|b2|pvc):\/\/[^\s,]+)/.exec(problem)?.[1]
-      if (proposal !== undefined) expect([text, Either.isRight(Destination.parse(proposal))]).toEqual([text, true])
+      expect(message).toEndWith("(must not contain a user or password, which belong in the Secret)")
     }
   })
 
@@ -215,10 +178,6 @@ describe("The environment", () => {
 
 test("A REST server may have any port from 1 to 65535", () => {
   for (const port of [1, 65_535]) expect(refusal(`rest+https://host:${port}`)).toBeUndefined()
-})
-
-test("The name of a property that every object has is not a scheme", () => {
-  expect(refusal("constructor://bucket")).toContain("has a scheme that is not supported")
 })
 
 test("Each destination has its variables", () => {

@@ -20,22 +20,17 @@ export type Destination =
 type Parsed = Either.Either<Destination, string>
 
 const accepted =
-  "s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path or pvc://claim/path"
+  "s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path, or the name of an S3 bucket"
 
 const segment = /^[A-Za-z0-9._=+-]+$/
 
-/** A normalized path, or the error. One final slash is ignored; other empty segments would be folders without a name. */
+/** A normalized path, or the rule that it breaks. One final slash is ignored; other empty segments would be folders without a name. */
 const parsePath = (text: string): Either.Either<string, string> => {
   const path = text.replace(/\/$/, "")
-  if (path === "") return Either.right("")
-  const wrong = path.split("/").find((part) => !segment.test(part) || part === "." || part === "..")
-  return wrong === undefined
+  const isValid = (part: string): boolean => segment.test(part) && part !== "." && part !== ".."
+  return path === "" || path.split("/").every(isValid)
     ? Either.right(path)
-    : Either.left(
-        wrong === ""
-          ? "its path has an empty part: write a single slash between two"
-          : `the part ${JSON.stringify(wrong)} of its path cannot be used: write letters, digits and . _ = + -`
-      )
+    : Either.left("each part of the path must be letters, digits and . _ = + - only, and not . or ..")
 }
 
 const bucketNames = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
@@ -90,35 +85,21 @@ const schemes: { readonly [scheme: string]: Scheme } = {
 /**
  * Parses `spec.destination`.
  *
- * @returns Left: one sentence for people with a fix. It never contains a possible password.
+ * @returns Left: a message with the accepted forms. It never contains a possible password
  */
 export const parse = (text: string): Parsed => {
-  const refuse = (problem: string): Parsed =>
-    Either.left(`destination ${JSON.stringify(withoutSecrets(text))} ${problem}`)
-  if (text.includes("@")) {
-    return refuse("has an @: take user and password out, and put them into the Secret of credentials")
-  }
-  if (text !== text.trim() || text === "") return refuse(`is not understood: write ${accepted}, without spaces`)
-  const url = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(.*)$/.exec(text)
-  if (url === null) {
-    // The form of the tutorial: the name of a bucket.
-    if (bucketNames.test(text)) return Either.right({ _tag: "S3", bucket: text, path: "" })
-    return refuse(meantWithoutScheme(text))
-  }
-  const [, written = "", rest = ""] = url
-  const name = written.toLowerCase()
+  const refuse = (rule: string): Parsed =>
+    Either.left(`invalid destination: ${JSON.stringify(withoutSecrets(text))} (${rule})`)
+  if (text.includes("@")) return refuse("must not contain a user or password, which belong in the Secret")
+  const [, name = "", rest = ""] = /^([a-z0-9+]+):\/\/(.*)$/.exec(text) ?? []
   const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined
-  if (scheme === undefined) return refuse(meantByScheme(name, rest))
-  if (written !== name) return refuse(`has a scheme in upper case: write ${name}://${rest}`)
-  if (/[?#]/.test(rest)) return refuse("has a query or fragment: take out what stands from ? or # on")
-  const [, place = "", path = ""] = /^([^/]*)\/?(.*)$/.exec(rest) ?? []
-  if (place === "") return refuse(`names no ${scheme.name}: write ${name}://${scheme.name}/path`)
-  if (!scheme.pattern.test(place) || !hasPort(place)) {
-    const twice = /^https?:/.test(place) ? `: write ${name}://bucket/path, and the server as repository.endpoint` : ""
-    return refuse(
-      `has ${JSON.stringify(place)} for a ${scheme.name}${twice === "" ? `: it must be ${scheme.rule}` : twice}`
-    )
+  if (scheme === undefined) {
+    // The form of the tutorial: the name of a bucket.
+    return bucketNames.test(text) ? Either.right({ _tag: "S3", bucket: text, path: "" }) : refuse(`must be ${accepted}`)
   }
+  if (/[?#\s]/.test(rest)) return refuse("must not contain spaces, ? or #")
+  const [, place = "", path = ""] = /^([^/]*)\/?(.*)$/.exec(rest) ?? []
+  if (!scheme.pattern.test(place) || !hasPort(place)) return refuse(`the ${scheme.name} must be ${scheme.rule}`)
   return Either.match(parsePath(path), {
     onLeft: refuse,
     onRight: (clean) => Either.right(scheme.make(place, clean))
@@ -128,60 +109,6 @@ export const parse = (text: string): Parsed => {
 const hasPort = (host: string): boolean => {
   const port = /:([0-9]+)$/.exec(host)?.[1]
   return port === undefined || (Number(port) >= 1 && Number(port) <= 65_535)
-}
-
-/** A suggestion for another scheme. */
-const meantByScheme = (scheme: string, rest: string): string => {
-  switch (scheme) {
-    case "https":
-    case "rest":
-      return `has a scheme that is not supported: for a REST server, write rest+https://${rest}`
-    case "http":
-    case "rest+http":
-      return `is without TLS: passwords would be readable on the way; write rest+https://${rest}`
-    case "gcs":
-      return `has a scheme that is not supported: write gs://${rest}`
-    case "s3+https":
-    case "s3+http":
-      return "has a scheme that is not supported: write s3://bucket/path, and the server as repository.endpoint"
-    case "azblob":
-    case "abs":
-      return `has a scheme that is not supported: write azure://${rest}`
-    case "file":
-    case "local":
-      return `is a folder of a node, which backups do not outlive: write pvc://claim/path for a volume`
-    default:
-      return `has a scheme that is not supported: write ${accepted}`
-  }
-}
-
-/** A suggestion for restic's own form, a path, or a name that no bucket has. */
-const meantWithoutScheme = (text: string): string => {
-  const [, scheme = "", rest = ""] = /^([a-z0-9]+):(.*)$/.exec(text) ?? []
-  const [first = "", ...others] = rest.replace(/^https?:\/\//, "").split("/")
-  const [bucket = "", path = ""] = rest.split(":")
-  switch (scheme) {
-    case "s3":
-      return `is restic's form: write s3://${others.join("/") || "bucket/path"}, and ${first || "the server"} as repository.endpoint`
-    case "rest":
-      return `is restic's form: write rest+https://${rest.replace(/^https?:\/\//, "")}`
-    case "gs":
-    case "azure":
-    case "b2":
-      return `is restic's form: write ${scheme}://${[bucket, path.replace(/^\//, "")].filter((part) => part !== "").join("/")}`
-    case "pvc":
-      return `lacks the slashes: write pvc://${rest}`
-    case "local":
-      return meantByScheme("local", rest)
-    case "":
-      break
-    default:
-      return `is not understood: write ${accepted}`
-  }
-  if (/^[./~]/.test(text)) return meantByScheme("file", text)
-  if (/^[^/:]+\/[^:]*$/.test(text))
-    return `has no scheme: write s3://${text} for a bucket, or pvc://${text} for a volume`
-  return `is not a bucket name: use ${schemes.s3?.rule}, or write ${accepted}`
 }
 
 /** The text before an @ may be a password, and many people can read messages. */

@@ -221,7 +221,12 @@ export const begin = (
         const claim: Claim = { owner, use, repository: repository.hash, replaced: replaced?.metadata.uid }
         const busy = (yield* occupied(claim)) ?? (yield* occupiedUnseen(claim))
         return busy === undefined
-          ? Either.right(yield* Client.create(Job, MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)))
+          ? Either.right(
+              yield* Client.create(
+                Job,
+                MoverJob.desired({ ...work, spec: Policy.bounded(work.spec, settings) }, settings)
+              )
+            )
           : Either.left(busy)
       })
     )
