@@ -277,6 +277,14 @@ export const Status = Schema.Struct({
     Schema.String.pipe(Schema.maxLength(63)),
     "Identifies the repository. Of the Backups with the same value, one runs at a time."
   ),
+  sharedWith: optional(
+    Schema.Array(text(600)).pipe(Schema.maxItems(100)),
+    "Other Backups with the same repository: those of this namespace by name, the others by number."
+  ),
+  warnings: optional(
+    Schema.Array(text(2048)).pipe(Schema.maxItems(20)),
+    "Parts of the retention that may be mistakes."
+  ),
   effectiveSchedule: optional(Schema.String.pipe(Schema.maxLength(100)), "What a -random schedule came to."),
   maintenance: optional(
     Schema.Struct({

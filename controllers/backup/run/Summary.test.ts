@@ -118,9 +118,9 @@ describe("What stands in the way is told", () => {
 
 describe("Others on the same repository", () => {
   const shared = whole(backup(), { sharing: ["shop/db", "shop/web"] })
-  const sentence = "It runs by 0 2 * * * (UTC). Its repository is also that of shop/db, shop/web: they take turns."
+  const sentence = "It runs by 0 2 * * * (UTC). The repository is shared with shop/db, shop/web: they take turns."
   test("are named", () => expect(condition(shared.status, "Ready")?.message).toBe(sentence))
-  test("are named still when nobody looked for them, and no more when they are gone", () => {
+  test("stay named while nobody looks for them, and no longer when they are gone", () => {
     const of = written(backup(), shared)
     expect(condition(whole(of).status, "Ready")?.message).toBe(sentence)
     expect(condition(whole(of, { sharing: [] }).status, "Ready")?.message).toBe("It runs by 0 2 * * * (UTC).")
@@ -193,7 +193,7 @@ describe("A nightly run", () => {
 
 const long = FastCheck.oneof(
   FastCheck.string({ maxLength: 50, unit: "binary" }),
-  FastCheck.constantFrom("x".repeat(5000), "\u{1f600}".repeat(3000), "…Mind: Mind: …", " Mind: a", "a. ", "\n\n", "")
+  FastCheck.constantFrom("x".repeat(5000), "\u{1f600}".repeat(3000), "a. ", "\n\n", "")
 )
 const amount = FastCheck.constantFrom(0, 1, 2 ** 31, Number.MAX_SAFE_INTEGER, 1e300)
 const snapshots = FastCheck.oneof(

@@ -77,7 +77,8 @@ export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft
     })
   )
   const ours = new Set(drafts.map(({ type }) => type))
-  const warned = Condition.find(backup.status?.conditions, retentionApplied)?.message ?? ""
+  const warnings = understood?.warnings ?? []
+  const sharedWith = facts.sharing ?? status.sharedWith ?? []
   const events: Array<Told> = []
   if (obstacle !== undefined && !(before?.reason === obstacle.reason && before.message === ready.message)) {
     events.push({ type: "Warning", reason: obstacle.reason, note: obstacle.message })
@@ -85,17 +86,20 @@ export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft
   if (ready.status === "True" && before?.status !== "True") {
     events.push({ type: "Normal", reason: "BackupScheduled", note: ready.message })
   }
-  for (const warning of understood?.warnings ?? []) {
-    if (!warned.includes(warning)) events.push({ type: "Warning", reason: "RetentionUnusual", note: warning })
+  for (const warning of warnings) {
+    if (backup.status?.warnings?.includes(cut(warning, longestMessage)) !== true)
+      events.push({ type: "Warning", reason: "RetentionUnusual", note: warning })
   }
   const lasting: BackupStatus = {
-    ...omit(status, ["nextBackupTime", "effectiveSchedule", "conditions"]),
+    ...omit(status, ["nextBackupTime", "effectiveSchedule", "sharedWith", "warnings", "conditions"]),
     observedGeneration,
     phase: phaseOf(status, obstacle),
     message: cut(messageOf(status, ready, facts), longestMessage),
     ...(next !== undefined && { nextBackupTime: Time.seconds(next) }),
     ...(understood?.table !== undefined && { effectiveSchedule: understood.table.effective }),
     ...(understood !== undefined && { repositoryHash: understood.repository.hash }),
+    ...(sharedWith.length > 0 && { sharedWith: sharedWith.slice(0, mostShared) }),
+    ...(warnings.length > 0 && { warnings: warnings.map((warning) => cut(warning, longestMessage)) }),
     conditions: Condition.set(
       backup.status?.conditions?.filter(({ type }) => ours.has(type)),
       drafts,
@@ -104,6 +108,9 @@ export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft
   }
   return { status: lasting, told: [...events, ...told] }
 }
+
+/** The status names at most so many other Backups. */
+const mostShared = 100
 
 const omit = <A extends object, const K extends keyof A>(object: A, fields: ReadonlyArray<K>): Omit<A, K> => {
   const copy = { ...object }
@@ -115,13 +122,8 @@ const readiness = (backup: Backup, status: BackupStatus, facts: Facts): Finding 
   const type = Condition.Ready
   const { obstacle, understood } = facts
   if (obstacle !== undefined) return { type, status: "False", reason: obstacle.reason, message: obstacle.message }
-  const before = Condition.find(status.conditions, type)
-  const shared =
-    facts.sharing === undefined
-      ? (/ Its repository is also that of .*/.exec(before?.message ?? "")?.[0] ?? "")
-      : facts.sharing.length === 0
-        ? ""
-        : ` Its repository is also that of ${facts.sharing.join(", ")}: they take turns.`
+  const sharing = facts.sharing ?? status.sharedWith ?? []
+  const shared = sharing.length === 0 ? "" : ` The repository is shared with ${sharing.join(", ")}: they take turns.`
   if (backup.spec.suspend) {
     return { type, status: "True", reason: "Suspended", message: `Scheduled runs are suspended.${shared}` }
   }
@@ -154,7 +156,6 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
       }
     )
   }
-  const warnings = understood.warnings.length === 0 ? "" : `${mind}${understood.warnings.join(". ")}.`
   if (understood.keep.length === 0) {
     return {
       type: retentionApplied,
@@ -168,7 +169,7 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
       type: retentionApplied,
       status: "False",
       reason: "RetentionHeld",
-      message: `${Maintenance.holdMessage(status.retentionHold)}.${warnings}`
+      message: `${Maintenance.holdMessage(status.retentionHold)}.`
     }
   }
   if (
@@ -181,15 +182,11 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
       type: retentionApplied,
       status: "Unknown",
       reason: "NotYetApplied",
-      message: `Old snapshots are deleted after a successful run.${warnings}`
+      message: "Old snapshots are deleted after a successful run."
     }
   }
-  const plain = before.message.split(mind, 1)[0] ?? ""
-  return { ...before, message: `${plain.replace(/\.?$/, ".")}${warnings}` }
+  return { ...before, message: before.message.replace(/\.?$/, ".") }
 }
-
-/** Separates the warnings of a condition, because they concern a spec that may have changed since. */
-const mind = " Mind: "
 
 const phaseOf = (status: BackupStatus, obstacle: Facts["obstacle"]): NonNullable<BackupStatus["phase"]> => {
   if (status.active !== undefined) return "Running"

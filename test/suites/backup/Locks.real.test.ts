@@ -46,7 +46,9 @@ Backups.real("Two Backups of one repository that are created at once make it onc
     expect(spans).toHaveLength(2)
     expect(spans[1]?.[0]).toBeGreaterThanOrEqual(spans[0]?.[1] ?? Number.NaN)
     yield* Backups.until(scene, "two", "it says that they share", (_, backup) =>
-      [backup, one].some((some) => Backups.condition(some, "Ready")?.message?.includes("is also that of") === true)
+      [backup, one].some(
+        (some) => Backups.condition(some, "Ready")?.message?.includes("The repository is shared with") === true
+      )
     )
   }).pipe(quickly)
 )

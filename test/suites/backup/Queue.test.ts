@@ -90,7 +90,7 @@ Virtual.test("Backups that share a repository take turns, and say whose it is to
       const backup = yield* Virtual.get(name)
       expect(backup.status).toMatchObject({ phase: "Completed", repositoryID: PretendedMover.repository })
       expect(Virtual.condition(backup, "Ready")?.message).toBe(
-        `It runs by */10 * * * * (UTC). Its repository is also that of shop/${other}: they take turns.`
+        `It runs by */10 * * * * (UTC). The repository is shared with shop/${other}: they take turns.`
       )
     }
   })
@@ -213,7 +213,7 @@ Virtual.test("A status does not name Backups and movers of other namespaces", (w
     )
     expect(JSON.stringify(waiting.status)).not.toContain("shop/")
     expect(Virtual.condition(waiting, "Ready")?.message).toContain(
-      "Its repository is also that of 1 Backup of other namespaces: they take turns."
+      "The repository is shared with 1 Backup of other namespaces: they take turns."
     )
   })
 )
