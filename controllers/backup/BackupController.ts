@@ -73,11 +73,11 @@ export const controller = Controller.make("backup", {
       })
       yield* Status.update(backup, whole.status)
       // After the status, because a retry after a failed status write would record the Events twice.
-      for (const { note, reason, type } of whole.told) {
+      for (const { note, reason, type } of whole.events) {
         yield* EventRecorder.record({ regarding: backup, type, reason, note })
       }
       const metrics = yield* Metrics.current
-      metrics.told(backup, whole, {
+      metrics.observe(backup, whole, {
         interval: Either.match(understood, {
           onLeft: () => undefined,
           onRight: ({ expectedInterval }) => expectedInterval

@@ -169,7 +169,7 @@ describe("A maintenance that ended", () => {
   const ended = (code: number, result: object, status: BackupStatus = saved, by = mine) =>
     Maintenance.ended(
       of,
-      { status: { ...status, maintenance: { active } }, told: [] },
+      { status: { ...status, maintenance: { active } }, events: [] },
       by,
       exited(code, { ...result }, { purpose: "maintenance" }),
       at("2026-11-20T02:10:00Z")
@@ -219,10 +219,10 @@ describe("A maintenance that ended", () => {
       remove: 5
     })
     expect(first.status.lastRetentionRun).toBe("the run before")
-    expect(first.told.map(({ note }) => note)).toEqual([
+    expect(first.events.map(({ note }) => note)).toEqual([
       "The deletion of old snapshots is held, because more than half of the snapshots would be deleted. It would delete 5 snapshots and keep 1. To allow it, set the annotation backup.example.com/apply-retention to a new value"
     ])
-    expect(ended(0, { kept: 1, removed: 6, held: "TooMany" }, first.status).told).toEqual([])
+    expect(ended(0, { kept: 1, removed: 6, held: "TooMany" }, first.status).events).toEqual([])
   })
   test("ends the hold by the annotation alone", () => {
     const held = { ...saved, retentionHold: hold({ generation: 1, remove: 5 }) }
@@ -239,7 +239,7 @@ describe("A pause between two successful runs", () => {
   const after = (last: string, pause: number | undefined) =>
     Maintenance.afterRun(
       { lastBackupTime: "2026-09-20T02:05:00Z" },
-      { status: { lastBackupTime: last }, told: [] },
+      { status: { lastBackupTime: last }, events: [] },
       pause
     ).status.retentionHold
   test("that is longer than the retention keeps holds the deletion", () =>

@@ -54,7 +54,7 @@ const watched = () => {
       waiting?: { readonly isWaiting: boolean; readonly now: number }
     ): Backup => {
       const draft = step(Status.draft(backup))
-      metrics.told(backup, draft, { interval, isWaiting: false, now: begin, ...waiting })
+      metrics.observe(backup, draft, { interval, isWaiting: false, now: begin, ...waiting })
       const written = { ...backup, status: draft.status }
       cached.set(keyString(backup.metadata), written)
       return written
@@ -247,7 +247,7 @@ describe("a schedule", () => {
       const { metrics, of, reconciled } = watched()
       reconciled(never, next, 3600)
       const backup = { ...never, spec: { ...never.spec, ...spec } }
-      metrics.told(backup, Status.draft(backup), { interval, isWaiting: false, now: begin })
+      metrics.observe(backup, Status.draft(backup), { interval, isWaiting: false, now: begin })
       expect([of(BackupMetrics.nextRun), of(BackupMetrics.expectedInterval)]).toEqual([undefined, undefined])
     }
   })

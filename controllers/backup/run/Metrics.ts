@@ -191,7 +191,7 @@ export interface BackupMetrics {
    * @param facts.isWaiting whether a run that is due waits for its turn
    * @param facts.now epoch milliseconds
    */
-  readonly told: (
+  readonly observe: (
     backup: Backup,
     draft: Draft,
     facts: { readonly interval: number | undefined; readonly isWaiting: boolean; readonly now: number }
@@ -290,7 +290,7 @@ export const make = (
   })
 
   return {
-    told: ({ metadata, spec, status: before }, { status, told }, { interval, isWaiting, now }) => {
+    observe: ({ metadata, spec, status: before }, { events, status }, { interval, isWaiting, now }) => {
       const key = keyString(metadata)
       const labels = labelsOf(metadata)
       const last = known.get(key)
@@ -306,7 +306,7 @@ export const make = (
         added.add(sum((run.snapshots ?? []).map(({ added }) => added)))
         processed.add(sum((run.snapshots ?? []).map(({ bytes }) => bytes)))
       }
-      missed.add(told.filter(({ reason }) => missing.has(reason)).length)
+      missed.add(events.filter(({ reason }) => missing.has(reason)).length)
       const since = isWaiting ? ((last?.uid === metadata.uid ? last.since : undefined) ?? now) : undefined
       known.set(key, { uid: metadata.uid, labels, run: identityOf(run), since })
 

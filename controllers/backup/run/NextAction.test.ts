@@ -31,7 +31,7 @@ const decide = (
     isBetweenJobs,
     now: moment
   })
-  return { ...others, status: draft.status, events: draft.told.map(({ reason }) => reason) }
+  return { ...others, status: draft.status, events: draft.events.map(({ reason }) => reason) }
 }
 
 test("A tick has a run, and the next one is known", () =>

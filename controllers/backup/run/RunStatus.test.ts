@@ -9,9 +9,9 @@ import * as Summary from "./Summary.ts"
 
 const tick = at("2026-11-20T02:00:00Z")
 const end = at("2026-11-20T02:05:00Z")
-const events = ({ told }: Status.Draft) => told.map(({ note, reason, type }) => `${type} ${reason}: ${note}`)
-const reasons = ({ told }: Status.Draft) => told.map(({ reason }) => reason)
-const of = (status: BackupStatus = {}): Status.Draft => ({ status, told: [] })
+const events = ({ events }: Status.Draft) => events.map(({ note, reason, type }) => `${type} ${reason}: ${note}`)
+const reasons = ({ events }: Status.Draft) => events.map(({ reason }) => reason)
+const of = (status: BackupStatus = {}): Status.Draft => ({ status, events: [] })
 const condition = ({ status }: Status.Draft, type: string) => Condition.find(status.conditions, type)
 
 describe("A run that begins", () => {
@@ -34,7 +34,7 @@ describe("A run that begins", () => {
   }
   test("that goes on in another Job is not told again", () => {
     const draft = Status.started(of({ active: run() }), run({ job: "cart-29393880-2" }), undefined)
-    expect(draft).toEqual({ status: { active: run({ job: "cart-29393880-2" }) }, told: [] })
+    expect(draft).toEqual({ status: { active: run({ job: "cart-29393880-2" }) }, events: [] })
   })
   test("never takes the schedule back", () =>
     expect(Status.started(of({ lastScheduleTime: "2026-11-21T02:00:00Z" }), run(), tick).status.lastScheduleTime).toBe(
@@ -73,7 +73,7 @@ describe("A run that ends well", () => {
   test("with an empty volume is a warning where that is allowed", () => {
     const result = { snapshots: [{ pvc: "data", empty: true }] }
     const empty = Status.ended(before, run(), exited(0, result, { allowEmpty: true }), end)
-    expect(empty.told[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
+    expect(empty.events[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
     expect(empty.status.lastRun?.snapshots).toEqual([{ pvc: "data", bytes: 0, added: 0, files: 0 }])
     expect(empty.status.lastBackupTime).toBe("2026-11-20T02:05:00Z")
   })
@@ -121,7 +121,7 @@ describe("A run that fails", () => {
     [Outcome.judge({ _tag: "ImagePullFailed", image: "i", message: "m" }), "BackupFailed"]
   ] as const) {
     test(`is a Warning ${event}: ${outcome.reason}`, () => {
-      expect(failed(outcome).told).toEqual([{ type: "Warning", reason: event, note: outcome.message }])
+      expect(failed(outcome).events).toEqual([{ type: "Warning", reason: event, note: outcome.message }])
       expect(condition(failed(outcome), "LastRunSucceeded")).toMatchObject({ status: "False", reason: outcome.reason })
     })
   }
@@ -140,12 +140,12 @@ describe("A run that fails", () => {
   test("partially, where that is allowed, is a success with a warning", () => {
     const allowed = failed(exited(3, saved, { allowPartial: true }))
     expect(allowed.status).toMatchObject({ consecutiveFailures: 0, lastBackupTime: "2026-11-20T02:05:00Z" })
-    expect(allowed.told[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
+    expect(allowed.events[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
   })
   test("whose result was lost though it succeeded is a success with a warning", () => {
     const lost = failed(Outcome.judge({ _tag: "Lost", succeeded: true }))
     expect(lost.status).toMatchObject({ consecutiveFailures: 0, lastRun: { reason: "ResultLost" } })
-    expect(lost.told[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
+    expect(lost.events[0]).toMatchObject({ type: "Warning", reason: "BackupCompleted" })
   })
 })
 
@@ -155,7 +155,7 @@ describe("A run of several Jobs", () => {
   const between = Status.partEnded(of({ active: run() }), run(), first)
   test("keeps what each has saved", () => {
     expect(between.status).toMatchObject({ active: { snapshots: saved.snapshots }, repositoryID: saved.repository })
-    expect(between.told).toEqual([])
+    expect(between.events).toEqual([])
     const active = between.status.active ?? run()
     expect(Status.ended(between, active, second, end).status.lastRun?.snapshots?.map(({ pvc }) => pvc)).toEqual([
       "data",
@@ -277,7 +277,7 @@ describe("The condition RetentionApplied", () => {
   test("keeps the warnings in the status, and records one Event for each", () => {
     const of = backup(unusual)
     const first = whole(of)
-    expect(first.told.filter(({ reason }) => reason === "RetentionUnusual").map(({ note }) => note)).toEqual([
+    expect(first.events.filter(({ reason }) => reason === "RetentionUnusual").map(({ note }) => note)).toEqual([
       ...warnings
     ])
     expect(first.status.warnings).toEqual([...warnings])
@@ -285,7 +285,7 @@ describe("The condition RetentionApplied", () => {
     expect(reasons(second)).not.toContain("RetentionUnusual")
     expect(second.status.warnings).toEqual([...warnings])
     expect(says(second)).toBe("True Applied: 0 snapshots deleted.")
-    expect(whole(next(of, second))).toEqual({ status: second.status, told: [] })
+    expect(whole(next(of, second))).toEqual({ status: second.status, events: [] })
   })
   test("has no warnings of an earlier spec, and records those of the new one", () => {
     const applied = ends(backup(unusual), { removed: 0 })

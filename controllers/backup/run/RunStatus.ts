@@ -11,7 +11,7 @@ import type * as Outcome from "./Outcome.ts"
 import { counted, cut, longestMessage, mostSnapshots, whole64 } from "./Text.ts"
 
 /** An event to record after the status was written. */
-export interface Told {
+export interface EventDraft {
   readonly type: "Normal" | "Warning"
   readonly reason: string
   readonly note: string
@@ -20,22 +20,22 @@ export interface Told {
 /** A new status, before it is written. */
 export interface Draft {
   readonly status: BackupStatus
-  readonly told: ReadonlyArray<Told>
+  readonly events: ReadonlyArray<EventDraft>
 }
 
 /** The current status, without Events. */
-export const draft = (backup: Backup): Draft => ({ status: backup.status ?? {}, told: [] })
+export const draft = (backup: Backup): Draft => ({ status: backup.status ?? {}, events: [] })
 
 /** A step: changes of the status, and its Events. An undefined field is removed. */
 export const step = (
-  { status, told }: Draft,
+  { events: before, status }: Draft,
   change: { readonly [field in keyof BackupStatus]?: BackupStatus[field] | undefined },
-  ...events: ReadonlyArray<Told>
+  ...events: ReadonlyArray<EventDraft>
 ): Draft => {
   const next = { ...status, ...change }
   // A step removes a field with `undefined`; a status contains no undefined field.
   const kept = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)) as BackupStatus
-  return { status: kept, told: [...told, ...events] }
+  return { status: kept, events: [...before, ...events] }
 }
 
 /** An active run. */
@@ -267,7 +267,7 @@ export const missed = (draft: Draft, tick: number, deadlineSeconds: number): Dra
   )
 
 /** One run makes up for many ticks: reported when it starts or is skipped, and not at every check. */
-const tooManyMissed = (tick: number | undefined, missed: Schedule.Missed): ReadonlyArray<Told> =>
+const tooManyMissed = (tick: number | undefined, missed: Schedule.Missed): ReadonlyArray<EventDraft> =>
   tick === undefined || missed !== "many"
     ? []
     : [

@@ -29,7 +29,7 @@ const says = (status: BackupStatus, type: string) => {
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
 const types = ({ conditions }: BackupStatus) => conditions?.map(({ status, type }) => `${type}=${status}`)
-const events = ({ told }: Status.Draft) => told.map(({ reason, type }) => `${type} ${reason}`)
+const events = ({ events }: Status.Draft) => events.map(({ reason, type }) => `${type} ${reason}`)
 const missing = { reason: "CredentialsMissing", message: "Secret a does not exist: create it", final: false }
 const invalid = { reason: "InvalidSchedule", message: "schedule: write another", final: true }
 
@@ -96,7 +96,7 @@ describe("A Backup that has not run", () => {
 describe("What stands in the way is told", () => {
   const first = whole(backup(), { obstacle: missing })
   const of = written(backup(), first)
-  test("once, however often it is found", () => expect(whole(of, { obstacle: missing }).told).toEqual([]))
+  test("once, however often it is found", () => expect(whole(of, { obstacle: missing }).events).toEqual([]))
   test("again when it is another, or its words are", () => {
     expect(events(whole(of, { obstacle: { ...missing, message: "Secret a lacks b" } }))).toEqual([
       "Warning CredentialsMissing"
@@ -299,7 +299,7 @@ describe("Whatever happens", () => {
           const first = whole(of, over, draft)
           of = written(of, first)
           const second = whole(of, { ...over, now: now + 3_600_000 })
-          expect(second.told).toEqual([])
+          expect(second.events).toEqual([])
           expect(second.status).toEqual(first.status)
         }
       }),

@@ -8,12 +8,12 @@ import type { Backup, BackupStatus } from "../kinds/Backup.ts"
 import * as Maintenance from "./Maintenance.ts"
 import {
   type Draft,
+  type EventDraft,
   type Finding,
   keepsEverything,
   lastRunSucceeded,
   repositoryHealthy,
   retentionApplied,
-  type Told,
   volumesIntact
 } from "./RunStatus.ts"
 import type { Refusal, Understood } from "./Spec.ts"
@@ -36,7 +36,7 @@ export interface Facts {
 }
 
 /** The status to write, with the Events of its transitions. */
-export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft => {
+export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Facts): Draft => {
   const { next, now, obstacle, understood } = facts
   const observedGeneration = backup.metadata.generation ?? 0
   const found = readiness(backup, status, facts)
@@ -79,7 +79,7 @@ export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft
   const ours = new Set(drafts.map(({ type }) => type))
   const warnings = understood?.warnings ?? []
   const sharedWith = facts.sharing ?? status.sharedWith ?? []
-  const events: Array<Told> = []
+  const events: Array<EventDraft> = []
   if (obstacle !== undefined && !(before?.reason === obstacle.reason && before.message === ready.message)) {
     events.push({ type: "Warning", reason: obstacle.reason, note: obstacle.message })
   }
@@ -106,7 +106,7 @@ export const of = (backup: Backup, { status, told }: Draft, facts: Facts): Draft
       Time.seconds(now)
     )
   }
-  return { status: lasting, told: [...events, ...told] }
+  return { status: lasting, events: [...events, ...drafted] }
 }
 
 /** The status names at most so many other Backups. */

@@ -155,7 +155,7 @@ export const make = (
     const isNews = JSON.stringify(lastRun) !== JSON.stringify(object.status?.lastRun)
     if (lastRun !== undefined && isNews) reported.push(lastRun.uid ?? lastRun.job)
     object = { ...object, status: accepted(whole.status) }
-    events.push(...whole.told.map(({ reason }) => reason))
+    events.push(...whole.events.map(({ reason }) => reason))
     if (crash === "after the status") return
     for (const { metadata } of RunPlan.abandoned(whole.status, jobs)) remove(metadata.name)
     const names = new Set(RunPlan.superfluous(of, whole.status, sorted()).map(({ metadata }) => metadata.name))
