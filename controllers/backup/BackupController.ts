@@ -355,4 +355,4 @@ const sharing = (backup: Backup, hash: string) =>
     ]
   })
 
-const waitingFor = (what: string): string => `A run is due and waits for its turn: ${what}`
+const waitingFor = (what: string): string => `A run is due and waits: ${what}`

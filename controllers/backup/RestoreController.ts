@@ -136,7 +136,7 @@ const begin = (restore: Restore) =>
     if (backup === undefined) {
       return pending({
         reason: "BackupNotFound",
-        message: `Backup ${spec.backupRef} not found in ${backupNamespace === namespace ? "this namespace" : `namespace ${backupNamespace}`}. If it was deleted, create it again with its destination and spec.suspend: its snapshots are found again`
+        message: `Backup ${spec.backupRef} not found in ${backupNamespace === namespace ? "this namespace" : `namespace ${backupNamespace}`}. If it was deleted, create it again with the same destination and spec.suspend: the mover finds its snapshots`
       })
     }
     const understood = Spec.parse(backup, yield* Settings)
@@ -208,7 +208,7 @@ const begin = (restore: Restore) =>
       _tag: "Running",
       job: job.metadata.name,
       since: JobProgress.madeAt(job),
-      message: `Job ${job.metadata.name} has begun`
+      message: `Job ${job.metadata.name} started`
     }
     return running
   })
@@ -248,7 +248,7 @@ const busyReason = "RepositoryBusy"
 
 const waitingFor = (what: string): Spec.Refusal => ({
   reason: busyReason,
-  message: `It waits for its turn: ${what}`
+  message: `The Restore waits: ${what}`
 })
 
 const inherited = ({ spec: { image, serviceAccountName } }: Backup) => ({
@@ -276,8 +276,8 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
       reason: "VolumeUnknown",
       message:
         first === undefined
-          ? `It is not known which volumes Backup ${backup.metadata.name} has saved: name one in spec.volume of a new Restore`
-          : `Backup ${backup.metadata.name} saves ${[first, ...others].join(", ")}, and none of them is ${targetPVC}: name one in spec.volume of a new Restore`
+          ? `The volumes of Backup ${backup.metadata.name} are unknown: create a Restore with spec.volume`
+          : `Backup ${backup.metadata.name} saves ${[first, ...others].join(", ")}, but not ${targetPVC}: create a Restore with spec.volume`
     }
     return Either.left(refusal)
   })
@@ -346,7 +346,7 @@ const tell = (restore: Restore, status: RestoreStatus, standing: State) => {
     case "Pending":
       return record("Warning", standing.reason, standing.message)
     case "Running":
-      return record("Normal", "RestoreStarted", `Job ${standing.job} began`)
+      return record("Normal", "RestoreStarted", `Job ${standing.job} started`)
     case "Ended":
       return standing.outcome.phase === "Completed"
         ? record(standing.outcome.warning ? "Warning" : "Normal", "RestoreCompleted", standing.outcome.message)

@@ -100,13 +100,13 @@ const resources = (text: string): Either.Either<Resources, string> => {
 /** The variables. Their defaults are {@link defaults}. */
 export const variables = {
   moverImage: Setting.make("HOMEOSTAT_BACKUP_MOVER_IMAGE", {
-    description: "The image of movers, where spec.image names none",
+    description: "The image of movers without spec.image",
     otherwise: defaults.moverImage,
     parse: (text) =>
       /\s/.test(text) ? Either.left(`invalid image: "${text}" (must not contain spaces)`) : Either.right(text)
   }),
   maxJobs: Setting.make("HOMEOSTAT_BACKUP_MAX_JOBS", {
-    description: "How many movers of Backups run at a time; as many of Restores run beside them",
+    description: "The largest number of concurrent movers of Backups, and of Restores",
     otherwise: `${defaults.maxJobs}`,
     parse: (text) =>
       /^[1-9][0-9]{0,5}$/.test(text)
@@ -115,21 +115,17 @@ export const variables = {
   }),
   startTimeout: duration(
     "HOMEOSTAT_BACKUP_START_TIMEOUT",
-    "How long the container of a mover may take to start before the run counts as failed",
+    "How long the container of a mover may take to start before the run fails",
     "10m"
   ),
-  retryPeriod: duration(
-    "HOMEOSTAT_BACKUP_RETRY_PERIOD",
-    "How often is looked again for what is missing: a Secret, a source, a turn",
-    "30s"
-  ),
+  retryPeriod: duration("HOMEOSTAT_BACKUP_RETRY_PERIOD", "How often to check again for a missing prerequisite", "30s"),
   preflightTimeout: duration(
     "HOMEOSTAT_BACKUP_PREFLIGHT_TIMEOUT",
-    "How long a repository may take to answer a mover at all, each time it is tried",
+    "How long a mover waits for the first answer of a repository, for each attempt",
     "40s"
   ),
   images: Setting.make("HOMEOSTAT_BACKUP_IMAGES", {
-    description: "The beginnings of images that spec.image may name, separated by commas; * for all",
+    description: "Prefixes of the images that spec.image may name, separated by commas; * for all",
     otherwise: "*",
     parse: (text) => Either.right(text === "*" ? undefined : text.split(",").filter((image) => image !== ""))
   }),
@@ -143,7 +139,7 @@ export const variables = {
   }),
   maxDeadline: duration(
     "HOMEOSTAT_BACKUP_MAX_DEADLINE",
-    "The longest time of a mover; a larger spec.activeDeadlineSeconds is reduced to it",
+    "The longest duration of a mover; limits spec.activeDeadlineSeconds",
     "8760h"
   ),
   destination: Setting.make("HOMEOSTAT_BACKUP_DESTINATION", {

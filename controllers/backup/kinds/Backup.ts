@@ -47,7 +47,7 @@ const Repository = Schema.Struct({
           "write folders of letters, digits and . _ = + -, separated by single slashes, none beginning with a dot"
       })
     ),
-    "Where in the destination the repository is. Default: <namespace>/<name>, so that each Backup has one of its own."
+    "The path of the repository in the destination. Default: <namespace>/<name>, one repository for each Backup."
   ),
   credentialsSecretRef: secretReference(
     "The Secret whose keys are restic's environment variables: RESTIC_PASSWORD, AWS_ACCESS_KEY_ID, … Default: <name>-backup-credentials."
@@ -68,7 +68,7 @@ const keep = (what: string) =>
 const Retention = Schema.Struct({
   keepLast: optional(
     Schema.Int.pipe(Schema.between(0, 10_000)),
-    "So many of the latest snapshots are kept. Default: 3, if anything is deleted at all."
+    "How many of the latest snapshots to keep. Default: 3, if a policy deletes snapshots."
   ),
   keepHourly: keep("hours"),
   keepDaily: keep("days"),
@@ -90,7 +90,7 @@ const Spec = Schema.Struct({
     )
     .annotations({
       description:
-        "What is saved: a PersistentVolumeClaim by its name, else all volumes of the Deployment or StatefulSet of that name. pvc/x, deployment/x and statefulset/x say which is meant."
+        "What to save: the name of a PersistentVolumeClaim, or else of a Deployment or StatefulSet, with all its volumes. pvc/x, deployment/x and statefulset/x name the kind."
     }),
   schedule: optional(
     text(100).pipe(
@@ -100,7 +100,7 @@ const Spec = Schema.Struct({
           "write five fields such as 0 2 * * *, or @daily, @daily-random, @every 6h …; the time zone goes to timeZone"
       })
     ),
-    "When it runs: minute, hour, day of month, month, day of week (0-6), or @hourly, @daily, @weekly, @monthly, @yearly, each also with -random, or @every 6h. Without it, it runs once."
+    "The schedule: minute, hour, day of month, month, day of week (0-6), or @hourly, @daily, @weekly, @monthly, @yearly, each also with -random, or @every 6h. Without a schedule, the Backup runs once."
   ),
   destination: optional(
     text(1024).pipe(
@@ -129,7 +129,7 @@ const Spec = Schema.Struct({
         message: "would keep nothing: name a time such as 30d, or leave it out to keep everything"
       })
     ),
-    "Snapshots that are so much older than the newest are deleted after a successful run: 30d, 12w, 1y. m are minutes. Empty: everything is kept."
+    "How much older than the newest snapshot a snapshot may be, such as 30d, 12w or 1y (m: minutes). The maintenance deletes older ones after a successful run. Empty: keep all snapshots."
   ),
   timeZone: optional(
     text(64).pipe(
@@ -140,43 +140,44 @@ const Spec = Schema.Struct({
     ),
     "The time zone of the schedule by its IANA name, such as Europe/Berlin. Default: UTC."
   ),
-  suspend: flag("Scheduled runs are left out. One that was asked for by annotation is not."),
+  suspend: flag("Skip scheduled runs. A run that an annotation requests still starts."),
   startPolicy: Schema.optionalWith(Schema.Literal("Immediately", "OnSchedule"), {
     default: () => "Immediately" as const
   }).annotations({ description: "Whether the first run is at creation, or at the first time of the schedule." }),
   startingDeadlineSeconds: optional(
     Schema.Int.pipe(Schema.between(10, 315_360_000)),
-    "A run that could not begin within so many seconds of its time is left out. Default: it is made up for, however late."
+    "Skip a run that cannot start within this number of seconds after its scheduled time. Default: start it, however late."
   ),
   concurrencyPolicy: Schema.optionalWith(Schema.Literal("Forbid", "Replace"), {
     default: () => "Forbid" as const
   }).annotations({
-    description: "What becomes of a run that is due while the one before goes on: it is left out, or takes its place."
+    description:
+      "What to do with a run that is due while another run is active. Forbid: skip it. Replace: stop the active run."
   }),
   retention: optional(
     Retention,
-    "Snapshots to keep by number, besides those that retentionPolicy keeps. With neither, everything is kept."
+    "How many snapshots to keep, in addition to those that retentionPolicy keeps. Without both, all snapshots are kept."
   ),
-  repository: optional(Repository, "Where the repository is in the destination, and how it is opened."),
-  pruneInterval: interval("How often the space of deleted snapshots is given back.", "7d"),
-  checkInterval: interval("How often the repository is checked for damage.", "30d"),
+  repository: optional(Repository, "The place of the repository in the destination, and its credentials."),
+  pruneInterval: interval("How often to free the space of deleted snapshots.", "7d"),
+  checkInterval: interval("How often to check the repository for damage.", "30d"),
   deletionPolicy: Schema.optionalWith(Schema.Literal("Retain", "Delete"), {
     default: () => "Retain" as const
-  }).annotations({ description: "What becomes of the snapshots when the Backup is deleted." }),
+  }).annotations({ description: "What to do with the snapshots when the Backup is deleted." }),
   deletionGracePeriod: optional(
     length,
-    "How long a deleted Backup stays before deletionPolicy Delete deletes its snapshots, such as 7d. Default: not at all."
+    "How long to wait after the deletion of the Backup before deletionPolicy Delete deletes the snapshots, such as 7d. Default: no delay."
   ),
-  successfulRunsHistoryLimit: whole("How many Jobs of successful runs are kept.", 3, 0, 100),
-  failedRunsHistoryLimit: whole("How many Jobs of failed runs are kept.", 1, 0, 100),
-  backoffLimit: whole("How often a failed run is tried again before it counts as failed.", 2, 0, 10),
-  activeDeadlineSeconds: whole("After so many seconds a run is ended.", 86_400, 60, 31_536_000),
+  successfulRunsHistoryLimit: whole("How many Jobs of successful runs to keep.", 3, 0, 100),
+  failedRunsHistoryLimit: whole("How many Jobs of failed runs to keep.", 1, 0, 100),
+  backoffLimit: whole("How often the Job retries the mover before the run fails.", 2, 0, 10),
+  activeDeadlineSeconds: whole("The longest duration of a run, in seconds.", 86_400, 60, 31_536_000),
   excludes: optional(
     Schema.Array(text(512).pipe(Schema.minLength(1), Schema.pattern(/^[^\n\r]+$/))).pipe(Schema.maxItems(100)),
-    "Files that are not saved, as patterns of restic: *.tmp, cache/**."
+    "Files to exclude, as restic patterns: *.tmp, cache/**."
   ),
-  allowPartial: flag("A run that could not read some files counts as successful, with a warning."),
-  allowEmpty: optional(Schema.Boolean, "A run in which a volume has no files counts as successful. Default: false."),
+  allowPartial: flag("Treat a run that cannot read some files as successful, with a warning."),
+  allowEmpty: optional(Schema.Boolean, "Treat a run in which a volume has no files as successful. Default: false."),
   ...Fields.pod
 }).pipe(
   Field.rule({
@@ -194,10 +195,10 @@ const Spec = Schema.Struct({
 /** A volume in a run. */
 const Snapshot = Schema.Struct({
   pvc: Fields.word("The PersistentVolumeClaim."),
-  id: optional(Schema.String.pipe(Schema.maxLength(64)), "The snapshot; absent if the volume was empty."),
-  bytes: Fields.amount("Size of all files."),
-  added: Fields.amount("What the repository grew by."),
-  files: Fields.amount("Number of files.")
+  id: optional(Schema.String.pipe(Schema.maxLength(64)), "The ID of the snapshot. Absent if the volume was empty."),
+  bytes: Fields.amount("The size of all files, in bytes."),
+  added: Fields.amount("How much the repository grew, in bytes."),
+  files: Fields.amount("The number of files.")
 })
 
 /** The triggers of a run. */
@@ -208,74 +209,71 @@ export type Trigger = (typeof triggers)[number]
 
 /** The status of an active or finished run. */
 const run = {
-  trigger: Schema.Literal(...triggers).annotations({ description: "Why it began." }),
-  startTime: Field.Time.annotations({ description: "When it began." }),
-  uid: optional(text(253), "The uid of that Job: a later Job may have the same name."),
-  tag: optional(text(100), "restic's tag of its snapshots.")
+  trigger: Schema.Literal(...triggers).annotations({ description: "The trigger of the run." }),
+  startTime: Field.Time.annotations({ description: "The start time." }),
+  uid: optional(text(253), "The UID of that Job. A later Job may have the same name."),
+  tag: optional(text(100), "restic's tag of the snapshots of the run.")
 } as const
 
 /** The status of an active or finished maintenance. */
 const maintained = {
-  startTime: Field.Time.annotations({ description: "When it began." }),
-  uid: optional(text(253), "The uid of that Job.")
+  startTime: Field.Time.annotations({ description: "The start time." }),
+  uid: optional(text(253), "The UID of that Job.")
 } as const
 
 /** The schema of the status. Its maximum lengths matter: the API server rejects a status with a longer text. */
 export const Status = Schema.Struct({
   observedGeneration: optional(
     Schema.NonNegativeInt.pipe(Field.format("int64")),
-    "The metadata.generation that this status speaks of."
+    "The metadata.generation of this status."
   ),
   phase: optional(
     Schema.Literal("Pending", "Running", "Completed", "Failed"),
-    "Pending before the first run or while something is missing, Running, and how the last run ended."
+    "Pending: before the first run, or a prerequisite is missing. Running: a run is active. Completed or Failed: the result of the last run."
   ),
-  message: optional(Schema.String.pipe(Schema.maxLength(2048)), "What happened last, and what to do about it."),
-  lastBackupTime: time("When the last successful run ended."),
+  message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The latest event and, if needed, a fix."),
+  lastBackupTime: time("The end of the last successful run."),
   lastBackupTag: optional(
     text(100),
-    "restic's tag of the snapshots of the last successful run: no deletion removes them."
+    "restic's tag of the snapshots of the last successful run. No retention deletes these snapshots."
   ),
-  lastScheduleTime: time("The time of the last scheduled run that was begun or left out."),
-  lastMissedTime: time("The last time of the schedule that was missed for good."),
-  nextBackupTime: time("The next time of the schedule."),
+  lastScheduleTime: time("The scheduled time of the last run that was started or skipped."),
+  lastMissedTime: time("The last scheduled time that was missed."),
+  nextBackupTime: time("The next scheduled time."),
   active: optional(
     Schema.Struct({
-      job: Fields.word("Its present Job."),
+      job: Fields.word("The current Job."),
       ...run,
-      token: optional(Schema.String.pipe(Schema.maxLength(253)), "The value of the annotation that asked for it."),
+      token: optional(Schema.String.pipe(Schema.maxLength(253)), "The value of the annotation that requested the run."),
       snapshots: optional(
         Schema.Array(Snapshot).pipe(Schema.maxItems(1000)),
-        "What Jobs of the same run have saved before, on other nodes."
+        "What earlier Jobs of the same run saved, on other nodes."
       ),
-      partial: optional(Schema.String.pipe(Schema.maxLength(2048)), "Why they could not read some of the files."),
-      emptied: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which of their volumes are empty.")
+      partial: optional(Schema.String.pipe(Schema.maxLength(2048)), "Why earlier Jobs could not read some files."),
+      emptied: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which volumes of earlier Jobs are empty.")
     }),
-    "The run that goes on."
+    "The active run."
   ),
   lastRun: optional(
     Schema.Struct({
-      job: Fields.word("Its last Job."),
+      job: Fields.word("The last Job of the run."),
       ...run,
-      completionTime: Field.Time.annotations({ description: "When it ended." }),
-      reason: Fields.word("How it ended, in a word."),
-      message: optional(Schema.String.pipe(Schema.maxLength(2048)), "How it ended."),
-      snapshots: optional(Schema.Array(Snapshot).pipe(Schema.maxItems(1000)), "What it saved.")
+      completionTime: Field.Time.annotations({ description: "The end time." }),
+      reason: Fields.word("The reason of the result."),
+      message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The result."),
+      snapshots: optional(Schema.Array(Snapshot).pipe(Schema.maxItems(1000)), "What the run saved.")
     }),
-    "The run that ended last."
+    "The last finished run."
   ),
   consecutiveFailures: optional(Schema.NonNegativeInt, "How many runs failed since the last success."),
-  snapshots: optional(
-    Schema.NonNegativeInt,
-    "How many snapshots there are, as counted by the last run that deleted old ones."
-  ),
+  snapshots: optional(Schema.NonNegativeInt, "The number of snapshots after the last deletion of old snapshots."),
   repositoryID: optional(
     Schema.String.pipe(Schema.maxLength(64)),
-    "restic's id of the repository. Once it is known, a missing repository is a failure, and the mover does not create it again."
+    "restic's ID of the repository. If it is known and the repository is missing, the run fails, and the mover creates no new repository."
   ),
   repositoryHash: optional(
     Schema.String.pipe(Schema.maxLength(63)),
-    "Identifies the repository. Of the Backups with the same value, one runs at a time."
+    "Identifies the repository. Backups with the same value run one at a time."
   ),
   sharedWith: optional(
     Schema.Array(text(600)).pipe(Schema.maxItems(100)),
@@ -283,60 +281,63 @@ export const Status = Schema.Struct({
   ),
   warnings: optional(
     Schema.Array(text(2048)).pipe(Schema.maxItems(20)),
-    "Parts of the retention that may be mistakes."
+    "Warnings about a retention that may be a mistake."
   ),
-  effectiveSchedule: optional(Schema.String.pipe(Schema.maxLength(100)), "What a -random schedule came to."),
+  effectiveSchedule: optional(
+    Schema.String.pipe(Schema.maxLength(100)),
+    "The schedule that a -random schedule resolved to."
+  ),
   maintenance: optional(
     Schema.Struct({
-      active: optional(Schema.Struct({ job: Fields.word("Its Job."), ...maintained }), "The maintenance that runs."),
+      active: optional(Schema.Struct({ job: Fields.word("The Job."), ...maintained }), "The active maintenance."),
       last: optional(
         Schema.Struct({
-          job: Fields.word("Its Job."),
+          job: Fields.word("The Job."),
           ...maintained,
-          completionTime: Field.Time.annotations({ description: "When it ended." }),
-          reason: Fields.word("How it ended, in a word."),
-          message: optional(Schema.String.pipe(Schema.maxLength(2048)), "How it ended."),
-          run: optional(text(253), "The uid of the run before it.")
+          completionTime: Field.Time.annotations({ description: "The end time." }),
+          reason: Fields.word("The reason of the result."),
+          message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The result."),
+          run: optional(text(253), "The UID of the run before it.")
         }),
-        "The maintenance that ended last."
+        "The last finished maintenance."
       ),
-      failures: optional(Schema.NonNegativeInt, "How many failed since the last success.")
+      failures: optional(Schema.NonNegativeInt, "How many maintenances failed since the last success.")
     }),
-    "The deletion of old snapshots, the freeing of their space, and the checks, in Jobs of their own."
+    "The maintenance of the repository: deletes old snapshots, frees their space and checks the repository, in its own Jobs."
   ),
   retentionHold: optional(
     Schema.Struct({
-      reason: Schema.Literal(...MoverReport.holds).annotations({ description: "Why, in a word." }),
-      since: Field.Time.annotations({ description: "Since when." }),
-      keep: optional(Schema.NonNegativeInt, "How many snapshots would stay."),
-      remove: optional(Schema.NonNegativeInt, "How many snapshots would be deleted."),
+      reason: Schema.Literal(...MoverReport.holds).annotations({ description: "The reason." }),
+      since: Field.Time.annotations({ description: "The time of the decision." }),
+      keep: optional(Schema.NonNegativeInt, "How many snapshots the deletion would keep."),
+      remove: optional(Schema.NonNegativeInt, "How many snapshots the deletion would remove."),
       generation: optional(
         Schema.NonNegativeInt.pipe(Field.format("int64")),
-        "The metadata.generation for which they were counted."
+        "The metadata.generation of these numbers."
       ),
-      run: optional(text(253), "The uid of the run after which they were counted.")
+      run: optional(text(253), "The UID of the run before the count.")
     }),
-    "The deletion of old snapshots waits for the annotation backup.example.com/apply-retention."
+    "The deletion of old snapshots is held until you set the annotation backup.example.com/apply-retention."
   ),
-  lastRetentionTime: time("When old snapshots were last deleted."),
-  lastRetentionRun: optional(text(253), "The uid of the run after which old snapshots were last deleted."),
+  lastRetentionTime: time("The time of the last deletion of old snapshots."),
+  lastRetentionRun: optional(text(253), "The UID of the run before the last deletion of old snapshots."),
   lastRetentionTrigger: optional(
     Schema.String.pipe(Schema.maxLength(253)),
-    "The value of the annotation backup.example.com/apply-retention that was last applied."
+    "The last applied value of the annotation backup.example.com/apply-retention."
   ),
-  lastPruneTime: time("When space was last given back."),
-  lastCheckTime: time("When the repository was last found whole."),
+  lastPruneTime: time("The time when space was last freed."),
+  lastCheckTime: time("The time of the last check that found no damage."),
   lastManualTrigger: optional(
     Schema.String.pipe(Schema.maxLength(253)),
-    "The value of the annotation backup.example.com/run whose run has ended."
+    "The value of the annotation backup.example.com/run of the last finished run."
   ),
   lastUnlockTrigger: optional(
     Schema.String.pipe(Schema.maxLength(253)),
-    "The value of the annotation backup.example.com/unlock whose run has ended."
+    "The value of the annotation backup.example.com/unlock of the last finished run."
   ),
   conditions: optional(
     Condition.list,
-    "Ready, LastRunSucceeded, VolumesIntact, RetentionApplied and RepositoryHealthy; Stalled while it holds."
+    "Ready, LastRunSucceeded, VolumesIntact, RetentionApplied and RepositoryHealthy. Stalled if the spec is invalid."
   )
 })
 
@@ -346,14 +347,14 @@ export const Backup = CustomResource.make({
   version: "v1",
   kind: "Backup",
   shortNames: ["bk"],
-  description: "Volumes that are saved to a restic repository, on a schedule, and for how long.",
+  description: "Saves volumes to a restic repository on a schedule.",
   spec: Spec,
   status: Status,
   columns: [
-    { name: "Source", path: ".spec.source", description: "What is saved" },
-    { name: "Schedule", path: ".spec.schedule", description: "When" },
-    { name: "Destination", path: ".spec.destination", description: "Where to" },
-    { name: "Phase", path: ".status.phase", description: "How it stands" },
+    { name: "Source", path: ".spec.source", description: "The source" },
+    { name: "Schedule", path: ".spec.schedule", description: "The schedule" },
+    { name: "Destination", path: ".spec.destination", description: "The destination" },
+    { name: "Phase", path: ".status.phase", description: "The phase" },
     { name: "Last Backup", path: ".status.lastBackupTime", type: "date", description: "The last success" },
     { name: "Suspend", path: ".spec.suspend", priority: 1 },
     { name: "Next", path: ".status.nextBackupTime", type: "string", priority: 1, description: "The next run" }

@@ -45,13 +45,13 @@ const id = (description: string) => optional(Schema.Int.pipe(Schema.between(0, 2
 
 const SecurityContext = Schema.Struct({
   runAsUser: id(
-    "As which user it reads the files. Default: that of the pod that uses the volume, unless it is root, else 65532."
+    "The user that reads the files. Default: the user of the pod that uses the volume, or 65532 if that user is root or unknown."
   ),
-  runAsGroup: id("As which group."),
-  fsGroup: id("The group that volumes are made readable for."),
+  runAsGroup: id("The group that reads the files."),
+  fsGroup: id("The group to which the kubelet assigns the volumes."),
   supplementalGroups: optional(
     Schema.Array(Schema.Int.pipe(Schema.between(0, 2_147_483_647))).pipe(Schema.maxItems(100)),
-    "Groups besides."
+    "Further groups."
   ),
   seLinuxOptions: optional(
     Schema.Struct({
@@ -60,7 +60,7 @@ const SecurityContext = Schema.Struct({
       type: optional(text(253), "The SELinux type."),
       user: optional(text(253), "The SELinux user.")
     }),
-    "The SELinux context of the pod, where nodes enforce it and the volume has that of another pod."
+    "The SELinux context of the pod, for nodes that enforce SELinux and volumes with the context of another pod."
   )
 })
 
@@ -68,10 +68,10 @@ const SecurityContext = Schema.Struct({
 export const texts = Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(1024)) })
 
 const Toleration = Schema.Struct({
-  key: optional(text(317), "The taint's key; absent: every one."),
+  key: optional(text(317), "The taint's key. Absent: all keys."),
   operator: optional(Schema.Literal("Exists", "Equal"), "Default: Equal."),
   value: optional(text(63), "The taint's value."),
-  effect: optional(Schema.Literal("NoSchedule", "PreferNoSchedule", "NoExecute"), "Absent: every one."),
+  effect: optional(Schema.Literal("NoSchedule", "PreferNoSchedule", "NoExecute"), "Absent: all effects."),
   tolerationSeconds: optional(Schema.Int.pipe(Field.format("int64")), "For how long a NoExecute taint is tolerated.")
 })
 
@@ -83,23 +83,23 @@ export const pod = {
   ),
   serviceAccountName: optional(
     name("The ServiceAccount of the pod."),
-    "For an identity in the cloud in place of keys: the ServiceAccount of the pod. Its token is not mounted."
+    "The ServiceAccount of the pod, for a cloud identity instead of keys. Its token is not mounted."
   ),
   resources: optional(
     Schema.Struct({
-      requests: optional(Amounts, "What the scheduler sets aside for the pod."),
-      limits: optional(Amounts, "What the pod may use at most.")
+      requests: optional(Amounts, "The resources that the scheduler reserves."),
+      limits: optional(Amounts, "The most that the pod may use.")
     }),
     "Compute resources of the pod. restic takes about 1 GiB of memory for each 10 million files."
   ),
-  podSecurityContext: optional(SecurityContext, "As whom the pod reads and writes files."),
+  podSecurityContext: optional(SecurityContext, "The user and groups of the pod."),
   privileged: optional(
     Schema.Boolean,
     'Run the mover as root with the capabilities to read all files, and to restore their owners and modes. The namespace needs the annotation backup.example.com/privileged-movers: "true".'
   ),
   podMetadata: optional(
     Schema.Struct({
-      labels: optional(texts, "Labels of the pod. Those of Homeostat stay."),
+      labels: optional(texts, "Labels of the pod. The labels of Homeostat cannot be changed."),
       annotations: optional(texts, "Annotations of the pod.")
     }),
     "Metadata of the pod, for example to switch off a sidecar. Istio and Linkerd inject none by default."
@@ -107,10 +107,10 @@ export const pod = {
   priorityClassName: optional(name("The PriorityClass."), "The PriorityClass of the pod."),
   nodeSelector: optional(
     Schema.Record({ key: Schema.String, value: Schema.String.pipe(Schema.maxLength(63)) }),
-    "Labels of the nodes that it may run on."
+    "Labels of the nodes on which the pod may run."
   ),
   tolerations: optional(
     Schema.Array(Toleration).pipe(Schema.maxItems(50)),
-    "Taints that it tolerates, besides those of the pod that uses the volume."
+    "Taints that the pod tolerates, in addition to those of the pod that uses the volume."
   )
 } as const

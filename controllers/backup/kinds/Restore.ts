@@ -50,11 +50,14 @@ const Spec = Schema.Struct({
   ),
   snapshot: Schema.optionalWith(text(64).pipe(Schema.pattern(/^(latest|[0-9a-f]{8,64})$/)), {
     default: () => "latest"
-  }).annotations({ description: "latest, or the id of a snapshot, as in the Backup's status." }),
-  asOf: optional(Field.Time, "The newest snapshot that was made no later than this is taken: 2026-11-20T09:00:00Z."),
+  }).annotations({
+    description:
+      "latest, or the ID of a snapshot from the status of the Backup. latest excludes snapshots that are newer than the Restore."
+  }),
+  asOf: optional(Field.Time, "Restore the newest snapshot up to this time, such as 2026-11-20T09:00:00Z."),
   paths: optional(
     Schema.Array(text(1024).pipe(Schema.minLength(1), Schema.pattern(/^[^\n\r]+$/))).pipe(Schema.maxItems(100)),
-    "Only these files and folders, by their paths from the volume's root, such as /etc/app. Default: everything."
+    "Restore only these files and folders: their paths from the root of the volume, such as /etc/app. Default: all files."
   ),
   mode: optional(
     Schema.Literal("IntoEmpty", "Overlay", "Mirror"),
@@ -62,11 +65,11 @@ const Spec = Schema.Struct({
   ),
   inUse: optional(
     Schema.Literal("Refuse", "Allow"),
-    "Refuse (default): no running pod may use the volume. Allow: write to the volume of running pods, which may see a mixture of files."
+    "Refuse (default): no running pod may use the volume. Allow: write to a volume that running pods use. They may see a mixture of old and restored files."
   ),
   overwrite: flag("Deprecated. The default of mode is then Overlay, and that of inUse is Allow."),
-  backoffLimit: whole("How often it is tried again before it counts as failed.", 2, 0, 10),
-  activeDeadlineSeconds: whole("After so many seconds it is ended.", 86_400, 60, 31_536_000),
+  backoffLimit: whole("How often the Job retries the mover before the Restore fails.", 2, 0, 10),
+  activeDeadlineSeconds: whole("The longest duration, in seconds.", 86_400, 60, 31_536_000),
   ...Fields.pod
 }).pipe(
   Field.rule({
@@ -83,29 +86,29 @@ const Spec = Schema.Struct({
 const Status = Schema.Struct({
   observedGeneration: optional(
     Schema.NonNegativeInt.pipe(Field.format("int64")),
-    "The metadata.generation that this status speaks of."
+    "The metadata.generation of this status."
   ),
   phase: optional(
     Schema.Literal("Pending", "Running", "Complete", "Failed"),
-    "Pending while something is missing, Running, and how it ended."
+    "Pending: a prerequisite is missing. Running: the mover runs. Complete or Failed: the result."
   ),
-  message: optional(text(2048), "What happened last, and what to do about it."),
-  job: optional(text(253), "Its Job."),
-  startTime: time("When it began."),
-  completionTime: time("When it ended."),
+  message: optional(text(2048), "The latest event and, if needed, a fix."),
+  job: optional(text(253), "The Job."),
+  startTime: time("The start time."),
+  completionTime: time("The end time."),
   restored: optional(
     Schema.Struct({
-      snapshot: Fields.word("The id of the snapshot."),
-      bytes: Fields.amount("Size of all files that were written."),
-      files: Fields.amount("Number of files and folders that were written."),
+      snapshot: Fields.word("The ID of the snapshot."),
+      bytes: Fields.amount("The size of all written files, in bytes."),
+      files: Fields.amount("The number of written files and folders."),
       ownership: optional(
         Schema.Literal("Preserved", "AsMover"),
-        "Preserved: the files have the owners of the snapshot. AsMover: they belong to the user of the mover, which was not privileged."
+        "Preserved: the files have the owners of the snapshot. AsMover: the files belong to the user of the mover, which was not privileged."
       )
     }),
-    "What was written."
+    "What the Restore wrote."
   ),
-  conditions: optional(Condition.list, "Ready once it has ended well; Reconciling and Stalled while they hold.")
+  conditions: optional(Condition.list, "Ready after success. Reconciling before the end. Stalled after a failure.")
 })
 
 /** The kind and its CustomResourceDefinition. */
@@ -113,14 +116,14 @@ export const Restore = CustomResource.make({
   group: "backup.example.com",
   version: "v1",
   kind: "Restore",
-  description: "A snapshot of a Backup that is written to a volume, once.",
+  description: "Writes a snapshot of a Backup to a volume, once.",
   spec: Spec,
   status: Status,
   columns: [
-    { name: "Backup", path: ".spec.backupRef", description: "Whose snapshot" },
-    { name: "Target", path: ".spec.targetPVC", description: "Where to" },
-    { name: "Snapshot", path: ".status.restored.snapshot", description: "Which one" },
-    { name: "Phase", path: ".status.phase", description: "How it stands" },
+    { name: "Backup", path: ".spec.backupRef", description: "The Backup" },
+    { name: "Target", path: ".spec.targetPVC", description: "The destination" },
+    { name: "Snapshot", path: ".status.restored.snapshot", description: "The restored snapshot" },
+    { name: "Phase", path: ".status.phase", description: "The phase" },
     { name: "Age", path: ".metadata.creationTimestamp" }
   ]
 })

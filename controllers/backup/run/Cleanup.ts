@@ -57,7 +57,10 @@ export const cleanup = (backup: Backup) =>
       const since = Date.parse(backup.metadata.deletionTimestamp ?? backup.metadata.creationTimestamp)
       if (since + Duration.toMillis(patience) <= (yield* Clock.currentTimeMillis)) {
         const names = movers.map(({ metadata }) => metadata.name).join(", ")
-        yield* tell(backup, { reason: "MoverStillStops", message: `Job ${names} does not end: is its node there?` })
+        yield* tell(backup, {
+          reason: "MoverStillStops",
+          message: `Job ${names} does not stop. Check whether its node is running`
+        })
       }
       return again
     }
@@ -179,7 +182,7 @@ const begin = (backup: Backup) =>
 const tell = (backup: Backup, { message, reason }: Obstacle) =>
   Effect.gen(function* () {
     const now = Time.seconds(yield* Clock.currentTimeMillis)
-    const note = `The Backup cannot be deleted yet. ${Text.cut(message, 1500).replace(/[.]?$/, ".")} To leave everything as it is and let it go, set the annotation ${Names.skipCleanupAnnotation} to "true"`
+    const note = `The Backup cannot be deleted yet. ${Text.cut(message, 1500).replace(/[.]?$/, ".")} To delete the Backup without the clean-up, set the annotation ${Names.skipCleanupAnnotation} to "true"`
     const before = backup.status ?? {}
     const stalled = Condition.find(before.conditions, Condition.Stalled)
     if (stalled?.message === note) return

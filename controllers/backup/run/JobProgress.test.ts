@@ -43,11 +43,13 @@ describe("Of a Job that has not ended it is told", () => {
     const metadata = { ...running.metadata, deletionTimestamp: "2026-11-20T02:10:00Z" }
     expect(JobProgress.read(open, [{ ...running, metadata }])).toMatchObject({
       _tag: "Running",
-      message: expect.stringMatching(/^Pod p is being ended since 2026-11-20T02:10:00Z: if that lasts, look at /)
+      message: expect.stringMatching(
+        /^Pod p has been terminating since 2026-11-20T02:10:00Z\. If it does not stop, check /
+      )
     })
     const nowhere = { ...running, metadata, spec: { containers: [] } }
     expect(JobProgress.read(open, [nowhere])).toMatchObject({
-      message: expect.stringMatching(/: if that lasts, look at its node$/)
+      message: expect.stringMatching(/If it does not stop, check its node$/)
     })
   })
 
@@ -169,7 +171,7 @@ describe("Tries", () => {
       _tag: "Starting",
       since: at("2026-11-20T02:14:00Z"),
       obstacle: undefined,
-      message: "The mover is tried again (try 2 of 3; the one before: connection refused)"
+      message: "The mover is retried (try 2 of 3; the one before: connection refused)"
     }))
   test("each have their own time to start", () =>
     expect(JobProgress.read(open, [first, second({})])).toMatchObject({

@@ -100,7 +100,7 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
       _tag: "Starting",
       since: last + longestPause,
       obstacle: undefined,
-      message: `The mover is tried again${before}`
+      message: `The mover is retried${before}`
     }
   }
   if (present?.metadata.deletionTimestamp !== undefined) {
@@ -108,7 +108,7 @@ const goingOn = (job: Job, pods: ReadonlyArray<Pod>): Progress => {
     const node = present.spec?.nodeName ?? "its node"
     return {
       _tag: "Running",
-      message: `Pod ${name} is being ended since ${deletionTimestamp}: if that lasts, look at ${node}`
+      message: `Pod ${name} has been terminating since ${deletionTimestamp}. If it does not stop, check ${node}`
     }
   }
   if (present !== undefined && containerOf(present)?.state?.running !== undefined) {

@@ -194,14 +194,14 @@ describe("A maintenance that ended", () => {
       consecutiveFailures: 0,
       conditions: [{ ...condition(Status.lastRunSucceeded, "Succeeded"), status: "True" }]
     }
-    const { status, told } = ended(44, { operation: "prune", message: "Fatal: x" }, before)
+    const { status, events } = ended(44, { operation: "prune", message: "Fatal: x" }, before)
     expect(status).toMatchObject({
       consecutiveFailures: 0,
       lastBackupTime: saved.lastBackupTime,
       maintenance: { failures: 1 }
     })
     expect(status.conditions?.find(({ type }) => type === Status.lastRunSucceeded)?.status).toBe("True")
-    expect(told.map(({ reason }) => reason)).toEqual(["MaintenanceFailed"])
+    expect(events.map(({ reason }) => reason)).toEqual(["MaintenanceFailed"])
   })
   test("with damage stops deletions until a check succeeds", () => {
     const { status } = ended(48, { operation: "prune", message: "data is missing" })

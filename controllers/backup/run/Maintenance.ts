@@ -276,7 +276,7 @@ const accepted: State.Finding = {
   type: State.volumesIntact,
   status: "True",
   reason: "Accepted",
-  message: "The size of the volumes was accepted by annotation"
+  message: "An annotation accepted the size of the volumes"
 }
 
 const retentionAfter = (outcome: Outcome.Outcome): ReadonlyArray<State.Finding> => {

@@ -38,7 +38,7 @@ export const results = ["success", "partial", "failure", "replaced"] as const
 /** The duration of runs, from the first Job to the end of the last, including failed runs. */
 export const runDuration = Metric.histogram(
   "homeostat_backup_run_duration_seconds",
-  "How long runs of a Backup took, however they ended",
+  "How long runs of a Backup took, successful or not",
   [1, 10, 30, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400],
   backup
 )
@@ -53,7 +53,7 @@ export const bytesAdded = Metric.counter(
 /** The size of all saved files, in each run. */
 export const bytesProcessed = Metric.counter(
   "homeostat_backup_bytes_processed_total",
-  "Bytes of the files that runs of a Backup have saved, whether they had changed or not",
+  "Bytes of the files that runs of a Backup have saved, changed or not",
   backup
 )
 
@@ -74,14 +74,14 @@ export const lastRunSuccess = Metric.gauge(
 /** 1 if the Backup's condition Ready is True. 0 if the spec is invalid or something is missing, so that no run can start. */
 export const ready = Metric.gauge(
   "homeostat_backup_ready",
-  "Whether runs of a Backup can begin: 1, or 0 if its spec is wrong or something is missing",
+  "Whether runs of a Backup can start: 1, or 0 if its spec is invalid or a prerequisite is missing",
   backup
 )
 
 /** Snapshots in the repository, from the last run that deleted old ones. Absent before that. */
 export const snapshots = Metric.gauge(
   "homeostat_backup_snapshots",
-  "Snapshots of a Backup, as counted when old ones were last deleted",
+  "Snapshots of a Backup after the last deletion of old snapshots",
   backup
 )
 
@@ -91,7 +91,7 @@ export const snapshots = Metric.gauge(
  */
 export const retention = Metric.gauge(
   "homeostat_backup_retention_applied",
-  "Whether old snapshots of a Backup were deleted as its spec says when that was last due: 1, or 0",
+  "Whether the last due deletion of old snapshots of a Backup succeeded: 1, or 0",
   backup
 )
 
@@ -105,7 +105,7 @@ export const intact = Metric.gauge(
 /** 1 if the repository opens and no damage is known, else 0. Absent before it was first opened. */
 export const healthy = Metric.gauge(
   "homeostat_backup_repository_healthy",
-  "Whether the repository of a Backup opens and no damage of it is known: 1, or 0",
+  "Whether the last run opened the repository of a Backup and found no damage: 1, or 0",
   backup
 )
 
@@ -115,7 +115,7 @@ export const healthy = Metric.gauge(
  */
 export const missedSchedules = Metric.counter(
   "homeostat_backup_missed_schedules_total",
-  "Times of the schedule of a Backup that were missed for good, or left out because another run went on",
+  "Scheduled times of a Backup that were missed, or skipped because another run was active",
   backup
 )
 
@@ -146,7 +146,7 @@ export const repositoryLocked = Metric.gauge(
 /** How long a run that is due has waited for its turn, in seconds, as of the last reconcile; else 0. A new leader counts from 0. */
 export const waiting = Metric.gauge(
   "homeostat_backup_waiting_seconds",
-  "How long a due run of a Backup has waited for its turn: for another mover, or for a slot",
+  "How long a due run of a Backup has waited for another mover or for a slot",
   backup
 )
 

@@ -257,7 +257,7 @@ export const refusalOf = (
 const taken = ({ name, owner }: MoverJob.Work) =>
   Effect.fail(
     new NameTaken({
-      message: `There is a Job ${name} that ${owner.kind} ${owner.metadata.name} has not made: delete it, or rename the ${owner.kind}`
+      message: `Job ${name} already exists and does not belong to ${owner.kind} ${owner.metadata.name}: delete the Job, or rename the ${owner.kind}`
     })
   )
 
@@ -307,7 +307,7 @@ const occupied = (claim: Claim): Effect.Effect<Busy | undefined, never, Cache.Ca
     if (pod !== undefined) return busy("Pod", pod, claim)
     const turns = yield* RepositoryQueue
     if (use !== "restore" && turns.waiting("Restore", repository).some((key) => isCached(informers, "Restore", key))) {
-      return { what: repository, message: "a Restore comes first" }
+      return { what: repository, message: "a Restore waits for the repository, and Restores come first" }
     }
     return yield* full(claim, isOurs, now)
   })

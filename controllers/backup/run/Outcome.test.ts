@@ -16,43 +16,43 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       3,
       "error: open /data/x: permission denied",
       "PartiallyFailed",
-      "Some files could not be read; the others were saved, and no old snapshot was deleted. error: open /data/x: permission denied. Let spec.podSecurityContext run as a user who may read them, exclude them with spec.excludes, or set spec.allowPartial"
+      "Some files could not be read. The other files were saved, and no old snapshot was deleted. error: open /data/x: permission denied. Run the mover as a user who may read them (spec.podSecurityContext), exclude them (spec.excludes), or set spec.allowPartial"
     ],
     [
       40,
       "Fatal: repository does not exist",
       "RepositoryMissing",
-      "The repository at the destination is missing. Fatal: repository does not exist. A new repository would hide the loss: bring the old one back, or correct spec.destination; to start a new one, delete and create the Backup"
+      "The repository was not found at the destination. Fatal: repository does not exist. Restore the repository, or correct spec.destination. To start a new repository, delete and create the Backup"
     ],
     [
       41,
       "repo already locked",
       "RepositoryLocked",
-      "Another restic has locked the repository. repo already locked. It is tried again in 30 minutes, when a lock that was left behind counts as stale; if no restic uses the repository, annotate the Backup with backup.example.com/unlock to remove it now"
+      "Another restic process holds a lock on the repository. repo already locked. The run is retried in 30 minutes, when an abandoned lock counts as stale. If no restic uses the repository, remove the lock now with the annotation backup.example.com/unlock"
     ],
     [
       42,
       "",
       "WrongPassword",
-      "RESTIC_PASSWORD does not open the repository. Put the password with which the repository was made into the Secret, then run it with the annotation backup.example.com/run"
+      "RESTIC_PASSWORD does not open the repository. Put the password of the repository into the Secret, then start a run with the annotation backup.example.com/run"
     ],
     [
       43,
       "dial tcp 10.0.0.1:443: connection refused",
       "DestinationUnreachable",
-      "The destination did not answer as it should. dial tcp 10.0.0.1:443: connection refused. Check the address, the bucket and the credentials; the run is retried"
+      "The destination did not answer, or it refused the request. dial tcp 10.0.0.1:443: connection refused. Check the address, the bucket and the credentials. The run is retried"
     ],
     [
       44,
       "write: no space left on device",
       "DestinationFull",
-      "The destination is full. write: no space left on device. Make room there, or keep less with spec.retentionPolicy; pruning goes on at its own time"
+      "The destination is full. write: no space left on device. Free space there, or keep less with spec.retentionPolicy. The manager still frees the space of deleted snapshots"
     ],
     [
       44,
       "server response unexpected: 413 Request Entity Too Large (413)",
       "DestinationFull",
-      "The destination is full. server response unexpected: 413 Request Entity Too Large (413). Make room there, or keep less with spec.retentionPolicy; pruning goes on at its own time"
+      "The destination is full. server response unexpected: 413 Request Entity Too Large (413). Free space there, or keep less with spec.retentionPolicy. The manager still frees the space of deleted snapshots"
     ],
     [
       44,
@@ -64,22 +64,17 @@ describe("A failure has a reason, the mover's words and what to do", () => {
       45,
       "/data/a has 3 entries",
       "TargetNotEmpty",
-      "The volume to restore into is not empty, and nothing was written. /data/a has 3 entries. Restore into an empty volume, or set spec.mode in a new Restore"
+      "The target volume is not empty. Nothing was written. /data/a has 3 entries. Restore into an empty volume, or set spec.mode in a new Restore"
     ],
     [
       46,
       "",
       "SnapshotNotFound",
-      "What is to be restored is not among the snapshots of this Backup, and nothing was written. Look at status.lastRun of the Backup for what there is, and create a new Restore"
+      "No snapshot of this Backup matches. Nothing was written. Choose a snapshot from status.lastRun of the Backup, and create a new Restore"
     ],
     [1, "", "ResticFailed", "restic failed. The run is retried"],
-    [
-      143,
-      "terminated by signal",
-      "Terminated",
-      "The mover was ended from outside. terminated by signal. The run is retried"
-    ],
-    [137, "", "Terminated", "The mover was ended from outside. The run is retried"]
+    [143, "terminated by signal", "Terminated", "The mover was terminated. terminated by signal. The run is retried"],
+    [137, "", "Terminated", "The mover was terminated. The run is retried"]
   ]
   for (const [code, words, reason, message] of table) {
     test(`${code}: ${words || "nothing"}`, () =>
@@ -88,7 +83,7 @@ describe("A failure has a reason, the mover's words and what to do", () => {
   test("an exit for want of memory is told apart from one by hand", () =>
     expect(exited(137, "", { reason: "OOMKilled" })).toMatchObject({
       reason: "OutOfMemory",
-      message: "The mover needed more memory than it may have. Raise limits.memory in spec.resources"
+      message: "The mover exceeded its memory limit. Raise limits.memory in spec.resources"
     }))
   test("a pod that is started again changes nothing about what is or is not there, nor about a lock, a password and rights", () =>
     expect(Outcome.futile).toEqual([3, 40, 41, 42, 45, 46, 47, 48, 49, 50, 51]))
@@ -143,7 +138,7 @@ describe("A success", () => {
       reason: "PartiallyFailed",
       phase: "Completed",
       warning: true,
-      message: "Saved, without the files that could not be read, as spec.allowPartial has it. x unreadable."
+      message: "Saved, except for files that could not be read (spec.allowPartial). x unreadable."
     }))
 })
 
@@ -179,7 +174,7 @@ describe("A volume without files", () => {
   }
   test("is named, with its last snapshot", () =>
     expect(judged([volume("a", undefined, 9)]).message).toBe(
-      "No files found: a (9 in snapshot 89abcdef). Restore the volume, or set spec.allowEmpty if it is meant to be empty"
+      "No files found: a (9 in snapshot 89abcdef). Restore the volume, or set spec.allowEmpty if it may be empty"
     ))
   test("differs from one that shrank to less than half, which is saved with a warning", () => {
     const shrunk = (files: number, before: number) => judged([volume("a", files, before)]).shrunk.length
@@ -213,7 +208,7 @@ describe("Retention", () => {
       warning: true,
       retention: "failed",
       message:
-        "Old snapshots could not be deleted. it was refused. If the server is append-only, delete there and remove retention from the spec; otherwise give the credentials permission to delete"
+        "Old snapshots could not be deleted. it was refused. If the server is append-only, delete snapshots there and remove the retention from the spec. Otherwise give the credentials the permission to delete"
     }))
   test("has failed where the repository was locked by then", () =>
     expect(judged(41, '"operation":"forget"')).toMatchObject({
@@ -231,7 +226,7 @@ describe("Retention", () => {
   test("of a deletion says how many snapshots are gone", () => {
     expect(judged(0, '"removed":3', "delete")).toMatchObject({ message: "3 snapshots deleted", removed: 3 })
     expect(judged(44, '"operation":"delete"', "delete").message).toBe(
-      "restic failed. it was refused. The snapshots are still there, some or all"
+      "restic failed. it was refused. Some or all snapshots still exist"
     )
   })
   test("deletion that a server refuses has failed", () =>
@@ -307,7 +302,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "PodEvicted",
         phase: "Failed",
         message:
-          "The pod was evicted, and no further try is left. The node was low on resource: memory. Give it requests in spec.resources if the node was short of something"
+          "The pod was evicted, and no attempt is left. The node was low on resource: memory. Set requests in spec.resources if the node ran short of a resource"
       }
     ],
     [
@@ -316,7 +311,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "ImagePullFailed",
         phase: "Failed",
         message:
-          'The image restic:x could not be pulled. Back-off pulling image "restic:x". Correct spec.image, or give the service account the registry\'s credentials'
+          'The image restic:x could not be pulled. Back-off pulling image "restic:x". Correct spec.image, or give the ServiceAccount the credentials of the registry'
       }
     ],
     [
@@ -324,7 +319,7 @@ describe("What Kubernetes did to a run", () => {
       {
         reason: "DeadlineExceeded",
         phase: "Failed",
-        message: "The run was ended after 86400 seconds. If it needs longer, raise spec.activeDeadlineSeconds"
+        message: "The run was stopped after 86400 seconds. Raise spec.activeDeadlineSeconds if the run needs longer"
       }
     ],
     [
@@ -333,7 +328,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "StartTimeout",
         phase: "Failed",
         message:
-          "The mover did not start within 600 seconds, and was taken away. 0/3 nodes are available. The run is retried"
+          "The mover did not start within 600 seconds, and its Job was deleted. 0/3 nodes are available. The run is retried"
       }
     ],
     [
@@ -341,7 +336,7 @@ describe("What Kubernetes did to a run", () => {
       {
         reason: "Replaced",
         phase: "Failed",
-        message: "The next run was due, and took its place (concurrencyPolicy Replace)"
+        message: "The next run was due and replaced this one (concurrencyPolicy Replace)"
       }
     ],
     [
@@ -350,7 +345,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "JobDeleted",
         phase: "Failed",
         message:
-          "Job cart-1 was deleted before its result was read. It is not made again; the next run comes by its schedule"
+          "Job cart-1 was deleted before the manager read its result. Start a run with the annotation backup.example.com/run, or wait for the schedule"
       }
     ]
   ]
@@ -362,8 +357,8 @@ describe("What Kubernetes did to a run", () => {
 
 test("The purpose of a run decides what to do about a deleted Job", () => {
   const message = (purpose: Reasons.Purpose) => Outcome.judge({ _tag: "JobDeleted", job: "a" }, { purpose }).message
-  expect(message("restore")).toEndWith("; delete this Restore and create it again")
-  expect(message("delete")).toEndWith("; the snapshots are where they were")
+  expect(message("restore")).toEndWith(" Delete this Restore and create it again")
+  expect(message("delete")).toEndWith(" The snapshots still exist")
 })
 
 test("An exit by a signal is reported as a signal", () => {

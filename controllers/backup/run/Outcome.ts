@@ -129,35 +129,35 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
         ...ended("ResultLost"),
         phase: ending.succeeded ? "Completed" : "Failed",
         message: ending.succeeded
-          ? "The run succeeded, but its pod was gone before the result could be read: what it saved or wrote is not known"
-          : "The run failed, and its pod was gone before the result could be read: look into the logs of the node or the cluster for the cause"
+          ? "The run succeeded, but its pod was deleted before the manager read the result. The manager does not know what was saved or written"
+          : "The run failed, and its pod was deleted before the manager read the result. Look for the cause in the logs of the node"
       }
     case "Evicted":
       return {
         ...ended("PodEvicted"),
-        message: `The pod was evicted, and no further try is left. ${said(MoverReport.clean(ending.message))}Give it requests in spec.resources if the node was short of something`
+        message: `The pod was evicted, and no attempt is left. ${said(MoverReport.clean(ending.message))}Set requests in spec.resources if the node ran short of a resource`
       }
     case "ImagePullFailed":
       return {
         ...ended("ImagePullFailed"),
-        message: `The image ${ending.image} could not be pulled. ${said(MoverReport.clean(ending.message))}Correct spec.image, or give the service account the registry's credentials`
+        message: `The image ${ending.image} could not be pulled. ${said(MoverReport.clean(ending.message))}Correct spec.image, or give the ServiceAccount the credentials of the registry`
       }
     case "DeadlineExceeded":
       return {
         ...ended("DeadlineExceeded"),
-        message: `The run was ended after ${ending.seconds} seconds. If it needs longer, raise spec.activeDeadlineSeconds`
+        message: `The run was stopped after ${ending.seconds} seconds. Raise spec.activeDeadlineSeconds if the run needs longer`
       }
     case "NotStarted":
       return {
         ...ended("StartTimeout"),
-        message: `The mover did not start within ${ending.seconds} seconds, and was taken away. ${said(MoverReport.clean(ending.message))}The run is retried`
+        message: `The mover did not start within ${ending.seconds} seconds, and its Job was deleted. ${said(MoverReport.clean(ending.message))}The run is retried`
       }
     case "Replaced":
-      return { ...ended("Replaced"), message: "The next run was due, and took its place (concurrencyPolicy Replace)" }
+      return { ...ended("Replaced"), message: "The next run was due and replaced this one (concurrencyPolicy Replace)" }
     case "JobDeleted":
       return {
         ...ended("JobDeleted"),
-        message: `Job ${ending.job} was deleted before its result was read. It is not made again; ${deletedJob[purpose]}`
+        message: `Job ${ending.job} was deleted before the manager read its result. ${deletedJob[purpose]}`
       }
   }
 }
@@ -181,10 +181,10 @@ const ended = (reason: Reason): Outcome => ({
 })
 
 const deletedJob: { readonly [purpose in Purpose]: string } = {
-  backup: "the next run comes by its schedule",
-  maintenance: "the next one follows in an hour",
-  restore: "delete this Restore and create it again",
-  delete: "the snapshots are where they were"
+  backup: "Start a run with the annotation backup.example.com/run, or wait for the schedule",
+  maintenance: "The next maintenance follows in an hour",
+  restore: "Delete this Restore and create it again",
+  delete: "The snapshots still exist"
 }
 
 const exited = (
@@ -226,7 +226,7 @@ const exited = (
       ...ended("ResultLost"),
       ...facts,
       phase: "Completed",
-      message: `The run succeeded, but its result could not be read in full. ${said(result.message)}Sizes in the status may be incomplete`
+      message: `The run succeeded, but the manager could not read its whole result. ${said(result.message)}Sizes in the status may be incomplete`
     }
   }
   if (reason === "Succeeded") {
@@ -243,7 +243,7 @@ const exited = (
       ...ended(reason),
       ...facts,
       phase: "Completed",
-      message: `Saved, without the files that could not be read, as spec.allowPartial has it. ${cause}`.trim()
+      message: `Saved, except for files that could not be read (spec.allowPartial). ${cause}`.trim()
     }
   }
   return {
@@ -263,7 +263,7 @@ const emptied = (volumes: ReadonlyArray<MoverReport.Snapshot>, isPart: boolean):
   const had = empty.filter(({ before }) => before !== undefined && before.files > 0)
   if (had.length > 0) {
     const last = had.map(({ before }) => `${before?.files} in snapshot ${before?.id.slice(0, 8)}`).join(", ")
-    return `No files found: ${names(had)} (${last}). Restore the volume, or set spec.allowEmpty if it is meant to be empty`
+    return `No files found: ${names(had)} (${last}). Restore the volume, or set spec.allowEmpty if it may be empty`
   }
   return !isPart && empty.length > 0 && empty.length === volumes.length
     ? `No files found: ${names(empty)}. Check that spec.source names the intended volume, or set spec.allowEmpty`

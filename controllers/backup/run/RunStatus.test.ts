@@ -18,17 +18,17 @@ describe("A run that begins", () => {
   test("is the active one, is told once, and its tick is done with", () => {
     const draft = Status.started(of(), run(), tick)
     expect(draft.status).toEqual({ active: run(), lastScheduleTime: "2026-11-20T02:00:00Z" })
-    expect(events(draft)).toEqual(["Normal BackupStarted: Job cart-29393880 began: its time has come"])
+    expect(events(draft)).toEqual(["Normal BackupStarted: Job cart-29393880 started: its scheduled time"])
   })
   for (const [trigger, why] of [
     ["start", "the first run"],
-    ["manual", "it was asked for by annotation"],
-    ["unlock", "it was asked to remove the locks of the repository, and to run"],
+    ["manual", "requested by annotation"],
+    ["unlock", "requested by annotation, to remove the locks of the repository"],
     ["retry", "the last run failed"]
   ] as const) {
     test(`says why: ${trigger}`, () => {
       const draft = Status.started(of({ lastScheduleTime: "2026-11-19T02:00:00Z" }), run({ trigger }), undefined)
-      expect(events(draft)).toEqual([`Normal BackupStarted: Job cart-29393880 began: ${why}`])
+      expect(events(draft)).toEqual([`Normal BackupStarted: Job cart-29393880 started: ${why}`])
       expect(draft.status.lastScheduleTime).toBe("2026-11-19T02:00:00Z")
     })
   }
@@ -179,7 +179,7 @@ describe("A tick is told of", () => {
     const draft = Status.skipped(of({ active: run() }), tick, "cart-1")
     expect(draft.status.lastScheduleTime).toBe("2026-11-20T02:00:00Z")
     expect(events(draft)).toEqual([
-      "Normal RunSkipped: The run of 2026-11-20T02:00:00Z is left out, since Job cart-1 goes on (concurrencyPolicy Forbid)"
+      "Normal RunSkipped: The run of 2026-11-20T02:00:00Z was skipped because Job cart-1 was still running (concurrencyPolicy Forbid)"
     ])
     expect(reasons(Status.skipped(of(), tick, "cart-1", "many"))).toEqual(["TooManyMissedTimes", "RunSkipped"])
     expect(Status.skipped(of({ lastScheduleTime: "2026-11-21T02:00:00Z" }), tick, "a").status.lastScheduleTime).toBe(
@@ -190,7 +190,7 @@ describe("A tick is told of", () => {
     const draft = Status.missed(of(), tick, 600)
     expect(draft.status).toEqual({ lastMissedTime: "2026-11-20T02:00:00Z" })
     expect(events(draft)).toEqual([
-      "Warning MissedSchedule: The run of 2026-11-20T02:00:00Z could not begin within 600 seconds (startingDeadlineSeconds), and is left out"
+      "Warning MissedSchedule: The run of 2026-11-20T02:00:00Z was skipped because it could not start within 600 seconds (startingDeadlineSeconds)"
     ])
   })
   test("that was in the future when the clock was set back: this alone takes the schedule back", () => {
@@ -255,7 +255,7 @@ describe("The condition RetentionApplied", () => {
 
   test("says that everything is kept where nothing else is asked for", () =>
     expect(says(whole(backup()))).toBe(
-      "True KeepsEverything: Every snapshot is kept, since neither retentionPolicy nor retention is set"
+      "True KeepsEverything: Every snapshot is kept, because neither retentionPolicy nor retention is set"
     ))
   test("is not known before the first run", () =>
     expect(says(whole(backup(policy)))).toBe(

@@ -57,15 +57,15 @@ export const started = (
     ...tooManyMissed(tick, missed),
     ...(goesOn
       ? []
-      : [{ type: "Normal", reason: "BackupStarted", note: `Job ${run.job} began: ${because[run.trigger]}` } as const])
+      : [{ type: "Normal", reason: "BackupStarted", note: `Job ${run.job} started: ${because[run.trigger]}` } as const])
   )
 }
 
 const because: { readonly [trigger in Trigger]: string } = {
   start: "the first run",
-  schedule: "its time has come",
-  manual: "it was asked for by annotation",
-  unlock: "it was asked to remove the locks of the repository, and to run",
+  schedule: "its scheduled time",
+  manual: "requested by annotation",
+  unlock: "requested by annotation, to remove the locks of the repository",
   retry: "the last run failed"
 }
 
@@ -231,9 +231,7 @@ export const healthAfter = (status: BackupStatus, outcome: Outcome.Outcome): Rea
     return wasDamaged && outcome.reason === "RepositoryLocked" ? [] : found("False", outcome.reason, outcome.message)
   }
   if (outcome.phase !== "Completed") return []
-  return before?.status === "True" || wasDamaged
-    ? []
-    : found("True", "Opened", "The repository opens and takes snapshots")
+  return before?.status === "True" || wasDamaged ? [] : found("True", "Opened", "The last run opened the repository")
 }
 
 /** Conditions without times: the Summary sets them. */
@@ -251,7 +249,7 @@ export const skipped = (draft: Draft, tick: number, job: string, missed: Schedul
   step(draft, { lastScheduleTime: later(draft.status.lastScheduleTime, tick) }, ...tooManyMissed(tick, missed), {
     type: "Normal",
     reason: "RunSkipped",
-    note: `The run of ${Time.seconds(tick)} is left out, since Job ${job} goes on (concurrencyPolicy Forbid)`
+    note: `The run of ${Time.seconds(tick)} was skipped because Job ${job} was still running (concurrencyPolicy Forbid)`
   })
 
 /** A tick passed its deadline. */
@@ -262,7 +260,7 @@ export const missed = (draft: Draft, tick: number, deadlineSeconds: number): Dra
     {
       type: "Warning",
       reason: "MissedSchedule",
-      note: `The run of ${Time.seconds(tick)} could not begin within ${deadlineSeconds} seconds (startingDeadlineSeconds), and is left out`
+      note: `The run of ${Time.seconds(tick)} was skipped because it could not start within ${deadlineSeconds} seconds (startingDeadlineSeconds)`
     }
   )
 
@@ -274,7 +272,7 @@ const tooManyMissed = (tick: number | undefined, missed: Schedule.Missed): Reado
         {
           type: "Warning",
           reason: "TooManyMissedTimes",
-          note: `More than 100 runs were missed: that of ${Time.seconds(tick)} makes up for all. Was the manager away, or the clock set forward?`
+          note: `More than 100 runs were missed. The run of ${Time.seconds(tick)} makes up for all of them. Check whether the manager was stopped or the clock was set forward`
         }
       ]
 

@@ -62,10 +62,10 @@ describe("A Backup that has not run", () => {
   test("says that it is suspended, or has no schedule", () => {
     expect(says(whole(backup({ suspend: true })).status, "Ready")).toBe("True Suspended: Scheduled runs are suspended.")
     expect(says(whole(backup({ schedule: undefined })).status, "Ready")).toBe(
-      "True Unscheduled: It runs once, since it has no schedule."
+      "True Unscheduled: It runs once, because it has no schedule."
     )
     expect(says(whole(backup({ schedule: undefined, startPolicy: "OnSchedule" })).status, "Ready")).toBe(
-      "True Unscheduled: It runs when the annotation backup.example.com/run asks for it, since it has no schedule."
+      "True Unscheduled: It runs on the annotation backup.example.com/run, because it has no schedule."
     )
   })
   test("is Pending while something is missing, and says what", () => {

@@ -51,20 +51,20 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
       type: lastRunSucceeded,
       status: "Unknown",
       reason: "NeverRun",
-      message: "It has not run yet"
+      message: "No run has ended yet"
     },
     Condition.find(status.conditions, volumesIntact) ?? {
       type: volumesIntact,
       status: "Unknown",
       reason: "NeverRun",
-      message: "It has not run yet"
+      message: "No run has ended yet"
     },
     retention(status, understood),
     Condition.find(status.conditions, repositoryHealthy) ?? {
       type: repositoryHealthy,
       status: "Unknown",
       reason: "NeverOpened",
-      message: "The repository has not been opened yet"
+      message: "No run has opened the repository yet"
     }
   ]
   const drafts = findings.map(
@@ -132,7 +132,7 @@ const readiness = (backup: Backup, status: BackupStatus, facts: Facts): Finding 
       type,
       status: "True",
       reason: "Unscheduled",
-      message: `${backup.spec.startPolicy === "Immediately" ? "It runs once, since it has no schedule" : "It runs when the annotation backup.example.com/run asks for it, since it has no schedule"}.${shared}`
+      message: `${backup.spec.startPolicy === "Immediately" ? "It runs once, because it has no schedule" : "It runs on the annotation backup.example.com/run, because it has no schedule"}.${shared}`
     }
   }
   const zone = backup.spec.timeZone ?? "UTC"
@@ -152,7 +152,7 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
         type: retentionApplied,
         status: "Unknown",
         reason: "NotUnderstood",
-        message: "The spec is not understood"
+        message: "The spec is invalid"
       }
     )
   }
@@ -161,7 +161,7 @@ const retention = (status: BackupStatus, understood: Understood | undefined): Fi
       type: retentionApplied,
       status: "True",
       reason: keepsEverything,
-      message: "Every snapshot is kept, since neither retentionPolicy nor retention is set"
+      message: "Every snapshot is kept, because neither retentionPolicy nor retention is set"
     }
   }
   if (status.retentionHold !== undefined) {
@@ -196,7 +196,7 @@ const phaseOf = (status: BackupStatus, obstacle: Facts["obstacle"]): NonNullable
 }
 
 const messageOf = (status: BackupStatus, ready: Finding, { course, obstacle, waiting }: Facts): string => {
-  if (status.active !== undefined) return course ?? waiting ?? `Job ${status.active.job} has begun`
+  if (status.active !== undefined) return course ?? waiting ?? `Job ${status.active.job} started`
   if (obstacle !== undefined) return obstacle.message
   if (waiting !== undefined) return waiting
   return status.lastRun?.message ?? ready.message ?? ""

@@ -172,14 +172,14 @@ describe("A source is refused, with what to do,", () => {
       "x",
       { deployment: deployment("x", podSpec({}, {}, ["scratch"])) },
       "SourceHasNoVolumes",
-      "The volumes of Deployment x are made with its pods, and there are none: scale it up, or delete and create the Backup with another spec.source"
+      "The volumes of Deployment x are created with its pods, and it has no pods: scale it up, or delete and create the Backup with another spec.source"
     ],
     [
       "if it never had a pod",
       "x",
       { statefulSet: statefulSet("x", ["data"], { replicas: 0 }) },
       "SourceHasNoVolumes",
-      "The volumes of StatefulSet x are made with its pods, and there are none: scale it up, or delete and create the Backup with another spec.source"
+      "The volumes of StatefulSet x are created with its pods, and it has no pods: scale it up, or delete and create the Backup with another spec.source"
     ],
     [
       "if it uses a claim that is not there",

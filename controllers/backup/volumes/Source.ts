@@ -119,7 +119,7 @@ const nothing = (kind: Kind, name: string, { deployment, statefulSet }: Seen): C
   return refuse(
     "SourceHasNoVolumes",
     comesWithPods
-      ? `The volumes of ${words[kind]} ${metadata?.name ?? name} are made with its pods, and there are none: scale it up, or ${recreate}`
+      ? `The volumes of ${words[kind]} ${metadata?.name ?? name} are created with its pods, and it has no pods: scale it up, or ${recreate}`
       : `${words[kind]} ${metadata?.name ?? name} uses no PersistentVolumeClaim, so there is nothing to save: add one, or ${recreate}`
   )
 }

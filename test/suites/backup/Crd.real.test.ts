@@ -88,7 +88,7 @@ spec:
         Effect.map(Kubectl.run(scene, ["explain", path]), (text) => text.replaceAll(/\s+/g, " "))
       // The API server publishes the schema of a kind some seconds after it serves it.
       const kind = yield* Managed.eventually("explain knows the kind", explain("backup"), () => true)
-      expect(kind).toContain("Volumes that are saved to a restic repository, on a schedule, and for how long.")
+      expect(kind).toContain("Saves volumes to a restic repository on a schedule.")
       const spec = yield* explain("bk.spec")
       expect(spec).toContain("source <string> -required- What is saved: a PersistentVolumeClaim by its name")
       expect(spec).toContain("retentionPolicy <string> Snapshots that are so much older than the newest are deleted")

@@ -75,7 +75,7 @@ describe("A Backup fails, and says why", () => {
       renameSync(repository.repository, `${repository.repository}-away`)
       const missing = yield* Backups.run(scene, "shop", "U")
       expect(missing.status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryMissing" } })
-      expect(missing.status?.message).toMatch(/^The repository at the destination is missing\..*would hide the loss/)
+      expect(missing.status?.message).toMatch(/^The repository was not found at the destination\..*would hide the loss/)
       expect(yield* Scene.podsOf(scene, missing.status?.lastRun?.job ?? "")).toHaveLength(1)
       expect(existsSync(repository.repository)).toBe(false)
 

@@ -183,7 +183,7 @@ describe("A Backup that is deleted", () => {
       yield* remove("shop")
       yield* world.pass("20 minutes")
       expect(yield* backups).toEqual(["shop"])
-      expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("tried again in 30 minutes")])
+      expect(world.notes("shop", "CleanupFailed")).toEqual([expect.stringContaining("retried in 30 minutes")])
       yield* world.pass("20 minutes")
       yield* isGone("shop")
     })
@@ -206,7 +206,7 @@ describe("A Backup that is deleted", () => {
       yield* world.pass("10 minutes")
       expect(yield* backups).toEqual(["shop"])
       expect(world.notes("shop", "CleanupFailed")).toEqual([
-        expect.stringContaining("The repository at the destination is missing")
+        expect.stringContaining("The repository was not found at the destination")
       ])
     })
   )

@@ -113,7 +113,7 @@ Backups.real(
       yield* Backups.told(scene, "shop", {
         type: "Warning",
         reason: "RepositoryLocked",
-        note: "tried again in 30 minutes"
+        note: "retried in 30 minutes"
       })
       expect(Prepared.locked(repository)).toBe(1)
 

@@ -31,8 +31,8 @@ Virtual.test("Forbid leaves out what is due meanwhile, and says so once for each
       ["00:30:00", "00:30:00"]
     ])
     expect(world.notes("shop", "RunSkipped")).toEqual([
-      expect.stringContaining("The run of 2026-11-20T00:10:00Z is left out"),
-      expect.stringContaining("The run of 2026-11-20T00:20:00Z is left out")
+      expect.stringContaining("The run of 2026-11-20T00:10:00Z was skipped"),
+      expect.stringContaining("The run of 2026-11-20T00:20:00Z was skipped")
     ])
     expect(world.told("shop")).not.toContain("MissedSchedule")
   })
@@ -52,7 +52,7 @@ Virtual.test("Forbid lets a run wait for as long as startingDeadlineSeconds allo
     ])
     expect(world.told("shop").filter((reason) => reason.startsWith("RunSkipped"))).toEqual([])
     expect(world.notes("shop", "MissedSchedule")).toEqual([
-      "The run of 2026-11-20T00:20:00Z could not begin within 300 seconds (startingDeadlineSeconds), and is left out"
+      "The run of 2026-11-20T00:20:00Z was skipped because it could not start within 300 seconds (startingDeadlineSeconds)"
     ])
   })
 )
@@ -69,7 +69,7 @@ Virtual.test("Replace ends the run before, and begins when its pod is gone", (wo
     const ending = yield* Virtual.status("shop")
     expect(ending.lastRun).toMatchObject({ reason: "Replaced", completionTime: "2026-11-20T00:10:00Z" })
     expect([ending.active, ending.lastScheduleTime]).toEqual([undefined, "2026-11-20T00:00:00Z"])
-    expect(ending.message).toContain("waits for its turn")
+    expect(ending.message).toContain("A run is due and waits")
     expect(yield* Virtual.pods).toHaveLength(1)
     yield* world.until("2026-11-20T00:11:00Z")
     const [job, ...more] = yield* Virtual.jobs

@@ -235,7 +235,7 @@ describe("A Backup", () => {
       )
       yield* Pretended.annotate(scene, "shop", "now")
       expect(yield* Pretended.obstacle(scene, "shop", "NameConflict")).toBe(
-        `There is a Job ${name} that Backup shop has not made: delete it, or rename the Backup`
+        `Job ${name} already exists and does not belong to Backup shop: delete the Job, or rename the Backup`
       )
       const attempts = manager.attempts().length
       yield* Managed.eventually("looks", Effect.sync(manager.attempts), ({ length }) => length > attempts + 2)

@@ -120,7 +120,7 @@ Virtual.test("A Restore works beside a backup and another Restore, and outside o
     yield* world.pass("10 seconds")
     expect(yield* restored("two")).toMatchObject({
       phase: "Pending",
-      message: "It waits for its turn: as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, 1"
+      message: "The Restore waits: as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, 1"
     })
     yield* world.pass("15 minutes")
     expect([yield* restored("one"), yield* restored("two")].map(({ phase }) => phase)).toEqual(["Complete", "Complete"])
@@ -137,14 +137,14 @@ Virtual.test("A Restore waits for the mover that creates the repository, and the
     yield* Virtual.until("other", "it waits", ({ phase }) => phase === "Pending")
     yield* restoring("back", "fresh")
     yield* world.pass("10 seconds")
-    expect((yield* restored("back")).message).toMatch(
-      /^It waits for its turn: Job shop\/shop-\d+ works on the repository$/
-    )
+    expect((yield* restored("back")).message).toMatch(/^The Restore waits: Job shop\/shop-\d+ works on the repository$/)
     // The Restore is slow when its turn comes.
     yield* world.until("2026-11-20T00:04:50Z")
     manager.cut(({ method, path }) => (method === "GET" && path.endsWith("/backups/shop") ? "silent" : "pass"))
     yield* world.until("2026-11-20T00:05:20Z")
-    expect((yield* Virtual.status("other")).message).toBe("A run is due and waits for its turn: a Restore comes first")
+    expect((yield* Virtual.status("other")).message).toBe(
+      "A run is due and waits: a Restore waits for the repository, and Restores come first"
+    )
     manager.cut(() => "pass")
     yield* world.until("2026-11-20T00:09:00Z")
     expect((yield* restored("back")).phase).toBe("Running")
@@ -208,9 +208,7 @@ Virtual.test("A status does not name Backups and movers of other namespaces", (w
     })
     yield* world.pass("1 minute")
     const waiting = yield* Client.get(Backup, key)
-    expect(waiting.status?.message).toBe(
-      "A run is due and waits for its turn: a mover of another namespace works on the repository"
-    )
+    expect(waiting.status?.message).toBe("A run is due and waits: a mover of another namespace works on the repository")
     expect(JSON.stringify(waiting.status)).not.toContain("shop/")
     expect(Virtual.condition(waiting, "Ready")?.message).toContain(
       "The repository is shared with 1 Backup of other namespaces: they take turns."
@@ -272,7 +270,7 @@ Virtual.test(
       yield* Virtual.annotate("shop", "run", "T")
       yield* world.pass("4 minutes")
       expect((yield* Virtual.status("shop")).message).toBe(
-        "A run is due and waits for its turn: Job shop/hung works on the repository"
+        "A run is due and waits: Job shop/hung works on the repository"
       )
       yield* world.pass("3 minutes")
       expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastManualTrigger: "T" })
@@ -302,7 +300,7 @@ Virtual.test("A Backup does not begin while a Job that only the server knows wor
     yield* Virtual.annotate("shop", "run", "T")
     yield* world.pass("2 minutes")
     expect((yield* Virtual.status("shop")).message).toBe(
-      "A run is due and waits for its turn: Job shop/former-leader works on the repository"
+      "A run is due and waits: Job shop/former-leader works on the repository"
     )
     yield* world.pass("6 minutes")
     expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Running", active: { token: "T" } })
@@ -390,7 +388,7 @@ describe("A run that finds the repository locked", () => {
       const { status } = yield* Virtual.rests("shop")
       expect(status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryLocked" }, consecutiveFailures: 1 })
       expect(world.told("shop")).toContain("RepositoryLocked")
-      expect(status?.message).toContain("tried again in 30 minutes")
+      expect(status?.message).toContain("retried in 30 minutes")
       yield* world.until("2026-11-20T00:30:59Z")
       expect(world.begun()).toHaveLength(1)
       yield* world.until("2026-11-20T00:33:00Z")

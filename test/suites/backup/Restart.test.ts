@@ -48,7 +48,7 @@ describe("After a manager was away for three times of the schedule", () => {
       yield* world.until("2026-11-20T00:39:00Z")
       expect(world.begun()).toHaveLength(1)
       expect(world.notes("shop", "MissedSchedule")).toEqual([
-        "The run of 2026-11-20T00:30:00Z could not begin within 60 seconds (startingDeadlineSeconds), and is left out"
+        "The run of 2026-11-20T00:30:00Z was skipped because it could not start within 60 seconds (startingDeadlineSeconds)"
       ])
       expect(yield* Virtual.status("shop")).toMatchObject({
         phase: "Completed",

@@ -57,7 +57,7 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     yield* Backups.restoring(scene, "over", { targetPVC: "first", backoffLimit: 6 })
     const refused = yield* Backups.restored(scene, "over")
     expect(refused.status).toMatchObject({ phase: "Failed" })
-    expect(refused.status?.message).toContain("The volume to restore into is not empty, and nothing was written")
+    expect(refused.status?.message).toContain("The target volume is not empty. Nothing was written")
     expect(Condition.find(refused.status?.conditions, "Stalled")).toMatchObject({
       status: "True",
       reason: "TargetNotEmpty"

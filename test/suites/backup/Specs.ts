@@ -186,7 +186,6 @@ export const badBackups: ReadonlyArray<Bad> = [
     "+01:00"
   ),
   ...bad("source", "Required value", { destination: "s3://bucket" }),
-  ...bad("destination", "Required value", { source: "app" }),
   ...badValues("concurrencyPolicy", 'supported values: "Forbid", "Replace"', "Allow"),
   ...badValues("startPolicy", 'supported values: "Immediately", "OnSchedule"', "Later"),
   ...badValues("deletionGracePeriod", "should match", "0d", "week"),

@@ -56,8 +56,8 @@ describe("The first run", () => {
       expect(times(world)).toEqual(["00:07", "00:10", "00:20"])
       expect(world.notes("shop", "BackupStarted").map((note) => note.replace(/^.*: /, ""))).toEqual([
         "the first run",
-        "its time has come",
-        "its time has come"
+        "its scheduled time",
+        "its scheduled time"
       ])
     })
   )

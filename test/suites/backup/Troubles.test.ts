@@ -95,7 +95,9 @@ describe("A mover that does not start", () => {
       yield* world.pass("4 minutes")
       expect((yield* Virtual.status("shop")).lastRun).toMatchObject({
         reason: "StartTimeout",
-        message: expect.stringMatching(/^The mover did not start within 180 seconds, and was taken away\. .*0\/1 nodes/)
+        message: expect.stringMatching(
+          /^The mover did not start within 180 seconds, and its Job was deleted\. .*0\/1 nodes/
+        )
       })
       expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
     })

@@ -41,11 +41,11 @@ export const pages = (): readonly [before: string, after: string] => {
   const registry = Metrics.make()
   // Without the defaults of the schema.
   const backup = { metadata, spec: { source: "db", destination: "s3://bucket", suspend: false } } as Backup
-  const { told } = BackupMetrics.make(registry, () => backup)
+  const { observe } = BackupMetrics.make(registry, () => backup)
   const page = () => MetricsText.render(registry.read()).body
   const facts = { interval: 86_400, isWaiting: false, now: 0 }
-  told(backup, { status: {}, told: [] }, facts)
+  observe(backup, { status: {}, events: [] }, facts)
   const before = page()
-  told(backup, { status: ran, told: [] }, facts)
+  observe(backup, { status: ran, events: [] }, facts)
   return [before, page()]
 }
