@@ -2,7 +2,7 @@
  * Elections under random faults: replicas that are disconnected, slow, killed, stopped and started, clocks that jump, a server that
  * refuses requests. No leadership may begin while a write of another one could still be sent. After all faults, one replica leads.
  */
-import { describe, expect } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import * as Seed from "@homeostat/testkit/Seed.fixture"
 import { live } from "@homeostat/testkit/Test"
 import * as VirtualTime from "@homeostat/testkit/VirtualTime"
@@ -91,6 +91,7 @@ const play = (steps: number, pass: VirtualTime.VirtualTime["pass"]) =>
 const schedules = Number(process.env.SCHEDULES ?? 25)
 
 describe("whatever happens to replicas, their lines, their clocks and the server", () => {
+  let all = 0
   for (let schedule = 1; schedule <= schedules; schedule++) {
     live(
       `at most one may write, and one leads in the end (schedule ${schedule})`,
@@ -106,9 +107,12 @@ describe("whatever happens to replicas, their lines, their clocks and the server
             leaders: 1,
             history: []
           })
-          expect(terms).toBeGreaterThan(1)
+          all += terms
         }),
       30_000
     )
   }
+
+  // One schedule may happen to keep its leader.
+  test("the schedules change their leaders", () => expect(all).toBeGreaterThan(2 * schedules))
 })

@@ -47,10 +47,10 @@ describe.concurrent("A cluster without the CustomResourceDefinition", () => {
         ["restores.backup.example.com", "backup.example.com/v1 Restore"]
       ]) {
         const line = yield* program.written(
-          new RegExp(`"level":"warn".*cannot watch ${plural}|cannot watch ${plural}.*"level":"warn"`)
+          new RegExp(`"level":"warn".*cannot list ${plural}|cannot list ${plural}.*"level":"warn"`)
         )
         expect(JSON.parse(line).msg).toBe(
-          `cannot watch ${plural} in all namespaces: the API server does not serve ${kind}; install its CustomResourceDefinition`
+          `cannot list ${plural} in all namespaces: the API server does not serve ${kind}; install its CustomResourceDefinition`
         )
       }
       expect(program.stderr()).not.toContain("starts with")

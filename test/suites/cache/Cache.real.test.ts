@@ -1,4 +1,4 @@
-/** The cache without permissions, on a killed server, and on a server without WatchList. */
+/** The cache without permissions, on a killed server, and with more objects than a page. */
 import { describe, expect } from "bun:test"
 import * as Cache from "@homeostat/runtime/cache/Cache"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -16,7 +16,7 @@ describe("a kind that the cache cannot watch", () => {
         const informer = yield* Cache.informer(ConfigMap)
         yield* until("failing", () => informer.state().status === "failing", 15_000)
         expect(informer.state().problem).toStartWith(
-          `cannot watch configmaps in namespace ${namespace}: it takes the verbs list and watch on configmaps`
+          `cannot list configmaps in namespace ${namespace}: it takes the verbs list and watch on configmaps`
         )
         yield* cluster.kubectl(["create", "role", "r", "-n", namespace, "--verb=list,watch", "--resource=configmaps"])
         yield* cluster.kubectl(["create", "rolebinding", "r", "-n", namespace, "--role=r", `--user=${user.user}`])
@@ -58,7 +58,7 @@ describe("a resourceVersion from which no watch can continue", () => {
 })
 
 real(
-  "the cache lists a server without WatchList in pages",
+  "the cache lists more objects than a page, and watches from there",
   (cluster) =>
     Effect.gen(function* () {
       const namespace = yield* cluster.namespace()
@@ -75,5 +75,5 @@ real(
         expect(informer.state().relists).toBe(0)
       }).pipe(Effect.provide(cacheOf(cluster.admin.kubeconfigPath, [namespace])))
     }),
-  { apiServerFlags: ["--feature-gates=WatchList=false"], timeoutMillis: 120_000 }
+  { timeoutMillis: 120_000 }
 )

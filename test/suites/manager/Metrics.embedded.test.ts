@@ -198,6 +198,13 @@ describe.concurrent("The page of metrics", () => {
       const restarts = (reason: string) =>
         `homeostat_watch_restarts_total{kind="chores.suites.homeostat.dev",reason="${reason}"}`
       expect(amount(yield* served.metrics, restarts("broken"))).toBe(0)
+      // The watch follows the first list. A reconcile of a new object shows that the watch is open.
+      yield* Chore.create(place, "one")
+      yield* Managed.eventually(
+        "a reconcile",
+        served.metrics,
+        (page) => amount(page, 'controller_runtime_reconcile_total{controller="chores",result="success"}') > 0
+      )
       yield* proxy.cut
       const page = yield* Managed.eventually(
         "the count of the cut",

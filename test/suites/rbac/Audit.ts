@@ -47,10 +47,8 @@ export const of = (cluster: ControlPlane, username: string): Effect.Effect<Reado
 /** The distinct permissions that the requests need, sorted: `patch webapps/status apps.kubedojo.io`. */
 export const permissions = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> =>
   distinct(
-    entries.flatMap(({ code, resource, uri, verb }) => [
+    entries.flatMap(({ code, resource, verb }) => [
       `${verb} ${resource}`,
-      // Without WatchList, a list replaces a watch with initial events.
-      ...(uri.includes("sendInitialEvents=true") ? [`list ${resource}`] : []),
       // The log has a server-side apply as a patch. One that creates the object needs both permissions.
       ...(verb === "patch" && code === 201 ? [`create ${resource}`] : [])
     ])

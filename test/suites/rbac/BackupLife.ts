@@ -7,6 +7,7 @@ import * as Patch from "@homeostat/runtime/client/Patch"
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import { Effect } from "effect"
 import * as Backups from "../backup/Backups.ts"
+import * as Claims from "../backup/Claims.ts"
 import * as Scene from "../backup/Scene.ts"
 import * as Rival from "../fights/Rival.ts"
 import * as Managed from "../Managed.ts"
@@ -17,7 +18,7 @@ export const life = (scene: Scene.Scene) =>
     yield* Scene.credentials(scene, "shop-backup-credentials")
     yield* Scene.claim(scene, "app", { files: { "notes.txt": "The light was good that year." } })
     yield* Scene.claim(scene, "store")
-    yield* Scene.claim(scene, "fresh")
+    yield* Claims.volume(scene.namespace, "fresh")
     yield* Backups.create(scene, "shop", { successfulRunsHistoryLimit: 1, deletionPolicy: "Delete" })
     yield* Backups.completed(scene, "shop")
     const again = Patch.merge({ metadata: { annotations: { "backup.example.com/run": "again" } } })
@@ -25,7 +26,9 @@ export const life = (scene: Scene.Scene) =>
     yield* Backups.until(scene, "shop", "a second run", ({ lastManualTrigger }) => lastManualTrigger === "again")
     yield* Managed.eventually("one remaining Job", Scene.jobs(scene), (jobs) => jobs.length === 1)
 
-    yield* Backups.restoring(scene, "again")
+    yield* Backups.restoring(scene, "again", {
+      volumeClaimTemplate: { spec: { storageClassName: "", resources: { requests: { storage: "1Gi" } } } }
+    })
     expect((yield* Backups.restored(scene, "again")).status).toMatchObject({ phase: "Complete" })
 
     yield* Backups.restoring(scene, "privileged", { backupRef: "shop", privileged: true })

@@ -26,11 +26,10 @@ import * as BackupLife from "./BackupLife.ts"
 import * as Granted from "./Granted.ts"
 import * as WebAppLife from "./WebAppLife.ts"
 
-/** With an audit log, and without WatchList, as servers before 1.34. */
+/** With an audit log. */
 const options: Envtest.Options = {
   ...Envtest.everything,
-  audit: true,
-  apiServerFlags: ["--feature-gates=WatchList=false"]
+  audit: true
 }
 
 const real = <A, E>(

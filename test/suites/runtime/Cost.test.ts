@@ -1,143 +1,31 @@
 /** Costs of a manager that do not depend on the machine. Each limit is close to today's count. */
-import { expect } from "bun:test"
-import * as Client from "@homeostat/runtime/client/Client"
-import * as Transport from "@homeostat/runtime/client/Transport"
-import * as Attempt from "@homeostat/runtime/controller/Attempt"
-import type { Runner } from "@homeostat/runtime/controller/Runner"
-import * as Manager from "@homeostat/runtime/manager/Manager"
-import * as Crd from "@homeostat/runtime/resource/Crd"
-import { eventually } from "@homeostat/testkit/Eventually"
-import * as Harness from "@homeostat/testkit/Harness"
-import { effect } from "@homeostat/testkit/Test"
-import { controller } from "@homeostat/webapp"
-import { WebApp } from "@homeostat/webapp/WebApp"
-import { Effect, FiberRef, Layer, Option, RuntimeFlags, RuntimeFlagsPatch, Supervisor, TestClock } from "effect"
-import * as Counted from "./Counted.ts"
+import { expect, test } from "bun:test"
+import { join } from "node:path"
 
 const limits = {
-  start: { operations: 4525, forks: 91 },
-  creation: { operations: 1880, forks: 27, requests: 6.1 },
-  noop: { operations: 57, forks: 0, requests: 0, parsed: 0, written: 2 }
+  start: { operations: 4200, forks: 80, bytes: 12_300_000 },
+  creation: { operations: 1900, forks: 27, requests: 6.1, bytes: 8_700_000 },
+  noop: { attempts: 1, operations: 57, forks: 0, requests: 0, parsed: 0, written: 2, bytes: 54_000 }
 }
 
-/** The WebApps whose costs are averaged. */
-const count = 20
-
-/** Counts the Effect operations of fibers, and the fibers. */
-class Counter extends Supervisor.AbstractSupervisor<void> {
-  operations = 0
-  forks = 0
-  readonly value = Effect.void
-  override onStart(): void {
-    this.forks++
-  }
-  override onEffect(): void {
-    this.operations++
-  }
-}
-
-/** The work of the API server in this process does not count. */
-const uncounted = Layer.effect(
-  Transport.Transport,
-  Effect.map(Transport.Transport, (transport) => ({
-    ...transport,
-    send: (request) =>
-      transport
-        .send(request)
-        .pipe(
-          Effect.locally(FiberRef.currentSupervisor, Supervisor.none),
-          Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.OpSupervision))
-        )
-  }))
-)
-
-/** Counts the calls of JSON.parse and JSON.stringify. */
-const countingJson = <A, E, R>(json: { parsed: number; written: number }, effect: Effect.Effect<A, E, R>) =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => {
-      const { parse, stringify } = JSON
-      JSON.parse = (...args) => {
-        json.parsed++
-        return parse(...args)
-      }
-      JSON.stringify = ((...args: Parameters<typeof stringify>) => {
-        json.written++
-        return stringify(...args)
-      }) as typeof stringify
-      return { parse, stringify }
-    }),
-    () => effect,
-    (natives) => Effect.sync(() => Object.assign(JSON, natives))
-  )
-
-/** The counts per start, per creation and per reconcile without changes. */
-const counts = Effect.gen(function* () {
-  const counter = new Counter()
-  const requests: Array<string> = []
-  const json = { parsed: 0, written: 0 }
-  let attempts = 0
-  let runner: Runner | undefined
-  const manager = Manager.launch([controller]).pipe(
-    Effect.tap(([first]) => {
-      runner = first
-    }),
-    Effect.provide(Layer.provide(Counted.counting({ requests, exchanges: [], watches: [], pending: 0 }), uncounted)),
-    Attempt.observedBy(() => {
-      attempts++
-      return Effect.void
-    }),
-    Effect.supervised(counter),
-    Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.enable(RuntimeFlags.OpSupervision))
-  )
-  const read = () => ({
-    operations: counter.operations,
-    forks: counter.forks,
-    requests: requests.length,
-    attempts,
-    ...json
+test("a manager stays within its limits of operations, fibers, requests, JSON texts and allocated bytes", async () => {
+  const counting = Bun.spawn([process.execPath, join(import.meta.dir, "Cost.ts")], {
+    env: { ...process.env, BUN_JSC_useGC: "0", BUN_JSC_useJIT: "0" },
+    stdout: "pipe",
+    stderr: "pipe"
   })
-  type Counts = ReturnType<typeof read>
-  const between = (before: Counts, after: Counts): Counts => {
-    const each = Object.entries(after).map(([name, value]) => [name, (value - before[name as keyof Counts]) / count])
-    return Object.fromEntries(each) as Counts
-  }
-  return yield* Harness.run({ crds: [Crd.of(WebApp)], manager }, () =>
-    Effect.gen(function* () {
-      const start = read()
-      const names = Array.from({ length: count }, (_, index) => `app-${index}`)
-      yield* Effect.forEach(names, (name) =>
-        Client.create(WebApp, {
-          metadata: { namespace: "default", name },
-          spec: { image: "registry.test/web:1", replicas: 1 }
-        })
-      )
-      yield* eventually("all running WebApps", Client.list(WebApp, { namespace: "default" }), ({ items }) =>
-        items.every(({ status }) => status?.phase === "Running")
-      )
-      yield* TestClock.adjust("1 minute")
-      const created = read()
-      const queue = Option.getOrThrow(Option.fromNullable(runner?.queue()).pipe(Option.flatten))
-      const pass = Effect.suspend(() => {
-        for (const name of names) queue.add(`default/${name}`, { kind: "resync", at: 0 })
-        return Effect.repeatN(Effect.yieldNow(), 10)
-      })
-      yield* pass
-      const before = read()
-      yield* countingJson(json, pass)
-      return { start, creation: between(start, created), noop: between(before, read()) }
+  const [output, errors] = await Promise.all([
+    new Response(counting.stdout).text(),
+    new Response(counting.stderr).text()
+  ])
+  expect({ code: await counting.exited, errors }).toEqual({ code: 0, errors: "" })
+  const found: { readonly [what: string]: { readonly [name: string]: number } } = JSON.parse(output)
+  expect(found.noop?.attempts).toBe(1)
+  const over = Object.entries(limits).flatMap(([what, most]) =>
+    Object.entries(most).flatMap(([name, limit]) => {
+      const count = found[what]?.[name] ?? Number.NaN
+      return count <= limit ? [] : [`${what}: ${name} ${count} (at most ${limit})`]
     })
   )
-})
-
-effect("a manager stays within its limits of Effect operations, fibers, requests and JSON texts", () =>
-  Effect.gen(function* () {
-    const counted = yield* counts
-    expect(counted.noop.attempts).toBe(1)
-    for (const [what, most] of Object.entries(limits)) {
-      const found: Readonly<Record<string, number>> = counted[what as keyof typeof limits]
-      for (const [name, limit] of Object.entries(most)) {
-        expect({ what, name, over: Math.max(0, (found[name] ?? Number.NaN) - limit) }).toEqual({ what, name, over: 0 })
-      }
-    }
-  })
-)
+  expect(over).toEqual([])
+}, 120_000)

@@ -1,0 +1,146 @@
+/**
+ * Prints the costs of a manager as JSON: per start, per creation, and per reconcile without changes.
+ *
+ * Run it with `BUN_JSC_useGC=0`, so that the capacity of the heap counts the allocated bytes, and with `BUN_JSC_useJIT=0`, so that
+ * compiled code does not avoid some of them. The bytes of a start and of a creation include those of the API server in memory.
+ */
+import { heapStats } from "bun:jsc"
+import * as Client from "@homeostat/runtime/client/Client"
+import * as Transport from "@homeostat/runtime/client/Transport"
+import * as Attempt from "@homeostat/runtime/controller/Attempt"
+import type { Runner } from "@homeostat/runtime/controller/Runner"
+import * as Manager from "@homeostat/runtime/manager/Manager"
+import * as Crd from "@homeostat/runtime/resource/Crd"
+import { eventually } from "@homeostat/testkit/Eventually"
+import * as Harness from "@homeostat/testkit/Harness"
+import { controller } from "@homeostat/webapp"
+import { WebApp } from "@homeostat/webapp/WebApp"
+import {
+  Effect,
+  FiberRef,
+  Layer,
+  Option,
+  RuntimeFlags,
+  RuntimeFlagsPatch,
+  Supervisor,
+  TestClock,
+  TestContext
+} from "effect"
+import * as Counted from "./Counted.ts"
+
+/** The WebApps whose costs are averaged. */
+const count = 20
+
+/** The reconciles without changes of each WebApp. The heap grows by blocks of 16 KiB, so that a few say nothing. */
+const passes = 200
+
+/** Counts the Effect operations of fibers, and the fibers. */
+class Counter extends Supervisor.AbstractSupervisor<void> {
+  operations = 0
+  forks = 0
+  readonly value = Effect.void
+  override onStart(): void {
+    this.forks++
+  }
+  override onEffect(): void {
+    this.operations++
+  }
+}
+
+/** The work of the API server in this process does not count. */
+const uncounted = Layer.effect(
+  Transport.Transport,
+  Effect.map(Transport.Transport, (transport) => ({
+    ...transport,
+    send: (request) =>
+      transport
+        .send(request)
+        .pipe(
+          Effect.locally(FiberRef.currentSupervisor, Supervisor.none),
+          Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.OpSupervision))
+        )
+  }))
+)
+
+/** Counts the calls of JSON.parse and JSON.stringify. */
+const countingJson = <A, E, R>(json: { parsed: number; written: number }, effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const { parse, stringify } = JSON
+      JSON.parse = (...args) => {
+        json.parsed++
+        return parse(...args)
+      }
+      JSON.stringify = ((...args: Parameters<typeof stringify>) => {
+        json.written++
+        return stringify(...args)
+      }) as typeof stringify
+      return { parse, stringify }
+    }),
+    () => effect,
+    (natives) => Effect.sync(() => Object.assign(JSON, natives))
+  )
+
+/** The counts per start, per creation and per reconcile without changes. */
+const counts = Effect.gen(function* () {
+  const counter = new Counter()
+  const requests: Array<string> = []
+  const json = { parsed: 0, written: 0 }
+  let attempts = 0
+  let runner: Runner | undefined
+  const manager = Manager.launch([controller]).pipe(
+    Effect.tap(([first]) => {
+      runner = first
+    }),
+    Effect.provide(Layer.provide(Counted.counting({ requests, exchanges: [], watches: [], pending: 0 }), uncounted)),
+    Attempt.observedBy(() => {
+      attempts++
+      return Effect.void
+    }),
+    Effect.supervised(counter),
+    Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.enable(RuntimeFlags.OpSupervision))
+  )
+  const read = () => ({
+    operations: counter.operations,
+    forks: counter.forks,
+    requests: requests.length,
+    attempts,
+    bytes: heapStats().heapCapacity,
+    ...json
+  })
+  type Counts = ReturnType<typeof read>
+  const nothing = read()
+  const between = (before: Counts, after: Counts, times: number): Counts => {
+    const each = Object.entries(after).map(([name, value]) => [name, (value - before[name as keyof Counts]) / times])
+    return Object.fromEntries(each) as Counts
+  }
+  return yield* Harness.run({ crds: [Crd.of(WebApp)], manager }, () =>
+    Effect.gen(function* () {
+      const start = between(nothing, read(), 1)
+      const begun = read()
+      const names = Array.from({ length: count }, (_, index) => `app-${index}`)
+      yield* Effect.forEach(names, (name) =>
+        Client.create(WebApp, {
+          metadata: { namespace: "default", name },
+          spec: { image: "registry.test/web:1", replicas: 1 }
+        })
+      )
+      yield* eventually("all running WebApps", Client.list(WebApp, { namespace: "default" }), ({ items }) =>
+        items.every(({ status }) => status?.phase === "Running")
+      )
+      yield* TestClock.adjust("1 minute")
+      const created = read()
+      const queue = Option.getOrThrow(Option.fromNullable(runner?.queue()).pipe(Option.flatten))
+      const pass = Effect.suspend(() => {
+        for (const name of names) queue.add(`default/${name}`, { kind: "resync", at: 0 })
+        return Effect.repeatN(Effect.yieldNow(), 10)
+      })
+      yield* pass
+      const before = read()
+      yield* countingJson(json, Effect.repeatN(pass, passes - 1))
+      return { start, creation: between(begun, created, count), noop: between(before, read(), count * passes) }
+    })
+  )
+})
+
+console.log(JSON.stringify(await Effect.runPromise(Effect.provide(Effect.scoped(counts), TestContext.TestContext))))
