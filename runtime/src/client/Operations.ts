@@ -325,8 +325,8 @@ export const make = (stack: Stack): Operations => {
             : Effect.fail(error)
         )
 
-  /** Kinds whose watches send bookmarks. */
-  const bookmarked = new Set<string>()
+  /** Whether the server sends bookmarks for a kind. Unknown until the first bookmark, or the first watch that was silent for too long. */
+  const bookmarked = new Map<string, boolean>()
   const operations: Operations = {
     get: getOf(undefined),
     list: (resource, options = {}) =>
@@ -404,8 +404,9 @@ export const make = (stack: Stack): Operations => {
         const kind = nameOf(resource)
         const silence: Watch.Silence = {
           timeoutSeconds: seconds,
-          sendsBookmarks: () => bookmarked.has(kind),
-          onBookmark: () => void bookmarked.add(kind)
+          sendsBookmarks: () => bookmarked.get(kind) !== false,
+          onBookmark: () => void bookmarked.set(kind, true),
+          onIdle: () => void (bookmarked.has(kind) || bookmarked.set(kind, false))
         }
         return Effect.flatMap(stack.open(request), (streaming) => Watch.make(infoOf(request), streaming, silence))
       }),

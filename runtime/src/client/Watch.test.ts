@@ -199,14 +199,19 @@ describe("Watch", () => {
     })
   )
 
-  effect("a server that has sent no bookmark may be silent until it ends the watch, and 30 seconds longer", () =>
-    Effect.gen(function* () {
-      const server = yield* Scripted.make(() => "silence")
-      yield* Effect.gen(function* () {
-        const event = frame("ADDED", configMap("a"))
-        expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, event))[1]).toBe(430_000)
-      }).pipe(Effect.provide(Scripted.client(server)))
-    })
+  effect(
+    "a server without bookmarks loses one watch, and may then be silent until 30 seconds after the end of a watch",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* Scripted.make(() => "silence")
+        yield* Effect.gen(function* () {
+          const event = frame("ADDED", configMap("a"))
+          expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, event))[1]).toBe(150_000)
+          expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, event))[1]).toBe(430_000)
+          // A bookmark shows that the server sends bookmarks after all.
+          expect((yield* idleAfter(server.bytes, { timeoutSeconds: 400 }, bookmark("8")))[1]).toBe(150_000)
+        }).pipe(Effect.provide(Scripted.client(server)))
+      })
   )
 
   effect("an event of an unknown type is skipped, with one line of the log for each connection", () => {

@@ -44,17 +44,19 @@ export interface Connection {
  */
 export const idleMillis = 150_000
 
-/** How long a watch may be silent beyond its `timeoutSeconds`, in ms, before the first bookmark. */
+/** How long a watch may be silent beyond its `timeoutSeconds`, in ms, if the server sends no bookmarks for the kind. */
 export const marginMillis = 30_000
 
 /** The limits of silence on a connection. */
 export interface Silence {
   /** After how many seconds the server ends the watch. */
   readonly timeoutSeconds: number
-  /** Whether the server has sent a bookmark for the kind. A server without a watch cache sends none. */
+  /** Whether the server sends bookmarks for the kind. A server without a watch cache sends none. */
   readonly sendsBookmarks: () => boolean
   /** Called for each bookmark. */
   readonly onBookmark: () => void
+  /** Called when the connection was silent for too long. */
+  readonly onIdle: () => void
 }
 
 /** The annotation of the bookmark that ends the initial events. */
@@ -167,7 +169,7 @@ export const parser = (request: ApiError.RequestInfo): Parser => {
 export const make = (
   request: ApiError.RequestInfo,
   streaming: Streaming,
-  { onBookmark, sendsBookmarks, timeoutSeconds }: Silence
+  { onBookmark, onIdle, sendsBookmarks, timeoutSeconds }: Silence
 ): Effect.Effect<Connection, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
@@ -177,17 +179,20 @@ export const make = (
     let hasSkipped = false
     // Since when the reader waits for a line; undefined during its own pauses, which do not count as silence.
     let waitingSince: number | undefined
-    let idle = false
+    /** The silence after which the watchdog closed the watch. */
+    let idle: number | undefined
 
     const watchdog = Effect.gen(function* () {
-      while (!idle) {
+      while (idle === undefined) {
         const silent = waitingSince === undefined ? 0 : Time.monotonic(clock) - waitingSince
-        const left = silenceMillis() - silent
+        const limit = silenceMillis()
+        const left = limit - silent
         if (left > 0) {
           // The first bookmark shortens the limit.
           yield* clock.sleep(Duration.millis(Math.ceil(Math.min(left, idleMillis))))
         } else {
-          idle = true
+          idle = limit
+          onIdle()
           yield* streaming.abort
         }
       }
@@ -196,7 +201,7 @@ export const make = (
 
     const info = `${request.method} ${request.path}`
     const goneIdle = Effect.suspend(
-      () => new Idle({ message: `${info}: no event and no bookmark for ${silenceMillis() / 1000} s` })
+      () => new Idle({ message: `${info}: no event and no bookmark for ${(idle ?? 0) / 1000} s` })
     )
 
     const noticed = (events: ReadonlyArray<Event>): Effect.Effect<void> | undefined => {
@@ -227,10 +232,10 @@ export const make = (
     const next: Connection["next"] = Effect.suspend(() => {
       const broken = failure()
       if (broken !== undefined) return Effect.fail(broken)
-      if (idle) return goneIdle
+      if (idle !== undefined) return goneIdle
       waitingSince = Time.monotonic(clock)
       return Effect.matchCauseEffect(read, {
-        onFailure: (cause) => (idle ? goneIdle : Effect.failCause(cause)),
+        onFailure: (cause) => (idle !== undefined ? goneIdle : Effect.failCause(cause)),
         onSuccess: (events) => {
           waitingSince = undefined
           return Effect.succeed(events)

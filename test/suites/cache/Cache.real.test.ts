@@ -35,6 +35,10 @@ describe("a resourceVersion from which no watch can continue", () => {
         const killed = Effect.gen(function* () {
           const informer = yield* Cache.informer(ConfigMap)
           yield* informer.synced
+          // The watch follows the list. Its first event shows that the watch is open.
+          const first = yield* Client.create(ConfigMap, { metadata: { namespace, generateName: "before-" } })
+          yield* until("the first event", () => informer.state().overlaid === 0)
+          expect(informer.store.get(`${namespace}/${first.metadata.name}`)).toBeDefined()
           const server = yield* cluster.process("kube-apiserver")
           yield* server.kill
           yield* until("failing", () => informer.state().status === "failing")
