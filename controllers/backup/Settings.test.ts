@@ -77,6 +77,7 @@ describe("One that is wrong ends the start with one line that names it and says 
     ["HOMEOSTAT_BACKUP_MAX_DEADLINE", "1d", "write it like 15s"],
     ["HOMEOSTAT_BACKUP_DESTINATION", "ftp://host", "s3://bucket"],
     ["HOMEOSTAT_BACKUP_ENDPOINT", "user:word@minio", "minio.example.com"],
+    ["HOMEOSTAT_BACKUP_ENDPOINT", "http://minio", "minio.example.com"],
     ["HOMEOSTAT_BACKUP_CACHE_SIZE", "much", "write it like 10Gi"],
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "memory=2Gi", "write it like limits.memory=2Gi"],
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=much", "write it like limits.memory=2Gi"]

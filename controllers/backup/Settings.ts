@@ -153,7 +153,7 @@ export const variables = {
     parse: (text) =>
       text === "none"
         ? Either.right(defaults.endpoint)
-        : /^(https?:\/\/)?[^\s/@]+$/.test(text)
+        : /^(https:\/\/)?[^\s/@]+$/.test(text)
           ? Either.right(text)
           : Either.left(`invalid server: "${text}" (write it like minio.example.com:9000)`)
   }),

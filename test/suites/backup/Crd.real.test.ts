@@ -90,9 +90,11 @@ spec:
       const kind = yield* Managed.eventually("explain knows the kind", explain("backup"), () => true)
       expect(kind).toContain("Saves volumes to a restic repository on a schedule.")
       const spec = yield* explain("bk.spec")
-      expect(spec).toContain("source <string> -required- What is saved: a PersistentVolumeClaim by its name")
-      expect(spec).toContain("retentionPolicy <string> Snapshots that are so much older than the newest are deleted")
-      expect(yield* explain("restore.spec.targetPVC")).toContain("The PersistentVolumeClaim to write to.")
+      expect(spec).toContain("source <string> -required- What to save: the name of a PersistentVolumeClaim")
+      expect(spec).toContain("retentionPolicy <string> How much older than the newest snapshot a snapshot may be")
+      expect(yield* explain("restore.spec.targetPVC")).toContain(
+        "The PersistentVolumeClaim to write to, in the namespace of the Restore."
+      )
     })
   )
 })

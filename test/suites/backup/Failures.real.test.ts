@@ -43,7 +43,7 @@ describe("A Backup fails, and says why", () => {
         lastRun: { reason: "DestinationUnreachable" }
       })
       expect(backup.status?.message).toMatch(
-        /^The destination did not answer as it should\. .*connect: connection refused/
+        /^The destination did not answer, or it refused the request\. .*connect: connection refused/
       )
       expect(backup.status?.message).not.toContain("nobody sees")
       expect(Backups.condition(backup, "LastRunSucceeded")?.status).toBe("False")
@@ -75,7 +75,9 @@ describe("A Backup fails, and says why", () => {
       renameSync(repository.repository, `${repository.repository}-away`)
       const missing = yield* Backups.run(scene, "shop", "U")
       expect(missing.status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryMissing" } })
-      expect(missing.status?.message).toMatch(/^The repository was not found at the destination\..*would hide the loss/)
+      expect(missing.status?.message).toMatch(
+        /^The repository was not found at the destination\..*Restore the repository/
+      )
       expect(yield* Scene.podsOf(scene, missing.status?.lastRun?.job ?? "")).toHaveLength(1)
       expect(existsSync(repository.repository)).toBe(false)
 

@@ -143,4 +143,5 @@ const counts = Effect.gen(function* () {
   )
 })
 
-console.log(JSON.stringify(await Effect.runPromise(Effect.provide(Effect.scoped(counts), TestContext.TestContext))))
+const counted = await Effect.runPromise(Effect.provide(Effect.scoped(counts), TestContext.TestContext))
+await Bun.write(Bun.stdout, JSON.stringify(counted))
