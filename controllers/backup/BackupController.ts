@@ -116,7 +116,8 @@ const followMaintenance = (
 ) =>
   Effect.gen(function* () {
     const pause = Either.match(understood, { onLeft: () => undefined, onRight: ({ longestPause }) => longestPause })
-    const draft = Maintenance.afterRun(backup.status ?? {}, standing.draft, pause)
+    const paused = Maintenance.afterRun(backup.status ?? {}, standing.draft, pause)
+    const draft = Either.isRight(understood) ? Maintenance.accept(backup, paused, understood.right) : paused
     const done = (draft: BackupStatus.Draft, isActive: boolean) => ({ standing: { ...standing, draft }, isActive })
     const { active } = draft.status.maintenance ?? {}
     const known = Maintenance.current(draft.status, jobs)
@@ -227,7 +228,7 @@ const act = (
     if (!wants) return looked
     const part = RunPlan.part(found.right.groups, remaining?.claims)
     if (part === undefined) {
-      const message = `${remaining?.claims.join(", ")}: no longer part of the source`
+      const message = `${remaining?.claims.join(", ")}: removed from spec.source during the run`
       return { ...looked, wake, draft: RunState.brokenOff(scheduled, message, now) }
     }
     const work = RunPlan.work(backup, scheduled.draft.status, understood.right, {

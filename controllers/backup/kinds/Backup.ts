@@ -297,7 +297,8 @@ export const Status = Schema.Struct({
           completionTime: Field.Time.annotations({ description: "The end time." }),
           reason: Fields.word("The reason of the result."),
           message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The result."),
-          run: optional(text(253), "The UID of the run before it.")
+          run: optional(text(253), "The UID of the run before it."),
+          token: optional(text(253), "The value of the annotation backup.example.com/apply-retention at its start.")
         }),
         "The last finished maintenance."
       ),

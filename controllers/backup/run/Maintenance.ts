@@ -58,9 +58,16 @@ export const due = (
 ): Due => {
   const { lastBackupTime, lastCheckTime, lastPruneTime, lastRetentionRun, lastRun, maintenance, retentionHold } = status
   if (backup.spec.suspend || status.repositoryID === undefined || lastRun === undefined) return nothing
-  const isAllowed = allowed(backup, status) !== undefined
+  const token = allowed(backup, status)
+  const isAllowed = token !== undefined
+  // Times cannot decide what came first, because clocks can be set back.
+  const run = RunPlan.identity(lastRun)
+  // A new value of the annotation, and a manual run, end the delay once.
+  const isRequested =
+    (isAllowed && token !== maintenance?.last?.token) ||
+    (lastRun.trigger === "manual" && maintenance?.last?.run !== run)
   const ended = millis(maintenance?.last?.completionTime)
-  if (maintenance !== undefined && (maintenance.failures ?? 0) > 0 && ended !== undefined && !isAllowed) {
+  if (maintenance !== undefined && (maintenance.failures ?? 0) > 0 && ended !== undefined && !isRequested) {
     const at = Math.min(ended, now) + delayOf(maintenance)
     if (at > now) return { operations: [], at }
   }
@@ -70,8 +77,6 @@ export const due = (
     return at + interval <= now || at - now > interval
   }
   if (State.isDamaged(status)) return { operations: ["check"], at: undefined }
-  // Times cannot decide what came first, because clocks can be set back.
-  const run = RunPlan.identity(lastRun)
   const hasSucceeded = Condition.isTrue(status.conditions, State.lastRunSucceeded)
   const isNew = hasSucceeded && run !== lastRetentionRun
   // A full destination needs room, although the last run failed.
@@ -204,7 +209,11 @@ export const ended = (
   const succeeded = outcome.phase === "Completed"
   const isApplied = outcome.retention === "applied"
   const token = job?.metadata.annotations?.[Names.tokenAnnotation]
-  const run = job?.metadata.annotations?.[Names.afterAnnotation]
+  // The annotation of a deleted Job is unknown.
+  const run =
+    job === undefined && status.lastRun !== undefined
+      ? RunPlan.identity(status.lastRun)
+      : job?.metadata.annotations?.[Names.afterAnnotation]
   const { held, kept, removed } = outcome
   // Only the annotation ends a hold: nothing may be old enough yet.
   const reason = held ?? (isApplied && token !== undefined ? undefined : status.retentionHold?.reason)
@@ -231,7 +240,8 @@ export const ended = (
           completionTime: time,
           reason: outcome.reason,
           message: cut(outcome.message, longestMessage),
-          ...(run !== undefined && { run })
+          ...(run !== undefined && { run }),
+          ...(token !== undefined && { token })
         },
         failures: succeeded ? 0 : failures + 1
       },
@@ -270,6 +280,19 @@ export const ended = (
         ]
       : [])
   )
+}
+
+/** Applies the annotation to volumes that shrank. Without a retention, no maintenance does that. */
+export const accept = (backup: Backup, draft: State.Draft, { keep }: Understood): State.Draft => {
+  const { status } = draft
+  const token = allowed(backup, status)
+  return token === undefined || keep.length > 0 || status.retentionHold?.reason !== "VolumeShrunk"
+    ? draft
+    : State.step(draft, {
+        retentionHold: undefined,
+        lastRetentionTrigger: token,
+        conditions: State.conditions(status, [accepted])
+      })
 }
 
 const accepted: State.Finding = {

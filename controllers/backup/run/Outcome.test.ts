@@ -311,7 +311,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "ImagePullFailed",
         phase: "Failed",
         message:
-          'The image restic:x could not be pulled. Back-off pulling image "restic:x". Correct spec.image, or give the ServiceAccount the credentials of the registry'
+          'The image restic:x could not be pulled. Back-off pulling image "restic:x". Correct spec.image or the manager\'s HOMEOSTAT_BACKUP_MOVER_IMAGE, or give the ServiceAccount the credentials of the registry'
       }
     ],
     [

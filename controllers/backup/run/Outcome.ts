@@ -121,6 +121,7 @@ export interface Options {
 /** The outcome of a run. */
 export const judge = (ending: Ending, options: Options = {}): Outcome => {
   const purpose = options.purpose ?? "backup"
+  const again = purpose === "restore" ? ". Then create a new Restore" : ""
   switch (ending._tag) {
     case "Exited":
       return exited(ending, { ...options, purpose })
@@ -140,17 +141,17 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
     case "ImagePullFailed":
       return {
         ...ended("ImagePullFailed"),
-        message: `The image ${ending.image} could not be pulled. ${said(MoverReport.clean(ending.message))}Correct spec.image, or give the ServiceAccount the credentials of the registry`
+        message: `The image ${ending.image} could not be pulled. ${said(MoverReport.clean(ending.message))}Correct spec.image or the manager's HOMEOSTAT_BACKUP_MOVER_IMAGE, or give the ServiceAccount the credentials of the registry${again}`
       }
     case "DeadlineExceeded":
       return {
         ...ended("DeadlineExceeded"),
-        message: `The run was stopped after ${ending.seconds} seconds. Raise spec.activeDeadlineSeconds if the run needs longer`
+        message: `The run was stopped after ${ending.seconds} seconds. ${purpose === "restore" ? "If the Restore needs longer, create a new one with a larger spec.activeDeadlineSeconds" : "Raise spec.activeDeadlineSeconds if the run needs longer"}`
       }
     case "NotStarted":
       return {
         ...ended("StartTimeout"),
-        message: `The mover did not start within ${ending.seconds} seconds, and its Job was deleted. ${said(MoverReport.clean(ending.message))}The run is retried`
+        message: `The mover did not start within ${ending.seconds} seconds, and its Job was deleted. ${said(MoverReport.clean(ending.message))}${retried[purpose]}`
       }
     case "Replaced":
       return { ...ended("Replaced"), message: "The next run was due and replaced this one (concurrencyPolicy Replace)" }
@@ -180,9 +181,17 @@ const ended = (reason: Reason): Outcome => ({
   restored: undefined
 })
 
+/** What follows a mover that did not start. */
+const retried: { readonly [purpose in Purpose]: string } = {
+  backup: "The run is retried",
+  maintenance: "The maintenance is retried",
+  restore: "Create a new Restore after you fix the cause",
+  delete: "Some or all snapshots still exist"
+}
+
 const deletedJob: { readonly [purpose in Purpose]: string } = {
   backup: "Start a run with the annotation backup.example.com/run, or wait for the schedule",
-  maintenance: "The next maintenance follows in an hour",
+  maintenance: "The maintenance is retried",
   restore: "Delete this Restore and create it again",
   delete: "The snapshots still exist"
 }

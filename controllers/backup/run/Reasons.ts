@@ -111,6 +111,11 @@ export const adviceElsewhere: {
     DestinationUnreachable: "Check the address, the bucket and the credentials, and create a new Restore",
     DestinationFull: "The target volume is too small: create a larger volume and a new Restore",
     ResticFailed: "Create a new Restore after you fix the cause",
+    RepositoryDamaged:
+      "Repair the repository as restic's documentation describes (restic repair index, restic repair snapshots), then create a new Restore",
+    RepositoryExchanged: "Restore the known repository, or name another Backup in a new Restore",
+    RepositoryHalfMade: "Restore the file config of the repository, then create a new Restore",
+    OutOfMemory: "Create a new Restore with a larger limits.memory in spec.resources",
     Terminated: "Create a new Restore, with spec.mode Overlay if the volume has some of the files"
   },
   delete: {

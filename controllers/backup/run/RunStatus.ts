@@ -167,7 +167,7 @@ const held = (status: BackupStatus, { shrunk }: Outcome.Outcome, since: string) 
   shrunk.length === 0 ? {} : { retentionHold: status.retentionHold ?? { reason: "VolumeShrunk" as const, since } }
 
 const shrunkMessage = ({ before, bytes, files, pvc }: MoverReport.Snapshot): string =>
-  `Volume ${pvc} has ${counted(files, "file")} and ${counted(bytes, "byte")}, and had ${before?.files} and ${before?.bytes} in snapshot ${before?.id.slice(0, 8)}`
+  `Volume ${pvc} shrank: ${counted(files, "file")}, ${counted(bytes, "byte")} (${before?.files} and ${before?.bytes} in snapshot ${before?.id.slice(0, 8)})`
 
 /** Failures with their own event. */
 const failures: { readonly [reason: string]: string } = {

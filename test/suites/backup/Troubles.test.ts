@@ -205,6 +205,73 @@ Virtual.test("An image that the settings of the program do not allow is refused,
   })
 )
 
+Virtual.test("The annotation that allows a deletion ends the delay of a failing maintenance once", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    world.movers(({ operations }) =>
+      operations.includes("forget")
+        ? PretendedMover.ends(47, { reason: "RetentionFailed", message: "403 Forbidden" })
+        : undefined
+    )
+    yield* Virtual.create("shop", { retentionPolicy: "30d" })
+    yield* Virtual.rests("shop")
+    yield* world.pass("50 minutes")
+    const deletions = () => world.begun().filter(({ operations }) => operations.includes("forget")).length
+    expect(deletions()).toBe(1)
+    yield* Virtual.annotate("shop", "apply-retention", "1")
+    yield* world.pass("50 minutes")
+    expect(deletions()).toBe(2)
+  })
+)
+
+Virtual.test("A manual run after a repair checks the repository at once", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    let isDamaged = true
+    world.movers(({ operations }) =>
+      operations.includes("check") && isDamaged
+        ? PretendedMover.ends(48, { reason: "RepositoryDamaged", message: "pack 1234: not found" })
+        : undefined
+    )
+    yield* Virtual.create("shop", { schedule: "0 2 * * *", checkInterval: "1h" })
+    yield* Virtual.rests("shop")
+    yield* world.pass("20 hours")
+    expect(Virtual.condition(yield* Virtual.get("shop"), "RepositoryHealthy")?.reason).toBe("RepositoryDamaged")
+    isDamaged = false
+    yield* Virtual.annotate("shop", "run", "repaired")
+    yield* world.pass("10 minutes")
+    expect(Virtual.condition(yield* Virtual.get("shop"), "RepositoryHealthy")?.status).toBe("True")
+  })
+)
+
+Virtual.test("The annotation accepts a volume that shrank, also without a retention", (world) =>
+  Effect.gen(function* () {
+    yield* world.manage()
+    yield* Virtual.create("shop")
+    yield* Virtual.rests("shop")
+    const before = { id: "cd".repeat(32), bytes: 1000, files: 200 }
+    world.movers(({ claims }) =>
+      PretendedMover.ends(0, {
+        reason: "Succeeded",
+        message: "",
+        repository: PretendedMover.repository,
+        snapshots: claims.map((pvc) => ({ pvc, id: PretendedMover.snapshot, bytes: 10, added: 1, files: 1, before }))
+      })
+    )
+    yield* Virtual.annotate("shop", "run", "small")
+    yield* world.pass("5 minutes")
+    expect(Virtual.condition(yield* Virtual.get("shop"), "VolumesIntact")).toMatchObject({
+      reason: "VolumeShrunk",
+      message: "Volume app shrank: 1 file, 10 bytes (200 and 1000 in snapshot cdcdcdcd)"
+    })
+    yield* Virtual.annotate("shop", "apply-retention", "1")
+    yield* world.pass("1 minute")
+    const accepted = yield* Virtual.get("shop")
+    expect(Virtual.condition(accepted, "VolumesIntact")).toMatchObject({ status: "True", reason: "Accepted" })
+    expect(accepted.status?.retentionHold).toBeUndefined()
+  })
+)
+
 Virtual.test("A Backup without a destination is saved to that of the settings", (world) =>
   Effect.gen(function* () {
     yield* world.manage({ settings: { destination: { _tag: "Pvc", claim: "store", path: "all" } } })
