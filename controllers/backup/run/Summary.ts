@@ -1,6 +1,6 @@
 /**
  * The summary of a Backup's status at the end of a reconcile: phase, message and conditions, by kstatus. It follows from the steps in
- * `status.ts` and other facts. Pure.
+ * `RunStatus.ts` and other facts. Pure.
  */
 import * as Condition from "@homeostat/runtime/resource/Condition"
 import * as Time from "@homeostat/runtime/resource/Time"
