@@ -136,7 +136,7 @@ const begin = (restore: Restore) =>
     if (backup === undefined) {
       return pending({
         reason: "BackupNotFound",
-        message: `Backup ${spec.backupRef} not found in ${backupNamespace === namespace ? "this namespace" : `namespace ${backupNamespace}`}. If it was deleted, create it again with the same destination and spec.suspend: the mover finds its snapshots`
+        message: `Backup not found in namespace ${backupNamespace}: ${spec.backupRef} (create it with the same destination and spec.suspend if it was deleted)`
       })
     }
     const understood = Spec.parse(backup, yield* Settings)
@@ -276,8 +276,8 @@ const volumeOf = (restore: Restore, backup: Backup, { destination }: Spec.Unders
       reason: "VolumeUnknown",
       message:
         first === undefined
-          ? `The volumes of Backup ${backup.metadata.name} are unknown: create a Restore with spec.volume`
-          : `Backup ${backup.metadata.name} saves ${[first, ...others].join(", ")}, but not ${targetPVC}: create a Restore with spec.volume`
+          ? `spec.volume is required: the volumes of Backup ${backup.metadata.name} are unknown (create a Restore with spec.volume)`
+          : `spec.volume is required: Backup ${backup.metadata.name} does not save ${targetPVC} (must be one of ${[first, ...others].join(", ")})`
     }
     return Either.left(refusal)
   })

@@ -33,7 +33,7 @@ const Repository = Schema.Struct({
     text(253).pipe(
       Field.rule({
         rule: "self.matches('^(https://)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?/?$')",
-        message: "write the server as host, host:port or https://host:port, without user, password and path"
+        message: "must be host, host:port or https://host:port, without user, password and path"
       })
     ),
     "For s3://, the server if it is not Amazon's: minio.example.com:9000. TLS is always used."
@@ -44,7 +44,7 @@ const Repository = Schema.Struct({
       Field.rule({
         rule: "self.matches('^[A-Za-z0-9_=+-][A-Za-z0-9._=+-]*(/[A-Za-z0-9_=+-][A-Za-z0-9._=+-]*)*$')",
         message:
-          "write folders of letters, digits and . _ = + -, separated by single slashes, none beginning with a dot"
+          "must be folders of letters, digits and . _ = + -, separated by single slashes, none beginning with a dot"
       })
     ),
     "The path of the repository in the destination. Default: <namespace>/<name>, one repository for each Backup."
@@ -84,7 +84,7 @@ const Spec = Schema.Struct({
       Field.rule({
         rule: "self.matches('^((pvc|deployment|statefulset)/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",
         message:
-          "write the name of a PersistentVolumeClaim, Deployment or StatefulSet, or pvc/, deployment/ or statefulset/ and the name"
+          "must be the name of a PersistentVolumeClaim, Deployment or StatefulSet, optionally after pvc/, deployment/ or statefulset/"
       }),
       Field.immutable
     )
@@ -97,7 +97,7 @@ const Spec = Schema.Struct({
       Field.rule({
         rule: "self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)(-random)?|@every +[0-9].*|[^ @]+( +[^ ]+){4})$') && !self.contains('TZ=')",
         message:
-          "write five fields such as 0 2 * * *, or @daily, @daily-random, @every 6h …; the time zone goes to timeZone"
+          "must be five fields such as 0 2 * * *, or @daily, @daily-random or @every 6h, without a time zone; use timeZone"
       })
     ),
     "The schedule: minute, hour, day of month, month, day of week (0-6), or @hourly, @daily, @weekly, @monthly, @yearly, each also with -random, or @every 6h. Without a schedule, the Backup runs once."
@@ -107,12 +107,12 @@ const Spec = Schema.Struct({
       Schema.minLength(1),
       Field.rule({
         rule: "!self.contains('@')",
-        message: "take user and password out, and put them into the Secret of credentials"
+        message: "must not contain a user or password; put them into the Secret of credentials"
       }),
       Field.rule({
         rule: "self.matches('^((s3|rest[+]https|gs|azure|b2|pvc)://[^/ ?#]+(/[^ ?#]*)?|[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])$')",
         message:
-          "write s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path or the name of an S3 bucket"
+          "must be s3://bucket/path, rest+https://host/path, gs://bucket/path, azure://container/path, b2://bucket/path, pvc://claim/path or the name of an S3 bucket"
       }),
       Field.immutable
     ),
@@ -122,11 +122,11 @@ const Spec = Schema.Struct({
     text(50).pipe(
       Field.rule({
         rule: "self == '' || self.matches('^([0-9]+(s|m|h|d|w|y))+$')",
-        message: "write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w"
+        message: "must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w"
       }),
       Field.rule({
         rule: "self == '' || self.matches('[1-9]')",
-        message: "would keep nothing: name a time such as 30d, or leave it out to keep everything"
+        message: "must be longer than 0; remove it to keep every snapshot"
       })
     ),
     "How much older than the newest snapshot a snapshot may be, such as 30d, 12w or 1y (m: minutes). The maintenance deletes older ones after a successful run. Empty: keep all snapshots."
@@ -135,7 +135,7 @@ const Spec = Schema.Struct({
     text(64).pipe(
       Field.rule({
         rule: "self.matches('^[A-Za-z][A-Za-z0-9+_-]*(/[A-Za-z0-9+_-]+)*$') && self != 'Local'",
-        message: "write a name of the IANA time zone database, such as Europe/Berlin"
+        message: "must be a name of the IANA time zone database, such as Europe/Berlin"
       })
     ),
     "The time zone of the schedule by its IANA name, such as Europe/Berlin. Default: UTC."
@@ -182,12 +182,12 @@ const Spec = Schema.Struct({
 }).pipe(
   Field.rule({
     rule: "(has(self.repository) && has(self.repository.path) ? self.repository.path : '') == (has(oldSelf.repository) && has(oldSelf.repository.path) ? oldSelf.repository.path : '')",
-    message: "is immutable, since its snapshots would be left behind: delete and create the Backup",
+    message: "field is immutable, because the snapshots would stay in the old place; recreate the Backup",
     fieldPath: ".repository.path"
   }),
   Field.rule({
     rule: "!(has(self.repository) && (has(self.repository.endpoint) || has(self.repository.region))) || self.destination.startsWith('s3://') || !self.destination.contains('://')",
-    message: "repository.endpoint and repository.region are for s3:// only",
+    message: "endpoint and region require a destination with s3:// or the name of an S3 bucket",
     fieldPath: ".repository"
   })
 )

@@ -74,11 +74,11 @@ const Spec = Schema.Struct({
 }).pipe(
   Field.rule({
     rule: "self == oldSelf",
-    message: "a Restore happens once and cannot be changed: create another one"
+    message: "field is immutable, because a Restore runs once; create another Restore"
   }),
   Field.rule({
     rule: "!(has(self.asOf) && has(self.snapshot) && self.snapshot != 'latest')",
-    message: "set either snapshot or asOf",
+    message: "must not be set together with a snapshot ID",
     fieldPath: ".asOf"
   })
 )

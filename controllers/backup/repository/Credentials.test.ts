@@ -5,9 +5,7 @@ import * as Destination from "./Destination.ts"
 
 const destination = (text: string) => Either.getOrThrowWith(Destination.parse(text), (message) => new Error(message))
 
-type Secrets = {
-  readonly [name: string]: { readonly filled?: ReadonlyArray<string>; readonly empty?: ReadonlyArray<string> }
-}
+type Secrets = { readonly [name: string]: ReadonlyArray<string> }
 
 const look = (
   to: string,
@@ -20,7 +18,7 @@ const look = (
   Credentials.mounts({
     destination: destination(to),
     references: Credentials.references("cart", repository),
-    secrets: new Map(Object.entries(secrets).map(([name, { empty = [], filled = [] }]) => [name, { filled, empty }])),
+    secrets: new Map(Object.entries(secrets)),
     ownIdentity: false,
     ...options
   })
@@ -53,30 +51,22 @@ describe("A mover is given", () => {
   test("the variables of its destination that have a value, and no others", () => {
     const keys = ["RESTIC_PASSWORD", "RESTIC_REST_USERNAME", "RESTIC_REST_PASSWORD"]
     const { env, ...others } = mounts("rest+https://host/a", {
-      [of]: {
-        filled: ["RESTIC_REST_USERNAME", "RESTIC_PASSWORD", "RESTIC_PASSWORD_COMMAND", "AWS_ACCESS_KEY_ID", "PATH"],
-        empty: ["RESTIC_REST_PASSWORD"]
-      }
+      [of]: ["RESTIC_REST_USERNAME", "RESTIC_PASSWORD", "RESTIC_PASSWORD_COMMAND", "AWS_ACCESS_KEY_ID", "PATH"]
     })
     expect(env).toEqual(keys.slice(0, 2).map((key) => fromSecret(key, of)))
     expect(others).toEqual({ volumes: [], volumeMounts: [] })
   })
   test("the credentials that its Backup names", () => {
     expect(
-      mounts(
-        "pvc://backups",
-        { mine: { filled: ["RESTIC_PASSWORD"] } },
-        { repository: { credentialsSecretRef: { name: "mine" } } }
-      ).env
+      mounts("pvc://backups", { mine: ["RESTIC_PASSWORD"] }, { repository: { credentialsSecretRef: { name: "mine" } } })
+        .env
     ).toEqual([fromSecret("RESTIC_PASSWORD", "mine")])
   })
   test("a password from elsewhere in place of the credentials' own", () => {
     const repository = { passwordSecretRef: { name: "vault", key: "pass" } }
     const password = fromSecret("RESTIC_PASSWORD", "vault", "pass")
-    const vault = { filled: ["pass", "other"] }
-    expect(mounts("pvc://backups", { vault, [of]: { filled: ["RESTIC_PASSWORD"] } }, { repository }).env).toEqual([
-      password
-    ])
+    const vault = ["pass", "other"]
+    expect(mounts("pvc://backups", { vault, [of]: ["RESTIC_PASSWORD"] }, { repository }).env).toEqual([password])
     // No key is required, so the Secret may be absent.
     expect(mounts("pvc://backups", { vault }, { repository }).env).toEqual([password])
   })
@@ -84,7 +74,7 @@ describe("A mover is given", () => {
     expect(
       mounts(
         "pvc://backups",
-        { [of]: { filled: ["RESTIC_PASSWORD"] }, tls: { filled: ["root.pem", "tls.key"] } },
+        { [of]: ["RESTIC_PASSWORD"], tls: ["root.pem", "tls.key"] },
         { repository: { caSecretRef: { name: "tls", key: "root.pem" } } }
       )
     ).toEqual({
@@ -100,7 +90,7 @@ describe("A mover is given", () => {
   })
   test("credentials that are a file as a file", () => {
     const key = "GOOGLE_APPLICATION_CREDENTIALS"
-    expect(mounts("gs://bucket", { [of]: { filled: ["RESTIC_PASSWORD", key] } })).toEqual({
+    expect(mounts("gs://bucket", { [of]: ["RESTIC_PASSWORD", key] })).toEqual({
       env: [fromSecret("RESTIC_PASSWORD", of), { name: key, value: `/credentials/${key}` }],
       volumes: [{ name: "credentials", secret: { secretName: of, items: [{ key, path: key }], defaultMode: 0o444 } }],
       volumeMounts: [{ name: "credentials", mountPath: "/credentials", readOnly: true }]
@@ -108,7 +98,7 @@ describe("A mover is given", () => {
   })
   test("the region of the spec rather than that of the Secret, each variable once", () => {
     const keys = ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"]
-    const secrets = { [of]: { filled: keys } }
+    const secrets = { [of]: keys }
     expect(mounts("s3://bucket", secrets).env).toEqual(keys.map((key) => fromSecret(key, of)))
     expect(mounts("s3://bucket", secrets, { region: "eu-central-1" }).env).toEqual([
       ...keys.slice(0, 3).map((key) => fromSecret(key, of)),
@@ -119,7 +109,7 @@ describe("A mover is given", () => {
     ])
   })
   test("an identity of its own in place of keys", () => {
-    const secrets = { [of]: { filled: ["RESTIC_PASSWORD"] } }
+    const secrets = { [of]: ["RESTIC_PASSWORD"] }
     for (const to of ["s3://bucket", "gs://bucket"]) {
       expect(mounts(to, secrets, { ownIdentity: true }).env).toEqual([fromSecret("RESTIC_PASSWORD", of)])
     }
@@ -127,57 +117,57 @@ describe("A mover is given", () => {
 })
 
 describe("No Job is made", () => {
-  const identity = ", or name a ServiceAccount that has an identity in the cloud as spec.serviceAccountName"
+  const identity = ", or set spec.serviceAccountName to a ServiceAccount with an identity in the cloud"
   const table: ReadonlyArray<readonly [string, Parameters<typeof look>, string]> = [
-    ["without its Secret", ["rest+https://host/a", {}], `Secret ${of} does not exist: create it with RESTIC_PASSWORD`],
+    ["without its Secret", ["rest+https://host/a", {}], `Secret not found: ${of} (create it with RESTIC_PASSWORD)`],
     [
       "without its Secret, which needs several keys",
       ["s3://bucket", {}],
-      `Secret ${of} does not exist: create it with RESTIC_PASSWORD, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY${identity}`
+      `Secret not found: ${of} (create it with RESTIC_PASSWORD, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY${identity})`
     ],
     [
       "without a password",
-      ["rest+https://host/a", { [of]: { filled: ["RESTIC_REST_USERNAME"] } }],
-      `Secret ${of} lacks RESTIC_PASSWORD: add what is missing`
+      ["rest+https://host/a", { [of]: ["RESTIC_REST_USERNAME"] }],
+      `keys missing or empty in Secret ${of}: RESTIC_PASSWORD (add them)`
     ],
     [
       "with an empty password",
-      ["rest+https://host/a", { [of]: { empty: ["RESTIC_PASSWORD", "RESTIC_REST_USERNAME", "OTHER"] } }],
-      `Secret ${of} lacks RESTIC_PASSWORD (RESTIC_PASSWORD and RESTIC_REST_USERNAME have no value): add what is missing`
+      ["rest+https://host/a", { [of]: [] }],
+      `keys missing or empty in Secret ${of}: RESTIC_PASSWORD (add them)`
     ],
     [
       "with half of the keys, even with an identity",
-      ["s3://bucket", { [of]: { filled: ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID"] } }, { ownIdentity: true }],
-      `Secret ${of} lacks AWS_SECRET_ACCESS_KEY: add what is missing`
+      ["s3://bucket", { [of]: ["RESTIC_PASSWORD", "AWS_ACCESS_KEY_ID"] }, { ownIdentity: true }],
+      `keys missing or empty in Secret ${of}: AWS_SECRET_ACCESS_KEY (add them)`
     ],
     [
       "without one of several ways in",
-      ["gs://bucket", { [of]: { filled: ["RESTIC_PASSWORD"], empty: ["GOOGLE_ACCESS_TOKEN"] } }],
-      `Secret ${of} lacks GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_ACCESS_TOKEN (GOOGLE_ACCESS_TOKEN has no value): add what is missing${identity}`
+      ["gs://bucket", { [of]: ["RESTIC_PASSWORD"] }],
+      `keys missing or empty in Secret ${of}: GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_ACCESS_TOKEN (add them${identity})`
     ],
     [
       "without a Secret that it names, though nothing is needed of it",
       [
         "pvc://backups",
-        { vault: { filled: ["pass"] } },
+        { vault: ["pass"] },
         { repository: { credentialsSecretRef: { name: "mine" }, passwordSecretRef: { name: "vault", key: "pass" } } }
       ],
-      "Secret mine of spec.repository.credentialsSecretRef does not exist: create it, or leave it out"
+      "Secret of spec.repository.credentialsSecretRef not found: mine (create it, or remove the field)"
     ],
     [
       "without the password that it names, whatever its credentials have",
       [
         "pvc://backups",
-        { [of]: { filled: ["RESTIC_PASSWORD"] }, vault: { filled: ["other"], empty: ["pass"] } },
+        { [of]: ["RESTIC_PASSWORD"], vault: ["other"] },
         { repository: { passwordSecretRef: { name: "vault", key: "pass" } } }
       ],
-      "Key pass of spec.repository.passwordSecretRef has no value in Secret vault: give it one"
+      "key of spec.repository.passwordSecretRef missing or empty in Secret vault: pass (add it)"
     ],
     [
-      "without anything that it names, all told at once",
+      "without anything that it names, all in one message",
       [
         "b2://bucket",
-        { tls: { filled: ["tls.crt"] } },
+        { tls: ["tls.crt"] },
         {
           repository: {
             caSecretRef: { name: "tls", key: "ca.crt" },
@@ -185,7 +175,7 @@ describe("No Job is made", () => {
           }
         }
       ],
-      `Secret ${of} does not exist: create it with B2_ACCOUNT_ID and B2_ACCOUNT_KEY; Secret vault of spec.repository.passwordSecretRef does not exist: create it with RESTIC_PASSWORD; Secret tls lacks ca.crt of spec.repository.caSecretRef: add it`
+      `Secret not found: ${of} (create it with B2_ACCOUNT_ID and B2_ACCOUNT_KEY); Secret of spec.repository.passwordSecretRef not found: vault (create it with RESTIC_PASSWORD); key of spec.repository.caSecretRef missing or empty in Secret tls: ca.crt (add it)`
     ]
   ]
   for (const [when, given, message] of table) {

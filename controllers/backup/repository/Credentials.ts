@@ -34,12 +34,6 @@ export const secrets = ({ ca, credentials, password }: References): ReadonlyArra
   ...new Set([credentials, password?.name, ca?.name].filter((name) => name !== undefined))
 ]
 
-/** The keys of a Secret. A key with an empty value counts as missing. */
-export interface Keys {
-  readonly filled: ReadonlyArray<string>
-  readonly empty: ReadonlyArray<string>
-}
-
 /** Why no Job is possible, with the missing keys and their Secret. */
 export interface Refusal {
   readonly reason: "CredentialsMissing"
@@ -58,8 +52,8 @@ export interface Mounts {
 export interface Options {
   readonly destination: Destination.Destination
   readonly references: References
-  /** By name; without missing Secrets. */
-  readonly secrets: ReadonlyMap<string, Keys>
+  /** The keys with a value of each Secret that exists. */
+  readonly secrets: ReadonlyMap<string, ReadonlyArray<string>>
   /** Whether the pod has its own ServiceAccount, which may have an identity in the cloud. */
   readonly ownIdentity: boolean
   /** `spec.repository.region`, which replaces AWS_DEFAULT_REGION of the credentials. */
@@ -80,23 +74,20 @@ const password = "RESTIC_PASSWORD"
 const ofCredentials = ({ destination, ownIdentity, references, secrets }: Options): ReadonlyArray<string> => {
   const { credentials, named } = references
   const keys = secrets.get(credentials)
-  const has = [...(keys?.filled ?? []), ...(references.password === undefined ? [] : [password])]
+  const has = [...(keys ?? []), ...(references.password === undefined ? [] : [password])]
   const lacking = Destination.missing(destination, has, { ownIdentity })
   if (lacking.length === 0) {
     return keys === undefined && named
-      ? [`Secret ${credentials} of spec.repository.credentialsSecretRef does not exist: create it, or leave it out`]
+      ? [`Secret of spec.repository.credentialsSecretRef not found: ${credentials} (create it, or remove the field)`]
       : []
   }
   const needed = Destination.missing(destination, has, { ownIdentity: true })
   const instead =
     needed.length < lacking.length
-      ? ", or name a ServiceAccount that has an identity in the cloud as spec.serviceAccountName"
+      ? ", or set spec.serviceAccountName to a ServiceAccount with an identity in the cloud"
       : ""
-  if (keys === undefined) return [`Secret ${credentials} does not exist: create it with ${listed(lacking)}${instead}`]
-  const allowed = new Set(Destination.allowed(destination))
-  const empty = keys.empty.filter((key) => allowed.has(key) && !has.includes(key))
-  const hollow = empty.length === 0 ? "" : ` (${listed(empty)} ${empty.length === 1 ? "has" : "have"} no value)`
-  return [`Secret ${credentials} lacks ${listed(lacking)}${hollow}: add what is missing${instead}`]
+  if (keys === undefined) return [`Secret not found: ${credentials} (create it with ${listed(lacking)}${instead})`]
+  return [`keys missing or empty in Secret ${credentials}: ${listed(lacking)} (add them${instead})`]
 }
 
 /** The missing keys of those that the spec names. */
@@ -106,13 +97,9 @@ const ofKeys = ({ references: { ca, password }, secrets }: Options): ReadonlyArr
     const { key, name } = reference
     const keys = secrets.get(name)
     const of = `of spec.repository.${field}`
-    if (keys === undefined) return [`Secret ${name} ${of} does not exist: create it with ${key}`]
-    if (keys.filled.includes(key)) return []
-    return [
-      keys.empty.includes(key)
-        ? `Key ${key} ${of} has no value in Secret ${name}: give it one`
-        : `Secret ${name} lacks ${key} ${of}: add it`
-    ]
+    if (keys === undefined) return [`Secret ${of} not found: ${name} (create it with ${key})`]
+    if (keys.includes(key)) return []
+    return [`key ${of} missing or empty in Secret ${name}: ${key} (add it)`]
   })
 
 const listed = (names: ReadonlyArray<string>): string =>
@@ -125,7 +112,7 @@ const caFile = "ca.crt"
 
 const given = ({ destination, references, region, secrets }: Options): Mounts => {
   const { ca, credentials } = references
-  const filled = new Set(secrets.get(credentials)?.filled)
+  const filled = new Set(secrets.get(credentials))
   // restic uses this variable only for S3.
   const ownRegion = destination._tag === "S3" ? region : undefined
   const replaced = new Set([

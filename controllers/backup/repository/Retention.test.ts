@@ -58,19 +58,21 @@ describe("A policy is whole hours for restic, rounded up", () => {
 
 describe("A policy is refused with what to write", () => {
   const shape = (text: string) =>
-    `retentionPolicy "${text}" is not understood: write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w`
+    `invalid retentionPolicy: "${text}" (must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w)`
   for (const text of ["-1d", "30", "4x", "30D", "1.5d", " 30d", "30d ", "d", "1M"]) {
     test(`"${text}"`, () => expect(refusal(text)).toBe(shape(text)))
   }
   for (const text of ["0d", "0s", "0y0w0d0h0m0s", "00d"]) {
     test(`"${text}"`, () =>
       expect(refusal(text)).toBe(
-        `retentionPolicy "${text}" would keep nothing: name a time such as 30d, or leave it out to keep everything`
+        `invalid retentionPolicy: "${text}" (must be longer than 0; remove it to keep every snapshot)`
       ))
   }
   for (const text of ["101y", `${"9".repeat(400)}y`]) {
     test(`"${text.slice(0, 20)}"`, () =>
-      expect(refusal(text)).toBe(`retentionPolicy "${text}" is longer than 100 years: leave it out to keep everything`))
+      expect(refusal(text)).toBe(
+        `invalid retentionPolicy: "${text}" (must be at most 100y; remove it to keep every snapshot)`
+      ))
   }
 })
 

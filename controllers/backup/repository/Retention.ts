@@ -48,14 +48,14 @@ const mostHours = (100 * 366 * 86_400) / 3600
 /**
  * Parses `spec.retentionPolicy`.
  *
- * @returns undefined for an empty one: all snapshots are kept. Left: one sentence for people, for the condition InvalidRetention
+ * @returns undefined for an empty one: all snapshots are kept. Left: the message of the condition InvalidRetention
  */
 export const parse = (text: string): Either.Either<Policy | undefined, string> => {
   if (text === "") return Either.right(undefined)
   const parts = Array.from(text.matchAll(/([0-9]+)([smhdwy])/gy))
   if (parts.reduce((length, [part]) => length + part.length, 0) !== text.length) {
     return Either.left(
-      `retentionPolicy ${JSON.stringify(text)} is not understood: write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w`
+      `invalid retentionPolicy: ${JSON.stringify(text)} (must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w)`
     )
   }
   let seconds = 0
@@ -67,12 +67,12 @@ export const parse = (text: string): Either.Either<Policy | undefined, string> =
   const hours = Math.ceil(seconds / 3600)
   if (hours === 0) {
     return Either.left(
-      `retentionPolicy ${JSON.stringify(text)} would keep nothing: name a time such as 30d, or leave it out to keep everything`
+      `invalid retentionPolicy: ${JSON.stringify(text)} (must be longer than 0; remove it to keep every snapshot)`
     )
   }
   if (hours > mostHours) {
     return Either.left(
-      `retentionPolicy ${JSON.stringify(text)} is longer than 100 years: leave it out to keep everything`
+      `invalid retentionPolicy: ${JSON.stringify(text)} (must be at most 100y; remove it to keep every snapshot)`
     )
   }
   return Either.right({ text, hours, minutes })

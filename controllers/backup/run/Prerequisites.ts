@@ -189,13 +189,7 @@ export const credentials = (
     })
   })
 
-const keysOf = ({ data = {} }: Secret): Credentials.Keys => {
-  const entries = Object.entries(data)
-  return {
-    filled: entries.filter(([, value]) => value !== "").map(([key]) => key),
-    empty: entries.filter(([, value]) => value === "").map(([key]) => key)
-  }
-}
+const keysOf = ({ data = {} }: Secret): ReadonlyArray<string> => Object.keys(data).filter((key) => data[key] !== "")
 
 const placed = (
   claims: Arr.NonEmptyReadonlyArray<VolumeClaim.VolumeClaim>,

@@ -13,7 +13,7 @@ describe("A spec is refused with a reason and what to write", () => {
   for (const [field, value, reason, says] of [
     ["schedule", "61 * * * *", "InvalidSchedule", "minute"],
     ["schedule", "0 0 * * 7", "InvalidSchedule", "Sunday is 0"],
-    ["schedule", "59 23 31 2 *", "InvalidSchedule", "never comes"],
+    ["schedule", "59 23 31 2 *", "InvalidSchedule", "day of month"],
     ["timeZone", "Europe/Berlim", "UnknownTimeZone", "Europe/Berlim"],
     ["destination", "ftp://host/a", "InvalidDestination", "s3://"],
     ["retentionPolicy", "-1d", "InvalidRetention", "retentionPolicy"],

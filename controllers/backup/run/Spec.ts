@@ -103,9 +103,6 @@ export const deletionTime = ({ metadata, spec }: Backup): Either.Either<number, 
 /** In the grammar of retentionPolicy, also rounded up to whole hours. Milliseconds. */
 const interval = (field: string, text: string): Either.Either<number, Refusal> =>
   Either.mapBoth(Retention.parse(text), {
-    onLeft: () =>
-      refusal(
-        `${field} ${JSON.stringify(text)} is nothing between an hour and 100 years: write numbers with m (minutes), h, d, w or y, such as 7d`
-      ),
+    onLeft: () => refusal(`invalid ${field}: ${JSON.stringify(text)} (must be 1h to 100y, such as 7d)`),
     onRight: (policy) => (policy?.hours ?? 0) * hour
   })

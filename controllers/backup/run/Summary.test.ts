@@ -30,7 +30,7 @@ const says = (status: BackupStatus, type: string) => {
 }
 const types = ({ conditions }: BackupStatus) => conditions?.map(({ status, type }) => `${type}=${status}`)
 const events = ({ events }: Status.Draft) => events.map(({ reason, type }) => `${type} ${reason}`)
-const missing = { reason: "CredentialsMissing", message: "Secret a does not exist: create it", final: false }
+const missing = { reason: "CredentialsMissing", message: "Secret not found: a (create it)", final: false }
 const invalid = { reason: "InvalidSchedule", message: "schedule: write another", final: true }
 
 describe("A Backup that has not run", () => {

@@ -39,7 +39,8 @@ export interface Facts {
 export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Facts): Draft => {
   const { next, now, obstacle, understood } = facts
   const observedGeneration = backup.metadata.generation ?? 0
-  const found = readiness(backup, status, facts)
+  const sharedWith = facts.sharing ?? status.sharedWith ?? []
+  const found = readiness(backup, facts, sharedWith)
   const ready = { ...found, message: cut(found.message, longestCondition) }
   const before = Condition.find(backup.status?.conditions, Condition.Ready)
   const findings: ReadonlyArray<Finding> = [
@@ -78,7 +79,6 @@ export const of = (backup: Backup, { events: drafted, status }: Draft, facts: Fa
   )
   const ours = new Set(drafts.map(({ type }) => type))
   const warnings = understood?.warnings ?? []
-  const sharedWith = facts.sharing ?? status.sharedWith ?? []
   const events: Array<EventDraft> = []
   if (obstacle !== undefined && !(before?.reason === obstacle.reason && before.message === ready.message)) {
     events.push({ type: "Warning", reason: obstacle.reason, note: obstacle.message })
@@ -118,12 +118,11 @@ const omit = <A extends object, const K extends keyof A>(object: A, fields: Read
   return copy
 }
 
-const readiness = (backup: Backup, status: BackupStatus, facts: Facts): Finding => {
+const readiness = (backup: Backup, { obstacle, understood }: Facts, sharedWith: ReadonlyArray<string>): Finding => {
   const type = Condition.Ready
-  const { obstacle, understood } = facts
   if (obstacle !== undefined) return { type, status: "False", reason: obstacle.reason, message: obstacle.message }
-  const sharing = facts.sharing ?? status.sharedWith ?? []
-  const shared = sharing.length === 0 ? "" : ` The repository is shared with ${sharing.join(", ")}: they take turns.`
+  const shared =
+    sharedWith.length === 0 ? "" : ` The repository is shared with ${sharedWith.join(", ")}: they take turns.`
   if (backup.spec.suspend) {
     return { type, status: "True", reason: "Suspended", message: `Scheduled runs are suspended.${shared}` }
   }

@@ -97,47 +97,47 @@ describe("A -random nickname", () => {
 
 describe("A refusal names the field and what to write", () => {
   const table: ReadonlyArray<readonly [string, string]> = [
-    ["60 * * * *", 'schedule "60 * * * *": minute "60" is out of range: use 0 to 59, as * or 1,2 or 1-5 or */2'],
-    ["0 24 * * *", 'schedule "0 24 * * *": hour "24" is out of range: use 0 to 23, as * or 1,2 or 1-5 or */2'],
-    ["0 0 0 * *", 'schedule "0 0 0 * *": day of month "0" is out of range: use 1 to 31, as * or 1,2 or 1-5 or */2'],
+    ["60 * * * *", 'invalid schedule: "60 * * * *" (minute "60" must be 0 to 59, as * or 1,2 or 1-5 or */2)'],
+    ["0 24 * * *", 'invalid schedule: "0 24 * * *" (hour "24" must be 0 to 23, as * or 1,2 or 1-5 or */2)'],
+    ["0 0 0 * *", 'invalid schedule: "0 0 0 * *" (day of month "0" must be 1 to 31, as * or 1,2 or 1-5 or */2)'],
     [
       "0 0 * Foo *",
-      'schedule "0 0 * Foo *": month "Foo" is not understood: use 1 to 12 or JAN to DEC, as * or 1,2 or 1-5 or */2'
+      'invalid schedule: "0 0 * Foo *" (month "Foo" must be 1 to 12 or JAN to DEC, as * or 1,2 or 1-5 or */2)'
     ],
-    ["0 0 * * 7", 'schedule "0 0 * * 7": day of week "7" is out of range: Sunday is 0'],
-    ["5-1 * * * *", 'schedule "5-1 * * * *": minute "5-1" ends before it begins: write 5-59,0-1 to go past the last'],
-    ["*/0 * * * *", 'schedule "*/0 * * * *": minute "*/0" has no step of at least 1 after the slash'],
-    ["*-5 * * * *", 'schedule "*-5 * * * *": minute "*-5" is not a range: write * alone, or two numbers with a dash'],
-    [
-      "1-2-3 * * * *",
-      'schedule "1-2-3 * * * *": minute "1-2-3" is not a range: use 0 to 59, as * or 1,2 or 1-5 or */2'
-    ],
-    [", * * * *", 'schedule ", * * * *": minute "," has no value: use 0 to 59, as * or 1,2 or 1-5 or */2'],
+    ["0 0 * * 7", 'invalid schedule: "0 0 * * 7" (day of week "7" must be 0 to 6, and Sunday is 0)'],
+    ["5-1 * * * *", 'invalid schedule: "5-1 * * * *" (minute "5-1" must not end before it begins; write 5-59,0-1)'],
+    ["*/0 * * * *", 'invalid schedule: "*/0 * * * *" (minute "*/0" must have a step of at least 1 after the slash)'],
+    ["*-5 * * * *", 'invalid schedule: "*-5 * * * *" (minute "*-5" must be * alone, or two numbers with a dash)'],
+    ["1-2-3 * * * *", 'invalid schedule: "1-2-3 * * * *" (minute "1-2-3" must be 0 to 59, as * or 1,2 or 1-5 or */2)'],
+    [", * * * *", 'invalid schedule: ", * * * *" (minute "," must be 0 to 59, as * or 1,2 or 1-5 or */2)'],
     [
       "* * * *",
-      'schedule "* * * *" has 4 fields instead of five: write minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day'
+      'invalid schedule: "* * * *" (must have five fields: minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day)'
     ],
     [
       "0 0 0 * * *",
-      'schedule "0 0 0 * * *" has 6 fields instead of five: write minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day; seconds are not supported'
+      'invalid schedule: "0 0 0 * * *" (must have five fields without seconds: minute hour day-of-month month day-of-week, such as "0 2 * * *" for 02:00 each day)'
     ],
     [
       "@Daily",
-      'schedule "@Daily" is not a nickname: use one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, with or without -random, or @every with a duration such as @every 6h'
+      'invalid schedule: "@Daily" (must be one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, with or without -random, or @every with a duration such as @every 6h)'
     ],
     [
       "TZ=Europe/Berlin 0 2 * * *",
-      'schedule "TZ=Europe/Berlin 0 2 * * *" names a time zone: take it out, and set timeZone instead'
+      'invalid schedule: "TZ=Europe/Berlin 0 2 * * *" (must not have a time zone; use timeZone)'
     ],
     [
       "@every 1d",
-      'schedule "@every 1d" has days, which Go\'s durations do not know: write a duration such as @every 6h or @every 1h30m'
+      'invalid schedule: "@every 1d" (must have a duration in hours, minutes and seconds, such as @every 6h or @every 1h30m)'
     ],
-    ["@every 0s", 'schedule "@every 0s" has a duration of nothing: write a duration such as @every 6h or @every 1h30m'],
-    ["@every -1h", 'schedule "@every -1h" has no duration: write a duration such as @every 6h or @every 1h30m'],
+    ["@every 0s", 'invalid schedule: "@every 0s" (must be longer than 0, such as @every 6h or @every 1h30m)'],
+    [
+      "@every -1h",
+      'invalid schedule: "@every -1h" (must have a duration in hours, minutes and seconds, such as @every 6h or @every 1h30m)'
+    ],
     [
       "@every 9999999h",
-      'schedule "@every 9999999h" is longer than 2562047 hours: write a duration such as @every 6h or @every 1h30m'
+      'invalid schedule: "@every 9999999h" (must be at most 2562047h, such as @every 6h or @every 1h30m)'
     ]
   ]
   for (const [schedule, message] of table) test(schedule, () => expect(refusal(schedule)).toBe(message))

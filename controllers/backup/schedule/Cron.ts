@@ -82,12 +82,12 @@ const randomSuffix = "-random"
  * Parses a schedule.
  *
  * @param of the owner, such as `shop/cart`: the seed of `-random`, so that the result is always the same
- * @returns Left: one sentence for people with the field and a fix
+ * @returns Left: a message with the field and what is accepted
  */
 export const parse = (text: string, of: string): Either.Either<Parsed, string> => {
   const schedule = text.trim()
   if (/^(CRON_)?TZ=/.test(schedule)) {
-    return Either.left(`schedule ${quote(text)} names a time zone: take it out, and set timeZone instead`)
+    return Either.left(`invalid schedule: ${quote(text)} (must not have a time zone; use timeZone)`)
   }
   if (!schedule.startsWith("@")) {
     return Either.map(parseFields(schedule), (cron) => ({ cron, effective: schedule }))
@@ -100,7 +100,7 @@ export const parse = (text: string, of: string): Either.Either<Parsed, string> =
   const fields = nicknames[nickname]
   if (fields === undefined) {
     return Either.left(
-      `schedule ${quote(text)} is not a nickname: use one of ${Object.keys(nicknames).join(", ")}, with or without ${randomSuffix}, or @every with a duration such as @every 6h`
+      `invalid schedule: ${quote(text)} (must be one of ${Object.keys(nicknames).join(", ")}, with or without ${randomSuffix}, or @every with a duration such as @every 6h)`
     )
   }
   const effective = random ? drawn(fields, of) : fields
@@ -134,9 +134,9 @@ const parseFields = (schedule: string): Either.Either<Fields, string> => {
     daysOfWeek === undefined ||
     more.length > 0
   ) {
-    const seconds = texts.length === 6 ? "; seconds are not supported" : ""
+    const seconds = texts.length === 6 ? " without seconds" : ""
     return Either.left(
-      `schedule ${quote(schedule)} has ${texts.length} field${texts.length === 1 ? "" : "s"} instead of five: write ${order}, such as "0 2 * * *" for 02:00 each day${seconds}`
+      `invalid schedule: ${quote(schedule)} (must have five fields${seconds}: ${order}, such as "0 2 * * *" for 02:00 each day)`
     )
   }
   return Either.gen(function* () {
@@ -151,7 +151,7 @@ const parseFields = (schedule: string): Either.Either<Fields, string> => {
       daysOfWeek: weekdays.values,
       bothDays: days.star || weekdays.star
     }
-  }).pipe(Either.mapLeft((problem) => `schedule ${quote(schedule)}: ${problem}`))
+  }).pipe(Either.mapLeft((problem) => `invalid schedule: ${quote(schedule)} (${problem})`))
 }
 
 interface Values {
@@ -164,7 +164,7 @@ const parseField = (text: string, field: Field): Either.Either<Values, string> =
   let star = false
   // Two commas in a row are one, as in robfig.
   const ranges = text.split(",").filter((range) => range !== "")
-  if (ranges.length === 0) return Either.left(`${field.name} ${quote(text)} has no value: ${accepted(field)}`)
+  if (ranges.length === 0) return Either.left(`${field.name} ${quote(text)} ${accepted(field)}`)
   for (const expression of ranges) {
     const range = parseRange(expression, field)
     if (Either.isLeft(range)) return Either.left(range.left)
@@ -185,25 +185,23 @@ interface Range {
 const parseRange = (text: string, field: Field): Either.Either<Range, string> => {
   const refuse = (problem: string) => Either.left(`${field.name} ${quote(text)} ${problem}`)
   const parts = /^([^/-]*)(?:-([^/-]*))?(?:\/([^/-]*))?$/.exec(text)
-  if (parts === null) return refuse(`is not a range: ${accepted(field)}`)
+  if (parts === null) return refuse(accepted(field))
   const [, low = "", high, stride] = parts
   const star = low === "*" || low === "?"
-  if (star && high !== undefined) return refuse(`is not a range: write ${low} alone, or two numbers with a dash`)
+  if (star && high !== undefined) return refuse(`must be ${low} alone, or two numbers with a dash`)
 
   const from = star ? field.min : numberOf(low, field)
-  if (from === undefined) return refuse(`is not understood: ${accepted(field)}`)
+  if (from === undefined) return refuse(accepted(field))
   // `5/15` is 5-59/15: a step without an end continues to the maximum.
   const to = star || (high === undefined && stride !== undefined) ? field.max : numberOf(high ?? low, field)
-  if (to === undefined) return refuse(`is not understood: ${accepted(field)}`)
+  if (to === undefined) return refuse(accepted(field))
   const step = stride === undefined ? 1 : /^\d+$/.test(stride) ? Number(stride) : undefined
-  if (step === undefined || step === 0) return refuse("has no step of at least 1 after the slash")
+  if (step === undefined || step === 0) return refuse("must have a step of at least 1 after the slash")
   if (from < field.min || to > field.max) {
-    return refuse(
-      field === dayOfWeek && to === 7 ? "is out of range: Sunday is 0" : `is out of range: ${accepted(field)}`
-    )
+    return refuse(field === dayOfWeek && to === 7 ? "must be 0 to 6, and Sunday is 0" : accepted(field))
   }
   if (from > to) {
-    return refuse(`ends before it begins: write ${from}-${field.max},${field.min}-${to} to go past the last`)
+    return refuse(`must not end before it begins; write ${from}-${field.max},${field.min}-${to}`)
   }
   // With a step, robfig does not treat it as a star, so the other field of days also matches alone.
   return Either.right({ from, to, step, star: star && step === 1 })
@@ -218,7 +216,7 @@ const numberOf = (text: string, field: Field): number | undefined => {
 const accepted = ({ min, max, names }: Field): string => {
   const [first, last] = [names?.[0], names?.at(-1)]
   const named = first === undefined || last === undefined ? "" : ` or ${first.toUpperCase()} to ${last.toUpperCase()}`
-  return `use ${min} to ${max}${named}, as * or 1,2 or 1-5 or */2`
+  return `must be ${min} to ${max}${named}, as * or 1,2 or 1-5 or */2`
 }
 
 const units: { readonly [unit: string]: number } = {
@@ -239,17 +237,17 @@ const longestHours = 2_562_047
 const parseEvery = (schedule: string): Either.Either<Every, string> => {
   const text = schedule.replace(/^@every\s+/, "")
   const refuse = (problem: string) =>
-    Either.left(`schedule ${quote(schedule)} ${problem}: write a duration such as @every 6h or @every 1h30m`)
+    Either.left(`invalid schedule: ${quote(schedule)} (${problem}, such as @every 6h or @every 1h30m)`)
   const parts = Array.from(text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy))
   if (text === "" || parts.reduce((length, [part]) => length + part.length, 0) !== text.length) {
-    return refuse(/^\d+d$/.test(text) ? "has days, which Go's durations do not know" : "has no duration")
+    return refuse(`must have a duration in hours, minutes and seconds`)
   }
   let millis = 0
   for (const [, amount = "", unit = ""] of parts) {
     millis += Number(amount) * (units[unit] ?? 0)
   }
-  if (millis === 0) return refuse("has a duration of nothing")
-  if (millis > longestHours * 3_600_000) return refuse(`is longer than ${longestHours} hours`)
+  if (millis === 0) return refuse("must be longer than 0")
+  if (millis > longestHours * 3_600_000) return refuse(`must be at most ${longestHours}h`)
   return Either.right({ _tag: "Every", millis: Math.max(1000, Math.floor(millis / 1000) * 1000) })
 }
 

@@ -61,15 +61,14 @@ describe("A schedule is refused with a reason", () => {
     expect(Schedule.parse("61 * * * *", { of: "a/b" })).toEqual(
       Either.left({
         reason: "InvalidSchedule",
-        message: 'schedule "61 * * * *": minute "61" is out of range: use 0 to 59, as * or 1,2 or 1-5 or */2'
+        message: 'invalid schedule: "61 * * * *" (minute "61" must be 0 to 59, as * or 1,2 or 1-5 or */2)'
       })
     ))
   test("InvalidSchedule for one that never comes", () =>
     expect(Schedule.parse("0 0 30,31 feb *", { of: "a/b" })).toEqual(
       Either.left({
         reason: "InvalidSchedule",
-        message:
-          'schedule "0 0 30,31 feb *" never comes, since none of its months has its day of month: choose a day of month that is there'
+        message: 'invalid schedule: "0 0 30,31 feb *" (must have a day of month that occurs in one of its months)'
       })
     ))
   test("not for 29 February, nor for a day that is not there with a weekday that is", () => {
@@ -83,7 +82,7 @@ describe("A schedule is refused with a reason", () => {
       Either.left({
         reason: "UnknownTimeZone",
         message:
-          'timeZone "Berlin" is unknown: use a name of the IANA database, such as Europe/Berlin, or leave it out for UTC'
+          'unknown timeZone: "Berlin" (must be a name of the IANA database, such as Europe/Berlin; the default is UTC)'
       })
     ))
 })

@@ -52,7 +52,7 @@ export const parse = (
     return Occurrence.isNever(cron)
       ? yield* Either.left(
           invalid(
-            `schedule ${JSON.stringify(schedule)} never comes, since none of its months has its day of month: choose a day of month that is there`
+            `invalid schedule: ${JSON.stringify(schedule)} (must have a day of month that occurs in one of its months)`
           )
         )
       : { cron, zone, effective }

@@ -19,7 +19,7 @@ const mostKnown = 1000
 /**
  * The zone with this name.
  *
- * @returns Left: one sentence for people, with a suggested name
+ * @returns Left: a message with a suggested name
  */
 export const find = (name: string): Either.Either<TimeZone, string> => {
   const before = known.get(name)
@@ -31,7 +31,7 @@ export const find = (name: string): Either.Either<TimeZone, string> => {
       zone.toLowerCase().endsWith(`/${name.trim().toLowerCase().replaceAll(" ", "_")}`)
     )
     return Either.left(
-      `timeZone ${JSON.stringify(name)} is unknown: use a name of the IANA database, such as ${meant ?? "Europe/Berlin"}, or leave it out for UTC`
+      `unknown timeZone: ${JSON.stringify(name)} (must be a name of the IANA database, such as ${meant ?? "Europe/Berlin"}; the default is UTC)`
     )
   }
   const zone: TimeZone = { name, offset: (at) => offsetOf(format, at) }

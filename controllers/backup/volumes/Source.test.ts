@@ -100,7 +100,7 @@ describe("A source is", () => {
     const lost = [...pods, pod("db-1", podSpec({}), { statefulSet: "db" })]
     expect(refusal("db", { statefulSet: db, claims, pods: lost })).toEqual({
       reason: "SourceNotFound",
-      message: "StatefulSet db uses PersistentVolumeClaim data-db-1, which is not there: create it"
+      message: "PersistentVolumeClaim of StatefulSet db not found: data-db-1 (create it)"
     })
   })
   test("claims of one ordinal belong together, those of the template to all", () => {
@@ -137,84 +137,84 @@ describe("A source is refused, with what to do,", () => {
       "x",
       { claims: [claim("y")] },
       "SourceNotFound",
-      "PersistentVolumeClaim, Deployment or StatefulSet x not found in this namespace: create it, or delete and create the Backup with another spec.source"
+      "PersistentVolumeClaim, Deployment or StatefulSet not found: x (create it, or recreate the Backup with another spec.source)"
     ],
     [
       "if it is of another kind",
       "statefulset/x",
       { deployment: web, claims: [claim("x")] },
       "SourceNotFound",
-      "StatefulSet x not found in this namespace: there is pvc/x and deployment/x, or delete and create the Backup with another spec.source"
+      "StatefulSet not found: x (recreate the Backup with spec.source pvc/x or deployment/x)"
     ],
     [
       "if it is a claim and a workload",
       "x",
       { claims: [claim("x")], deployment: web },
       "SourceAmbiguous",
-      "There are a PersistentVolumeClaim and a Deployment x: delete and create the Backup with spec.source pvc/x or deployment/x"
+      "ambiguous spec.source: x (recreate the Backup with pvc/x or deployment/x)"
     ],
     [
       "if it is two workloads",
       "x",
       { deployment: web, statefulSet: db },
       "SourceAmbiguous",
-      "There are a Deployment and a StatefulSet x: delete and create the Backup with spec.source deployment/x or statefulset/x"
+      "ambiguous spec.source: x (recreate the Backup with deployment/x or statefulset/x)"
     ],
     [
       "if it has no volumes",
       "x",
       { deployment: deployment("x", podSpec({})) },
       "SourceHasNoVolumes",
-      "Deployment x uses no PersistentVolumeClaim, so there is nothing to save: add one, or delete and create the Backup with another spec.source"
+      "no volumes: Deployment x uses no PersistentVolumeClaim (add one, or recreate the Backup with another spec.source)"
     ],
     [
       "if its volumes come and go with pods, and there are none",
       "x",
       { deployment: deployment("x", podSpec({}, {}, ["scratch"])) },
       "SourceHasNoVolumes",
-      "The volumes of Deployment x are created with its pods, and it has no pods: scale it up, or delete and create the Backup with another spec.source"
+      "no volumes: Deployment x has no pods, and its volumes are created with them (scale it up, or recreate the Backup with another spec.source)"
     ],
     [
       "if it never had a pod",
       "x",
       { statefulSet: statefulSet("x", ["data"], { replicas: 0 }) },
       "SourceHasNoVolumes",
-      "The volumes of StatefulSet x are created with its pods, and it has no pods: scale it up, or delete and create the Backup with another spec.source"
+      "no volumes: StatefulSet x has no pods, and its volumes are created with them (scale it up, or recreate the Backup with another spec.source)"
     ],
     [
       "if it uses a claim that is not there",
       "x",
       { deployment: web },
       "SourceNotFound",
-      "Deployment x uses PersistentVolumeClaim x-data, which is not there: create it"
+      "PersistentVolumeClaim of Deployment x not found: x-data (create it)"
     ],
     [
       "if its claim is being deleted",
       "x",
       { claims: [claim("x", { deleted: true })] },
       "SourceNotFound",
-      "PersistentVolumeClaim x is being deleted, and pods can no longer mount it: create it again"
+      "PersistentVolumeClaim x is being deleted (create it again when it is gone)"
     ],
     [
       "if one of its claims is not bound",
       "x",
       { deployment: web, claims: [claim("x-data", { phase: "Pending" })] },
       "VolumeNotBound",
-      "PersistentVolumeClaim x-data has no volume yet: it is given one when a pod uses it or its StorageClass can provide one (kubectl describe pvc x-data says what it waits for)"
+      "PersistentVolumeClaim not bound: x-data (see kubectl describe pvc x-data)"
     ],
     [
       "if its claim has lost its volume",
       "x",
       { claims: [claim("x", { phase: "Lost" })] },
       "VolumeNotBound",
-      "PersistentVolumeClaim x has lost its volume: bring back PersistentVolume pv-x, or delete and create the claim"
+      "PersistentVolumeClaim x lost its PersistentVolume: pv-x (restore that volume, or recreate the claim)"
     ],
     [
       "if its volume has no files",
       "x",
       { claims: [claim("x", { volumeMode: "Block" })] },
       "UnsupportedVolumeMode",
-      "PersistentVolumeClaim x has volumeMode Block, and restic works on files: use a claim with volumeMode Filesystem"
+      "PersistentVolumeClaim x has volumeMode Block (must be Filesystem, because restic saves files)"
     ],
     [
       "if one pod alone may mount it, and does",
@@ -224,7 +224,7 @@ describe("A source is refused, with what to do,", () => {
         pods: [pod("app", podSpec({ data: "x" }))]
       },
       "VolumeInUse",
-      "PersistentVolumeClaim x has access mode ReadWriteOncePod and is in use by pod app, so no other pod can mount it: stop the pod meanwhile, or use a claim with ReadWriteOnce"
+      "PersistentVolumeClaim x has access mode ReadWriteOncePod and is in use by pod app (stop that pod during the run, or use a claim with ReadWriteOnce)"
     ]
   ]
   for (const [when, source, some, reason, message] of table) {

@@ -62,7 +62,7 @@ interface Candidate extends Pick<VolumeClaim.VolumeClaim, "name" | "together" | 
   readonly by: string | undefined
 }
 
-const recreate = "delete and create the Backup with another spec.source"
+const recreate = "recreate the Backup with another spec.source"
 
 const choose = ({ kind, name }: Reference, seen: Seen): Either.Either<Kind, VolumeClaim.Refusal> => {
   const exists: { readonly [kind in Kind]: boolean } = {
@@ -76,13 +76,15 @@ const choose = ({ kind, name }: Reference, seen: Seen): Either.Either<Kind, Volu
   if (first === undefined) {
     const wanted = kind === undefined ? "PersistentVolumeClaim, Deployment or StatefulSet" : words[kind]
     const meant =
-      found[0] === undefined ? "create it" : `there is ${found.map((other) => `${other}/${name}`).join(" and ")}`
-    return refuse("SourceNotFound", `${wanted} ${name} not found in this namespace: ${meant}, or ${recreate}`)
+      found[0] === undefined
+        ? `create it, or ${recreate}`
+        : `recreate the Backup with spec.source ${found.map((other) => `${other}/${name}`).join(" or ")}`
+    return refuse("SourceNotFound", `${wanted} not found: ${name} (${meant})`)
   }
   if (others.length > 0) {
     return refuse(
       "SourceAmbiguous",
-      `There are a ${fitting.map((one) => words[one]).join(" and a ")} ${name}: delete and create the Backup with spec.source ${fitting.map((one) => `${one}/${name}`).join(" or ")}`
+      `ambiguous spec.source: ${name} (recreate the Backup with ${fitting.map((one) => `${one}/${name}`).join(" or ")})`
     )
   }
   return Either.right(first)
@@ -119,8 +121,8 @@ const nothing = (kind: Kind, name: string, { deployment, statefulSet }: Seen): C
   return refuse(
     "SourceHasNoVolumes",
     comesWithPods
-      ? `The volumes of ${words[kind]} ${metadata?.name ?? name} are created with its pods, and it has no pods: scale it up, or ${recreate}`
-      : `${words[kind]} ${metadata?.name ?? name} uses no PersistentVolumeClaim, so there is nothing to save: add one, or ${recreate}`
+      ? `no volumes: ${words[kind]} ${metadata?.name ?? name} has no pods, and its volumes are created with them (scale it up, or ${recreate})`
+      : `no volumes: ${words[kind]} ${metadata?.name ?? name} uses no PersistentVolumeClaim (add one, or ${recreate})`
   )
 }
 
@@ -198,19 +200,18 @@ const accept = (
   const claim = claims.find(({ metadata }) => metadata.name === candidate.name)
   const name = VolumeClaim.nameOf(candidate.name)
   if (claim === undefined) {
-    const named =
-      candidate.by === undefined ? `There is no ${name}` : `${candidate.by} uses ${name}, which is not there`
-    return refuse("SourceNotFound", `${named}: create it`)
+    const of = candidate.by === undefined ? "" : ` of ${candidate.by}`
+    return refuse("SourceNotFound", `PersistentVolumeClaim${of} not found: ${candidate.name} (create it)`)
   }
   if (claim.metadata.deletionTimestamp !== undefined) {
-    return refuse("SourceNotFound", `${name} is being deleted, and pods can no longer mount it: create it again`)
+    return refuse("SourceNotFound", `${name} is being deleted (create it again when it is gone)`)
   }
   const refusal = VolumeClaim.unfit(claim, Usage.of(candidate.name, pods))
   if (refusal !== undefined) return Either.left(refusal)
   if (claim.status?.phase !== "Bound") {
     return refuse(
       "VolumeNotBound",
-      `${name} has no volume yet: it is given one when a pod uses it or its StorageClass can provide one (kubectl describe pvc ${candidate.name} says what it waits for)`
+      `PersistentVolumeClaim not bound: ${candidate.name} (see kubectl describe pvc ${candidate.name})`
     )
   }
   return Either.right(VolumeClaim.make(claim, candidate))

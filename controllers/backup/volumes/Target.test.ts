@@ -37,7 +37,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     {
       reason: "VolumeInUse",
       message:
-        "PersistentVolumeClaim x is in use by pod app, and new files would mix with the restored ones: scale the workload to zero, or create a Restore with spec.inUse Allow"
+        "PersistentVolumeClaim x is in use by pod app (scale the workload to zero, or create a Restore with spec.inUse Allow)"
     }
   ],
   [
@@ -46,7 +46,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     {
       reason: "VolumeInUse",
       message:
-        "PersistentVolumeClaim x has access mode ReadWriteOncePod and is in use by pod app, so no other pod can mount it: stop the pod meanwhile, or use a claim with ReadWriteOnce"
+        "PersistentVolumeClaim x has access mode ReadWriteOncePod and is in use by pod app (stop that pod during the run, or use a claim with ReadWriteOnce)"
     }
   ],
   [
@@ -55,7 +55,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     {
       reason: "TargetNotFound",
       message:
-        "PersistentVolumeClaim x of spec.targetPVC not found: create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
+        "PersistentVolumeClaim of spec.targetPVC not found: x (create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore)"
     }
   ],
   [
@@ -64,7 +64,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     {
       reason: "TargetNotFound",
       message:
-        "PersistentVolumeClaim x of spec.targetPVC is being deleted, and no pod can mount it any more. When it is gone, create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
+        "PersistentVolumeClaim x of spec.targetPVC is being deleted (when it is gone, create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore)"
     }
   ],
   [
@@ -78,7 +78,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     {
       reason: "TargetNotFound",
       message:
-        "PersistentVolumeClaim x of spec.targetPVC is being deleted, and no pod can mount it any more. When it is gone, create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore"
+        "PersistentVolumeClaim x of spec.targetPVC is being deleted (when it is gone, create it, large enough for what is restored, or set spec.volumeClaimTemplate in a new Restore)"
     }
   ],
   [
@@ -86,8 +86,7 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     restore({ claims: [claim("x", { volumeMode: "Block" })] }, true),
     {
       reason: "UnsupportedVolumeMode",
-      message:
-        "PersistentVolumeClaim x has volumeMode Block, and restic works on files: use a claim with volumeMode Filesystem"
+      message: "PersistentVolumeClaim x has volumeMode Block (must be Filesystem, because restic saves files)"
     }
   ],
   ["a volume can hold the repository, whoever uses it", destination({ claims: [claim("x")], pods: [user] }), undefined],
@@ -102,21 +101,20 @@ const cases: ReadonlyArray<readonly [string, ReturnType<typeof restore>, VolumeC
     {
       reason: "VolumeInUse",
       message:
-        "PersistentVolumeClaim x holds the repository of spec.destination, so it cannot be saved to or restored from it: both would be lost together. Delete and create the Backup with another spec.destination"
+        "PersistentVolumeClaim x holds the repository of spec.destination, so a Backup cannot save it there (recreate the Backup with another spec.destination)"
     }
   ],
   [
     "a claim that is not there cannot hold the repository",
     destination({}),
-    { reason: "VolumeNotBound", message: "PersistentVolumeClaim x of spec.destination not found: create it" }
+    { reason: "VolumeNotBound", message: "PersistentVolumeClaim of spec.destination not found: x (create it)" }
   ],
   [
     "a claim that has lost its volume cannot hold the repository",
     destination({ claims: [claim("x", { phase: "Lost" })] }),
     {
       reason: "VolumeNotBound",
-      message:
-        "PersistentVolumeClaim x has lost its volume: bring back PersistentVolume pv-x, or delete and create the claim"
+      message: "PersistentVolumeClaim x lost its PersistentVolume: pv-x (restore that volume, or recreate the claim)"
     }
   ]
 ]
@@ -139,7 +137,7 @@ test("a template does not change a claim that exists", () => {
 test("many pods that use a volume are not all named", () => {
   const pods = ["d", "c", "b", "a", "e"].map((name) => pod(name, podSpec({ data: "x" })))
   expect(Either.getOrThrow(Either.flip(restore({ claims: [claim("x")], pods }))).message).toContain(
-    "in use by pods a, b, c and 2 more,"
+    "in use by pods a, b, c and 2 more ("
   )
 })
 

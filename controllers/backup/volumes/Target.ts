@@ -52,7 +52,7 @@ export const ofRestore = (spec: Spec, seen: Seen): Found => {
     uses.length > 0 && !allowsUse(spec)
       ? refuse(
           "VolumeInUse",
-          `${VolumeClaim.nameOf(name)} is in use by ${Usage.names(uses)}, and new files would mix with the restored ones: scale the workload to zero, or create a Restore with spec.inUse Allow`
+          `${VolumeClaim.nameOf(name)} is in use by ${Usage.names(uses)} (scale the workload to zero, or create a Restore with spec.inUse Allow)`
         )
       : Either.right(claim)
   )
@@ -79,7 +79,7 @@ export const ofDestination = (name: string, seen: Seen, others: ReadonlyArray<Vo
   others.some((other) => other.name === name)
     ? refuse(
         "VolumeInUse",
-        `${VolumeClaim.nameOf(name)} holds the repository of spec.destination, so it cannot be saved to or restored from it: both would be lost together. Delete and create the Backup with another spec.destination`
+        `${VolumeClaim.nameOf(name)} holds the repository of spec.destination, so a Backup cannot save it there (recreate the Backup with another spec.destination)`
       )
     : find(name, seen, Usage.of(name, seen.pods), absentDestination)
 
@@ -104,12 +104,12 @@ const find = (
 ): Found => {
   const claim = claims.find(({ metadata }) => metadata.name === name)
   if (claim === undefined) {
-    return refuse(absent.reason, `${VolumeClaim.nameOf(name)} ${absent.of} not found: ${absent.advice}`)
+    return refuse(absent.reason, `PersistentVolumeClaim ${absent.of} not found: ${name} (${absent.advice})`)
   }
   if (claim.metadata.deletionTimestamp !== undefined) {
     return refuse(
       absent.reason,
-      `${VolumeClaim.nameOf(name)} ${absent.of} is being deleted, and no pod can mount it any more. When it is gone, ${absent.advice}`
+      `${VolumeClaim.nameOf(name)} ${absent.of} is being deleted (when it is gone, ${absent.advice})`
     )
   }
   const refusal = VolumeClaim.unfit(claim, uses)

@@ -59,19 +59,19 @@ export const unfit = (claim: PersistentVolumeClaim, uses: ReadonlyArray<Usage.Us
   if (spec?.volumeMode === "Block") {
     return {
       reason: "UnsupportedVolumeMode",
-      message: `${name} has volumeMode Block, and restic works on files: use a claim with volumeMode Filesystem`
+      message: `${name} has volumeMode Block (must be Filesystem, because restic saves files)`
     }
   }
   if (status?.phase === "Lost") {
     return {
       reason: "VolumeNotBound",
-      message: `${name} has lost its volume: bring back PersistentVolume ${spec?.volumeName ?? ""}, or delete and create the claim`
+      message: `${name} lost its PersistentVolume: ${spec?.volumeName ?? ""} (restore that volume, or recreate the claim)`
     }
   }
   if (spec?.accessModes?.includes("ReadWriteOncePod") === true && uses.length > 0) {
     return {
       reason: "VolumeInUse",
-      message: `${name} has access mode ReadWriteOncePod and is in use by ${Usage.names(uses)}, so no other pod can mount it: stop the pod meanwhile, or use a claim with ReadWriteOnce`
+      message: `${name} has access mode ReadWriteOncePod and is in use by ${Usage.names(uses)} (stop that pod during the run, or use a claim with ReadWriteOnce)`
     }
   }
   return undefined

@@ -171,7 +171,7 @@ describe.concurrent("the kinds Backup and Restore", () => {
       ]) {
         const answer = yield* Crd.change(cluster, path, { spec })
         expect([spec, answer]).toMatchObject([spec, { status: 422, fields: ["spec"] }])
-        expect(answer.message).toContain("a Restore happens once and cannot be changed: create another one")
+        expect(answer.message).toContain("field is immutable, because a Restore runs once; create another Restore")
       }
       const harmless = { metadata: { labels: { a: "b" } }, spec: { targetPVC: "fresh", overwrite: false } }
       expect(yield* Crd.change(cluster, path, harmless)).toMatchObject({ status: 200 })

@@ -55,7 +55,7 @@ describe("kubectl, of a Backup,", () => {
         const described = yield* Kubectl.run(scene, ["describe", "backup", "shop"])
         expect(described).toMatch(/Normal +BackupCompleted .*1 volume saved/)
         expect(yield* Kubectl.run(scene, ["events", "--for=backup/waits"])).toContain(
-          "Secret waits-backup-credentials does not exist: create it with RESTIC_PASSWORD"
+          "Secret not found: waits-backup-credentials (create it with RESTIC_PASSWORD)"
         )
       })
   )

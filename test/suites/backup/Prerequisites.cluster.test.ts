@@ -335,7 +335,7 @@ describe.concurrent("the credentials", () => {
       const seen: Array<string> = []
       const now = Effect.tap(credentials(place), (found) => Effect.sync(() => seen.push(JSON.stringify(found))))
       expect(message(yield* now)).toStartWith(
-        "Secret cart-backup-credentials does not exist: create it with RESTIC_PASSWORD"
+        "Secret not found: cart-backup-credentials (create it with RESTIC_PASSWORD)"
       )
       yield* secret(place, "cart-backup-credentials", {
         RESTIC_PASSWORD: "",
@@ -343,7 +343,7 @@ describe.concurrent("the credentials", () => {
         AWS_SECRET_ACCESS_KEY: key
       })
       expect(message(yield* now)).toBe(
-        "Secret cart-backup-credentials lacks RESTIC_PASSWORD (RESTIC_PASSWORD has no value): add what is missing"
+        "keys missing or empty in Secret cart-backup-credentials: RESTIC_PASSWORD (add them)"
       )
       yield* secret(place, "cart-backup-credentials", {
         RESTIC_PASSWORD: password,

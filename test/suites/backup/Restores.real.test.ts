@@ -40,7 +40,7 @@ Backups.real("A Restore takes the latest snapshot, one by its id, or one by its 
     const future = Time.seconds(Date.parse("2100-01-01T00:00:00Z"))
     yield* Backups.restoring(scene, "early", { targetPVC: "first", asOf: future })
     const early = yield* pendingFor(scene, "early", "BackupNotFound")
-    expect(early.status?.message).toContain("Backup shop not found in this namespace")
+    expect(early.status?.message).toContain("Backup not found in namespace")
     const first = yield* Scene.claim(scene, "first")
     writeFileSync(join(app, "a"), "new")
     yield* Backups.create(scene, "shop")

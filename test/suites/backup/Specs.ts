@@ -108,14 +108,14 @@ const bad = (field: string, says: string, ...specs: ReadonlyArray<Change>): Read
 const badValues = (field: string, says: string, ...all: ReadonlyArray<Json>): ReadonlyArray<Bad> =>
   bad(field, says, ...values(field, ...all))
 
-const schedule = "write five fields such as 0 2 * * *"
-const units = "write numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w"
-const where = "write s3://bucket/path, rest+https://host/path"
+const schedule = "must be five fields such as 0 2 * * *"
+const units = "must be numbers with s, m (minutes), h, d, w or y, such as 30d or 1y6w"
+const where = "must be s3://bucket/path, rest+https://host/path"
 
 /** Backups that are refused. */
 export const badBackups: ReadonlyArray<Bad> = [
   ...badValues("retentionPolicy", units, "-1d", "30", "4x", "30D", " 30d", "30d ", "1.5d", "d", "30d\n"),
-  ...badValues("retentionPolicy", "would keep nothing: name a time such as 30d", "0d", "0w0h"),
+  ...badValues("retentionPolicy", "must be longer than 0", "0d", "0w0h"),
   ...badValues("retentionPolicy", "may not be more than 50", `${"1".repeat(50)}d`),
   ...badValues("retentionPolicy", "must be of type string", 30),
   ...badValues(
@@ -138,7 +138,7 @@ export const badBackups: ReadonlyArray<Bad> = [
   ...badValues("schedule", "may not be more than 100", `0 ${"1,".repeat(60)}2 * * *`),
   ...badValues(
     "destination",
-    "take user and password out, and put them into the Secret of credentials",
+    "must not contain a user or password; put them into the Secret of credentials",
     "s3://key@bucket",
     "rest+https://user:word@host/path"
   ),
@@ -178,7 +178,7 @@ export const badBackups: ReadonlyArray<Bad> = [
   ...badValues("startingDeadlineSeconds", "should be less than or equal to 315360000", 315_360_001),
   ...badValues(
     "timeZone",
-    "write a name of the IANA time zone database, such as Europe/Berlin",
+    "must be a name of the IANA time zone database, such as Europe/Berlin",
     "Local",
     "",
     "Europe/",
@@ -207,7 +207,7 @@ export const badBackups: ReadonlyArray<Bad> = [
   ...["rest+https://host/", "pvc://store", "gs://bucket"].flatMap((destination) =>
     bad(
       "repository",
-      "repository.endpoint and repository.region are for s3:// only",
+      "endpoint and region require a destination with s3:// or the name of an S3 bucket",
       { source: "app", destination, repository: { endpoint: "minio" } },
       { source: "app", destination, repository: { region: "eu-central-1" } }
     )
@@ -273,7 +273,7 @@ export const badRestores: ReadonlyArray<Bad> = [
     bad("snapshot", "should match", { ...restore, snapshot })
   ),
   ...bad("asOf", "must be of type date-time", { ...restore, asOf: "yesterday" }, { ...restore, asOf: "2026-11-20" }),
-  ...bad("asOf", "set either snapshot or asOf", {
+  ...bad("asOf", "must not be set together with a snapshot ID", {
     ...restore,
     asOf: "2026-11-20T09:00:00Z",
     snapshot: "0123abcd"
