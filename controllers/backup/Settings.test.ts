@@ -80,7 +80,8 @@ describe("One that is wrong ends the start with one line that names it and says 
     ["HOMEOSTAT_BACKUP_ENDPOINT", "http://minio", "minio.example.com"],
     ["HOMEOSTAT_BACKUP_CACHE_SIZE", "much", "write it like 10Gi"],
     ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "memory=2Gi", "write it like limits.memory=2Gi"],
-    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=much", "write it like limits.memory=2Gi"]
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=much", "write it like 500m or 2Gi"],
+    ["HOMEOSTAT_BACKUP_MOVER_RESOURCES", "limits.memory=2Gb", "write it like 500m or 2Gi"]
   ] as const) {
     test(`${variable}=${value}`, () => {
       const { message } = Either.getOrThrow(Either.flip(read({ [variable]: value })))

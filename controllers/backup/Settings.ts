@@ -4,10 +4,12 @@
  */
 import * as DurationText from "@homeostat/runtime/command/DurationText"
 import * as Setting from "@homeostat/runtime/command/Setting"
+import * as Field from "@homeostat/runtime/resource/Field"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Destination from "./repository/Destination.ts"
 
 /** What can be set. */
@@ -88,9 +90,12 @@ const quantity = (variable: string, description: string, otherwise: string) =>
 const resources = (text: string): Either.Either<Resources, string> => {
   const found = { requests: {} as Record<string, string>, limits: {} as Record<string, string> }
   for (const part of text.split(",")) {
-    const [, kind, resource, quantity] = /^(requests|limits)\.([-./a-z0-9]+)=([0-9.]+[a-zA-Z]*)$/.exec(part) ?? []
+    const [, kind, resource, quantity] = /^(requests|limits)\.([-./a-z0-9]+)=(.*)$/.exec(part) ?? []
     if ((kind !== "requests" && kind !== "limits") || resource === undefined || quantity === undefined) {
       return Either.left(`invalid resource: "${part}" (write it like limits.memory=2Gi)`)
+    }
+    if (Either.isLeft(Schema.decodeEither(Field.Quantity)(quantity))) {
+      return Either.left(`invalid quantity of ${kind}.${resource}: "${quantity}" (write it like 500m or 2Gi)`)
     }
     found[kind][resource] = quantity
   }

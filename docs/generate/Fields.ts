@@ -20,7 +20,11 @@ export interface Field {
   readonly items?: Field
   readonly additionalProperties?: Field
   readonly "x-kubernetes-int-or-string"?: boolean
-  readonly "x-kubernetes-validations"?: ReadonlyArray<{ readonly rule: string; readonly message?: string }>
+  readonly "x-kubernetes-validations"?: ReadonlyArray<{
+    readonly rule: string
+    readonly message?: string
+    readonly fieldPath?: string
+  }>
 }
 
 /** Its type in words; of several as of one. */
@@ -86,21 +90,23 @@ export const table = (name: string, { properties = {}, required = [] }: Field, w
 /** Pages that tell what a kind is for, where that takes more than its fields. */
 const guides: { readonly [kind: string]: string } = { Backup: "backup.md", Restore: "backup.md" }
 
-/** What the schema refuses beyond types, in the words that the server answers with. */
-const rulesOf = (name: string, field: Field): ReadonlyArray<string> => {
+/** The validation rules of a field and of those below it, with the messages of the API server. */
+const rulesOf = (path: string, field: Field): ReadonlyArray<string> => {
   const { additionalProperties, items, properties = {} } = field
   return [
-    ...(field["x-kubernetes-validations"] ?? []).flatMap(({ message, rule }) =>
-      rule === "self == oldSelf" || message === undefined ? [] : [`- ${name}: ${message}`]
+    ...(field["x-kubernetes-validations"] ?? []).flatMap(({ fieldPath = "", message }) =>
+      message === undefined || message === immutable ? [] : [`- ${codeOf(`${path}${fieldPath}`)}: ${message}`]
     ),
-    ...Object.entries(properties).flatMap(([key, child]) => rulesOf(within(name, `.${key}`), child)),
-    ...(items === undefined ? [] : rulesOf(within(name, "[]"), items)),
-    ...(additionalProperties === undefined ? [] : rulesOf(within(name, ".*"), additionalProperties))
+    ...Object.entries(properties).flatMap(([key, child]) => rulesOf(`${path}.${key}`, child)),
+    ...(items === undefined ? [] : rulesOf(`${path}[]`, items)),
+    ...(additionalProperties === undefined ? [] : rulesOf(`${path}.*`, additionalProperties))
   ]
 }
 
-/** A path, as code, one step further. */
-const within = (path: string, step: string): string => `${path.replace(/`$/, "")}${step}\``
+/** The message of a field whose row says that it is immutable. */
+const immutable = "is immutable"
+
+const codeOf = (path: string): string => (path === "" ? "The object" : `\`${path.replace(/^\./, "")}\``)
 
 const section = (title: string, ...lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   lines.length === 0 ? [] : [`## ${title}`, lines.join("\n")]
@@ -131,7 +137,7 @@ const render = (kind: CustomResource.Any): Page => {
       guide === undefined ? "" : ` What it is for is in [${guide}](../${guide}).`
     }`,
     ...section("Spec", table("spec", spec, true)),
-    ...section("Rules", ...rulesOf("The object", { ...schema, properties: {} }), ...rulesOf("`spec`", spec)),
+    ...section("Rules", ...rulesOf("", { ...schema, properties: {} }), ...rulesOf("spec", spec)),
     ...section("Status", "What the controller says of it.", "", table("status", status, false)),
     ...(columns.length === 0 ? [] : ["## Columns", "What `kubectl get` shows besides the name.", columnTable(columns)])
   ]

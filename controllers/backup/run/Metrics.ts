@@ -136,6 +136,13 @@ export const expectedInterval = Metric.gauge(
   backup
 )
 
+/** 1 if `spec.suspend` is set, so that no scheduled run starts, else 0. */
+export const suspended = Metric.gauge(
+  "homeostat_backup_suspended",
+  "Whether the scheduled runs of a Backup are suspended: 1, or 0",
+  backup
+)
+
 /** 1 if the last run found the repository locked by another restic, else 0. */
 export const repositoryLocked = Metric.gauge(
   "homeostat_backup_repository_locked",
@@ -172,6 +179,7 @@ const all: ReadonlyArray<Metric.Metric> = [
   missedSchedules,
   nextRun,
   expectedInterval,
+  suspended,
   repositoryLocked,
   waiting,
   created
@@ -318,6 +326,7 @@ export const make = (
       set(healthy, labels, held(status, repositoryHealthy))
       set(nextRun, labels, seconds(status.nextBackupTime))
       set(expectedInterval, labels, spec.suspend ? undefined : interval)
+      set(suspended, labels, spec.suspend ? 1 : 0)
       set(repositoryLocked, labels, run?.reason === "RepositoryLocked" ? 1 : 0)
       set(waiting, labels, since === undefined ? 0 : Math.max(0, now - since) / 1000)
       set(created, labels, seconds(metadata.creationTimestamp))

@@ -302,7 +302,7 @@ describe("What Kubernetes did to a run", () => {
         reason: "PodEvicted",
         phase: "Failed",
         message:
-          "The pod was evicted, and no attempt is left. The node was low on resource: memory. Set requests in spec.resources if the node ran short of a resource"
+          "The pod was evicted, and no attempt is left. The node was low on resource: memory. If the node ran short of a resource, set its request in spec.resources. If an emptyDir exceeded its limit, raise HOMEOSTAT_BACKUP_CACHE_SIZE or HOMEOSTAT_BACKUP_TEMPORARY_SIZE"
       }
     ],
     [

@@ -136,7 +136,7 @@ export const judge = (ending: Ending, options: Options = {}): Outcome => {
     case "Evicted":
       return {
         ...ended("PodEvicted"),
-        message: `The pod was evicted, and no attempt is left. ${said(MoverReport.clean(ending.message))}Set requests in spec.resources if the node ran short of a resource`
+        message: `The pod was evicted, and no attempt is left. ${said(MoverReport.clean(ending.message))}If the node ran short of a resource, set its request in spec.resources. If an emptyDir exceeded its limit, raise HOMEOSTAT_BACKUP_CACHE_SIZE or HOMEOSTAT_BACKUP_TEMPORARY_SIZE`
       }
     case "ImagePullFailed":
       return {

@@ -127,6 +127,10 @@ export const troubles: { readonly [alert: string]: Trouble | ReadonlyArray<Troub
       at: 35
     }
   ],
+  HomeostatBackupSuspended: [
+    { series: { [backup("suspended")]: "1x30", [backup("last_success_timestamp_seconds")]: "-700000x30" }, at: 15 },
+    { series: { [backup("suspended")]: "1x30", [backup("created_timestamp_seconds")]: "-700000x30" }, at: 15 }
+  ],
   HomeostatBackupFailing: { series: { [backup("last_run_success")]: "1x5 0x60" }, at: 55 },
   HomeostatBackupNotReady: { series: { [backup("ready")]: "1x5 0x30" }, at: 25 },
   HomeostatBackupRetentionFailing: { series: { [backup("retention_applied")]: "_x5 1x5 0x80" }, at: 75 },
