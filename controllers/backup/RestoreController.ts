@@ -65,7 +65,7 @@ export const controller = Controller.make("restore", {
       const standing = yield* follow(restore, job, now)
       const status = statusOf(restore, standing, now)
       yield* Status.update(restore, status)
-      yield* tell(restore, status, standing)
+      yield* report(restore, status, standing)
       // Other objects must not wait for one that cannot run.
       if (standing._tag === "Pending" && standing.reason !== busyReason) yield* turns.leave("Restore", keyOf(restore))
       switch (standing._tag) {
@@ -336,7 +336,7 @@ const statusOf = (restore: Restore, standing: State, now: number): RestoreStatus
 }
 
 /** Records Events for transitions, each once, by comparison with the previous status. */
-const tell = (restore: Restore, status: RestoreStatus, standing: State) => {
+const report = (restore: Restore, status: RestoreStatus, standing: State) => {
   const before = Condition.find(restore.status?.conditions, Condition.Ready)
   const now = Condition.find(status.conditions, Condition.Ready)
   const record = (type: "Normal" | "Warning", reason: string, note: string) =>

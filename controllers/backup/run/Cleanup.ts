@@ -57,7 +57,7 @@ export const cleanup = (backup: Backup) =>
       const since = Date.parse(backup.metadata.deletionTimestamp ?? backup.metadata.creationTimestamp)
       if (since + Duration.toMillis(patience) <= (yield* Clock.currentTimeMillis)) {
         const names = movers.map(({ metadata }) => metadata.name).join(", ")
-        yield* tell(backup, {
+        yield* report(backup, {
           reason: "MoverStillStops",
           message: `Job ${names} does not stop. Check whether its node is running`
         })
@@ -80,13 +80,13 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
       // A namespace that is being deleted accepts no new Job, and its content is deleted with it.
       if (yield* namespaceGoes(backup)) return Result.done
       const obstacle = (yield* waits(backup)) ?? (yield* begin(backup))
-      if (obstacle !== undefined) yield* tell(backup, obstacle)
+      if (obstacle !== undefined) yield* report(backup, obstacle)
       return again
     }
     const progress = yield* MoverJobs.progress(job)
     if (progress._tag === "Starting") {
       if (!JobProgress.isLate(progress, settings.startTimeout, yield* Clock.currentTimeMillis)) return again
-      yield* tell(backup, { reason: "CleanupFailed", message: progress.message })
+      yield* report(backup, { reason: "CleanupFailed", message: progress.message })
       return again
     }
     if (progress._tag === "Running") return again
@@ -108,7 +108,7 @@ const deleteSnapshots = (backup: Backup, job: Job | undefined) =>
       return again
     }
     const { name } = job.metadata
-    yield* tell(backup, { reason: "CleanupFailed", message: `${outcome.message}. To try again, delete Job ${name}` })
+    yield* report(backup, { reason: "CleanupFailed", message: `${outcome.message}. To try again, delete Job ${name}` })
     return again
   })
 
@@ -179,7 +179,7 @@ const begin = (backup: Backup) =>
   })
 
 /** Reports why the deletion does not continue, and a fix. Once, because the status records it. */
-const tell = (backup: Backup, { message, reason }: Obstacle) =>
+const report = (backup: Backup, { message, reason }: Obstacle) =>
   Effect.gen(function* () {
     const now = Time.seconds(yield* Clock.currentTimeMillis)
     const note = `The Backup cannot be deleted yet. ${Text.cut(message, 1500).replace(/[.]?$/, ".")} To delete the Backup without the clean-up, set the annotation ${Names.skipCleanupAnnotation} to "true"`

@@ -181,7 +181,7 @@ const ended = (reason: Reason): Outcome => ({
   restored: undefined
 })
 
-/** What follows a mover that did not start. */
+/** The manager's next step after a mover that did not start. */
 const retried: { readonly [purpose in Purpose]: string } = {
   backup: "The run is retried",
   maintenance: "The maintenance is retried",

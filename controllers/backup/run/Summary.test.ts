@@ -93,7 +93,7 @@ describe("A Backup that has not run", () => {
     expect(whole(backup(), { waiting: "A run waits for its turn" }).status.message).toBe("A run waits for its turn"))
 })
 
-describe("What stands in the way is told", () => {
+describe("An obstacle is reported", () => {
   const first = whole(backup(), { obstacle: missing })
   const of = written(backup(), first)
   test("once, however often it is found", () => expect(whole(of, { obstacle: missing }).events).toEqual([]))
@@ -120,7 +120,7 @@ describe("Others on the same repository", () => {
   const shared = whole(backup(), { sharing: ["shop/db", "shop/web"] })
   const sentence = "It runs by 0 2 * * * (UTC). The repository is shared with shop/db, shop/web: they take turns."
   test("are named", () => expect(condition(shared.status, "Ready")?.message).toBe(sentence))
-  test("stay named while nobody looks for them, and no longer when they are gone", () => {
+  test("stay in the message until a lookup finds none", () => {
     const of = written(backup(), shared)
     expect(condition(whole(of).status, "Ready")?.message).toBe(sentence)
     expect(condition(whole(of, { sharing: [] }).status, "Ready")?.message).toBe("It runs by 0 2 * * * (UTC).")

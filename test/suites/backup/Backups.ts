@@ -106,14 +106,14 @@ export const events = (scene: Scene.Scene, name: string) =>
       .map(({ reason }) => reason ?? "")
   )
 
-/** Waits for an Event about a Backup, with these words in it. */
-export const told = (
+/** Waits for an Event about a Backup whose note contains this text. */
+export const recorded = (
   scene: Scene.Scene,
   name: string,
   event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly note: string }
 ) =>
   Managed.eventually(
-    `an event ${event.reason} tells of it`,
+    `an Event ${event.reason} of ${name}`,
     Effect.map(Client.list(Event, { namespace: scene.namespace }), ({ items }) =>
       items.filter(({ regarding }) => regarding?.name === name)
     ),

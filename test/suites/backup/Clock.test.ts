@@ -21,7 +21,7 @@ describe("A clock", () => {
         lastScheduleTime: "2027-11-20T00:10:00Z",
         nextBackupTime: "2027-11-20T00:20:00Z"
       })
-      expect(world.told("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
+      expect(world.eventReasons("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
       yield* world.until("2027-11-20T00:31:30Z")
       expect(world.saving()).toHaveLength(4)
     })
@@ -50,8 +50,8 @@ describe("A clock", () => {
           .map(({ pod }) => pod.metadata.creationTimestamp.slice(11, 16))
       ).toEqual(times)
       expect((yield* Virtual.runJobs).map(({ metadata }) => metadata.creationTimestamp.slice(11, 16))).toEqual(times)
-      expect(world.told("shop").filter((reason) => reason === "BackupCompleted")).toHaveLength(5)
-      expect(world.told("shop").filter((reason) => reason === "ClockSetBack")).toHaveLength(1)
+      expect(world.eventReasons("shop").filter((reason) => reason === "BackupCompleted")).toHaveLength(5)
+      expect(world.eventReasons("shop").filter((reason) => reason === "ClockSetBack")).toHaveLength(1)
     })
   )
 

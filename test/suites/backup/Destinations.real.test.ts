@@ -186,7 +186,11 @@ Backups.real("A server that lets nobody delete has the data, and the status says
     expect(Backups.condition(backup, "LastRunSucceeded")).toMatchObject({ status: "True", reason: "Succeeded" })
     expect(Backups.condition(backup, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionFailed" })
     expect(yield* Restic.snapshots(restic)).toHaveLength(2)
-    yield* Backups.told(scene, "shop", { type: "Warning", reason: "MaintenanceFailed", note: "could not be deleted" })
+    yield* Backups.recorded(scene, "shop", {
+      type: "Warning",
+      reason: "MaintenanceFailed",
+      note: "could not be deleted"
+    })
 
     const fresh = yield* Scene.claim(scene, "fresh")
     yield* Backups.restoring(scene, "back")

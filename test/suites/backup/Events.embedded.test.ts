@@ -1,4 +1,4 @@
-/** What is told of a Backup: in Events, each transition once; in its status, and nowhere else. */
+/** The Events of a Backup: one for each transition. */
 import { describe, expect } from "bun:test"
 import { Backup } from "@homeostat/backup/kinds/Backup"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -27,19 +27,19 @@ const jobs: Array<string> = []
 const spec = (scene: Scene.Scene, change: object) =>
   Client.patch(Backup, scene.key("shop"), Patch.merge({ spec: change }))
 
-describe("What is told of a Backup", () => {
+describe("The Events of a Backup", () => {
   Pretended.test(
     "in Events is each of its transitions, once, whoever leads",
     (scene) =>
       Effect.gen(function* () {
         yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
-        const told: Array<string> = []
+        const reasons: Array<string> = []
         const led = <A, E, R>(body: Effect.Effect<A, E, R>) =>
           Effect.scoped(
             Effect.gen(function* () {
               const manager = yield* scene.manage()
               yield* body
-              told.push(...manager.recorded().map(({ reason }) => reason))
+              reasons.push(...manager.recorded().map(({ reason }) => reason))
             })
           )
         yield* led(
@@ -57,7 +57,7 @@ describe("What is told of a Backup", () => {
           })
         )
         const first = ["CredentialsMissing", "BackupScheduled", "BackupStarted", "BackupCompleted", "SnapshotsPruned"]
-        expect(told).toEqual([...first, "BackupStarted", "BackupFailed"])
+        expect(reasons).toEqual([...first, "BackupStarted", "BackupFailed"])
         yield* led(
           Effect.gen(function* () {
             yield* Pretended.again(scene, "shop", "three")
@@ -86,12 +86,12 @@ describe("What is told of a Backup", () => {
           ...["BackupStarted", "BackupPartiallyFailed", "BackupStarted", "RepositoryLocked"],
           ...["InvalidSchedule", "BackupScheduled", "BackupStarted", "BackupCompleted"]
         ]
-        expect(told.slice(7)).toEqual(second)
+        expect(reasons.slice(7)).toEqual(second)
 
         const { items } = yield* Client.list(Event, { namespace: scene.namespace })
         const about = items.filter(({ regarding }) => regarding?.kind === "Backup" && regarding.name === "shop")
         // One that came twice with the same words is one Event that is counted up, some seconds later.
-        expect(new Set(about.map(({ reason }) => reason))).toEqual(new Set(told))
+        expect(new Set(about.map(({ reason }) => reason))).toEqual(new Set(reasons))
         const bad = [
           ...["CredentialsMissing", "BackupFailed", "BackupPartiallyFailed"],
           ...["RepositoryLocked", "InvalidSchedule"]

@@ -49,7 +49,7 @@ describe("A Backup fails, and says why", () => {
       expect(Backups.condition(backup, "LastRunSucceeded")?.status).toBe("False")
       // It is armed all the same: what failed is the run, not the Backup.
       expect(Backups.condition(backup, "Ready")?.status).toBe("True")
-      yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupFailed", note: "connection refused" })
+      yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "BackupFailed", note: "connection refused" })
     }).pipe(Effect.provideService(Settings, { ...Backups.quick, preflightTimeout: Duration.seconds(2) }))
   )
 

@@ -64,7 +64,7 @@ describe("A Backup that is deleted", () => {
       expect(status?.message).toMatch(
         /^The Backup cannot be deleted yet\. Its snapshots are deleted after 2026-11-22T00:0\d:\d\dZ \(spec\.deletionGracePeriod\)/
       )
-      expect(world.told("shop")).toContain("DeletionPending")
+      expect(world.eventReasons("shop")).toContain("DeletionPending")
       yield* Client.patch(Backup, Virtual.key("soon"), Patch.merge({ spec: { deletionGracePeriod: null } }))
       yield* Client.patch(Backup, Virtual.key("kept"), Patch.merge({ spec: { deletionPolicy: "Retain" } }))
       yield* isGone("soon")

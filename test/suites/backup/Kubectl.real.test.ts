@@ -82,16 +82,16 @@ describe("kubectl, of a Backup,", () => {
       )
       const phases = Pretended.steps(states.map(({ status }) => status?.phase ?? "none"))
       expect(phases.slice(0, 5)).toEqual(["none", "Running", "Completed", "Running", "Completed"])
-      const told = states.filter(({ status }) => status !== undefined)
-      expect(Pretended.steps(told.map(kstatus))).toEqual(["Current"])
-      const ready = told.map(({ status }) => Condition.find(status?.conditions, "Ready"))
+      const written = states.filter(({ status }) => status !== undefined)
+      expect(Pretended.steps(written.map(kstatus))).toEqual(["Current"])
+      const ready = written.map(({ status }) => Condition.find(status?.conditions, "Ready"))
       expect(Pretended.steps(ready.map((condition) => condition?.status))).toEqual(["True"])
       expect(Pretended.steps(ready.map((condition) => condition?.lastTransitionTime))).toHaveLength(1)
-      expect(told.flatMap(({ status }) => Condition.find(status?.conditions, "Reconciling") ?? [])).toEqual([])
+      expect(written.flatMap(({ status }) => Condition.find(status?.conditions, "Reconciling") ?? [])).toEqual([])
     })
   )
 
-  Pretended.test("is told InProgress while something is missing, and Failed while the spec is wrong", (scene) =>
+  Pretended.test("reports InProgress while something is missing, and Failed while the spec is wrong", (scene) =>
     Effect.gen(function* () {
       yield* Effect.all([Scene.claim(scene, "app"), Scene.claim(scene, "store")])
       yield* scene.manage()

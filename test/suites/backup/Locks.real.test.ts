@@ -110,7 +110,7 @@ Backups.real(
         status: "False",
         reason: "RepositoryLocked"
       })
-      yield* Backups.told(scene, "shop", {
+      yield* Backups.recorded(scene, "shop", {
         type: "Warning",
         reason: "RepositoryLocked",
         note: "retried in 30 minutes"

@@ -34,7 +34,7 @@ Virtual.test("Forbid leaves out what is due meanwhile, and says so once for each
       expect.stringContaining("The run of 2026-11-20T00:10:00Z was skipped"),
       expect.stringContaining("The run of 2026-11-20T00:20:00Z was skipped")
     ])
-    expect(world.told("shop")).not.toContain("MissedSchedule")
+    expect(world.eventReasons("shop")).not.toContain("MissedSchedule")
   })
 )
 
@@ -50,7 +50,7 @@ Virtual.test("Forbid lets a run wait for as long as startingDeadlineSeconds allo
       ["00:14:00", "00:10:00"],
       ["00:30:00", "00:30:00"]
     ])
-    expect(world.told("shop").filter((reason) => reason.startsWith("RunSkipped"))).toEqual([])
+    expect(world.eventReasons("shop").filter((reason) => reason.startsWith("RunSkipped"))).toEqual([])
     expect(world.notes("shop", "MissedSchedule")).toEqual([
       "The run of 2026-11-20T00:20:00Z was skipped because it could not start within 300 seconds (startingDeadlineSeconds)"
     ])
@@ -82,7 +82,7 @@ Virtual.test("Replace ends the run before, and begins when its pod is gone", (wo
     world.movers(() => undefined)
     yield* world.until("2026-11-20T00:25:00Z")
     expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastRun: { reason: "Succeeded" } })
-    expect(world.told("shop").filter((reason) => reason === "RunReplaced")).toHaveLength(2)
+    expect(world.eventReasons("shop").filter((reason) => reason === "RunReplaced")).toHaveLength(2)
   })
 )
 

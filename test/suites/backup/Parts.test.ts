@@ -87,7 +87,12 @@ Virtual.test("They are saved one after the other, and old snapshots are deleted 
       lastRun: { startTime, snapshots: [{ pvc: "left" }, { pvc: "right" }] },
       snapshots: 3
     })
-    expect(world.told("web")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted", "SnapshotsPruned"])
+    expect(world.eventReasons("web")).toEqual([
+      "BackupScheduled",
+      "BackupStarted",
+      "BackupCompleted",
+      "SnapshotsPruned"
+    ])
   })
 )
 
@@ -125,7 +130,7 @@ Virtual.test(
       })
       expect(backup.status?.lastBackupTime).toBeUndefined()
       expect(Condition.isTrue(backup.status?.conditions, "RetentionApplied")).toBe(false)
-      expect(world.told("web")).toEqual(["BackupScheduled", "BackupStarted", "BackupPartiallyFailed"])
+      expect(world.eventReasons("web")).toEqual(["BackupScheduled", "BackupStarted", "BackupPartiallyFailed"])
     })
 )
 
@@ -215,7 +220,7 @@ Virtual.test("A run continues on the node to which a drain moved its volume", (w
       consecutiveFailures: 0,
       lastRun: { job: expect.stringMatching(/-2$/) }
     })
-    expect(world.told("shop").filter((reason) => reason === "BackupStarted")).toHaveLength(1)
+    expect(world.eventReasons("shop").filter((reason) => reason === "BackupStarted")).toHaveLength(1)
     expect((yield* Virtual.jobs).filter(({ status }) => (status?.active ?? 0) > 0)).toEqual([])
   })
 )

@@ -170,7 +170,7 @@ const to = (text: string) => Either.getOrThrow(Destination.parse(text))
 const elsewhere = to("rest+https://host/a")
 
 /** The reason of a refusal, or each group as its node and its claims. */
-const told = Either.match({
+const summaryOf = Either.match({
   onLeft: ({ reason }: { readonly reason: string }) => reason,
   onRight: (
     groups: ReadonlyArray<{ readonly node: string | undefined; readonly claims: ReadonlyArray<{ name: string }> }>
@@ -186,19 +186,19 @@ const targetOf = (place: Place, name: string, spec?: { readonly [field: string]:
 describe.concurrent("a Backup finds", () => {
   test("nothing, then a claim, then the same name twice", (place) =>
     Effect.gen(function* () {
-      expect(told(yield* sourceOf(place, "web"))).toBe("SourceNotFound")
+      expect(summaryOf(yield* sourceOf(place, "web"))).toBe("SourceNotFound")
       yield* claim(place, "web", { phase: "Pending" })
-      expect(told(yield* sourceOf(place, "web"))).toBe("VolumeNotBound")
+      expect(summaryOf(yield* sourceOf(place, "web"))).toBe("VolumeNotBound")
       yield* Client.status.patch(
         PersistentVolumeClaim,
         { namespace: place.namespace, name: "web" },
         Patch.merge({ status: { phase: "Bound" } })
       )
-      expect(told(yield* sourceOf(place, "web"))).toEqual([["anywhere", "web"]])
+      expect(summaryOf(yield* sourceOf(place, "web"))).toEqual([["anywhere", "web"]])
       yield* deployment(place, "web", "web-data")
-      expect(told(yield* sourceOf(place, "web"))).toBe("SourceAmbiguous")
-      expect(told(yield* sourceOf(place, "pvc/web"))).toEqual([["anywhere", "web"]])
-      expect(told(yield* sourceOf(place, "deployment/web"))).toBe("SourceNotFound")
+      expect(summaryOf(yield* sourceOf(place, "web"))).toBe("SourceAmbiguous")
+      expect(summaryOf(yield* sourceOf(place, "pvc/web"))).toEqual([["anywhere", "web"]])
+      expect(summaryOf(yield* sourceOf(place, "deployment/web"))).toBe("SourceNotFound")
     }))
 
   test("the volumes of a Deployment, where its pod is, to be read as it writes them", (place) =>
@@ -207,7 +207,7 @@ describe.concurrent("a Backup finds", () => {
       yield* claim(place, "web-data")
       yield* pod(place, "web-1", "web-data", "node-b")
       const groups = yield* sourceOf(place, "web")
-      expect(told(groups)).toEqual([["node-b", "web-data"]])
+      expect(summaryOf(groups)).toEqual([["node-b", "web-data"]])
       const [group] = Either.getOrThrow(groups)
       expect(group.security).toEqual({ runAsUser: 1000, runAsGroup: 2000, fsGroup: 3000 })
       expect(group.tolerations).toContainEqual(toleration)
@@ -220,7 +220,7 @@ describe.concurrent("a Backup finds", () => {
         { namespace: place.namespace, name: "web-1" },
         Patch.merge({ status: { phase: "Succeeded" } })
       )
-      expect(told(yield* sourceOf(place, "web"))).toEqual([["anywhere", "web-data"]])
+      expect(summaryOf(yield* sourceOf(place, "web"))).toEqual([["anywhere", "web-data"]])
     }))
 
   test("the volumes of a StatefulSet, and the claim of its destination", (place) =>
@@ -228,18 +228,18 @@ describe.concurrent("a Backup finds", () => {
       yield* statefulSet(place, "db")
       yield* claim(place, "data-db-0")
       yield* claim(place, "data-db-1")
-      expect(told(yield* sourceOf(place, "db"))).toEqual([
+      expect(summaryOf(yield* sourceOf(place, "db"))).toEqual([
         ["anywhere", "data-db-0"],
         ["anywhere", "data-db-1"]
       ])
-      expect(told(yield* sourceOf(place, "db", to("pvc://backups")))).toBe("VolumeNotBound")
+      expect(summaryOf(yield* sourceOf(place, "db", to("pvc://backups")))).toBe("VolumeNotBound")
       yield* claim(place, "backups", { phase: "Pending" })
       yield* pod(place, "archive", "backups", "node-c")
-      expect(told(yield* sourceOf(place, "db", to("pvc://backups")))).toEqual([
+      expect(summaryOf(yield* sourceOf(place, "db", to("pvc://backups")))).toEqual([
         ["node-c", "data-db-0"],
         ["node-c", "data-db-1"]
       ])
-      expect(told(yield* sourceOf(place, "db", to("pvc://data-db-1")))).toBe("VolumeInUse")
+      expect(summaryOf(yield* sourceOf(place, "db", to("pvc://data-db-1")))).toBe("VolumeInUse")
     }))
 
   test("its repository, where that can be mounted, to be written as its runs did", (place) =>
@@ -265,7 +265,7 @@ describe.concurrent("a Backup finds", () => {
       const names = Array.from({ length: Pages.size + 10 }, (_, n) => `pod-${n}`)
       yield* Effect.forEach(names, (name) => pod(place, name, "other", "node-1"), { concurrency: 8, discard: true })
       yield* pod(place, "zz-last", "web", "node-2")
-      expect(told(yield* sourceOf(place, "web"))).toEqual([["node-2", "web"]])
+      expect(summaryOf(yield* sourceOf(place, "web"))).toEqual([["node-2", "web"]])
       const pages = place.requests.filter((request) => request.startsWith("GET pods"))
       expect(pages).toHaveLength(2)
       for (const page of pages) expect(page).toContain(`limit=${Pages.size}`)
@@ -274,7 +274,7 @@ describe.concurrent("a Backup finds", () => {
   test("no volume that is a block device", (place) =>
     Effect.gen(function* () {
       yield* claim(place, "raw", { volumeMode: "Block" })
-      expect(told(yield* sourceOf(place, "raw"))).toBe("UnsupportedVolumeMode")
+      expect(summaryOf(yield* sourceOf(place, "raw"))).toBe("UnsupportedVolumeMode")
     }))
 })
 
@@ -335,7 +335,7 @@ describe.concurrent("the credentials", () => {
       const seen: Array<string> = []
       const now = Effect.tap(credentials(place), (found) => Effect.sync(() => seen.push(JSON.stringify(found))))
       expect(message(yield* now)).toStartWith(
-        "Secret not found: cart-backup-credentials (create it with RESTIC_PASSWORD)"
+        "Secret not found: cart-backup-credentials (create it with RESTIC_PASSWORD"
       )
       yield* secret(place, "cart-backup-credentials", {
         RESTIC_PASSWORD: "",

@@ -60,7 +60,7 @@ Virtual.test(
           lastScheduleTime: "2026-11-20T01:00:00Z",
           message: "1 volume saved"
         })
-        expect(world.told(name)).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+        expect(world.eventReasons(name)).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
       }
     }),
   180_000
@@ -387,7 +387,7 @@ describe("A run that finds the repository locked", () => {
       yield* Virtual.create("shop", { backoffLimit: 0 })
       const { status } = yield* Virtual.rests("shop")
       expect(status).toMatchObject({ phase: "Failed", lastRun: { reason: "RepositoryLocked" }, consecutiveFailures: 1 })
-      expect(world.told("shop")).toContain("RepositoryLocked")
+      expect(world.eventReasons("shop")).toContain("RepositoryLocked")
       expect(status?.message).toContain("retried in 30 minutes")
       yield* world.until("2026-11-20T00:30:59Z")
       expect(world.begun()).toHaveLength(1)

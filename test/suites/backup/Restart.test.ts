@@ -28,7 +28,7 @@ describe("After a manager was away for three times of the schedule", () => {
         lastScheduleTime: "2026-11-20T00:30:00Z",
         nextBackupTime: "2026-11-20T00:40:00Z"
       })
-      expect(world.told("shop")).not.toContain("MissedSchedule")
+      expect(world.eventReasons("shop")).not.toContain("MissedSchedule")
       yield* world.until("2026-11-20T00:42:00Z")
       expect(world.begun()).toHaveLength(3)
     })
@@ -71,7 +71,7 @@ describe("After a manager was away for three times of the schedule", () => {
       yield* world.manage()
       yield* world.until("2026-11-20T02:05:50Z")
       expect(world.begun().length).toBe(before + 1)
-      expect(world.told("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
+      expect(world.eventReasons("shop").filter((reason) => reason === "TooManyMissedTimes")).toHaveLength(1)
     })
   )
 })
@@ -195,6 +195,6 @@ Virtual.test("Of two managers only the one that leads runs Backups, and the othe
       "00:10",
       "00:20"
     ])
-    expect(world.told("shop").filter((reason) => reason === "BackupCompleted")).toHaveLength(3)
+    expect(world.eventReasons("shop").filter((reason) => reason === "BackupCompleted")).toHaveLength(3)
   })
 )

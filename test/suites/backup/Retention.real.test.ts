@@ -40,7 +40,11 @@ Backups.real(
       // They are older than this Backup.
       expect(held.status?.retentionHold).toMatchObject({ reason: "ExistingSnapshots", keep: 3, remove: 2 })
       expect(Backups.condition(held, "RetentionApplied")).toMatchObject({ status: "False", reason: "RetentionHeld" })
-      yield* Backups.told(scene, "shop", { type: "Warning", reason: "RetentionHeld", note: "would delete 2 snapshots" })
+      yield* Backups.recorded(scene, "shop", {
+        type: "Warning",
+        reason: "RetentionHeld",
+        note: "would delete 2 snapshots"
+      })
       expect(yield* Scene.snapshots(scene, repository)).toHaveLength(made.length + 1)
 
       yield* Backups.annotate(scene, "shop", "apply-retention", "yes")
@@ -63,7 +67,7 @@ Backups.real(
       const kept = [...made.slice(-2).map(({ id }) => id), newest, ...others]
       const left = yield* Scene.snapshots(scene, repository)
       expect(left.map(({ id }) => id).toSorted()).toEqual(kept.map((id) => id ?? "missing").toSorted())
-      yield* Backups.told(scene, "shop", {
+      yield* Backups.recorded(scene, "shop", {
         type: "Normal",
         reason: "SnapshotsPruned",
         note: "2 old snapshots deleted; 3 kept"

@@ -130,7 +130,7 @@ Backups.real(
         Effect.sync(() => sent.join("\n")),
         (text) => text.includes("shop")
       )
-      yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupFailed", note: "RESTIC_PASSWORD" })
+      yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "BackupFailed", note: "RESTIC_PASSWORD" })
       const metrics = yield* Endpoint.get(program, "/metrics")
       const found = {
         objects: yield* everything(scene),

@@ -49,7 +49,11 @@ Backups.real(
         ["hollow", 0, false],
         ["web", 1, true]
       ])
-      yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "no files found: hollow" })
+      yield* Backups.recorded(scene, "shop", {
+        type: "Warning",
+        reason: "BackupCompleted",
+        note: "no files found: hollow"
+      })
       const saved = yield* Scene.snapshots(scene, repository)
       expect(new Set(saved.map(({ hostname }) => hostname))).toEqual(
         new Set([`${scene.namespace}/app`, `${scene.namespace}/web`])
@@ -79,7 +83,7 @@ Backups.real(
         /^No files found: app \(\d+ in snapshot [0-9a-f]{8}\)\..*spec\.allowEmpty/
       )
       expect(Backups.condition(emptied, "VolumesIntact")).toMatchObject({ status: "False", reason: "VolumeEmpty" })
-      yield* Backups.told(scene, "shop", { type: "Warning", reason: "VolumeEmpty", note: "No files found: app" })
+      yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "VolumeEmpty", note: "No files found: app" })
 
       yield* Client.patch(Backup, scene.key("shop"), Patch.merge({ spec: { allowEmpty: true } }))
       const accepted = yield* Backups.run(scene, "shop", "U")
@@ -123,7 +127,7 @@ Backups.real(
       expect(Backups.condition(partial, "LastRunSucceeded")?.status).toBe("False")
       // One try: the next would have left one more snapshot of the same.
       expect(yield* Scene.snapshots(scene, repository)).toHaveLength(2)
-      yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupPartiallyFailed", note: "diary" })
+      yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "BackupPartiallyFailed", note: "diary" })
 
       yield* Client.patch(Backup, scene.key("shop"), Patch.merge({ spec: { allowPartial: true } }))
       const allowed = yield* Backups.run(scene, "shop", "U")
@@ -132,7 +136,7 @@ Backups.real(
         consecutiveFailures: 0,
         lastRun: { reason: "PartiallyFailed" }
       })
-      yield* Backups.told(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "diary" })
+      yield* Backups.recorded(scene, "shop", { type: "Warning", reason: "BackupCompleted", note: "diary" })
       expect((yield* Backups.maintained(scene, "shop")).status?.snapshots).toBe(2)
       expect(yield* Scene.snapshots(scene, repository)).toHaveLength(2)
     }).pipe(quickly),

@@ -21,7 +21,7 @@ describe("A schedule that cannot be followed", () => {
         // It is looked at again.
         yield* Virtual.annotate("bad", "note", "1")
         yield* world.until("2026-11-20T00:12:00Z")
-        expect(world.told("bad")).toEqual(["InvalidSchedule"])
+        expect(world.eventReasons("bad")).toEqual(["InvalidSchedule"])
         expect(times(world)).toEqual(["00:00", "00:05", "00:10"])
         expect((yield* Virtual.status("good")).phase).toBe("Completed")
 
@@ -111,7 +111,7 @@ Virtual.test(
       yield* Virtual.change("shop", { spec: { suspend: false } })
       yield* world.until("2026-11-20T01:11:00Z")
       expect(times(world)).toEqual(["00:00", "00:45", "00:53", "01:00", "01:10"])
-      expect(world.told("shop")).not.toContain("RunSkipped")
+      expect(world.eventReasons("shop")).not.toContain("RunSkipped")
     })
 )
 

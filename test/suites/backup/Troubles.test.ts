@@ -40,7 +40,7 @@ Virtual.test("A run goes on in another pod where its pod is deleted, however lon
     yield* world.pass("20 minutes")
     expect(world.begun()).toHaveLength(2)
     expect(yield* Virtual.status("shop")).toMatchObject({ phase: "Completed", lastRun: { reason: "Succeeded" } })
-    expect(world.told("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
+    expect(world.eventReasons("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupCompleted"])
   })
 )
 
@@ -75,7 +75,7 @@ describe("A mover that does not start", () => {
         expect(Virtual.condition(failed, "LastRunSucceeded")).toMatchObject({ status: "False", reason })
         expect(Virtual.condition(failed, "Ready")?.status).toBe("True")
         expect([yield* Virtual.jobs, yield* Virtual.pods]).toEqual([[], []])
-        expect(world.told("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
+        expect(world.eventReasons("shop")).toEqual(["BackupScheduled", "BackupStarted", "BackupFailed"])
         world.movers(() => undefined)
         yield* world.until("2026-11-20T00:32:00Z")
         expect((yield* Virtual.status("shop")).phase).toBe("Completed")
@@ -319,7 +319,7 @@ Virtual.test("A run that takes too long is ended after activeDeadlineSeconds", (
       phase: "Failed",
       lastRun: { reason: "DeadlineExceeded", message: expect.stringContaining("600 seconds") }
     })
-    expect(world.told("shop")).toContain("BackupFailed")
+    expect(world.eventReasons("shop")).toContain("BackupFailed")
   })
 )
 
@@ -400,6 +400,6 @@ Virtual.test("One that is wrong, in whichever way, does not hold up the others",
       "InvalidSchedule",
       "UnknownTimeZone"
     ])
-    expect(world.told("no-source")).toEqual(["SourceNotFound"])
+    expect(world.eventReasons("no-source")).toEqual(["SourceNotFound"])
   })
 )

@@ -46,9 +46,9 @@ export interface Virtual {
   readonly manage: (
     options?: VirtualManager.Options
   ) => Effect.Effect<VirtualManager.VirtualManager, never, Scope.Scope>
-  /** Reasons of what all managers have told about a Backup, oldest first. */
-  readonly told: (name: string) => ReadonlyArray<string>
-  /** The same, with what was said. */
+  /** The reasons of all managers' Events about a Backup, oldest first. */
+  readonly eventReasons: (name: string) => ReadonlyArray<string>
+  /** The notes of those with this reason. */
   readonly notes: (name: string, reason: string) => ReadonlyArray<string>
 }
 
@@ -69,7 +69,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
       const managers: Array<VirtualManager.VirtualManager> = []
       const about = (name: string) =>
         managers
-          .flatMap(({ told }) => told)
+          .flatMap(({ events }) => events)
           .filter(({ regarding }) => regarding.kind === "Backup" && regarding.metadata.name === name)
       const cluster = yield* EmbeddedCluster.make({
         seed: 1,
@@ -91,7 +91,7 @@ export const test = <A, E>(name: string, body: Body<A, E>, timeoutMillis = 120_0
           Effect.tap(VirtualManager.start(cluster, time, options), (manager) =>
             Effect.sync(() => void managers.push(manager))
           ),
-        told: (name) => about(name).map(({ reason }) => reason),
+        eventReasons: (name) => about(name).map(({ reason }) => reason),
         notes: (name, reason) =>
           about(name)
             .filter((entry) => entry.reason === reason)

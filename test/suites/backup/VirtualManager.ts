@@ -36,8 +36,8 @@ export interface VirtualManager {
   readonly cut: (fate: (request: Request) => Fate) => void
   /** What it sent so far. */
   readonly sent: ReadonlyArray<Sent>
-  /** What it told in Events so far, repeats too, oldest first. */
-  readonly told: ReadonlyArray<EventRecorder.Entry>
+  /** The Events that the manager recorded, with repeats, oldest first. */
+  readonly events: ReadonlyArray<EventRecorder.Entry>
   /** What its workers did so far. */
   readonly attempts: ReadonlyArray<Attempt.Attempt>
   readonly metrics: Metrics.Registry
@@ -65,7 +65,7 @@ export const start = (
   Effect.gen(function* () {
     let fate: (request: Request) => Fate = () => "pass"
     const sent: Array<Sent> = []
-    const told: Array<EventRecorder.Entry> = []
+    const events: Array<EventRecorder.Entry> = []
     const attempts: Array<Attempt.Attempt> = []
     const wire = Layer.effect(
       Transport.Transport,
@@ -102,7 +102,7 @@ export const start = (
         ...recorder,
         record: (entry) =>
           Effect.zipRight(
-            Effect.sync(() => void told.push(entry)),
+            Effect.sync(() => void events.push(entry)),
             recorder.record(entry)
           )
       })
@@ -122,7 +122,7 @@ export const start = (
         fate = decide
       },
       sent,
-      told,
+      events,
       attempts,
       metrics,
       leads: () => election?.state().leading ?? true,

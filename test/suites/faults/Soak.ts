@@ -230,7 +230,7 @@ export const run = (cluster: ControlPlane, { apps, duration, report = () => unde
     const before = yield* phase("warm-up", Duration.times(Duration.decode(duration), 0.2))
     const after = yield* phase("soak", duration)
     const counted = (what: "restarts" | "relists") => sum(informers.map((informer) => informer.state()[what]))
-    // The Event recorder still writes the counts of repeated Events, and forgets an Event after its last write.
+    // Strings of the last Events stay in the heap for some seconds longer than the queues.
     let mentions = Footprint.mentions(names)
     for (let wait = 0; wait < 5 && mentions.length > allowedMentions; wait++) {
       yield* Effect.sleep("10 seconds")
