@@ -100,6 +100,32 @@ describe("Maintenance that is due", () => {
     expect(((due(failed(1, "RepositoryLocked")).at ?? 0) - now) / 60_000).toBe(30)
     expect(due(failed(1), kept, {}, now + 3_600_000)).toEqual({ operations: ["forget"], at: undefined })
   })
+
+  test("is retried at once for a new value of the annotation, and after a run that a user requested", () => {
+    const { lastRun } = saved
+    const failed = (last: { readonly token?: string; readonly run?: string }): BackupStatus => ({
+      ...saved,
+      maintenance: {
+        failures: 1,
+        last: {
+          job: "k",
+          startTime: "2026-11-20T09:50:00Z",
+          completionTime: "2026-11-20T10:00:00Z",
+          reason: "x",
+          ...last
+        }
+      }
+    })
+    const annotations = { [Names.retentionAnnotation]: "yes" }
+    expect(due(failed({}), kept, { annotations }).operations).toEqual(["forget"])
+    expect(due(failed({ token: "yes" }), kept, { annotations }).operations).toEqual([])
+    const manual = (status: BackupStatus) => ({
+      ...status,
+      ...(lastRun && { lastRun: { ...lastRun, trigger: "manual" as const } })
+    })
+    expect(due(manual(failed({})), kept).operations).toEqual(["forget"])
+    expect(due(manual(failed({ run: "run-uid" })), kept).operations).toEqual([])
+  })
 })
 
 function condition(type: string, reason: string) {
