@@ -24,5 +24,5 @@ export const program = {
   verbs: [mover]
 }
 
-// Whoever imports it, as the demo does, runs it in its own way.
+// A program that imports this module, as the demo does, runs it by itself.
 if (import.meta.main) Program.main(program)

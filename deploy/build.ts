@@ -6,7 +6,7 @@
  *     bun run build --target linux-arm64          dist/homeostat-linux-arm64
  *     bun run build --outdir /elsewhere
  *
- * What an earlier one has left there is removed first.
+ * It removes the files of an earlier build first.
  */
 import { join, relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
@@ -59,7 +59,7 @@ const build = Effect.gen(function* () {
       ? [{ name: Dist.own, target: yield* Target.host }]
       : named.map((target) => ({ name: Dist.nameOf(target), target }))
   const sources = yield* Sources.of(root, process.env.SOURCE_DATE_EPOCH)
-  // What `run` does not compile, so that it starts sooner.
+  // `run` does not compile these schemas, so that it starts sooner.
   yield* Crd.definitionsOf(program.controllers)
   yield* Dist.prepare(outdir)
   let bill = ""

@@ -12,7 +12,7 @@ import { join } from "node:path"
 const root = join(import.meta.dir, "..")
 const destination = join(root, "dist/packages")
 
-// What others are declared against comes first.
+// The packages that others depend on come first.
 const packages = ["runtime", "observability", "test/cluster"]
 
 await rm(destination, { recursive: true, force: true })

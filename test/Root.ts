@@ -2,9 +2,9 @@
  * The image as a machine without a container runtime can have it: a root file system that holds the program and the files of the C
  * library that it is linked to, no shell and nothing else, and the command that runs the program in it.
  *
- * That runs it as a cluster does under the restricted profile: its root is read-only, user and group are 65532, it has no
- * capabilities and gets no new privileges, and processes and mounts of its own, as process 1; the network is the machine's. To
- * this machine, whatever it writes belongs to whoever runs the tests.
+ * That runs it as a cluster does under the restricted profile: its root is read-only, user and group are 65532, it has no capabilities
+ * and gets no new privileges, and processes and mounts of its own, as process 1; the network is the machine's. To this machine, all
+ * files that it writes belong to the user of the tests.
  */
 import { copyFile, mkdir, realpath } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Destination from "./repository/Destination.ts"
 
-/** What can be set. */
+/** The values of all settings. */
 export interface Values {
   /** The default image of movers. */
   readonly moverImage: string

@@ -89,9 +89,9 @@ const Spec = Schema.Struct({
   resources: Schema.optionalWith(
     Schema.Struct({
       requests: Schema.optionalWith(Amounts, { exact: true }).annotations({
-        description: "What the scheduler sets aside for each pod."
+        description: "The resources that the scheduler reserves for each pod."
       }),
-      limits: Schema.optionalWith(Amounts, { exact: true }).annotations({ description: "What a pod may use at most." })
+      limits: Schema.optionalWith(Amounts, { exact: true }).annotations({ description: "The most that a pod may use." })
     }).pipe(withinLimit("cpu"), withinLimit("memory"), withinLimit("ephemeral-storage", "ephemeral__dash__storage")),
     { exact: true }
   ).annotations({ description: "Compute resources of the container." })
@@ -108,7 +108,7 @@ const Status = Schema.Struct({
     exact: true
   }).annotations({
     description:
-      "The conditions in one word: Pending before the first pod is ready, Deploying during a rollout, Running when every pod runs the spec, Degraded when pods were lost since, Failed when a user has to act."
+      "The conditions in one word. Pending: no pod was ready yet. Deploying: a rollout is active. Running: every pod runs the spec. Degraded: pods were lost. Failed: a user must act."
   }),
   replicas: count("Pods that exist."),
   updatedReplicas: count("Pods that run the present spec."),

@@ -2,7 +2,7 @@
  * The WebApp controller: each WebApp gets a Deployment and a Service with its name, which the controller keeps as in the spec, and a
  * status with their progress.
  *
- * Needs the permissions to get, list, watch and patch WebApps, Deployments and Services, to create the latter two, to patch
+ * Needs the permissions to get, list, watch and patch WebApps, Deployments and Services. Creates the latter two. Needs also to patch
  * `webapps/status`, to list and watch Pods and HorizontalPodAutoscalers, and to create and patch Events.
  */
 import * as Cache from "@homeostat/runtime/cache/Cache"

@@ -1,6 +1,6 @@
 /**
- * The bill of materials of the program, as CycloneDX 1.6: the packages of which something is in it, as the compiler tells, which of
- * them needs which, and Bun with what Bun is made of.
+ * The bill of materials of the program, as CycloneDX 1.6: the packages that the compiler took code from, their dependencies, and Bun
+ * with its own libraries.
  */
 import { join } from "node:path"
 import * as Cdx from "@cyclonedx/cyclonedx-library"
@@ -34,11 +34,11 @@ export const packagesOf = ({ inputs, outputs }: Metafile): ReadonlyMap<string, R
     Object.entries(inputs).flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [file] : []))
   )
   const packages = new Map(taken.map((file) => [folderOf(file), new Set<string>()]))
-  // Of all files: of one that only hands on what others have, nothing is left.
+  // All files count, because nothing remains of a file that only re-exports.
   for (const [file, { imports }] of Object.entries(inputs)) {
     const from = folderOf(file)
     for (const { entryPoint, path } of imports) {
-      // What is imported on demand is an output of its own.
+      // A dynamic import is a separate output.
       const to = folderOf(entryPoint ?? path)
       if (to !== from && packages.has(to)) packages.get(from)?.add(to)
     }
@@ -46,7 +46,7 @@ export const packagesOf = ({ inputs, outputs }: Metafile): ReadonlyMap<string, R
   return packages
 }
 
-/** What Bun says of itself and no library is: standards, programs that it stands in for, and its own parts. */
+/** Entries of `process.versions` that are not libraries: standards, programs that Bun replaces, and parts of Bun. */
 const noLibraries = [
   "bun",
   "node",
@@ -61,7 +61,7 @@ const noLibraries = [
   "usockets"
 ]
 
-/** Bun, and the libraries that are linked into it, by the versions and commits that it tells. */
+/** Bun and its linked libraries, by the versions and commits in `process.versions`. */
 const bun = (): Cdx.Models.Component => {
   const library = ([name, version = ""]: readonly [string, string | undefined]) =>
     new Cdx.Models.Component(Cdx.Enums.ComponentType.Library, name, { version, bomRef: `bun/${name}@${version}` })

@@ -1,8 +1,7 @@
 /**
  * The program as one file for one system.
  *
- * The same sources give the same bytes, wherever they lie and whoever compiles them: no path of this machine gets in, no time, and
- * nothing of the environment.
+ * The same sources give the same bytes on every machine: the program contains no path, no time and no value of the environment.
  */
 import { mkdtemp, rename, rm } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
@@ -12,10 +11,10 @@ import * as Effect from "effect/Effect"
 import type { Sources } from "./Sources.ts"
 import type { Target } from "./Target.ts"
 
-/** It can't be compiled; the message is what Bun says. */
+/** Bun cannot compile the program. The message is Bun's. */
 export class CompilationFailed extends Data.TaggedError("CompilationFailed")<{ readonly message: string }> {}
 
-/** What is compiled. */
+/** The input of a compilation. */
 export interface Options {
   /** The root of the repository. */
   readonly root: string
@@ -27,7 +26,7 @@ export interface Options {
   readonly file: string
 }
 
-/** What went in, and what came of it. */
+/** Bun's record of a compilation: inputs and outputs. */
 export type Metafile = NonNullable<Bun.BuildOutput["metafile"]>
 
 /**
@@ -45,7 +44,7 @@ const jitPolicy = 3
 /** The functions that a start uses, as `bun test/order.ts` records them: their bytecode is put together. */
 export const order = join(import.meta.dir, "start.order")
 
-/** What the program says of how it was made. */
+/** The build settings that `version` prints. */
 export const recordOf = ({ sources, target }: Pick<Options, "sources" | "target">): Build => ({
   commit: sources.commit,
   date: sources.date,
@@ -56,7 +55,7 @@ export const recordOf = ({ sources, target }: Pick<Options, "sources" | "target"
   )
 })
 
-/** What the program is called inside itself, for every system, so that only what differs does. */
+/** The name of the program inside its file: the same for every system. */
 const inner = "program"
 
 const messageOf = (error: unknown): string =>
@@ -94,7 +93,7 @@ export const make = ({
               outfile: join(folder, inner),
               jitPolicy,
               bytecodeOrder: order,
-              // Neither is the business of whoever runs it: what it finds in its folder does not change what it does.
+              // Files in the working directory must not change the behaviour of the program.
               autoloadDotenv: false,
               autoloadBunfig: false
             },
@@ -107,7 +106,7 @@ export const make = ({
               __filename: JSON.stringify("/")
             }
           })
-          if (metafile === undefined) throw new Error("Bun tells nothing of what it compiled")
+          if (metafile === undefined) throw new Error("Bun returned no metafile")
           await rename(join(folder, inner), file)
           return metafile
         },

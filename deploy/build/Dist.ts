@@ -8,7 +8,7 @@ import * as Target from "./Target.ts"
 /** It can't be written to. */
 export class NotWritable extends Data.TaggedError("NotWritable")<{
   readonly folder: string
-  /** What the system says. */
+  /** The error of the operating system. */
   readonly reason: string
 }> {
   override get message(): string {

@@ -10,10 +10,10 @@ export interface Sources {
   readonly date: string | undefined
 }
 
-/** `SOURCE_DATE_EPOCH` is set to what is no time. */
+/** `SOURCE_DATE_EPOCH` is not a time. */
 export class InvalidEpoch extends Data.TaggedError("InvalidEpoch")<{ readonly epoch: string }> {
   override get message(): string {
-    return `SOURCE_DATE_EPOCH is ${JSON.stringify(this.epoch)}: it is a time in seconds since 1970, in digits, or is not set`
+    return `invalid SOURCE_DATE_EPOCH: ${JSON.stringify(this.epoch)} (must be seconds since 1970, in digits)`
   }
 }
 
@@ -27,10 +27,10 @@ const output = (folder: string, args: ReadonlyArray<string>): Effect.Effect<stri
 
 const isoOf = (seconds: string): string => new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z")
 
-/** What it says; nothing where it is empty, as where it is not set. */
+/** The date of `SOURCE_DATE_EPOCH`; undefined if it is empty or not set. */
 const dateOf = (epoch = ""): Effect.Effect<string | undefined, InvalidEpoch> => {
   if (epoch === "") return Effect.succeed(undefined)
-  // Of more digits than these, the year has more than four.
+  // With more digits, the year has more than four.
   return /^\d{1,11}$/.test(epoch) ? Effect.succeed(isoOf(epoch)) : new InvalidEpoch({ epoch })
 }
 

@@ -1,5 +1,5 @@
 /**
- * The part of `deploy/` that follows from code: the kinds as CustomResourceDefinitions, the rights that running takes, the roles for
+ * The part of `deploy/` that follows from code: the CustomResourceDefinitions, the permissions of the manager, the roles for
  * people. In `deploy/crds` and `deploy/rbac` there is nothing else. Pure: the same program gives the same files.
  */
 import * as CrdVerb from "@homeostat/runtime/command/Crd"
@@ -17,7 +17,7 @@ export const folders = ["crds", "rbac"] as const
 /** Files by their path below `deploy/`. */
 export type Files = ReadonlyMap<string, string>
 
-/** What is installed. */
+/** The program to install. */
 export interface Program {
   readonly name: string
   readonly controllers: ReadonlyArray<Controller<unknown>>
@@ -27,14 +27,14 @@ export interface Program {
 export const namespaceOf = ({ name }: Program): string => `${name}-system`
 
 const header = (lines: ReadonlyArray<string>): string =>
-  [...lines, "Written by `bun run generate` from the controllers' declarations: what is changed here is lost."]
+  [...lines, "Written by `bun run generate` from the controllers' declarations: the next run overwrites changes."]
     .map((line) => `# ${line}\n`)
     .join("")
 
 const file = (lines: ReadonlyArray<string>, objects: ReadonlyArray<object>): Effect.Effect<string> =>
   Effect.map(Yaml.documents(objects), (text) => `${header(lines)}${text}\n`)
 
-/** A kustomization of some files beside it. What it holds is found by the label, whoever includes it. */
+/** A kustomization of some files beside it, which labels their objects. */
 const kustomization = ({ name }: Program, lines: ReadonlyArray<string>, resources: ReadonlyArray<string>) =>
   file(lines, [
     {
@@ -53,7 +53,7 @@ const crds = (program: Program) => {
     ...Object.fromEntries(
       kinds.map((kind) => [
         pathOf(kind),
-        file([`What a ${kind.kind} is, as \`${program.name} crd\` prints it.`], [Crd.of(kind)])
+        file([`The CRD of ${kind.kind}, as \`${program.name} crd\` prints it.`], [Crd.of(kind)])
       ])
     ),
     "kustomization.yaml": kustomization(program, ["The kinds."], kinds.map(pathOf))
@@ -72,36 +72,36 @@ const rbac = (program: Program) => {
   const narrow = Rbac.objects(controllers, { ...settings, namespaces: ["default"] }).map(anywhere)
   const lease = Rbac.objects([], { ...settings, namespaces: [], lease: { namespace, name } })
   return {
-    "leader-election.yaml": file(["What replicas need to agree on one of them."], lease),
+    "leader-election.yaml": file(["The permissions for leader election."], lease),
     "people.yaml": file(
       [
-        "For users and Prometheus. The first two are added to `view` and to `edit`, which every cluster has: whoever may edit the",
-        "Deployments of a namespace may edit these kinds there. The others are for who is bound to them: see docs/callers.md.",
-        "An editor can name any Secret and claim of the namespace in a Backup, as in a pod; nothing else than that is given by it."
+        "For users and Prometheus. Kubernetes adds the first two to its ClusterRoles `view` and `edit`: a user who may edit the",
+        "Deployments of a namespace may edit these kinds there. Bind the others yourself: see docs/callers.md.",
+        "An editor can name any Secret and claim of the namespace in a Backup, as in a pod."
       ],
       PeopleRoles.of(name, CrdVerb.kindsOf(controllers))
     ),
     "kustomization.yaml": kustomization(
       program,
-      ["What every installation has."],
+      ["The objects of every installation."],
       ["leader-election.yaml", "people.yaml"]
     ),
     "cluster/manager.yaml": file(
       [
-        `What the manager needs to work in all namespaces, and nothing else: \`${name} rbac --metrics-secure\`.`,
-        "TokenReviews and SubjectAccessReviews are for --metrics-secure, and for who asks /why with a token."
+        `The permissions of a manager for all namespaces, as \`${name} rbac --metrics-secure\` prints them.`,
+        "TokenReviews and SubjectAccessReviews are for --metrics-secure, and for callers of /why with a token."
       ],
       wide
     ),
-    "cluster/kustomization.yaml": kustomization(program, ["Rights in all namespaces."], ["manager.yaml"]),
+    "cluster/kustomization.yaml": kustomization(program, ["Permissions in all namespaces."], ["manager.yaml"]),
     "namespaced/manager.yaml": file(
       [
-        `What the manager needs in each namespace that it works in, and nothing else: \`${name} rbac --namespace NAME\`.`,
-        "Which namespace that is, says the kustomization that includes it."
+        `The permissions of a manager in one of its namespaces, as \`${name} rbac --namespace NAME\` prints them.`,
+        "The including kustomization sets the namespace."
       ],
       narrow
     ),
-    "namespaced/kustomization.yaml": kustomization(program, ["Rights in one namespace."], ["manager.yaml"])
+    "namespaced/kustomization.yaml": kustomization(program, ["Permissions in one namespace."], ["manager.yaml"])
   }
 }
 

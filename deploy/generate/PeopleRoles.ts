@@ -1,13 +1,12 @@
 /**
- * Roles for people and for Prometheus: who may look at the kinds, who may change them, who may ask a manager. Those for the kinds are
- * added to the roles that each cluster has for its users, so that whoever has `view`, `edit` or `admin` in a namespace has it for
- * these kinds too, without another binding.
+ * Roles for people and for Prometheus: who may look at the kinds, who may change them, who may ask a manager. Kubernetes adds those for
+ * the kinds to its own ClusterRoles. So a user with `view`, `edit` or `admin` in a namespace has it for these kinds too.
  */
 import type * as Rbac from "@homeostat/runtime/manager/Rbac"
 import type * as CustomResource from "@homeostat/runtime/resource/CustomResource"
 import * as Order from "effect/Order"
 
-/** A role of the whole cluster, which nobody has been given yet. */
+/** A ClusterRole without bindings. */
 export interface PeopleRole {
   readonly apiVersion: "rbac.authorization.k8s.io/v1"
   readonly kind: "ClusterRole"
@@ -55,9 +54,9 @@ const parts = (kind: CustomResource.Any) => [
   ...scale(kind)
 ]
 
-/** The roles. A status is the controller's to write, so nobody is given that. */
+/** The roles. No role may write a status, because the controller writes it. */
 export const of = (name: string, kinds: ReadonlyArray<CustomResource.Any>): ReadonlyArray<PeopleRole> => [
-  // Whoever may `view` may `edit`, and so may who is `admin`: these roles are added to each other in every cluster.
+  // Kubernetes also adds `view` to `edit`, and `edit` to `admin`.
   role(
     `${name}-view`,
     [...rulesFor(kinds, itself, ["get", "list", "watch"]), ...rulesFor(kinds, parts, ["get"])],

@@ -33,7 +33,7 @@ const known = await modules()
 
 const moduleAt = (source: string): Module => {
   const module = known.get(source)
-  if (module === undefined) throw new Error(`There are no declarations of ${source}`)
+  if (module === undefined) throw new Error(`no declarations found: ${source}`)
   return module
 }
 
@@ -74,7 +74,7 @@ interface Found {
   readonly declaration: Declaration
 }
 
-/** What a name in a module means, followed through imports; nothing if it is not of these packages. */
+/** The declaration of a name, through imports; undefined if it is not of these packages. */
 const find = (module: Module, name: string): Found | undefined => {
   const [head = "", member] = name.split(".")
   const declaration = member === undefined ? module.declarations.get(head) : undefined

@@ -42,7 +42,7 @@ export interface Module {
   readonly declarations: ReadonlyMap<string, Declaration>
   /** Names that come from other modules of these packages. */
   readonly imports: ReadonlyMap<string, Import>
-  /** What it exports in order: the name, and what is declared here or imported under `local`. */
+  /** The exports in order. `local` is the name of the declaration or import. */
   readonly exports: ReadonlyArray<{ readonly name: string; readonly local: string; readonly comment: string }>
 }
 
@@ -59,7 +59,7 @@ export const modules = async (): Promise<ReadonlyMap<string, Module>> => {
     for (const [name, sources] of Object.entries(packages)) {
       for (const file of new Glob("**/*.d.ts").scanSync(join(root, name, "dist"))) {
         const source = join(sources, file.replace(/\.d\.ts$/, ".ts"))
-        // What is left of a module that is gone counts for nothing.
+        // Declarations of deleted modules may remain.
         if (!(await Bun.file(join(root, source)).exists())) continue
         await mkdir(dirname(join(folder, source)), { recursive: true })
         const [text, written] = await Promise.all([
@@ -176,7 +176,7 @@ const moduleOf = (source: string, text: string, written: string): Module => {
   return { source, comment: about, declarations, imports, exports }
 }
 
-/** What a module says of itself, which each begins with. */
+/** The comment at the start of a module. */
 const aboutOf = (written: string): string => plain(/^\/\*(\*.*?)\*\//s.exec(written)?.[1] ?? "")
 
 /** A comment's text without its marks. */
@@ -188,7 +188,7 @@ const plain = (comment: string): string =>
     .join("\n")
     .trim()
 
-/** What the classes of a module extend, as it is written: name and place. */
+/** The base classes in the text of a module: name and place. */
 const basesOf = (
   text: string
 ): ReadonlyArray<{ readonly name: string; readonly start: number; readonly end: number }> =>

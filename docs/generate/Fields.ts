@@ -5,7 +5,7 @@ import type * as CustomResource from "@homeostat/runtime/resource/CustomResource
 import { program } from "../../controllers/main.ts"
 import type { Page } from "./Page.ts"
 
-/** What of an OpenAPI schema is told. */
+/** The parts of an OpenAPI schema on a page. */
 export interface Field {
   readonly description?: string
   readonly type?: string
@@ -54,7 +54,7 @@ const defaultOf = (field: Field, isRequired: boolean): string => {
 const isImmutable = (field: Field): boolean =>
   field["x-kubernetes-validations"]?.some(({ rule }) => rule === "self == oldSelf") === true
 
-/** What the entries of lists and maps are, in the end, and the path to there. */
+/** The innermost entry of lists and maps, and its path. */
 const entriesOf = (name: string, field: Field): readonly [name: string, field: Field] => {
   if (field.items !== undefined) return entriesOf(`${name}[]`, field.items)
   if (field.additionalProperties !== undefined) return entriesOf(`${name}.*`, field.additionalProperties)
@@ -80,14 +80,14 @@ const rows = (name: string, field: Field, isRequired: boolean): ReadonlyArray<st
  */
 export const table = (name: string, { properties = {}, required = [] }: Field, withDefaults: boolean): string =>
   [
-    withDefaults ? "| Field | Type | Default | What it is |" : "| Field | Type | | What it is |",
+    withDefaults ? "| Field | Type | Default | Description |" : "| Field | Type | | Description |",
     "| --- | --- | --- | --- |",
     ...Object.entries(properties).flatMap(([key, field]) =>
       rows(`${name}.${key}`, field, withDefaults && required.includes(key))
     )
   ].join("\n")
 
-/** Pages that tell what a kind is for, where that takes more than its fields. */
+/** The guide of a kind. */
 const guides: { readonly [kind: string]: string } = { Backup: "backup.md", Restore: "backup.md" }
 
 /** The validation rules of a field and of those below it, with the messages of the API server. */
@@ -119,7 +119,7 @@ const columnTable = (columns: ReadonlyArray<{ readonly name: string; readonly js
 const render = (kind: CustomResource.Any): Page => {
   const { spec: definition } = Crd.of(kind)
   const [version] = definition.versions
-  // The schema is JSON, and what is read of it here is OpenAPI's.
+  // The schema is JSON.
   const schema = version?.schema?.openAPIV3Schema as Field
   const { spec = {}, status = {} } = schema.properties ?? {}
   const columns = version?.additionalPrinterColumns ?? []
@@ -133,13 +133,13 @@ const render = (kind: CustomResource.Any): Page => {
     schema.description ?? "",
     `\`apiVersion: ${kind.group}/${kind.version}\`, ${called} to kubectl, ${
       scope === "Namespaced" ? "in a namespace" : "cluster-wide"
-    }. \`kubectl explain ${name}.spec\` says the same of the version that a cluster has.${
-      guide === undefined ? "" : ` What it is for is in [${guide}](../${guide}).`
+    }. \`kubectl explain ${name}.spec\` shows the version of your cluster.${
+      guide === undefined ? "" : ` [${guide}](../${guide}) explains its use.`
     }`,
     ...section("Spec", table("spec", spec, true)),
     ...section("Rules", ...rulesOf("", { ...schema, properties: {} }), ...rulesOf("spec", spec)),
-    ...section("Status", "What the controller says of it.", "", table("status", status, false)),
-    ...(columns.length === 0 ? [] : ["## Columns", "What `kubectl get` shows besides the name.", columnTable(columns)])
+    ...section("Status", "The controller writes these fields.", "", table("status", status, false)),
+    ...(columns.length === 0 ? [] : ["## Columns", "`kubectl get` shows these columns.", columnTable(columns)])
   ]
   return { path: `docs/reference/${name}.md`, text: `${parts.filter((part) => part !== "").join("\n\n")}\n` }
 }

@@ -1,6 +1,7 @@
 /** All pages that are made from code. */
 import * as Metrics from "../../test/suites/metrics/Reference.ts"
 import * as Api from "./Api.ts"
+import * as Evidence from "./Evidence.ts"
 import * as Fields from "./Fields.ts"
 import type { Page } from "./Page.ts"
 
@@ -9,10 +10,10 @@ export const folder = "docs/reference"
 
 const contents = `# Reference
 
-<!-- Made by \`bun run generate\`. A test fails if it differs from what the sources say. -->
+<!-- Made by \`bun run generate\`. A test compares it with the sources. -->
 
-What is written beside the code, as pages. How it goes together is in [concepts](../concepts.md); how a project that is not in this
-repository gets the packages, in [a repository of your own](../guide/own-repository.md).
+The comments of the public modules, as pages. [Concepts](../concepts.md) explains how the modules work together, and
+[a repository of your own](../guide/own-repository.md) how to install the packages.
 
 ## Kinds
 
@@ -23,8 +24,6 @@ ${Fields.contents}
 \`homeostat --help\` and \`homeostat run --help\` list its flags, and [metrics](../metrics.md) its metrics.
 
 ## @homeostat/runtime
-
-In the order in which the data flows.
 
 ${Api.contents.runtime}
 
@@ -40,6 +39,7 @@ ${Api.contents.testkit}
 /** The pages. */
 export const pages: ReadonlyArray<Page> = [
   { path: Metrics.path, text: Metrics.text },
+  Evidence.page,
   { path: `${folder}/README.md`, text: contents },
   ...Fields.pages,
   ...Api.pages

@@ -39,7 +39,7 @@ export interface Pipeline {
   readonly inFlight: () => number
   /** Exports a recording. Check `room` before. Spans that cannot be converted are reported as failed. */
   readonly write: (recording: Recording) => void
-  /** Exports the remaining spans without a timeout, and accepts no more. */
+  /** Exports the remaining spans without a timeout, and accepts none after that. */
   readonly shutdown: () => Promise<void>
 }
 

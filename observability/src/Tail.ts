@@ -1,6 +1,6 @@
 /**
  * Decides at the end of a trace whether to export it: if the reconcile changed something, failed, was slow, or was the first for a
- * generation. Of all other traces it exports at most a share.
+ * generation. It exports at most a share of all other traces.
  */
 import type { Attempt } from "@homeostat/runtime/controller/Attempt"
 import * as Bounded from "@homeostat/runtime/resource/Bounded"

@@ -1,8 +1,8 @@
 /**
  * A whole Kubernetes cluster in this process: an API server, the controllers that Kubernetes has, a scheduler and a node.
  *
- * It needs nothing installed and, without `serve`, no network. All time is Effect's Clock: under TestClock it stands still until
- * the test moves it. What it does not do, it refuses with a Status that says so.
+ * It needs nothing installed and, without `serve`, no network. All time is Effect's Clock: under TestClock it stands still until the
+ * test moves it. It refuses unsupported requests with a Status that names them.
  */
 import * as BunFileSystem from "@effect/platform-bun/BunFileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -21,7 +21,7 @@ import { type JsonObject, text } from "./server/Json.ts"
 import * as Memory from "./server/Memory.ts"
 import type { Streamed } from "./server/Watch.ts"
 
-/** What a cluster is made of. */
+/** The parts of a cluster. */
 export interface Options extends ApiServer.Options {
   /** CustomResourceDefinitions that it begins with: `Crd.of(Kind)`. */
   readonly crds?: ReadonlyArray<object> | undefined

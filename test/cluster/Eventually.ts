@@ -9,7 +9,7 @@ export const pace: FiberRef.FiberRef<(duration: Duration.DurationInput) => Effec
 const pass = (duration: Duration.DurationInput): Effect.Effect<void> =>
   Effect.flatMap(FiberRef.get(pace), (move) => move(duration))
 
-/** What a test waited for has not come, or what was to stay has not stayed. */
+/** The awaited state did not come, or the expected state did not last. */
 export class NotSo extends Data.TaggedError("NotSo")<{
   readonly description: string
   readonly after: Duration.Duration

@@ -12,9 +12,9 @@
  *   }))
  * ```
  *
- * Pods are pretended: they are ready after a tenth of a second, or fail as `kubelet/Pretence` says. What else they do, for how long
- * and to which end, `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` tells. Time moves while `eventually`
- * or `stays` look, and by `TestClock.adjust`; everything that is due until then happens meanwhile.
+ * The cluster pretends pods: they are ready after a tenth of a second, or fail as `kubelet/Pretence` describes. The option
+ * `kubelet: { pods: (pod) => ({ ends: { after: "2 minutes", exitCode: 3 } }) }` sets other behaviour. `eventually`, `stays` and
+ * `TestClock.adjust` move the time, and run everything that is due until then.
  */
 import type { Client } from "@homeostat/runtime/client/Client"
 import type { Transport } from "@homeostat/runtime/client/Transport"
@@ -28,7 +28,7 @@ import * as EmbeddedCluster from "./EmbeddedCluster.ts"
 import * as Eventually from "./Eventually.ts"
 import { effect } from "./Test.ts"
 
-/** What the tests have in common. */
+/** The options of all tests. */
 export interface Options<E> extends EmbeddedCluster.Options {
   /** Starts what is tested, on the cluster that the transport leads to: `Manager.launch([controller])`. */
   readonly manager: Effect.Effect<unknown, E, Transport | Scope.Scope>

@@ -43,7 +43,7 @@ export const controlPlane = (
 export const own = (options: Envtest.Options = {}): Effect.Effect<ControlPlane, Failure, Scope.Scope> =>
   start(options, Lane.current)
 
-/** Ends all of them. The next test that needs one starts it anew. */
+/** Stops all of them. The next test that needs one starts it again. */
 export const stop: Effect.Effect<void> = Effect.suspend(() => {
   const all = [...running.values()]
   running.clear()
@@ -58,7 +58,7 @@ export const stop: Effect.Effect<void> = Effect.suspend(() => {
   )
 })
 
-/** What a test wants besides its control plane. */
+/** The needs of a test besides its control plane. */
 export interface TestOptions extends Envtest.Options {
   /** The plane is of this process alone: the test changes what tests in other processes rely on. */
   readonly alone?: boolean | undefined

@@ -62,7 +62,7 @@ const Repository = Schema.Struct({
 const keep = (what: string) =>
   optional(
     Schema.Int.pipe(Schema.between(0, 10_000)),
-    `Of so many of the latest ${what} with a snapshot, the last one is kept.`
+    `How many of the latest ${what} with snapshots keep their last one.`
   )
 
 const Retention = Schema.Struct({
@@ -90,7 +90,7 @@ const Spec = Schema.Struct({
     )
     .annotations({
       description:
-        "What to save: the name of a PersistentVolumeClaim, or else of a Deployment or StatefulSet, with all its volumes. pvc/x, deployment/x and statefulset/x name the kind."
+        "The source: the name of a PersistentVolumeClaim, or else of a Deployment or StatefulSet, with all its volumes. pvc/x, deployment/x and statefulset/x name the kind."
     }),
   schedule: optional(
     text(100).pipe(
@@ -152,7 +152,7 @@ const Spec = Schema.Struct({
     default: () => "Forbid" as const
   }).annotations({
     description:
-      "What to do with a run that is due while another run is active. Forbid: skip it. Replace: stop the active run."
+      "The treatment of a run that is due while another run is active. Forbid: skip it. Replace: stop the active run."
   }),
   retention: optional(
     Retention,
@@ -163,7 +163,7 @@ const Spec = Schema.Struct({
   checkInterval: interval("How often to check the repository for damage.", "30d"),
   deletionPolicy: Schema.optionalWith(Schema.Literal("Retain", "Delete"), {
     default: () => "Retain" as const
-  }).annotations({ description: "What to do with the snapshots when the Backup is deleted." }),
+  }).annotations({ description: "Whether the snapshots stay when the Backup is deleted." }),
   deletionGracePeriod: optional(
     length,
     "How long to wait after the deletion of the Backup before deletionPolicy Delete deletes the snapshots, such as 7d. Default: no delay."
@@ -247,7 +247,7 @@ export const Status = Schema.Struct({
       token: optional(Schema.String.pipe(Schema.maxLength(253)), "The value of the annotation that requested the run."),
       snapshots: optional(
         Schema.Array(Snapshot).pipe(Schema.maxItems(1000)),
-        "What earlier Jobs of the same run saved, on other nodes."
+        "The volumes that earlier Jobs of the same run saved, on other nodes."
       ),
       partial: optional(Schema.String.pipe(Schema.maxLength(2048)), "Why earlier Jobs could not read some files."),
       emptied: optional(Schema.String.pipe(Schema.maxLength(2048)), "Which volumes of earlier Jobs are empty.")
@@ -261,7 +261,7 @@ export const Status = Schema.Struct({
       completionTime: Field.Time.annotations({ description: "The end time." }),
       reason: Fields.word("The reason of the result."),
       message: optional(Schema.String.pipe(Schema.maxLength(2048)), "The result."),
-      snapshots: optional(Schema.Array(Snapshot).pipe(Schema.maxItems(1000)), "What the run saved.")
+      snapshots: optional(Schema.Array(Snapshot).pipe(Schema.maxItems(1000)), "The saved volumes.")
     }),
     "The last finished run."
   ),

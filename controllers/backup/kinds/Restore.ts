@@ -106,7 +106,7 @@ const Status = Schema.Struct({
         "Preserved: the files have the owners of the snapshot. AsMover: the files belong to the user of the mover, which was not privileged."
       )
     }),
-    "What the Restore wrote."
+    "The result of the Restore."
   ),
   conditions: optional(Condition.list, "Ready after success. Reconciling before the end. Stalled after a failure.")
 })
@@ -131,7 +131,7 @@ export const Restore = CustomResource.make({
 /** A Restore for `reconcile`, with defaults. */
 export type Restore = typeof Restore.Type
 
-/** What a Restore does to existing files. */
+/** The treatment of existing files. */
 export type Mode = NonNullable<Restore["spec"]["mode"]>
 
 /** The mode of a Restore, from the fields of every version. */

@@ -74,7 +74,7 @@ export const preflight = (mover: Mover): Step =>
 const create = (mover: Mover): Step<Restic.Ended> =>
   Effect.gen(function* () {
     if (isFolder(mover)) mkdirShared(dirname(mover.parameters.repository))
-    // An interruption between the key and the config leaves a repository that nobody can open.
+    // An interruption between the key and the config leaves a repository that does not open.
     const ended = yield* mover.restic(["init", "--json"], { seconds: 5 * mover.parameters.preflightSeconds })
     if (ended.code === Restic.timedOut) return yield* fail(ended)
     if (ended.code === 0) say("created the repository")

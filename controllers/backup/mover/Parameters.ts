@@ -21,7 +21,7 @@ export interface Restore {
   readonly paths: ReadonlyArray<string>
   /** The same in all attempts of one restore: an attempt continues where the previous one ended. */
   readonly id: string | undefined
-  /** What happens to files of the target: see `Restore.Mode`. */
+  /** The treatment of files in the target: see `Restore.Mode`. */
   readonly mode: Mode
 }
 

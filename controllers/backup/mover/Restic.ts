@@ -24,7 +24,7 @@ export interface Ended {
 /** The code of a restic that exceeded its time limit. */
 export const timedOut = 124
 
-/** What a run of restic differs in. */
+/** The options of one run of restic. */
 export interface Options {
   /** Its working directory. */
   readonly folder?: string

@@ -1,4 +1,4 @@
-/** What the operations of a mover share: its parameters, restic, its report, and the ways to end a run. */
+/** The state that the operations of a mover share: its parameters, restic, its report, and the ways to end a run. */
 import { readdirSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import { exitCodes } from "../run/Outcome.ts"

@@ -6,6 +6,7 @@
  * this process: only one decision at a time, and the objects that wait for the end of a Job.
  */
 import { keyString, type ObjectKey, parseKey } from "@homeostat/runtime/resource/KubernetesObject"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 
@@ -32,6 +33,8 @@ export interface Registry {
    */
   readonly wait: (kind: Kind, key: ObjectKey, what: string) => Effect.Effect<void>
   readonly leave: (kind: Kind, key: ObjectKey) => Effect.Effect<void>
+  /** When an object began to wait for this, in epoch milliseconds. Undefined: it does not wait for this. */
+  readonly since: (kind: Kind, key: ObjectKey, what: string) => number | undefined
   /** The objects that wait for this. */
   readonly waiting: (kind: Kind, what: string) => ReadonlyArray<ObjectKey>
   /**
@@ -46,29 +49,39 @@ export interface Registry {
   ) => Effect.Effect<ReadonlyArray<ObjectKey>, E, R>
 }
 
+/** The reason of a waiting object, and the start of the wait in epoch milliseconds. */
+interface Waiting {
+  readonly what: string
+  readonly since: number
+}
+
 /** An empty registry. */
 export const make = (): Registry => {
   const one = Effect.unsafeMakeSemaphore(1)
   /** The keys of waiting objects with their reasons, in order of arrival. */
-  const waiting = { Backup: new Map<string, string>(), Restore: new Map<string, string>() }
+  const waiting = { Backup: new Map<string, Waiting>(), Restore: new Map<string, Waiting>() }
   return {
     alone: one.withPermits(1),
     wait: (kind, key, what) =>
-      Effect.sync(() => {
+      Effect.map(Clock.currentTimeMillis, (since) => {
         const name = keyString(key)
-        if (waiting[kind].get(name) === what) return
+        if (waiting[kind].get(name)?.what === what) return
         waiting[kind].delete(name)
-        waiting[kind].set(name, what)
+        waiting[kind].set(name, { what, since })
       }),
     leave: (kind, key) => Effect.sync(() => void waiting[kind].delete(keyString(key))),
+    since: (kind, key, wanted) => {
+      const { since, what } = waiting[kind].get(keyString(key)) ?? {}
+      return what === wanted ? since : undefined
+    },
     waiting: (kind, wanted) =>
-      Array.from(waiting[kind]).flatMap(([name, what]) => (what === wanted ? [parseKey(name)] : [])),
+      Array.from(waiting[kind]).flatMap(([name, { what }]) => (what === wanted ? [parseKey(name)] : [])),
     next: (kind, repository, exists) =>
       Effect.gen(function* () {
         const found: Array<ObjectKey> = []
         for (const wanted of [repository, place]) {
           let count = 0
-          for (const [name, what] of waiting[kind]) {
+          for (const [name, { what }] of waiting[kind]) {
             if (what !== wanted) continue
             if (yield* exists(parseKey(name))) {
               found.push(parseKey(name))

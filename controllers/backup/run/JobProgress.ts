@@ -72,8 +72,8 @@ const containerOf = (pod: Pod) => pod.status?.containerStatuses?.find(({ name })
 const terminated = (pod: Pod) => containerOf(pod)?.state?.terminated
 
 /**
- * The progress of a Job. For a finished Job, read its pods from the server, because the cache may have the end of the Job and not
- * those of the pods.
+ * The progress of a Job. For a finished Job, read its pods from the server: the cache may have the end of the Job without those of the
+ * pods.
  */
 export const read = (job: Job, all: ReadonlyArray<Pod>): Progress => {
   const pods = podsOf(job, all)

@@ -49,7 +49,7 @@ export const allowed = ({ metadata }: Backup, { lastRetentionTrigger }: BackupSt
   return token === undefined || token === "" || token === lastRetentionTrigger ? undefined : token
 }
 
-/** What is due now. Nothing before the first successful run, and while the Backup is suspended. */
+/** The operations that are due now. None before the first successful run, and while the Backup is suspended. */
 export const due = (
   backup: Backup,
   status: BackupStatus,
@@ -322,7 +322,7 @@ const because: { readonly [hold in NonNullable<BackupStatus["retentionHold"]>["r
   TooMany: "more than half of the snapshots would be deleted"
 }
 
-/** What a held deletion would do, why it is held, and how to allow it. */
+/** The effect of a held deletion, why it is held, and how to allow it. */
 export const holdMessage = ({
   keep,
   reason,

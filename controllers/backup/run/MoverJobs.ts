@@ -27,10 +27,11 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Names from "../kinds/Names.ts"
-import { type Kind, place, RepositoryQueue } from "../repository/RepositoryQueue.ts"
+import { type Kind, RepositoryQueue } from "../repository/RepositoryQueue.ts"
 import { Settings } from "../Settings.ts"
 import * as JobProgress from "./JobProgress.ts"
 import * as MoverJob from "./MoverJob.ts"
+import * as MoverSlots from "./MoverSlots.ts"
 import * as Pages from "./Pages.ts"
 import * as Policy from "./Policy.ts"
 
@@ -53,13 +54,6 @@ const byRepository: Index.Definition = {
   }
 }
 
-/** The working Jobs, under one value, because finished Jobs are many more. */
-const working: Index.Definition = {
-  name: "backup.working",
-  // Built-in kinds are not decoded.
-  values: (wire) => (works(wire as Job) ? [""] : [])
-}
-
 /** The triggers of a kind: its Jobs, their pods and, for waiting objects, the end of any mover. */
 export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A, never>, kind: Kind) => {
   const exists = (key: ObjectKey) =>
@@ -72,7 +66,7 @@ export const triggers = <A extends KubernetesObject>(owner: Resource.Resource<A,
   return [
     Trigger.on(Job, {
       labelSelector: movers,
-      indexes: [byRepository, working],
+      indexes: [byRepository, MoverSlots.working],
       map: (job) =>
         Effect.gen(function* () {
           const isGone = Option.isNone(yield* Effect.orDie(Cache.get(Job, keyOf(job))))
@@ -121,7 +115,7 @@ export const progress = (job: Job): Effect.Effect<JobProgress.Progress, Failure,
     const { items: pods } = yield* Cache.byOwner(Pod, job)
     const age = (yield* Clock.currentTimeMillis) - JobProgress.madeAt(job)
     if (pods.length > 0 || age < eventMillis) return JobProgress.read(job, pods)
-    if (age < podlessMillis) return yield* explained(job, JobProgress.read(job, pods))
+    if (age < MoverSlots.podlessMillis) return yield* explained(job, JobProgress.read(job, pods))
     const live = Option.filter(yield* find(keyOf(job)), ({ metadata: { uid } }) => uid === job.metadata.uid)
     if (Option.isNone(live)) return JobProgress.read(job, pods)
     const livePods = yield* podsLive(live.value)
@@ -154,9 +148,6 @@ const seenAt = ({ deprecatedLastTimestamp, eventTime, metadata, series }: Event)
 
 /** After this time a missing pod has an Event that says why. */
 const eventMillis = 5_000
-
-/** After this time the Job controller has created a pod, if it can. */
-const podlessMillis = 60_000
 
 const podsLive = (job: Job) =>
   Effect.map(
@@ -295,81 +286,31 @@ const occupied = (claim: Claim): Effect.Effect<Busy | undefined, never, Cache.Ca
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const informers = (yield* Cache.Cache).informers()
-    const isOurs = ownership(informers)
+    const isOurs = MoverSlots.ownership(informers)
     const { owner, repository, use } = claim
     const { namespace } = owner.metadata
+    const turns = yield* RepositoryQueue
+    const since = turns.since(use === "restore" ? "Restore" : "Backup", keyOf(owner), repository)
+    const isPatient = since === undefined || now < since + MoverSlots.longestTurn
+    const counts = (other: ObjectKey): boolean => isPatient || other.namespace === namespace
     const blocks = (other: KubernetesObject): boolean =>
-      conflicts(claim, other, now) && (other.metadata.namespace === namespace || isOurs(other))
+      conflicts(claim, other, now) &&
+      (other.metadata.namespace === namespace || (isPatient && isOurs(other)))
     const index = { name: byRepository.name, value: repository }
-    const job = (yield* Cache.list(Job, { index })).items.find((job) => works(job) && blocks(job))
+    const job = (yield* Cache.list(Job, { index })).items.find((job) => MoverSlots.works(job) && blocks(job))
     if (job !== undefined) return busy("Job", job, claim)
     const pod = (yield* Cache.list(Pod, { index })).items.find((pod) => !JobProgress.isPodOver(pod) && blocks(pod))
     if (pod !== undefined) return busy("Pod", pod, claim)
-    const turns = yield* RepositoryQueue
-    if (use !== "restore" && turns.waiting("Restore", repository).some((key) => isCached(informers, "Restore", key))) {
+    const restores = turns.waiting("Restore", repository).filter(counts)
+    if (use !== "restore" && restores.some((key) => isCached(informers, "Restore", key))) {
       return { what: repository, message: "a Restore waits for the repository, and Restores come first" }
     }
-    return yield* full(claim, isOurs, now)
+    return yield* MoverSlots.full(claim, isOurs, now)
   })
-
-/**
- * The reason why all slots are taken. Restores have as many slots of their own. A namespace gets at most half of the slots while others
- * wait.
- */
-const full = ({ owner, use }: Claim, isOurs: (object: KubernetesObject) => boolean, now: number) =>
-  Effect.gen(function* () {
-    const { maxJobs } = yield* Settings
-    const turns = yield* RepositoryQueue
-    const isRestore = use === "restore"
-    const { namespace } = owner.metadata
-    const { items } = yield* Cache.list(Job, { index: { name: working.name, value: "" } })
-    const taken = items.filter(
-      (job) => (MoverJob.useOf(job) === "restore") === isRestore && holdsSlot(job, now) && isOurs(job)
-    )
-    if (taken.length >= maxJobs) {
-      return { what: place, message: `as many movers run as HOMEOSTAT_BACKUP_MAX_JOBS allows, ${maxJobs}` }
-    }
-    const own = taken.filter(({ metadata }) => metadata.namespace === namespace).length
-    const others = turns.waiting(isRestore ? "Restore" : "Backup", place).some((key) => key.namespace !== namespace)
-    if (others && own >= Math.ceil(maxJobs / 2)) {
-      return { what: place, message: `${own} movers of this namespace run, and other namespaces wait` }
-    }
-    return undefined
-  })
-
-/** A pod or Job that does not end for so long has a node that is down, or a volume that hangs. */
-const patience = 5 * 60_000
-
-const isStuck = ({ metadata: { deletionTimestamp } }: KubernetesObject, now: number): boolean =>
-  deletionTimestamp !== undefined && now > Date.parse(deletionTimestamp) + patience
-
-/** Whether a Job holds a slot: it has a running pod, or is so new that its pod may be missing. */
-const holdsSlot = (job: Job, now: number): boolean => {
-  if (job.metadata.deletionTimestamp !== undefined) return !isStuck(job, now)
-  return (job.status?.active ?? 0) > 0 || now < JobProgress.madeAt(job) + podlessMillis
-}
 
 /** Whether the cache has an object of this key. */
 const isCached = (informers: ReadonlyArray<Cache.Informer>, kind: Kind, key: ObjectKey): boolean =>
-  informers.some(({ resource, store }) => isKind(resource, kind) && store.get(keyString(key)) !== undefined)
-
-const isKind = ({ group, kind }: Resource.Any, wanted: Kind): boolean =>
-  kind === wanted && group === "backup.example.com"
-
-/**
- * Whether the owner of a Job or pod is a Backup or Restore in its namespace. Everybody who may create Jobs can label them as a mover. A
- * manager that does not see all owners trusts the labels.
- */
-const ownership = (informers: ReadonlyArray<Cache.Informer>) => {
-  const of = (kind: Kind) => informers.find(({ resource }) => isKind(resource, kind))
-  const owners = { Backup: of("Backup"), Restore: of("Restore") }
-  return (object: KubernetesObject): boolean => {
-    const owner = owners[MoverJob.useOf(object) === "restore" ? "Restore" : "Backup"]
-    if (owner === undefined || owner.labelSelector !== undefined) return true
-    const { labels, namespace } = object.metadata
-    return owner.store.list({ namespace }).some(({ metadata }) => metadata.uid === labels?.[Names.ownerLabel])
-  }
-}
+  informers.some(({ resource, store }) => MoverSlots.isKind(resource, kind) && store.get(keyString(key)) !== undefined)
 
 /** The same, from the server. */
 const occupiedUnseen = (claim: Claim) =>
@@ -378,7 +319,7 @@ const occupiedUnseen = (claim: Claim) =>
     const labelSelector = `${Names.repositoryLabel}=${claim.repository}`
     // Only in its own namespace, because a manager may lack the permission for others. For those the cache must be enough.
     const [unseen] = yield* Pages.all(Job, { ...placeOf(claim.owner), labelSelector }, (job) =>
-      works(job) && conflicts(claim, job, now) ? { metadata: job.metadata } : undefined
+      MoverSlots.works(job) && conflicts(claim, job, now) ? { metadata: job.metadata } : undefined
     )
     return unseen === undefined ? undefined : busy("Job", unseen, claim)
   })
@@ -387,10 +328,7 @@ const occupiedUnseen = (claim: Claim) =>
 const conflicts = ({ replaced, use }: Claim, other: KubernetesObject, now: number): boolean =>
   (replaced === undefined || (other.metadata.uid !== replaced && controllerOf(other)?.uid !== replaced)) &&
   !MoverJob.agree(use, MoverJob.useOf(other)) &&
-  (use === "exclusive" || !isStuck(other, now))
-
-/** A Job that is being deleted works until it has finished or is gone. A finished Job has no running pod. */
-const works = (job: Job): boolean => !JobProgress.isOver(job)
+  (use === "exclusive" || !MoverSlots.isStuck(other, now))
 
 /** Names only objects of the owner's namespace. */
 const busy = (

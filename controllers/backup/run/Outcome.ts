@@ -1,6 +1,6 @@
 /**
- * The outcome of a run: turns the exit code and the output of the mover, or the reports of Kubernetes, into a reason for the
- * condition LastRunSucceeded, a phase, and a message with a fix. Pure.
+ * The outcome of a run: turns the exit code and the output of the mover into a reason for the condition LastRunSucceeded, a phase, and
+ * a message with a fix. Pure.
  *
  * The mover has its own exit codes, so that a Job's podFailurePolicy can use them: restic exits with 1 for many errors.
  */
@@ -108,7 +108,7 @@ export const staleLock = 30 * 60_000
 export interface Options {
   /** `spec.allowPartial`: unreadable files are only a warning. */
   readonly allowPartial?: boolean
-  /** `spec.allowEmpty`: volumes without files are no failure. */
+  /** `spec.allowEmpty`: volumes without files do not fail the run. */
   readonly allowEmpty?: boolean
   /** Default: `backup`. */
   readonly purpose?: Purpose
@@ -264,7 +264,7 @@ const exited = (
 
 /**
  * The message about volumes without files: those that had some before, or all volumes of the run; undefined if there is none. A volume
- * that was always empty is no failure while another one is saved.
+ * that was always empty does not fail a run that saves another one.
  */
 const emptied = (volumes: ReadonlyArray<MoverReport.Snapshot>, isPart: boolean): string | undefined => {
   const names = (some: ReadonlyArray<MoverReport.Snapshot>) => some.map(({ pvc }) => pvc).join(", ")

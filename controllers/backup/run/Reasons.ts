@@ -48,7 +48,7 @@ export type Failing = Exclude<
   | "ResultLost"
 >
 
-/** What happened, as a sentence. */
+/** A sentence about the event. */
 export const happened: { readonly [reason in Failing]: string } = {
   PartiallyFailed: "Some files could not be read. The other files were saved, and no old snapshot was deleted.",
   RepositoryMissing: "The repository was not found at the destination.",
@@ -69,7 +69,7 @@ export const happened: { readonly [reason in Failing]: string } = {
   OutOfMemory: "The mover exceeded its memory limit."
 }
 
-/** What to do about a failed run, as a sentence without a full stop. */
+/** The advice for a failed run, as a sentence without a full stop. */
 export const advice: { readonly [reason in Failing]: string } = {
   PartiallyFailed:
     "Run the mover as a user who may read them (spec.podSecurityContext), exclude them (spec.excludes), or set spec.allowPartial",

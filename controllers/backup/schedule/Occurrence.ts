@@ -3,8 +3,8 @@
  *
  * - A local time that a clock change skips does not occur on that day: 02:30 in New York on 2026-03-08.
  * - A local time that occurs twice runs twice: 01:30 in New York on 2026-11-01, at 05:30Z and 06:30Z.
- * - On a day with a clock change of half an hour (Lord Howe), later hours are counted as full hours from midnight, so that some of
- *   their times are skipped: 03:00 occurs on 2026-10-04, but not 03:45.
+ * - On a day with a clock change of half an hour (Lord Howe), later hours count from midnight. Some of their times are skipped: 03:00
+ *   occurs on 2026-10-04, but not 03:45.
  *
  * These rules are robfig/cron's, tested by the vectors of `cron-vectors.fixture.json`. Unlike there, the result does not depend on
  * the start of the search. It never decreases when `after` grows, so that `latest` can use binary search. A day without a midnight is

@@ -167,7 +167,7 @@ export const decide = (spec: Spec, past: Past, now: number): Decision => {
 }
 
 /**
- * What to do with a due run while another one of the same Backup is active. `skip`: it goes to `lastScheduleTime` with an event
+ * The treatment of a due run while another one of the same Backup is active. `skip`: it goes to `lastScheduleTime` with an event
  * RunSkipped. `wait`: it starts when the other one ends, if that is within `startingDeadlineSeconds`; without a deadline the run is
  * skipped. `replace`: the other one is ended first.
  */

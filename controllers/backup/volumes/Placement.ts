@@ -80,7 +80,7 @@ export const place = ({
       )
     : Either.left({
         reason: "VolumeInUse",
-        message: `${VolumeClaim.nameOf(apart.claim.name)} is in use on node ${apart.node}, and ${VolumeClaim.nameOf(destination.name)} of spec.destination on node ${repository.node}, so no pod can mount both (run their pods on one node, or keep the repository in a volume of its own)`
+        message: `${VolumeClaim.nameOf(apart.claim.name)} is in use on node ${apart.node}, and ${VolumeClaim.nameOf(destination.name)} of spec.destination on node ${repository.node}. No pod can mount both (run their pods on one node, or keep the repository in a volume of its own)`
       })
 }
 

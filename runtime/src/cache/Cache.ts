@@ -52,8 +52,8 @@ export class Cache extends Context.Tag("@homeostat/runtime/Cache")<
     readonly informer: (resource: Resource.Any, options?: InformerOptions) => Effect.Effect<Informer.Informer>
     /**
      * Returns the cached object. If every informer of the kind has a label selector, the object may come from any of them. Dies with
-     * {@link Undeclared} if the key of a namespaced kind has no namespace, if the kind has no informer, or if the cache does not follow
-     * the namespace. Before the informer has synced, a missing object proves nothing.
+     * {@link Undeclared} if the cache does not follow the kind or the namespace, and for a namespaced kind without a namespace. Before
+     * the informer has synced, a missing object proves nothing.
      *
      * If controllers own a kind and do not watch it, the cache holds only objects that one of them owns. `get` reads any other existing
      * object from the API server, which may fail.

@@ -5,7 +5,7 @@
  * has reached. In more than half of all writes the event arrives before the answer; the same comparison covers that case. The overlay
  * ignores a resourceVersion that is not a number, because the answer could be older than the watch. It keeps deletions by UID, so a
  * deletion can neither hide a new object of the same name nor be undone by a late event. One case is not covered: after a delete by
- * name of an object that the watch has not delivered yet, reads show the previous object of that name until its deletion arrives.
+ * name of an object that the watch has not delivered yet, reads show the previous object until its deletion arrives.
  *
  * Each watch has its own overlay, because resourceVersions are compared within one stream of events.
  */

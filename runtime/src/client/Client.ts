@@ -5,7 +5,7 @@
  * and strict field validation. `Retry` documents the retries. Each attempt has a timeout of 30 seconds.
  *
  * Errors: `ApiError` for errors of the server, its member `Transport` without a response, and `InvalidObject` for an object that does
- * not match the schema of its kind. A write that fails with `InvalidObject` has happened.
+ * not match its schema. A write that fails with `InvalidObject` has happened.
  *
  * RBAC: each operation needs its verb on the kind. `apply` needs `patch`, and `create` for new objects. Subresources need the verb on
  * `deployments/status` or `deployments/scale`.

@@ -50,8 +50,8 @@ export interface Source {
 export const refreshMillis = 60_000
 
 /**
- * The shortest time between renewals. So a server that rejects all credentials does not start a plugin per request, and a slow plugin
- * does not run again for each waiting request.
+ * The shortest time between renewals. So a server that rejects all credentials does not start a plugin per request. A slow plugin does
+ * not run again for each waiting request.
  */
 export const renewMillis = 5_000
 

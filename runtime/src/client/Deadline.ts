@@ -2,7 +2,7 @@
  * The timeout of each request. Only a timeout detects a connection that went silent.
  *
  * One fiber sleeps until the earliest deadline of the requests in progress. `Effect.timeout` would be one line, but it starts two
- * fibers per request, which costs 15 to 35 µs, a tenth to a fifth of the client's cost of a request.
+ * fibers per request, which cost 15 to 35 µs. That is a tenth to a fifth of the client's cost of a request.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

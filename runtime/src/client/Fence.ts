@@ -2,9 +2,9 @@
  * Limits the writes of a leader to its leadership: none is sent after its end, however late its fiber runs. The fence checks the
  * clock before each attempt, also before retries, so it needs no notification.
  *
- * A fence cannot stop a sent request. At the end of the leadership it aborts requests that wait in the client or for their response,
- * also in a fiber that cannot be interrupted. The Lease leaves some seconds between two leaderships for sent requests to arrive. The
- * first pass of the next leader repairs the effect of requests that the network delays longer.
+ * A fence cannot stop a sent request. At the end of the leadership it aborts requests that wait in the client or for their response. It
+ * does so in uninterruptible fibers too. The Lease leaves some seconds between two leaderships for sent requests to arrive. The first
+ * pass of the next leader repairs the effect of requests that the network delays longer.
  *
  * Only the reconciles of an elected leader have a fence. Writes of the Lease, Events and CRDs have none.
  */

@@ -65,9 +65,8 @@ const tokenOf = ({ file, raw, value }: NonNullable<Selected["user"]>): Credentia
 }
 
 /**
- * The user to impersonate. Partial impersonation would be a silent error. For several groups or values of one extra, HTTP needs
- * several headers of the same name, but Bun's fetch joins them to one header, which the server reads as one group. So several are an
- * error.
+ * The user to impersonate. Partial impersonation would be a silent error. For several groups or values of one extra, HTTP needs several
+ * headers of the same name, but Bun's fetch joins them to one header. The server would read it as one group. So several are an error.
  */
 const impersonationOf = ({
   file,

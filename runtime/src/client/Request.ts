@@ -39,8 +39,8 @@ export interface Request {
 }
 
 /**
- * Half of the 60 s after which API servers time out themselves, and three times the default timeout of webhooks, so that slow writes
- * still get a response. Long enough for one page of 500 objects over a slow connection.
+ * API servers time out after 60 s, and webhooks by default after 10 s. So slow writes still get a response. Long enough for one page of
+ * 500 objects over a slow connection.
  */
 export const defaultTimeoutMillis = 30_000
 

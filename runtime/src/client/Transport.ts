@@ -145,8 +145,8 @@ export const make = Effect.fnUntraced(function* (cluster: Cluster, options: Opti
     })
 
   /**
-   * Sends a request with the current credentials. If the server rejects them, or its certificate is not trusted, and a renewal
-   * returns new credentials, it sends the request again, because the first attempt had no effect.
+   * Sends a request with the current credentials. If the server rejects them, or its certificate is not trusted, and a renewal returns
+   * new credentials, it sends the request again. The first attempt had no effect.
    */
   const negotiate = <A extends { readonly status: number }, R>(
     request: Request,

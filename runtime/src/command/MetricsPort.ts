@@ -1,4 +1,4 @@
-/** The port for metrics: for everybody over HTTP, or for authorized users over TLS. */
+/** The port for metrics: for all callers over HTTP, or for authorized users over TLS. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as BindAddress from "../manager/BindAddress.ts"

@@ -56,7 +56,7 @@ export type Outcome = Data.TaggedEnum<{
 /** The constructors of {@link Outcome}, and `$match`. */
 export const Outcome = Data.taggedEnum<Outcome>()
 
-/** What follows: nothing until the next trigger, another run after a delay in ms, or no retry after a failure. */
+/** The next step: nothing until the next trigger, another run after a delay in ms, or no retry after a failure. */
 export type Next =
   | { readonly _tag: "Wait" }
   | { readonly _tag: "Run"; readonly afterMillis: number }
@@ -168,8 +168,8 @@ export const messageOf = (error: unknown): string =>
 const isQuiet = ({ _tag }: Outcome): boolean => _tag !== "Failed" && _tag !== "Terminal" && _tag !== "Interrupted"
 
 /**
- * Logs one line per attempt: a failure as a warning with the next step, a permanent error or the end of the retries as an error, and
- * everything else, including a first conflict, at debug level.
+ * Logs one line per attempt: a failure as a warning with the next step, a permanent error or the end of the retries as an error.
+ * Everything else is logged at debug level, also a first conflict.
  */
 export const log: Observer = (attempt) => {
   const fiber = Option.getOrUndefined(Fiber.getCurrentFiber())

@@ -43,8 +43,8 @@ export class NotOwned extends Data.TaggedError("NotOwned")<{
 }
 
 /**
- * The reconciled object was deleted, or is being deleted while the reconcile was about to adopt a child, and the cache does not have
- * the deletion yet. The attempt ends as `Vanished`.
+ * The reconciled object is gone or is being deleted, and the cache does not have the deletion yet. The reconcile was about to adopt a
+ * child. The attempt ends as `Vanished`.
  */
 export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: string; readonly key: string }> {
   override get message(): string {
@@ -52,7 +52,7 @@ export class OwnerGone extends Data.TaggedError("OwnerGone")<{ readonly kind: st
   }
 }
 
-/** What to do about an object that an owner cannot own. */
+/** The decision about an object that an owner cannot own. */
 const wayOut = "create it with Client.apply and a label, watch that label with Trigger.on, delete it in a finalizer"
 
 /** Why an owner cannot own a child with this key, and what to do instead. Kubernetes looks for owners in the namespace of the child. */

@@ -9,7 +9,7 @@ import * as Text from "../resource/Text.ts"
 import * as Drift from "./Drift.ts"
 
 /**
- * The entries that own a field, something in it, or all that it is part of (a list or map that is set as a whole).
+ * The entries that own a field, something in it, or a list or map that contains it and is set as a whole.
  *
  * @param object the object itself: `ports[http]` is an item that the server knows by its number and protocol
  */
@@ -18,7 +18,7 @@ export const owners = (
   path: string,
   object?: Drift.Json
 ): ReadonlyArray<ManagedFieldsEntry> =>
-  // The server's JSON, whose type says no more of it than that it has fields.
+  // The server's JSON. Its type says only that it has fields.
   entries.filter(({ fieldsV1 }) => fieldsV1 !== undefined && owns(Drift.json(fieldsV1), path, object))
 
 /** The entry with the latest time. Times have whole seconds: among equal times, the last entry of the list. */
@@ -28,7 +28,7 @@ export const lastWriter = (entries: ReadonlyArray<ManagedFieldsEntry>): ManagedF
 const owns = (set: Drift.Json | undefined, rest: string, value: Drift.Json | undefined): boolean => {
   if (!Drift.isRecord(set)) return false
   if (rest === "") return true
-  // Nothing is told apart below a leaf: who owns it, owns all of it. A value without parts is another field, whose name begins so.
+  // A leaf has one set of owners: an owner of the leaf owns all of it. A value without parts is another field, whose name begins so.
   if (Object.keys(set).length === 0) return value === undefined || typeof value === "object"
   return rest.startsWith("[") ? ownsItem(set, rest, value) : ownsField(set, rest.replace(/^\./, ""), value)
 }

@@ -2,8 +2,8 @@
  * Writes of a controller that may lead nowhere, counted by object: see `HotLoopObserver` for the rules.
  *
  * An object has one counter until it is suspicious. It becomes suspicious at its second attempt that writes, if the pause before was
- * shorter than {@link windowMillis}, and a new generation was not the cause of either. From then on the memory keeps which fields each
- * attempt wrote. The first attempt after a restart counts as one for a new generation.
+ * shorter than {@link windowMillis}, and neither had a new generation. From then on the memory keeps which fields each attempt wrote.
+ * The first attempt after a restart counts as one for a new generation.
  *
  * Plain state, bounded in bytes ({@link capacity}): the objects that were written longest ago go first. It keeps hashes of names and
  * values, never a text. It outlives the terms of a leader, so that a loop is not reported twice within a moment. Times are

@@ -8,7 +8,8 @@
  * - `rewrite`: nothing woke the attempt but its own writes, or its own wish to run again within less than {@link patientMillis}.
  * - `altered`: the answer to a write has another value than was sent, and not only in another spelling. This one needs no suspicion.
  *
- * It does not count writes that change nothing. A new generation begins with no counts. Retries are no rewrites, as they back off.
+ * It does not count writes that change nothing. A new generation begins with no counts. Retries do not count as rewrites, because they
+ * back off.
  */
 import * as Effect from "effect/Effect"
 import type { Exchange } from "../client/Exchange.ts"
@@ -115,7 +116,7 @@ const patches = (
 
 /** The paths that a patch changed, with the values. */
 const patched = ({ body, headers }: Exchange["request"], before: Drift.Json): ReadonlyArray<HotLoop.Written> => {
-  // What a patch was sent with is what it was made of a moment ago: JSON.
+  // The fields of a patch are those of a moment ago: JSON.
   const patch: Drift.Json = body === undefined ? {} : (JSON.parse(body) as Drift.Json)
   const values: ReadonlyArray<readonly [string, Drift.Json | undefined]> = Array.isArray(patch)
     ? patch.flatMap((operation: Drift.Json) =>

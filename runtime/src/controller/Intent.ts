@@ -86,11 +86,11 @@ export const isOf = (intent: Intended, child: KubernetesObject): boolean =>
   hashOf(child) === hashOf(intent) && controllerOf(child)?.uid === intent.metadata.ownerReferences?.[0]?.uid
 
 /**
- * The intent as it is sent: with the trace that the write belongs to, in an annotation, where that is wanted. Only a write that
- * changes something else for certain brings a new one; any other repeats the one that stands there, since the server takes out
- * what an apply leaves out.
+ * The intent to send, with the trace of the write in an annotation, if the settings ask for one. Only a write that certainly changes
+ * something else sends a new trace. Any other write repeats the existing annotation, because the server removes fields that an apply
+ * omits.
  *
- * The annotation is no part of the intent: it is not in its hash, and a child is not compared by it.
+ * The annotation is not part of the intent: neither its hash nor a comparison includes it.
  */
 export const traced = <D extends Intended>(
   intent: D,
@@ -121,8 +121,8 @@ const standing = <D extends Intended>(intent: D, child: Intended, tracing: Setti
 /**
  * The foreign fields in places that are ours alone. The trace of our own write is not in the intent, and not a foreign field.
  *
- * It is known by the annotation of the settings, without tracing by the default one: where a process that traces under another
- * key is followed by one that does not trace, or under a third, that annotation is a foreign field, and goes by one write per child.
+ * The annotation has the key of the settings, or the default key without tracing. After a change of that key, the old annotation is a
+ * foreign field. One write per child removes it.
  */
 export const foreignFieldsIn = (
   intent: Intended,

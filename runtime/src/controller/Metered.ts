@@ -190,7 +190,7 @@ export const make = (controller: string, concurrency: number, writes: OwnWrites.
               (forget) =>
                 Effect.sync(() => {
                   forget()
-                  // What nobody has read yet goes into the totals; beyond that, a controller without a queue has nothing.
+                  // Unread values go into the totals; beyond that, a controller without a queue has nothing.
                   collect()
                   setState(empty)
                   setBackoffs(0, { attempts: 0, delayMillis: 0 })

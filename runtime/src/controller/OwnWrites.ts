@@ -29,7 +29,7 @@ export interface OwnWrites {
   }) => OwnWrite | undefined
 }
 
-/** Of no write. `capacity`: how many writes are kept. */
+/** Without a write. `capacity`: how many writes are kept. */
 export const make = (capacity = 4096): OwnWrites => {
   const writes = new Map<string, OwnWrite>()
   return {

@@ -14,8 +14,8 @@
  * server that does not answer does not remove the report. If the reconcile writes conditions of kstatus in the attempt, the runtime
  * writes none. If the API server does not take the report now, the schedule retries the attempt.
  *
- * Controllers of one kind share these conditions, and each removes only its own report. If another writer replaces or removes a
- * report, the runtime writes the report again after a minute at the earliest, so that two controllers do not wake each other in a loop.
+ * Controllers of one kind share these conditions, and each removes only its own report. If another writer replaces or removes a report,
+ * the runtime waits at least a minute before it writes the report again. So two controllers do not wake each other in a loop.
  *
  * The runtime writes conditions only to kinds whose status declares them. It writes no report if the API server forbids the write
  * of the status, or because the namespace is being deleted.

@@ -1,9 +1,10 @@
 /**
  * The status of the reconciled object.
  *
- * {@link update} sends a merge patch of the changed fields to the status subresource, and nothing if no field changed. Conditions of other
- * managers stay: a merge patch replaces the whole list, so a patch with conditions carries the resourceVersion of its base. Server-side
- * apply costs the API server as much and needs no guard, but it answers 500 for a status with one field that an older CRD lacks.
+ * {@link update} sends a merge patch of the changed fields to the status subresource, and nothing if no field changed. Conditions of
+ * other managers stay: a merge patch replaces the whole list, so a patch with conditions carries the resourceVersion of its base.
+ * Server-side apply costs the API server as much and needs no guard. But the server answers 500 for a status with one field that an
+ * older CRD lacks.
  *
  * Fields that the kind does not declare stay, because a newer version of the program may run side by side. Fields that an older CRD prunes
  * are known from the answer: the log has one warning, and the controller does not write them again.
@@ -46,8 +47,8 @@ type Writing = Effect.Effect<void, Failure, Reconciliation | Client.Client | Cac
  * Lists, and parts in which the kind keeps unknown fields, are replaced.
  *
  * Fails with `OwnerGone` if the object was deleted: the attempt ends, and no attempt follows until the cache has the deletion. Fails
- * with `NotFound` if the CRD has no status subresource, and with `Conflict` if the patch contains conditions and the object has changed
- * since the cached version.
+ * with `NotFound` if the CRD has no status subresource. Fails with `Conflict` if a patch with conditions meets an object that has
+ * changed since the cached version.
  */
 export const update = <S extends object>(object: KubernetesObject & { readonly status?: S }, desired: S): Writing =>
   Effect.withFiberRuntime((fiber) => {

@@ -19,7 +19,7 @@ export type Keys<R> = Iterable<ObjectKey> | Effect.Effect<Iterable<ObjectKey>, n
 /**
  * A watched kind and the objects that its changes trigger.
  *
- * The controller calls `map` with the new state and, on an update, with the previous one, so that an object that moved from one owner to
+ * The controller calls `map` with the new state and, on an update, with the previous one. So an object that moved from one owner to
  * another triggers both.
  */
 export interface Trigger<out R = never> {

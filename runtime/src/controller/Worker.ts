@@ -373,7 +373,7 @@ const settle = <R>(
     at: state.clock.unsafeCurrentTimeMillis(),
     traceparent: state.root === undefined ? undefined : TraceParent.format(state.root)
   })
-  /** The key waits for a trigger. What the attempt itself wrote comes back as an event, which does not count. */
+  /** The key waits for a trigger. The write of the attempt itself comes back as an event, which does not count. */
   const giveUp = (next: Next): Next => {
     forget(shared, key)
     queue.addAfter(key, Number.POSITIVE_INFINITY, fired("given_up"), { priority })

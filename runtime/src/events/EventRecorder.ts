@@ -1,8 +1,8 @@
 /**
  * Kubernetes Events about the objects of a controller, as `kubectl describe` shows them.
  *
- * `record` adds the event to a bounded queue and returns at once; one fiber writes. Events must never delay a reconcile or fail it,
- * so a full queue drops events (counted), and a failed write is given up after the client's retries.
+ * `record` adds the event to a bounded queue and returns at once; one fiber writes. Events must never delay a reconcile or fail it. So
+ * a full queue drops events (counted), and the recorder gives up a write after the client's retries.
  *
  * Two events are equal if object, type, reason **and note** are equal, so that a new note is never lost. Equal events within {@link
  * seriesMillis} are counted as one series, which is written at most once per {@link tickMillis}.

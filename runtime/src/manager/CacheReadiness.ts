@@ -1,9 +1,9 @@
 /**
  * The readiness of the caches, one check per kind.
  *
- * A kind is ready after its first complete list, unless a missing permission, a missing CRD or a watch that keeps breaking stops the
- * cache from following the cluster. An unavailable or overloaded API server does not count: a restart of the manager would not help,
- * and the cached objects stay usable.
+ * A kind is ready after its first complete list, unless the cache cannot follow the cluster: a permission or the CRD is missing, or the
+ * watch keeps breaking. An unavailable or overloaded API server does not count: a restart of the manager would not help, and the cached
+ * objects stay usable.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"

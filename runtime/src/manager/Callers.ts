@@ -1,6 +1,6 @@
 /**
- * Authenticates and authorizes the callers of protected routes. A route can accept every caller on the same machine. Other callers
- * need a bearer token that the API server accepts (TokenReview), and the permission for the path (SubjectAccessReview, with the
+ * Authenticates and authorizes the callers of protected routes. A route can accept every caller on the same machine. Other callers need
+ * a bearer token that the API server accepts (TokenReview). They also need the permission for the path (SubjectAccessReview, with the
  * lower-case method as the verb). controller-runtime's filter for secure metrics sends the same reviews, so the same roles work:
  *
  * ```yaml
@@ -292,7 +292,7 @@ export const make = ({
         const now = yield* Clock.currentTimeMillis
         if (now - loggedAt >= logEvery) {
           loggedAt = now
-          yield* Effect.logWarning(`Nobody can say who may ask for ${path}: ${reason}`)
+          yield* Effect.logWarning(`Cannot authorize requests for ${path}: ${reason}`)
         }
         if (forbidden) {
           return Endpoints.text(

@@ -14,8 +14,8 @@ const fewest = 1000
 const most = 50_000
 
 /**
- * Collects within a second after all caches have synced and the queues are empty, and within a minute after that in each later term,
- * until the scope closes.
+ * Collects within a second after all caches have synced and the queues are empty. In each later term it collects within a minute after
+ * that.
  */
 export const afterFirstPass = (
   runners: ReadonlyArray<Pick<Runner, "informers" | "queue">>,

@@ -113,8 +113,8 @@ const refusal = (name: string, narrowings: ReadonlyArray<Narrowing.Narrowing>, p
   const all = [...narrowings.slice(0, shown).map(Narrowing.describe), ...(more > 0 ? [`and ${more} more`] : [])]
   const wayOut = narrowings.some(({ isRefused }) => isRefused)
     ? ""
-    : `; to have ours nevertheless: ${program} crd | kubectl apply --server-side --force-conflicts -f -`
-  return `CRD ${name} is left as it is in the cluster, for ours would narrow it: ${all.join("; ")}. If a newer version of ${program} applied it, all is well${wayOut}`
+    : `. To overwrite it anyway: ${program} crd | kubectl apply --server-side --force-conflicts -f -`
+  return `CRD ${name} was not updated, because this version would remove or tighten: ${all.join("; ")}. This is expected if a newer version of ${program} installed it${wayOut}`
 }
 
 /** Waits until the API server serves a kind. */

@@ -7,10 +7,10 @@
  * and its reconciles are interrupted before another candidate may acquire the Lease. Then it is a standby again. The process keeps
  * running and its caches stay warm. On shutdown it drains first, still renewing the Lease, and then releases the Lease.
  *
- * At most one process may write as the leader at any time, if all clocks run at about the same rate and no user edits the record of
- * the Lease. The time of day does not matter. A leadership ends when either the monotonic or the wall clock reaches the deadline,
- * because some monotonic clocks stop while the machine is suspended. A machine whose time is set forward loses its leadership and
- * acquires it again.
+ * At most one process writes as the leader at any time. That holds if all clocks run at about the same rate and no user edits the
+ * Lease. The time of day does not matter. A leadership ends when either the monotonic or the wall clock reaches the deadline, because
+ * some monotonic clocks stop while the machine is suspended. A machine whose time is set forward loses its leadership and acquires it
+ * again.
  *
  * It never fails: it logs each problem once and retries. If the watch is forbidden or breaks, it polls every retry period.
  *

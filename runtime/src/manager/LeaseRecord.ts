@@ -1,8 +1,8 @@
 /**
  * The record of a Lease: what a candidate observes and writes. Pure functions.
  *
- * A Lease is held until it has not changed for its lease duration, **by the clock of the observer** since the observer first saw that
- * version. The times in the Lease are only for people, because the clocks of other processes differ and jump.
+ * A Lease is held until it has not changed for its lease duration, **by the clock of the observer** that saw this version. The times in
+ * the Lease are only for people, because the clocks of other processes differ and jump.
  */
 import type { Lease } from "../resource/BuiltIn.ts"
 import type { DesiredMeta } from "../resource/KubernetesObject.ts"

@@ -2,9 +2,8 @@
  * Controllers in one process, over one client and one cache.
  *
  * Start: caches fill, also on a standby. Each controller starts when its own caches have synced and, if it is leader-elected, this
- * process leads. A controller whose caches do not sync does not delay the others. The liveness check `controllers` fails if a
- * controller ends by a defect of the runtime, or if a reconcile that does not end blocks a leader. Then the kubelet restarts the
- * process.
+ * process leads. A controller whose caches do not sync does not delay the others. The liveness check `controllers` fails if a defect of
+ * the runtime ends a controller, or if a reconcile that does not end blocks a leader. Then the kubelet restarts the process.
  *
  * Shutdown, when the scope closes: intake stops, and reconciles in progress may finish within the grace period, all controllers at
  * once. Then the manager interrupts them, writes Events, releases the Lease and closes watches. It renews the Lease until then. A

@@ -2,8 +2,8 @@
  * The minimal roles of a manager, and their bindings.
  *
  * A manager for all namespaces gets a ClusterRole. A manager for some namespaces gets a Role in each of them, and a ClusterRole only
- * for cluster-scoped kinds. The Lease has its own Role with the name of the Lease, so that several managers of one program with
- * different Leases do not overwrite each other's Roles.
+ * for cluster-scoped kinds. The Lease has its own Role with the name of the Lease, so that managers with different Leases do not
+ * overwrite each other's Roles.
  *
  * Pure: the same declarations give the same objects in the same order.
  */

@@ -2,8 +2,8 @@
  * The retry delays of keys: one Effect Schedule, stepped for each key on its own, once per attempt that asks for a retry. It only
  * computes delays. The queue waits, without a fiber per key, so 100,000 failing objects cost 100,000 small records.
  *
- * Any Schedule works. Its input is the end of the run. A Schedule that reads the time (`elapsed`, `upTo`, `fixed`, `cron`) sees the Clock
- * at the first attempt of the key plus monotonic time, so that a change of the machine's time has no effect. When a Schedule ends, its
+ * Any Schedule works. Its input is the end of the run. A Schedule that reads the time (`elapsed`, `upTo`, `fixed`, `cron`) sees the
+ * Clock at the first attempt of the key plus monotonic time. A change of the machine's time has no effect. When a Schedule ends, its
  * state is dropped, and the next failure of the key starts from the beginning.
  */
 import * as Duration from "effect/Duration"
@@ -36,9 +36,9 @@ interface Progress {
   /** Belongs to the schedule; Effect types it `any`. */
   state: unknown
   attempts: number
-  /** What the last attempt was given. */
+  /** The input of the last attempt. */
   delayMillis: number
-  /** What the Clock's time was ahead of the monotonic one at the first attempt. */
+  /** The lead of the Clock's time over the monotonic one at the first attempt. */
   readonly ahead: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * One key's record in a work queue. The queue keeps exactly one per key, and the structures that order keys (`Ready`,
- * `Delayed`) thread their links through it, so that moving a key between them allocates nothing.
+ * One key's record in a work queue. The queue keeps exactly one per key, and the structures that order keys (`Ready`, `Delayed`) thread
+ * their links through it. So moving a key between them allocates nothing.
  */
 import type { Runs, Version } from "./Own.ts"
 
@@ -39,17 +39,17 @@ export class Entry<T> {
   /** When the run in progress was handed out. */
   startedAt = 0
   priority = 0
-  /** What asks for the next run, oldest first. */
+  /** The triggers of the next run, oldest first. */
   triggers: Array<Entered<T>> | undefined = undefined
   /** How many older triggers made room for the ones kept. */
   dropped = 0
-  /** How many of those were no echoes. */
+  /** The number of those that were not echoes. */
   droppedNews = 0
   /** Triggers that arrived during the run in progress with a version. `done` compares them with what the run wrote. */
   undecided: Array<Entered<T>> | undefined = undefined
   /** The writes of the latest runs, since the key was at rest. */
   own: Runs | undefined = undefined
-  /** What asked for the run in progress, should it be put back. */
+  /** The triggers of the run in progress, for a key that is put back. */
   handedOut: ReadonlyArray<Entered<T>> = []
   /** When the first of those triggers arrived. */
   addedAt = 0

@@ -1,6 +1,6 @@
 /**
- * The waiting workers in order. A worker that is *called* fetches a key when its fiber runs, so that an interrupted fiber never gets a
- * key, and the worker gets the best key of that moment. A later worker cannot take the key of a called one.
+ * The waiting workers in order. A worker that is *called* fetches a key when its fiber runs. So an interrupted fiber never gets a key,
+ * and the worker gets the best key of that moment. A later worker cannot take the key of a called one.
  */
 import * as Effect from "effect/Effect"
 

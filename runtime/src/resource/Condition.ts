@@ -21,7 +21,7 @@ export const schema = Schema.Struct({
     Schema.pattern(
       /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/
     )
-  ).annotations({ description: "What is judged, such as Ready." }),
+  ).annotations({ description: "The aspect of the object, such as Ready." }),
   status: Schema.Literal("True", "False", "Unknown"),
   observedGeneration: Schema.optionalWith(
     Schema.NonNegativeInt.pipe(Field.format("int64")).annotations({

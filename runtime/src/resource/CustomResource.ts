@@ -10,8 +10,8 @@
  * export type WebApp = typeof WebApp.Type
  * ```
  *
- * A read decodes the spec. The status stays in its wire form, because the controller compares and patches it, and an invalid status
- * of an older version must not block reconciles.
+ * A read decodes the spec. The status stays in its wire form, because the controller compares and patches it. An invalid status of an
+ * older version must not block reconciles.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -309,7 +309,7 @@ const objectFindings = (pair: Pair): ReadonlyArray<Finding> => {
     if (fills(properties[name])) continue
     const at = below(field, name)
     if (!needed.includes(name)) found.push({ field: at, problem: "is required now, and was not" })
-    else if (fills(former[name])) found.push({ field: at, problem: "is required, and has no default any more" })
+    else if (fills(former[name])) found.push({ field: at, problem: "is required, and no longer has a default" })
   }
   return found
 }

@@ -400,7 +400,7 @@ export const eventsDropped = counter(
  */
 export const traces = counter(
   "homeostat_traces_total",
-  "Traces of reconciles, by why they are exported (wrote, failed, told, slow, first, sampled) or are not (quiet, dropped)",
+  "Traces of reconciles by decision: exported (wrote, failed, told, slow, first, sampled) or not (quiet, dropped)",
   ["decision"]
 )
 
@@ -410,7 +410,7 @@ export const spansExported = counter("homeostat_spans_exported_total", "Spans th
 /** Spans that were lost during the export, by one of {@link spanLosses}. */
 export const spansDropped = counter(
   "homeostat_spans_dropped_total",
-  "Spans lost: no room while the receiver is slow (buffer_full), refused or not answered (export_failed), beyond what is kept of one trace (trace_too_long), not sent when the process ended (shutdown)",
+  "Spans lost, by reason: buffer_full (slow receiver), export_failed (refused or no answer), trace_too_long (limit of one trace), shutdown (end of the process)",
   ["reason"]
 )
 

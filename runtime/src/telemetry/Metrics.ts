@@ -7,8 +7,8 @@
  *
  * A registry belongs to one manager. Code outside of a manager, such as a client in a script, uses a registry that is not served.
  *
- * For its own metrics, a controller defines them (`Metric.counter` and so on) and binds them to the registry in the context of its
- * reconciles, usually with {@link once}:
+ * For its own metrics, a controller defines them (`Metric.counter` and so on) and binds them to the registry in its reconciles, usually
+ * with {@link once}:
  *
  * ```ts
  * const greetings = Metric.counter("example_greetings_total", "Greetings sent, by language", ["language"])

@@ -3,8 +3,9 @@
  * logged Secret, headers, an error message that quotes the request.
  *
  * It detects secrets by type: the `data` of Secrets, the tokens of TokenReviews and TokenRequests. By field name: `authorization`,
- * `password` and others. By format: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub, a password in a URL,
- * and text after a name such as `password=`. It cannot detect a secret that looks like an ordinary word under any other name.
+ * `password` and others. By format: bearer tokens, JSON web tokens, private keys in PEM, keys of AWS and GitHub. Also by format: a
+ * password in a URL, and text after a name such as `password=`. It cannot detect a secret that looks like an ordinary word under any
+ * other name.
  */
 import * as Text from "../resource/Text.ts"
 

@@ -23,7 +23,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** What may go with a request. */
+/** The options of a request. */
 export interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown

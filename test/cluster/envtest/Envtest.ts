@@ -7,7 +7,7 @@ import * as ControlPlane from "./ControlPlane.ts"
 import * as ExistingCluster from "./ExistingCluster.ts"
 import * as OwnControlPlane from "./OwnControlPlane.ts"
 
-/** What is started besides etcd and kube-apiserver. */
+/** The programs to start besides etcd and kube-apiserver. */
 export type Options = OwnControlPlane.Options
 
 /** Why there is no control plane. A program that is missing, too, is an error: no test is skipped for it. */

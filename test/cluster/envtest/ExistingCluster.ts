@@ -10,7 +10,7 @@ import * as Directory from "./Directory.ts"
 import * as Kubectl from "./Kubectl.ts"
 import * as User from "./User.ts"
 
-/** `USE_EXISTING_CLUSTER=true`, and the current context of the kubeconfig is none that tests can use. */
+/** `USE_EXISTING_CLUSTER=true`, but the tests cannot use the current context of the kubeconfig. */
 export class UnusableContext extends Data.TaggedError("UnusableContext")<{ readonly reason: string }> {
   override get message(): string {
     return `USE_EXISTING_CLUSTER=true, but the current context cannot be used: ${this.reason}`

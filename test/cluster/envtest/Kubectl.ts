@@ -1,5 +1,5 @@
 /**
- * kubectl, against one cluster, without reading or writing anything in the home folder of whoever runs the tests.
+ * kubectl, against one cluster, without access to the home folder of the user.
  */
 import { join } from "node:path"
 import { Effect } from "effect"

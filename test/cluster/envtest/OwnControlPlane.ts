@@ -14,7 +14,7 @@ import * as Port from "./Port.ts"
 import * as Process from "./Process.ts"
 import * as User from "./User.ts"
 
-/** What is started besides etcd and kube-apiserver, and how. */
+/** The programs to start besides etcd and kube-apiserver, and their flags. */
 export interface Options {
   /**
    * kube-controller-manager: garbage collection, namespaces, Deployments, Jobs and the like (`Flags.controllers`), or the

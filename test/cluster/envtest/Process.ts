@@ -67,7 +67,7 @@ export interface Process {
   readonly ended: Effect.Effect<void>
 }
 
-/** What a program that ran to its end has left. */
+/** The output of a finished program. */
 export interface Result {
   readonly stdout: string
   readonly stderr: string

@@ -1,14 +1,13 @@
 /**
- * A node without a container runtime: it registers itself, takes the pods that are bound to it, and runs them, as child
- * processes where their image is mapped to a program, else by pretending. It works over the client against any API server.
+ * A node without a container runtime. It registers itself and runs the pods that are bound to it, over the client and any API server. An
+ * image that is mapped to a program runs as a child process; the kubelet pretends all others.
  *
  * Permissions: nodes create, patch of nodes/status; pods list, watch, delete, patch of pods/status; secrets and configmaps get;
- * serviceaccounts/token and events create. It sends no heartbeats: nothing that watches over nodes runs beside it.
+ * serviceaccounts/token and events create. The kubelet sends no heartbeats, because no node controller runs beside it.
  *
- * A program is a process of whoever runs the tests, and sees the machine: `securityContext` (users, capabilities, a root file
- * system that is only read), limits of resources and mounts that are read-only are not enforced, unless the program of its image
- * does so itself. What a program is told, its environment and arguments, is moved to where its volumes are (see `Program.command`).
- * Programs are probed, over HTTP only. Tokens of ServiceAccounts are real ones, and not replaced before they expire (in an hour).
+ * A program runs as the user of the tests and sees the machine. The kubelet does not enforce `securityContext` (users, capabilities, a
+ * read-only root file system), resource limits and read-only mounts. It rewrites paths in the environment and arguments to the places of
+ * the volumes (see `Program.command`). It probes programs over HTTP only. Tokens of ServiceAccounts are real and valid for an hour.
  */
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Client from "@homeostat/runtime/client/Client"
@@ -36,7 +35,7 @@ import * as Volumes from "./Volumes.ts"
 /** A log was asked for that is not there. */
 export class NoLog extends Data.TaggedError("NoLog")<{ readonly message: string }> {}
 
-/** What a node is like. */
+/** The properties of a node. */
 export interface Options {
   /** Its name; default `node`. */
   readonly name?: string | undefined

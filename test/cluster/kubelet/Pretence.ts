@@ -1,6 +1,6 @@
 /**
- * What a pod does whose image is no program: it starts, and either runs on or, where it is not to be restarted, completes.
- * Annotations have it fail instead, and a test can say by a function what each pod does.
+ * The behaviour of a pod whose image is not mapped to a program. It starts, and then runs on, or completes if its restartPolicy allows
+ * that. Annotations let it fail, and a test can set the behaviour of each pod by a function.
  */
 
 import type { Pod } from "@homeostat/runtime/resource/BuiltIn"
@@ -35,7 +35,7 @@ export interface End {
   readonly message?: string | undefined
 }
 
-/** What a container that is only pretended will do. With nothing said, it runs until it is told to end. */
+/** The behaviour of a pretended container. By default, it runs until the pod is deleted. */
 export interface Plan {
   /** How it ends by itself, counted from its start. */
   readonly ends?: End | undefined
@@ -50,7 +50,7 @@ export interface Plan {
   readonly evicted?: { readonly after: Duration.DurationInput; readonly message: string } | undefined
 }
 
-/** What a pod will do, for its containers that are not init containers; undefined: what it would do without being asked. */
+/** The behaviour of a pod, for its containers without the init containers; undefined: the default. */
 export type Pods = (pod: Pod) => Plan | undefined
 
 /** Between two looks whether a container may start now. */

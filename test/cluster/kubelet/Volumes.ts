@@ -1,8 +1,8 @@
 /**
  * The volumes of a pod as folders of this machine, and the root folder of a container with its mounts in it.
  *
- * A claim is a folder by namespace and name that outlives the pod; all others belong to the pod and go with it. A mount is a
- * symbolic link: one that is read-only is not enforced, nor is the limit of an emptyDir, and files belong to whoever runs the tests.
+ * A claim is a folder by namespace and name that outlives the pod; all others belong to the pod and go with it. A mount is a symbolic
+ * link: one that is read-only is not enforced, nor is the limit of an emptyDir, and files belong to the user of the tests.
  */
 import * as NodePath from "node:path"
 import * as FileSystem from "@effect/platform/FileSystem"

@@ -60,7 +60,7 @@ export interface ApiServer {
 
 const administrator: User = { name: "admin", groups: ["system:masters", "system:authenticated"] }
 
-/** A server. It is gone with its Scope only in so far as nobody refers to it any more: it holds nothing but memory. */
+/** A server. It holds only memory, so it needs no release. */
 export const make = (options: Options = {}): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const seed = options.seed ?? (yield* Random.nextIntBetween(0, 2 ** 31))

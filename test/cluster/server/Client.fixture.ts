@@ -16,7 +16,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** What may go with a request. */
+/** The options of a request. */
 export interface Options {
   readonly headers?: { readonly [name: string]: string }
 }

@@ -16,7 +16,7 @@ import * as Query from "./Query.ts"
 import { timestamp } from "./Timestamp.ts"
 import { isKind, type World, type WriteOptions } from "./World.ts"
 
-/** What became of a deletion. */
+/** The result of a deletion. */
 export interface Deleted {
   /** The object as it is now, or was at its end; a Status where the kind says so. */
   readonly answer: Json.JsonObject

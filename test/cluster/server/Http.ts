@@ -23,7 +23,7 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{ readonly re
   }
 }
 
-/** What TLS takes; all PEM. */
+/** The certificates and keys of TLS, in PEM. */
 export interface Tls {
   readonly cert: string
   readonly key: string

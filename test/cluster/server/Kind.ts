@@ -6,7 +6,7 @@ import type { FieldError } from "./FieldError.ts"
 import type { DraftObject, JsonObject } from "./Json.ts"
 import type { Schema } from "./Schema.ts"
 
-/** What can be done with the objects of a kind, as discovery lists it. */
+/** The verbs of a kind, as discovery lists them. */
 export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch"
 
 /** Something below an object, as discovery lists it: `pods/log`. */
@@ -31,7 +31,7 @@ export interface Column {
   readonly cell: (object: JsonObject, now: number) => string | number | boolean | null
 }
 
-/** Who asks. */
+/** The user of a request. */
 export interface User {
   readonly name: string
   readonly groups: ReadonlyArray<string>
@@ -52,8 +52,8 @@ export interface Writing {
 }
 
 /**
- * What a kind does to its objects when they are written, in the order of `registry/rest`: `default`, `prepareFor…`, `validate…`.
- * Metadata that all kinds share (uid, creationTimestamp, deletion, names, labels, owners, managedFields) is not its business.
+ * The steps of a write to an object of a kind, in the order of `registry/rest`: `default`, `prepareFor…`, `validate…`. Metadata that
+ * all kinds share (uid, creationTimestamp, deletion, names, labels, owners, managedFields) is not its business.
  */
 export interface Strategy {
   /** Fills in what the object leaves open. Done twice it changes nothing more. */

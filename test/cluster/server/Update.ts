@@ -24,7 +24,7 @@ export interface Target {
   readonly subresource: string
 }
 
-/** What became of a change. */
+/** The result of a change. */
 export interface Changed {
   readonly object: Json.JsonObject
   readonly created: boolean

@@ -1,6 +1,6 @@
 /**
- * What can be done with the objects of a server, in one synchronous step each: the same for requests and for the controllers
- * inside of the server. All throw a Failure.
+ * The operations on the objects of a server, each in one synchronous step: the same for requests and for the controllers inside of the
+ * server. All throw a Failure.
  */
 import * as Binding from "./Binding.ts"
 import * as Create from "./Create.ts"
@@ -13,7 +13,7 @@ import * as Read from "./Read.ts"
 import * as Update from "./Update.ts"
 import { internally, type World, type WriteOptions } from "./World.ts"
 
-/** Who writes: what is left out is as a client of no particular wishes has it. */
+/** The identity and the options of a writer. Absent options have the defaults of a client. */
 export type Options = Partial<WriteOptions> & Pick<WriteOptions, "now">
 
 /** The verbs. An empty subresource is the object itself. */

@@ -63,7 +63,7 @@ const titleOf = (group: string): string => {
 
 export const page = `# Alerts
 
-What each alert of [\`prometheusrule.yaml\`](../deploy/monitoring/prometheusrule.yaml) means, and what to do. Thresholds are starting
+The alerts of [\`prometheusrule.yaml\`](../deploy/monitoring/prometheusrule.yaml): the meaning of each, and its fix. Thresholds are starting
 points. _critical_: act now; _warning_: act today; _info_: act when you have time. \`${command}\` generates this page
 from the rules, and a test compares the two. Another test makes each alert fire.
 ${groups

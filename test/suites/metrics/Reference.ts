@@ -77,11 +77,11 @@ const aboutController = (file: string): readonly [string, string] => {
 const sections: { readonly [file: string]: readonly [string, string] } = {
   "controllers/backup/run/Metrics.ts": [
     "Backups",
-    `Up to ${perBackup} series for each Backup. Counters begin at 0 with each leader; gauges say what the status says.
+    `Up to ${perBackup} series for each Backup. Counters begin at 0 with each leader. Gauges follow the status.
 
-The labels \`namespace\` and \`name\` are the Backup's. The ServiceMonitor has \`honorLabels: true\` for that: without it, Prometheus
-puts the manager's namespace there and the Backup's into \`exported_namespace\`, and the alerts take Backups of the same name in
-several namespaces for one.`
+The labels \`namespace\` and \`name\` are the Backup's, because the ServiceMonitor has \`honorLabels: true\`. Without it, Prometheus would
+write the manager's namespace there and rename the Backup's to \`exported_namespace\`. The alerts would then confuse Backups of the same
+name in several namespaces.`
   ]
 }
 

@@ -1,60 +1,62 @@
-/** The tests that docs/controller-runtime.md, docs/parity.md and docs/concepts.md name exist. */
+/** The evidence for the guarantees and comparisons of the docs exists. */
 import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
+import * as Evidence from "../../../docs/generate/Evidence.ts"
 import { all, root } from "./Modules.ts"
 
-const read = (page: string) => Bun.file(join(root, "docs", page)).text()
+const parity = await Bun.file(join(root, "docs/parity.md")).text()
+const concepts = await Bun.file(join(root, "docs/concepts.md")).text()
 
-const pages = {
-  "controller-runtime.md": await read("controller-runtime.md"),
-  "parity.md": await read("parity.md"),
-  "concepts.md": await read("concepts.md")
-}
-
-/** A row of a table, with its tests in the last cell. */
+/** A row of a table of two columns, with the heading above it. */
 interface Row {
+  readonly heading: string
   readonly id: string
-  readonly verdict: string
-  readonly proof: string
+  readonly text: string
 }
 
-/** The rows of a page's tables of three columns with their headings. */
-const rowsOf = (page: string): ReadonlyArray<Row & { readonly heading: string }> => {
+const rowsOf = (page: string): ReadonlyArray<Row> => {
   let heading = ""
-  return page.split("\n").flatMap((line) => {
+  return page.split("\n").flatMap((line, at, lines) => {
     if (line.startsWith("## ")) heading = line.slice(3)
-    const [, id = "", verdict = "", proof = ""] = /^\| ([^|]+?) +\| ([^|]*?) *\| *([^|]*?) *\|$/.exec(line) ?? []
-    return id === "" || id.startsWith("-") ? [] : [{ id, verdict, proof, heading }]
+    const [, id = "", text = ""] = /^\| ([^|]+?) +\| ([^|]*?) *\|$/.exec(line) ?? []
+    const isHead = /^\| -+ \|/.test(lines[at + 1] ?? "") || /^\|\s*-/.test(lines[at + 1] ?? "")
+    return id === "" || id.startsWith("-") || isHead ? [] : [{ heading, id, text }]
   })
 }
 
-/** The names of tests in a text, with their files. */
-const sentences = (text: string) =>
-  Array.from(text.matchAll(/`([^`\s]+\.test\.ts)`((?:\s+"[^"]+")+)/g), ([, file = "", names = ""]) =>
-    Array.from(names.matchAll(/"([^"]+)"/g), ([, sentence = ""]) => ({
-      file: /^(test|observability|controllers)\//.test(file) ? file : `runtime/src/${file}`,
-      sentence: sentence.replaceAll(/\s+/g, " ")
-    }))
-  ).flat()
+const testsOf = (title: string, id: string): ReadonlyArray<string> =>
+  Object.values(Evidence.sections[title]?.rows[id] ?? {}).flat()
 
 /** Whether a text contains the name as a string. A name that ends with … is the beginning of a template. */
-const says = (text: string, sentence: string): boolean =>
-  sentence.endsWith("…")
-    ? text.includes(`\`${sentence.slice(0, -1)}\${`)
-    : text.includes(`"${sentence}"`) || text.includes(`} ${sentence}\``)
+const says = (text: string, name: string): boolean =>
+  name.endsWith("…")
+    ? text.includes(`\`${name.slice(0, -1)}\${`)
+    : text.includes(`"${name}"`) || text.includes(`} ${name}\``)
 
-describe("docs/controller-runtime.md", () => {
-  test("has a row with a test for each of the 34 behaviours and the 13 defects", () => {
-    const rows = rowsOf(pages["controller-runtime.md"]).filter(({ id }) => /^(\d+|[a-z])$/.test(id))
-    const ids = [...Array.from({ length: 34 }, (_, at) => `${at + 1}`), ..."abcdefghijklm"]
-    expect(rows.map(({ id }) => id)).toEqual(ids)
-    expect(rows.filter(({ proof }) => sentences(proof).length === 0)).toEqual([])
+describe("docs/evidence.md", () => {
+  test("has a test for each of the 34 behaviours and the 13 defects of controller-runtime", () => {
+    const count = (title: string) =>
+      Object.values(Evidence.sections[title]?.rows ?? {}).filter((tests) => Object.keys(tests).length > 0).length
+    expect(count("Behaviours that controller-runtime's tests show")).toBe(34)
+    expect(count("Defects of controller-runtime")).toBe(13)
+  })
+
+  test("names only tests that exist", async () => {
+    const lost: Array<string> = []
+    for (const { rows } of Object.values(Evidence.sections)) {
+      for (const [file, names] of Object.values(rows).flatMap((tests) => Object.entries(tests))) {
+        const source = Bun.file(join(root, file))
+        const text = (await source.exists()) ? await source.text() : ""
+        for (const name of names) if (!says(text, name)) lost.push(`${file}: ${name}`)
+      }
+    }
+    expect(lost).toEqual([])
   })
 })
 
 describe("docs/parity.md", () => {
-  const rows = rowsOf(pages["parity.md"]).filter(({ proof }) => proof !== "Shown by")
-  const verdictOf = ({ verdict }: Row) => /^\*\*(has|differently|has not)\*\*(: .|$)/.exec(verdict)?.[1] ?? "none"
+  const rows = rowsOf(parity)
+  const verdictOf = ({ text }: Row) => /^\*\*(has|differently|has not)\*\*(: .|$)/.exec(text)?.[1] ?? "none"
 
   test("has a row for each feature of controller-runtime, by topic", () => {
     const counts = new Map<string, number>()
@@ -64,52 +66,35 @@ describe("docs/parity.md", () => {
       ["Controller, builder, queue", 37],
       ["Cache", 15],
       ["Client, helpers", 27],
-      ["Webhooks, certificates", 12],
-      ["Metrics, events, test kits", 15]
+      ["Webhooks, certificates", 3],
+      ["Metrics, events, test kits", 14]
     ])
   })
 
-  test("names a test in each row of a feature, and a reason in each difference", () => {
+  test("has evidence for each feature, and a reason for each difference", () => {
     for (const row of rows) {
       const verdict = verdictOf(row)
       expect([row.id, verdict]).not.toEqual([row.id, "none"])
-      if (verdict !== "has") expect([row.id, row.verdict]).toEqual([row.id, expect.stringMatching(/\*\*: .{8,}/)])
-      if (verdict !== "has not") expect([row.id, sentences(row.proof).length]).not.toEqual([row.id, 0])
+      if (verdict !== "has") expect([row.id, row.text]).toEqual([row.id, expect.stringMatching(/\*\*: .{8,}/)])
+      if (verdict !== "has not") expect([row.id, testsOf(`Parity: ${row.heading}`, row.id).length]).not.toEqual([row.id, 0])
     }
   })
 
   test("has the right counts", () => {
     const count = (verdict: string) => rows.filter((row) => verdictOf(row) === verdict).length
-    expect(pages["parity.md"]).toContain(
-      `Of ${rows.length} rows it has ${count("has")}, ${count("differently")} differently, and ${count("has not")} not`
+    expect(parity).toContain(
+      `${rows.length} features: ${count("has")} are here as they are, ${count("differently")} in another way, and ${count("has not")} are missing`
     )
   })
 })
 
-describe("docs/concepts.md", () => {
-  const rows = rowsOf(pages["concepts.md"]).filter(({ heading }) => heading === "Guarantees")
-
-  test("names a test and an assumption for each guarantee", () => {
-    expect(rows.length).toBeGreaterThan(10)
-    for (const { id, proof, verdict } of rows.slice(1)) {
-      expect([id, sentences(proof).length]).not.toEqual([id, 0])
-      expect([id, verdict]).not.toEqual([id, ""])
-    }
-  })
-})
-
-test("each quoted test exists in its file", async () => {
-  const lost: Array<string> = []
-  for (const [page, text] of Object.entries(pages)) {
-    const named = sentences(text)
-    expect([page, named.length > 10]).toEqual([page, true])
-    for (const { file, sentence } of named) {
-      const source = Bun.file(join(root, file))
-      const found = (await source.exists()) ? await source.text() : ""
-      if (!says(found, sentence)) lost.push(`${page}: ${file}: ${sentence}`)
-    }
+test("each guarantee of docs/concepts.md has assumptions and evidence", () => {
+  const rows = rowsOf(concepts).filter(({ heading }) => heading === "Guarantees")
+  expect(rows.length).toBeGreaterThan(10)
+  for (const { id, text } of rows) {
+    expect([id, testsOf("Guarantees", id).length]).not.toEqual([id, 0])
+    expect([id, text]).not.toEqual([id, ""])
   }
-  expect(lost).toEqual([])
 })
 
 test("every defined metric is updated", () => {

@@ -192,7 +192,7 @@ const ofQueue = (facts: Facts, position: Position): Answer | undefined => {
         busy >= controller.workers
           ? `${controller.workers === 1 ? "the only worker is" : `all ${controller.workers} workers are`} busy`
           : `${busy} of ${counted(controller.workers, "worker")} ${busy === 1 ? "is" : "are"} busy`
-      const low = priority < 0 ? " What has just changed goes first, and this has not." : ""
+      const low = priority < 0 ? " Recently changed objects go first, and this object has not changed." : ""
       return {
         verdict: "queued",
         answer: `${named(facts)} has waited for a free worker for ${span(now - position.since)}: ${before}, and ${workers}.${low}`

@@ -26,7 +26,7 @@ export interface Explanation {
   readonly verdict: Verdict
   /** One or two sentences. */
   readonly answer: string
-  /** What to do, or what to check. */
+  /** The next step, or a check. */
   readonly hints: ReadonlyArray<string>
   readonly at: string
   readonly object: {
